@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
 from distribution.simulation import data
@@ -11,6 +13,9 @@ from distribution.simulation.server_disk import Wrong
 from distribution.simulation.world import World
 
 from hybridnet.kvstore.protocol.words import ShardPlace, View
+
+#: Schedules that a process runs at a time, and how many of these chunks are worth processes.
+_CHUNK, _WORTH = 1000, 4
 
 
 def problem_of(schedule: Schedule, machines: Any = None, trace: Any = None) -> str | None:
@@ -30,6 +35,19 @@ def first_problem(seeds: Iterable[int], machines: Any = None) -> tuple[int, str]
         found = problem_of(draw(seed), machines)
         if found:
             return seed, found
+    return None
+
+
+def first_problem_of(count: int) -> tuple[int, str] | None:
+    """Runs the schedules of the first `count` seeds, on all cores."""
+    chunks = [range(first, min(first + _CHUNK, count)) for first in range(0, count, _CHUNK)]
+    if len(chunks) < _WORTH:
+        return first_problem(range(count))
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        for found in pool.map(first_problem, chunks):
+            if found is not None:
+                pool.shutdown(cancel_futures=True)
+                return found
     return None
 
 
@@ -54,7 +72,7 @@ def story(seed: int, machines: Any = None, lines: int = 60) -> str:
         f"  {schedule.plan}",
         f"  {schedule.kind}, {schedule.steps} steps, {schedule.style}, keys {schedule.keys}",
         f"  adds={schedule.adds} staleness={schedule.staleness} barriers={schedule.barriers} "
-        f"restores={schedule.restores}",
+        f"restores={schedule.restores} commands={schedule.commands}",
         f"  {schedule.net}",
         *(f"  {fault}" for fault in schedule.faults),
     ]
@@ -78,6 +96,9 @@ def _check(world: World) -> None:
     scheduler: Any = world.processes[world.peers[-1]].machine
     if world.killed_for_good is not None and not scheduler._complete:
         return
+    if world.broken:
+        _check_broken(world, raised)
+        return
     if _is_deadly(world, final):
         _check_death(world, raised)
         return
@@ -95,6 +116,18 @@ def _is_deadly(world: World, final: Any) -> bool:
     if world.killed_for_good.role == "worker":
         return world.plan.on_loss == "fail"
     return not world.plan.standby
+
+
+def _check_broken(world: World, raised: list[Any]) -> None:
+    """All who are left are told that a commit failed, or that others have ended because of it."""
+    for peer, process in world.processes.items():
+        if peer.role != "worker" or process.script is None or process.script.finished:
+            continue
+        codes = {code for one, _, code, _ in raised if one == peer}
+        if not codes or codes - {"broke", "dead"}:
+            raise Wrong(f"{peer} was not told that a commit failed: {codes}")
+    if "broke" not in {code for _, _, code, _ in raised}:
+        raise Wrong("nobody was told that a commit failed")
 
 
 def _check_death(world: World, raised: list[Any]) -> None:

@@ -55,7 +55,15 @@ class Cut:
     until: float
 
 
-Fault = Kill | KillInCommit | Freeze | Cut
+@dataclass(frozen=True)
+class BreakCommit:
+    """An optimizer raises in a server's n-th commit: the part is as it was."""
+
+    rank: int
+    count: int
+
+
+Fault = Kill | KillInCommit | Freeze | Cut | BreakCommit
 
 
 @dataclass(frozen=True)
@@ -87,6 +95,7 @@ class Schedule:
     net: Net
     faults: tuple[Fault, ...]
     restores: int = 0  # after this step worker 0 puts states back as they are; 0: never
+    commands: bool = False  # workers ask the servers to do something at their end
 
 
 def draw(seed: int) -> Schedule:
@@ -130,9 +139,11 @@ def draw(seed: int) -> Schedule:
         plan = replace(plan, patience=Patience(dead=40.0, deadline=50.0))
     ranked = rand() < 0.9
     drawn = _Faults(rnd, plan, kind)
-    # From a stream of its own, so that all else is as it was drawn before there were restores.
+    # From streams of their own, so that all else is as it was drawn before there were these.
     restores = random.Random(seed ^ 0x57A7E).choice((0,) * 8 + (1, 2))
-    return Schedule(
+    later = random.Random(seed ^ 0xC0DE)
+    commands, breaks = later.random() < 0.1, later.random() < 0.05
+    schedule = Schedule(
         seed,
         plan,
         kind,
@@ -149,6 +160,13 @@ def draw(seed: int) -> Schedule:
         # No round closes between taking and putting back where it waits for everybody.
         restores=restores if kind == "sync" and not shrink else 0,
     )
+    if breaks and not standby and not shrink:
+        # Alone: whoever is told ends, and what others see of that is a loss already.
+        fault = BreakCommit(later.randrange(plan.servers), later.randrange(1, 6))
+        return replace(schedule, faults=(fault,), restores=0)
+    # A server that is gone for good cannot do what it was asked to.
+    final = any(map(is_final, schedule.faults))
+    return replace(schedule, commands=commands and not final)
 
 
 class _Faults:
@@ -229,6 +247,8 @@ def is_short(fault: Fault) -> bool:
 def absence(fault: Fault) -> float:
     """For how many seconds somebody is not there."""
     match fault:
+        case BreakCommit():
+            return 0.0
         case Kill(back=back) | KillInCommit(back=back):
             return back or 0.0
         case Freeze(at=at, until=until, replaced=replaced):

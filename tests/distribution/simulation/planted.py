@@ -21,7 +21,7 @@ from hybridnet.kvstore.protocol import (
     worker,
 )
 from hybridnet.kvstore.protocol.machine import Machine
-from hybridnet.kvstore.protocol.words import Applied, Arrived, Copied, PartRecord
+from hybridnet.kvstore.protocol.words import Applied, Arrived, Copied, Execute, PartRecord
 
 Planted = Callable[[], Any]
 BUGS: dict[str, Planted] = {}
@@ -267,6 +267,33 @@ def _() -> Iterator[None]:
         return right(held, message, out)
 
     with _patched(server, "follow", follow):
+        yield
+
+
+@bug("a command is carried out whenever it is asked for")
+def _() -> Iterator[None]:
+    def command(self: Any, source: Any, generation: int, message: Any) -> None:
+        self._out.append(Execute(source, message.ticket, message.name, message.body))
+
+    with _patched(server.ServerMachine, "_command", command):
+        yield
+
+
+@bug("what a commit that failed was to be stays")
+def _() -> Iterator[None]:
+    right = server.ServerMachine._broke
+
+    def broke(self: Any, event: Any) -> None:
+        right(self, replace(event, record=self._parts[event.part].record))
+        self._parts[event.part].broken = ""
+
+    with _patched(server.ServerMachine, "_broke", broke):
+        yield
+
+
+@bug("nobody hears of a commit that failed")
+def _() -> Iterator[None]:
+    with _patched(server.ServerMachine, "_broke", lambda self, event: None):
         yield
 
 

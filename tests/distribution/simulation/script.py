@@ -14,6 +14,7 @@ from hybridnet.kvstore.protocol import WorkerMachine
 from hybridnet.kvstore.protocol.words import (
     Begin,
     CallBarrier,
+    CallCommand,
     CallConfigure,
     CallInit,
     CallLeave,
@@ -66,6 +67,7 @@ class Script:
         #: by key and part: all of it, and how many updates there were.
         self._fetched: dict[int, dict[int, tuple[Any, int]]] = {}
         self._at_barrier: dict[int, set[int]] = {}
+        self._commanding: dict[int, list[str]] = {}
         self._todo: list[Callable[[], list[Any]]] = []
         self.rank = -1
         self.first = 1
@@ -107,6 +109,8 @@ class Script:
                 self._todo += [self._states, self._restore]
             if schedule.barriers:
                 self._todo.append(lambda step=step: self._barrier(f"step {step}"))
+        if schedule.commands:
+            self._todo.append(self._command)
         if schedule.barriers:
             self._todo.append(lambda: self._barrier("", "last"))
         self._todo.append(self._leave)
@@ -118,6 +122,11 @@ class Script:
         came.add(self.rank)
         self._at_barrier[call] = came
         return [CallBarrier(call, name)]
+
+    def _command(self) -> list[Any]:
+        call = self._new()
+        self._commanding[call] = []
+        return [CallCommand(call, "do", f"{self.rank}")]
 
     def _states(self) -> list[Any]:
         calls = []
@@ -191,6 +200,8 @@ class Script:
             case Deliver(call=call) if call in self._fetching and action.part is not None:
                 found = self._fetched.setdefault(self._fetching[call], {})
                 found[action.part[1]] = (action.payload, action.round)
+            case Deliver(call=call) if call in self._commanding:
+                self._commanding[call].append(action.payload)
             case Deliver():
                 self._check(action, machine)
             case Done(call=call):
@@ -201,6 +212,9 @@ class Script:
                 plan = self._schedule.plan
                 if came is not None and plan.on_loss == "fail" and len(came) < plan.workers:
                     raise Wrong(f"worker {self.rank} passes a barrier where only {came} are")
+                answers = self._commanding.get(call)
+                if answers is not None and len(set(answers)) != max(1, len(answers)):
+                    raise Wrong(f"worker {self.rank} has {answers} of its command")
                 if not self._open and not self._todo:
                     self.finished = True
                 return self._next()

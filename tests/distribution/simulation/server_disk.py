@@ -10,6 +10,7 @@ from distribution.simulation import data
 from hybridnet.kvstore.protocol.words import (
     Commit,
     Content,
+    Execute,
     Fold,
     Install,
     KeySpec,
@@ -83,6 +84,16 @@ class ServerDriver:
         self._sums: dict[PartId, list[int]] = {}
         self._ranks: dict[PartId, list[int]] = {}
         self._spent: set[PartId] = set()
+        self._executed: set[tuple[Any, int]] = set()
+        #: The part whose commit failed, until the machine is told.
+        self.broken: PartId | None = None
+
+    def execute(self, action: Execute) -> None:
+        """Carries out a command: once, however often it is asked for."""
+        key = (action.worker, action.ticket)
+        if key in self._executed:
+            raise Wrong(f"a command of {action.worker} is carried out twice")
+        self._executed.add(key)
 
     def fold(self, action: Fold) -> None:
         """Adds to a part's sum."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from distribution.simulation.checks import first_problem, story
+from distribution.simulation.checks import first_problem, first_problem_of, story
 from distribution.simulation.planted import BUGS
 from helpers import thorough
 
@@ -20,7 +20,7 @@ BEGIN = {
 
 
 def test_every_schedule_ends_as_promised():
-    found = first_problem(range(thorough(100_000, 1_500)))
+    found = first_problem_of(thorough(100_000, 1_500))
     assert found is None, "\n" + story(found[0])
 
 

@@ -16,6 +16,7 @@ from distribution.simulation.data import STALE
 from distribution.simulation.drawn import (
     REPLACED_AFTER,
     RUN,
+    BreakCommit,
     Cut,
     Freeze,
     Kill,
@@ -29,7 +30,9 @@ from hybridnet.kvstore.protocol import SchedulerMachine, ServerMachine, WorkerMa
 from hybridnet.kvstore.protocol.machine import Machine
 from hybridnet.kvstore.protocol.words import (
     SCHEDULER,
+    Applied,
     Arrived,
+    Broke,
     Commit,
     Content,
     Execute,
@@ -37,8 +40,10 @@ from hybridnet.kvstore.protocol.words import (
     Finish,
     Fold,
     Gone,
+    Initialized,
     Install,
     Join,
+    PartValue,
     Peer,
     PeerLost,
     PeerUp,
@@ -46,6 +51,7 @@ from hybridnet.kvstore.protocol.words import (
     ProcessIdentity,
     PushPart,
     PutStates,
+    Refused,
     Remember,
     Tick,
     Wake,
@@ -127,10 +133,15 @@ class World:
         self._in_commit = {
             (one.rank, one.count): one for one in schedule.faults if isinstance(one, KillInCommit)
         }
+        self._breaks = {
+            (one.rank, one.count) for one in schedule.faults if isinstance(one, BreakCommit)
+        }
+        self._commits = [0] * self.plan.servers
         self.reads: dict[Any, Any] = {}
         self.killed_for_good: Peer | None = None
         self.died_at = 0.0
         self.raised: list[tuple[Peer, float, str, str]] = []
+        self.broken: set[Any] = set()
         self._newest: dict[tuple[Peer, Peer], int] = {}
         self._open = self.plan.workers
         self._left: set[int] = set()
@@ -332,17 +343,23 @@ class World:
             process.wake = float("inf")
             self._hand(process, _TICK)
 
+    def _wake_at(self, process: Process, action: Wake) -> None:
+        time = max(self.now, action.at - process.clock) + 1e-6  # clocks round
+        if time < process.wake:
+            process.wake = time
+            self.at(time, self._tick, process, time)
+
     def _carry_out(self, process: Process, actions: list[Any]) -> None:
         calls: list[Any] = []
         for action in actions:
             kind = type(action)
-            if kind is Post:
+            driver = process.driver
+            if driver is not None and driver.broken and kind not in _FIRST:
+                self._refuse(process, action)
+            elif kind is Post:
                 self._send(process, action)
             elif kind is Wake:
-                time = max(self.now, action.at - process.clock) + 1e-6  # clocks round
-                if time < process.wake:
-                    process.wake = time
-                    self.at(time, self._tick, process, time)
+                self._wake_at(process, action)
             elif kind is Finish:
                 self._finish(process, action)
             elif process.script is not None:
@@ -350,10 +367,12 @@ class World:
                     self.raised.append((process.peer, self.now, action.code, action.sentence))
                     self.say(f"{process.peer} raises {action.code}: {action.sentence}")
                 calls += process.script.handle(action, process.machine)  # type: ignore[arg-type]
-            elif process.driver is not None:
-                self._serve(process, process.driver, action, kind)
+            elif driver is not None:
+                self._serve(process, driver, action, kind)
                 if not process.alive:
                     return
+        if process.driver is not None and process.driver.broken:
+            self._tell_broken(process, process.driver)
         if process.script is not None:
             for call in calls:
                 self._hand(process, call)
@@ -384,15 +403,38 @@ class World:
             self._left.add(rank)
             self._open -= 1
 
+    def _refuse(self, process: Process, action: Any) -> None:
+        """What was to be said after a commit that failed is not: it is refused."""
+        if type(action) is Wake:
+            self._wake_at(process, action)
+        elif type(action) is Post and isinstance(action.message, _ANSWERS):
+            refusal = Refused(action.message.ticket, "broke", "the optimizer raises")
+            self._send(process, Post(action.to, refusal))
+
+    def _tell_broken(self, process: Process, driver: ServerDriver) -> None:
+        part, driver.broken = driver.broken, None
+        assert part is not None
+        self.say(f"a commit of part {part} fails")
+        self.broken.add(part)
+        record = driver.disk.parts[part].now().record
+        self._hand(process, Broke(part, record, "the optimizer raises"))
+
     def _serve(self, process: Process, driver: ServerDriver, action: Any, kind: type) -> None:
         if kind is Fold:
             driver.fold(action)
             return
         if kind is Execute:
-            self._hand(process, Executed(action.worker, action.ticket, "done"))
+            driver.execute(action)
+            done = f"server {process.machine.me.peer.rank} did it"
+            self._hand(process, Executed(action.worker, action.ticket, done))
             return
         fault = None
         rank = process.machine.me.peer.rank
+        if kind is Commit and rank >= 0:
+            self._commits[rank] += 1
+            if (rank, self._commits[rank]) in self._breaks:
+                driver.broken = action.part
+                return
         if kind in (Commit, Install, Remember) and rank >= 0:
             self._durable[rank] += 1
             fault = self._in_commit.get((rank, self._durable[rank]))
@@ -485,6 +527,9 @@ class World:
 
 
 _TICK = Tick()
+#: What is done after something that failed, and what is refused then: see `drivers/driver.py`.
+_FIRST = (Install, Fold, Commit, Remember)
+_ANSWERS = (Applied, Initialized, PartValue)
 MACHINES: dict[str, Any] = {
     "worker": WorkerMachine,
     "server": ServerMachine,
