@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import importlib
 import logging
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,6 +40,8 @@ __all__ = [
 ]
 
 
+#: Held by whoever imports JAX.
+_importing: Final = threading.Lock()
 #: Module that may be missing -> what needs it, the package that has it, and hybridnet's extra that
 #: asks for that.
 _EXTRAS: Final = {
@@ -53,9 +59,7 @@ class _LazyModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         package = self.__name__.partition(".")[0]
         if package == "jax":
-            _quieten()
-            import_whole(package)
-            _quieten()  # again: JAX sets what its own configuration says, by default nothing
+            _import_jax()
         try:
             module = importlib.import_module(self.__name__)
         except ModuleNotFoundError as error:
@@ -77,6 +81,37 @@ class _LazyModule(ModuleType):
         # are objects that change inside, not attributes that are rebound, so this never goes stale.
         self.__dict__[name] = value
         return value
+
+
+def _import_jax() -> None:
+    """Imports JAX, which leaves loggers and random numbers as they were."""
+    if "jax" in sys.modules:
+        import_whole("jax")  # another thread may be at it
+        return
+    _quieten()
+    with _importing, _drawing_apart():
+        import_whole("jax")
+    _quieten()  # again: JAX sets what its own configuration says, by default nothing
+
+
+@contextmanager
+def _drawing_apart() -> Iterator[None]:
+    """Has what this thread draws by `numpy.random.rand` come from a generator of its own.
+
+    A module of JAX's draws as it is imported. That would move on the generator that a program has
+    seeded, at a time that nobody knows.
+    """
+    random: Any = numpy.random
+    thread, theirs, own = threading.get_ident(), random.rand, random.RandomState(0)
+
+    def rand(*shape: int) -> Any:
+        return (own.rand if threading.get_ident() == thread else theirs)(*shape)
+
+    random.rand = rand
+    try:
+        yield
+    finally:
+        random.rand = theirs
 
 
 def _quieten() -> None:

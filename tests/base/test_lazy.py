@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 _COMPILES = """
@@ -27,3 +28,17 @@ def test_jax_logs_no_steps_unless_it_is_told_to(level, lines):
     said = done.stderr.splitlines()
     assert "root mine" in said
     assert any(line.startswith("jax.") for line in said) is lines
+
+
+def test_loading_jax_draws_none_of_numpys_random_numbers():
+    """A seeded program draws the same whenever, and in whatever thread, JAX is loaded."""
+    code = (
+        "import numpy, sys; rand = numpy.random.rand; numpy.random.seed(0); numpy.random.rand()\n"
+        "from hybridnet.base.lazy import jax; jax.numpy\n"
+        "assert numpy.random.rand is rand\n"
+        "print(numpy.random.rand())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    wanted = np.random.RandomState(0)
+    wanted.rand()
+    assert float(done.stdout) == wanted.rand()
