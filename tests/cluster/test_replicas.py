@@ -19,9 +19,10 @@ NIGHTLY = bool(os.environ.get("HYBRIDNET_TEST_NIGHTLY"))
 SCRIPT = ROOT / "examples" / "tf1_mnist_replicas.py"
 
 
-def test_two_workers_and_a_server_learn_digits(tmp_path):
+@pytest.mark.parametrize("together", ["--nosync", "--sync"])
+def test_two_workers_and_a_server_learn_digits(tmp_path, together):
     logs = tmp_path / "logs"
-    options = "--train_steps=80", "--hidden_units=32", f"--logdir={logs}"
+    options = together, "--train_steps=80", "--hidden_units=32", f"--logdir={logs}"
     with replicas(SCRIPT, *options) as run:
         for number in range(2):
             run.wait("worker", number)
