@@ -156,6 +156,8 @@ class Alternatives:
 
 # By the canonical name of the operator. Most operators have none.
 _table: Final[dict[str, Alternatives]] = {}
+# The operators of which one is a user's; read at each call that the host runs.
+_extended: Final[set[str]] = set()
 
 
 class _Building(threading.local):
@@ -202,6 +204,8 @@ def alternative(
         if name == PLAIN or name in of.by_name:
             raise MXNetError(f"{operator} already has a lowering {name!r}; choose another name")
         of.by_name[name] = Alternative(name, lowering, applies, tolerance)
+        if not getattr(lowering, "func", lowering).__module__.startswith("hybridnet."):
+            _extended.add(operator)
         return lowering
 
     return register
@@ -287,11 +291,7 @@ def differentiating(call: Call, wanted: tuple[int, ...]) -> Iterator[None]:
 
 def is_extended(operator: str) -> bool:
     """Whether a user has registered another lowering of an operator, which is to be used."""
-    of = _table.get(operator)
-    return of is not None and not all(
-        getattr(one.lowering, "func", one.lowering).__module__.startswith("hybridnet.")
-        for one in of.by_name.values()
-    )
+    return operator in _extended
 
 
 def lowering_of(

@@ -78,6 +78,8 @@ def convert(data: Any, dtype: np.dtype[Any]) -> Any:
 
 def promoted(*arrays: Any) -> list[Any]:
     """Converts arrays to the dtype that they are combined in."""
+    if len(arrays) == 2 and arrays[0].dtype == arrays[1].dtype:
+        return list(arrays)
     dtype = promote_types(arrays)
     return [_in_dtype(array, dtype) for array in arrays]
 

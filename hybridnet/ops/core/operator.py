@@ -206,7 +206,7 @@ class OpCall(Call):
             not known yet.
     """
 
-    __slots__ = ("_types", "attrs", "mutates", "operator", "train", "updates")
+    __slots__ = ("_bare", "_types", "attrs", "mutates", "operator", "train", "updates")
 
     def __init__(self, operator: Operator, attrs: dict[str, Any], train: bool | None) -> None:
         self.operator = operator
@@ -221,6 +221,10 @@ class OpCall(Call):
         self.num_visible = _of(operator.visible, attrs)
         self.num_scalars = sum(
             attrs[param.count] if param.count else 1 for param in operator.dynamic.values()
+        )
+        # Whether its lowering takes the inputs and these parameters, and nothing else.
+        self._bare = not (
+            self.num_scalars or self.takes_state or operator.takes_train or operator.takes_platform
         )
         self._types: dict[Types, Types] = {}
 
@@ -268,6 +272,9 @@ class OpCall(Call):
         operands: Arrays,
         scalars: Arrays,
     ) -> Arrays:
+        if self._bare:
+            result = lowering(*operands, **self.attrs)
+            return result if isinstance(result, (tuple, list)) else (result,)
         op = self.operator
         keywords = dict(self.attrs)
         if scalars:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Any, Final, final
 
@@ -116,15 +116,15 @@ class TracedArray:
     mT = property(lambda self: call("swapaxes", self, -1, -2))
 
     def __getattr__(self, name: str) -> Any:
-        if name not in _METHODS:
-            raise NoHostForm(f"the gradient of an array's {name}")
+        raise NoHostForm(f"the gradient of an array's {name}")
 
-        def method(*args: Any, **kwargs: Any) -> Any:
-            if name in ("reshape", "transpose") and args and not isinstance(args[0], (tuple, list)):
-                args = (args,) if args[0] is not None else ()
-            return call(name, self, *args, **kwargs)
+    def reshape(self, *shape: Any) -> Any:
+        """As NumPy's; takes the dimensions one by one, too."""
+        return call("reshape", self, *_as_one(shape))
 
-        return method
+    def transpose(self, *axes: Any) -> Any:
+        """As NumPy's; takes the axes one by one, too."""
+        return call("transpose", self, *_as_one(axes))
 
     def __len__(self) -> int:
         return len(self.value)
@@ -143,6 +143,24 @@ class TracedArray:
 
     def __bool__(self) -> bool:
         return bool(self.value)
+
+
+def _as_one(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Returns arguments that stand for one, as a sequence, as that one."""
+    if not given or isinstance(given[0], (tuple, list)):
+        return given
+    return (given,) if given[0] is not None else ()
+
+
+def _method(name: str) -> Callable[..., Any]:
+    return lambda self, *args, **kwargs: call(name, self, *args, **kwargs)
+
+
+for _name in words("""
+    all any argmax argmin astype clip cumsum diagonal dot flatten max mean min prod ravel repeat
+    round sort squeeze std sum swapaxes take trace var
+"""):
+    setattr(TracedArray, _name, _method(_name))
 
 
 def _operators(name: str, function: str) -> None:
@@ -169,6 +187,9 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(TracedArray, f"__{_name}__", _comparing(getattr(operator, _name)))
 
 
+_SEVERAL: Final = frozenset({tuple, list})
+
+
 def plain(x: Any) -> Any:
     """Returns what is the same without notes."""
     if type(x) is TracedArray:
@@ -180,7 +201,16 @@ def plain(x: Any) -> Any:
 
 def is_traced(x: Any) -> bool:
     """Whether something is traced, or holds what is."""
-    return type(x) is TracedArray or (type(x) in (tuple, list) and any(map(is_traced, x)))
+    return type(x) is TracedArray or (type(x) in _SEVERAL and _has_traced(x))
+
+
+def _has_traced(args: Iterable[Any]) -> bool:
+    """Whether one of some things is traced, or holds what is."""
+    for x in args:  # `any` takes three times as long for the one or two there are
+        kind = type(x)
+        if kind is TracedArray or (kind in _SEVERAL and _has_traced(x)):
+            return True
+    return False
 
 
 def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
@@ -247,14 +277,6 @@ def _accumulate(
 
 #: The functions of `FUNCTIONS`, of arrays that may be traced.
 TRACING: Final[dict[str, Callable[..., Any]]] = {}
-_METHODS: Final = frozenset(
-    words(
-        """
-    all any argmax argmin astype clip cumsum diagonal dot flatten max mean min prod ravel repeat
-    reshape round sort squeeze std sum swapaxes take trace transpose var
-    """
-    )
-)
 
 
 def call(name: str, *args: Any, **kwargs: Any) -> Any:
@@ -306,12 +328,14 @@ def noted_all(
 def _noting(path: str, compute: Callable[..., Any], derive: Rule) -> Callable[..., Any]:
     """Returns a function that notes its pulls where an argument is traced."""
 
+    sums = path in _SUMS
+
     def function(*args: Any, **kwargs: Any) -> Any:
-        if not any(map(is_traced, args)):
-            if any(map(is_traced, kwargs.values())):
+        if not _has_traced(args):
+            if kwargs and _has_traced(kwargs.values()):
                 raise NoHostForm(f"the gradient of {path} for an argument by name")
             return compute(*args, **kwargs)
-        if path in _SUMS:
+        if sums:
             values = [x.held if type(x) is TracedArray else x for x in args]
         else:
             values = [x.value if type(x) is TracedArray else x for x in args]

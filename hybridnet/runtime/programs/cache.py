@@ -93,10 +93,24 @@ class ProgramCache:
         scalars: list[Any],
         made: list[Sequence[Any]] | None = None,
     ) -> Sequence[Any]:
-        """Dispatches the program of this structure; returns its outputs.
+        """Dispatches the program of this structure; returns its outputs; see `launch`."""
+        return self.launch(self.next(code), inputs, scalars, made)
+
+    def next(self, code: Code) -> Program:
+        """Returns the program that this thread launches now; there is one from now on."""
+        return self._shelf.next(code)
+
+    def launch(
+        self,
+        program: Program,
+        inputs: list[Any],
+        scalars: list[Any],
+        made: list[Sequence[Any]] | None = None,
+    ) -> Sequence[Any]:
+        """Dispatches a program, compiled or not; returns its outputs.
 
         Args:
-            code: the structure.
+            program: that of the structure, from `next`.
             inputs: JAX arrays on the structure's context, or `Failed`; donated ones are consumed.
             scalars: numbers, in the order of the instructions.
             made: gets the outputs, too, as soon as a program for the whole has given them; see
@@ -108,8 +122,7 @@ class ProgramCache:
         Raises:
             Exception: a structure of one instruction cannot be computed, though its inputs could.
         """
-        program = self._shelf.next(code)
-        alone = program.is_alone
+        code, alone = program.code, program.is_alone
         if program.compiled is None and not alone:
             self._maker.obtain(program)
         if (alone or program.compiled is not None) and Failed not in map(type, inputs):
@@ -117,7 +130,7 @@ class ProgramCache:
         self._cold += 1
         steps = program.steps
         if steps is None or not steps.is_kept:
-            steps = plan(code, self._shelf.find)
+            steps = plan(code, self._shelf.part)
         program.steps = steps if program.launches > 1 and program.compiled is None else None
         started = perf_counter()
         with events.span("steps", code), np.errstate(all="ignore"):  # as XLA does

@@ -92,7 +92,7 @@ class HostProgram:
             NoHostForm: it cannot be run on the host, with these arrays or at all.
         """
         started = perf_counter()
-        operands = [inputs[i] for i in self._operands]
+        operands = [*map(inputs.__getitem__, self._operands)]
         for i, x in enumerate(operands):
             if type(x) is not np.ndarray:
                 operands[i] = np.asarray(x)

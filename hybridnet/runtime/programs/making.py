@@ -240,9 +240,8 @@ class Maker:
         And whether all parts can be run at once, without a look at the disk. A part that keeps
         turning up does not count as missing: its program will be used again.
         """
-        program.steps = plan(program.code, self._shelf.find)
-        steps = program.steps.steps
-        absent = {step.program for step in steps if not step.program.compiled}
+        program.steps = plan(program.code, self._shelf.part)
+        absent = {part for part in program.steps.programs if part.compiled is None}
         missing, at_hand = 0, True
         for known in absent:
             if known.find_host() is not None:

@@ -8,6 +8,8 @@ from typing import Final, final
 
 from hybridnet.base import config
 from hybridnet.base.allocator import release_memory
+from hybridnet.base.context import Context
+from hybridnet.ops.core.call import Call, Types
 
 from ..observe.program_log import describe, explaining, say
 from ..platform.background import later
@@ -21,6 +23,9 @@ __all__ = ["Shelf", "say_runs"]
 # many small blocks, between which those of others stay: without this, pages that are mostly free
 # pile up. It takes some milliseconds.
 _GIVE_BACK: Final = 64 << 20
+# Programs of one call that are also found by what decides them, without a structure being made:
+# recurring calls are most of what there is to find for structures that never recur themselves.
+_MOST_PARTS: Final = 2048
 
 
 class _Last(threading.local):
@@ -58,6 +63,7 @@ class Shelf:
         self._max_instructions = instructions
         self._instructions = 0
         self._dropped = 0  # bytes, since memory was given back
+        self._parts: dict[tuple[Context, Call, Types], tuple[Program, Types]] = {}
 
     def __len__(self) -> int:
         return len(self._programs)
@@ -110,6 +116,27 @@ class Shelf:
                 self._drop_one(program)
             return program
 
+    def part(self, ctx: Context, call: Call, types: Types) -> tuple[Program, Types]:
+        """Returns the program that runs a call by itself, and the types of its results.
+
+        Args:
+            ctx: where.
+            call: what is run.
+            types: of its inputs.
+        """
+        key = ctx, call, types
+        found = self._parts.get(key)
+        if found is not None and found[0].kept:
+            found[0].used = True
+            return found
+        inputs = tuple(range(-1, ~len(types), -1))
+        made = call.infer(types)
+        program = self.find(Code(ctx, ((call, inputs),), types, tuple(range(call.num_outputs)), ()))
+        if len(self._parts) >= _MOST_PARTS:
+            self._parts.clear()
+        found = self._parts[key] = program, made
+        return found
+
     def note_made(self, program: Program) -> None:
         """Takes notice that a program has got an executable, or another; others may go for it."""
         size = size_of(program.compiled)
@@ -156,6 +183,7 @@ class Shelf:
             for program in self._programs.values():
                 program.forget()
             self._programs.clear()
+            self._parts.clear()
             self._instructions = self.size = 0
 
     def reset_after_fork(self) -> None:

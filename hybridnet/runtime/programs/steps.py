@@ -21,14 +21,13 @@ from .host_program import put_owned
 if TYPE_CHECKING:
     from .program import Program
 
-__all__ = ["Failed", "InstructionStep", "StepPlan", "plan", "run_steps"]
+__all__ = ["Failed", "FindPart", "StepPlan", "plan", "run_steps"]
 
-# Programs of one instruction, and the types of its results, by what decides them: recurring
-# instructions are most of what there is to plan in structures that never recur themselves.
-_parts: Final[dict[Any, tuple[Code, Types]]] = {}
-_LIMIT: Final = 2048
+#: Returns the program that runs a call on a context by itself, and the types of its results.
+FindPart = Callable[[Context, Call, Types], "tuple[Program, Types]"]
 _ONE: Final = (True,)
 _NONE: Final = (False,)
+_NOTHING: Final[list[Any]] = []
 
 
 class Failed:
@@ -46,80 +45,82 @@ class Failed:
         self.result = result
 
 
-class InstructionStep(NamedTuple):
-    """One instruction of a structure, run alone.
-
-    Attributes:
-        code: the structure of the program that runs it. Its inputs are the instruction's operands,
-            one that is used twice included twice: so ``x + x`` needs no program of its own.
-        program: what the program cache has for that.
-        operands: results of earlier steps (>= 0), or ``~i`` for input ``i``.
-        num_scalars: how many of the scalars it takes.
-        needed: for each of its results, whether anything reads it.
-        dead: results of earlier steps that nothing reads after this one.
-        origin: the number of the structure's result that an error here is told of.
-    """
-
-    code: Code
-    program: Any
-    operands: tuple[int, ...]
-    num_scalars: int
-    needed: tuple[bool, ...]
-    dead: tuple[int, ...]
-    origin: int
-
-
 class StepPlan(NamedTuple):
-    """How a structure is run step by step.
+    """How a structure is run step by step, each step one instruction.
+
+    What there is to know of the steps stands in lists side by side: with an object for each, plans
+    would be most of what Python's garbage collector has to look at.
 
     Attributes:
         ctx: where they run.
-        steps: in order.
+        programs: of each step, the program that runs it. Its inputs are the instruction's operands,
+            one that is used twice included twice: so ``x + x`` needs no program of its own.
+        operands: of each, results of earlier steps (>= 0), or ``~i`` for input ``i``.
+        counts: how many of the scalars each takes.
+        needed: for each result of each, whether anything reads it.
+        dead: results of earlier steps that nothing reads after this one.
+        origins: the number of the structure's result that an error here is told of.
+        num_results: of all steps.
         outputs: the results that are asked for, or ``~i`` for input ``i``.
         scalars: where the numbers of the steps come from; see `hybridnet.ops.core.call.Parts`. None
             where they are those given.
     """
 
     ctx: Context
-    steps: list[InstructionStep]
+    programs: list[Program]
+    operands: list[tuple[int, ...]]
+    counts: list[int]
+    needed: list[tuple[bool, ...]]
+    dead: list[tuple[int, ...]]
+    origins: list[int]
+    num_results: int
     outputs: tuple[int, ...]
     scalars: tuple[int | float, ...] | None
 
     @property
     def is_kept(self) -> bool:
         """Whether all its programs are in the cache still."""
-        return all(step.program.kept for step in self.steps)
+        return all(program.kept for program in self.programs)
 
 
-def plan(code: Code, find: Callable[[Code], Any]) -> StepPlan:
+def plan(code: Code, find: FindPart) -> StepPlan:
     """Takes a structure apart into steps; calls of large graphs become the nodes of these.
 
     Args:
         code: the structure.
-        find: returns the program of a structure of one instruction.
+        find: finds the programs.
     """
     ctx, input_types = code.ctx, code.input_types
     instructions, outputs, scalars, origins = code.instructions, code.outputs, None, None
     if any(call.has_parts for call, _ in instructions):
         (instructions, outputs, scalars), origins = _laid_open(code)
     last = _last_uses(instructions, outputs)
-    steps = []
+    programs, needed, dead, firsts = [], [], [], []
     types: list[TensorType] = []
     for number, (call, operands) in enumerate(instructions):
         in_types = tuple([types[i] if i >= 0 else input_types[~i] for i in operands])
-        part, made = _parts.get((ctx, call, in_types)) or _part(ctx, call, in_types)
+        program, made = find(ctx, call, in_types)
+        programs.append(program)
         first = len(types)
+        firsts.append(first)
         types += made
-        needed: tuple[bool, ...]
         if len(made) == 1:
-            needed = _ONE if first in last else _NONE
+            needed.append(_ONE if first in last else _NONE)
         else:
-            needed = tuple([i in last for i in range(first, len(types))])
-        dead = tuple({i for i in operands if i >= 0 and last[i] == number})
-        origin = first if origins is None else origins[number]
-        program, count = find(part), call.num_scalars
-        steps.append(InstructionStep(part, program, operands, count, needed, dead, origin))
-    return StepPlan(ctx, steps, outputs, scalars)
+            needed.append(tuple([i in last for i in range(first, len(types))]))
+        dead.append(tuple({i for i in operands if i >= 0 and last[i] == number}))
+    return StepPlan(
+        ctx,
+        programs,
+        [operands for _, operands in instructions],
+        [call.num_scalars for call, _ in instructions],
+        needed,
+        dead,
+        firsts if origins is None else origins,
+        len(types),
+        outputs,
+        scalars,
+    )
 
 
 def _laid_open(code: Code) -> tuple[Parts, list[int]]:
@@ -156,15 +157,6 @@ def _laid_open(code: Code) -> tuple[Parts, list[int]]:
     return Parts(tuple(instructions), outputs, tuple(scalars)), origins
 
 
-def _part(ctx: Context, call: Call, types: Types) -> tuple[Code, Types]:
-    """Returns the structure that runs a call alone, and the types of its results."""
-    inputs = tuple(range(-1, ~len(types), -1))
-    part = Code(ctx, ((call, inputs),), types, tuple(range(call.num_outputs)), ())
-    if len(_parts) >= _LIMIT:
-        _parts.clear()
-    return _parts.setdefault((ctx, call, types), (part, call.infer(types)))
-
-
 def _last_uses(instructions: Sequence[Instruction], outputs: Sequence[int]) -> dict[int, int]:
     """Returns, for each result that is used at all, the last instruction that reads it."""
     last: dict[int, int] = {}
@@ -188,16 +180,20 @@ def run_steps(plan: StepPlan, inputs: list[Any], scalars: list[Any]) -> list[Any
         The outputs. An instruction that fails, or reads what failed, gives `Failed`; the others
         run.
     """
-    results: dict[int, Any] = {}
+    ctx, wanted, sources = plan.ctx, plan.outputs, plan.scalars
+    # Results, and behind them the inputs backwards: so each stands where operands say it is.
+    arrays_at = [None] * plan.num_results + inputs[::-1]
+    array_at = arrays_at.__getitem__
     number = position = 0
-    ctx, steps, wanted, sources = plan
     if sources is not None:
         scalars = [x if type(x) is float else scalars[int(x)] for x in sources]
     failing = Failed in map(type, inputs)
-    for part, program, operands, num_scalars, needed, dead, origin in steps:
-        arrays = [results[i] if i >= 0 else inputs[~i] for i in operands]
-        numbers = scalars[position : position + num_scalars] if num_scalars else []
-        position += num_scalars
+    for program, operands, count, needed, dead, origin in zip(
+        plan.programs, plan.operands, plan.counts, plan.needed, plan.dead, plan.origins, strict=True
+    ):
+        arrays = [*map(array_at, operands)]
+        numbers = scalars[position : position + count] if count else _NOTHING
+        position += count
         cause = next((x for x in arrays if type(x) is Failed), None) if failing else None
         outputs: Sequence[Any]
         if cause is not None:
@@ -206,15 +202,15 @@ def run_steps(plan: StepPlan, inputs: list[Any], scalars: list[Any]) -> list[Any
             try:
                 outputs = _run(program, arrays, numbers)
             except Exception as caught:
-                outputs = [_failure(part, origin, caught)] * len(needed)
+                outputs = [_failure(program.code, origin, caught)] * len(needed)
                 failing = True
         for keep, output in zip(needed, outputs, strict=True):
             if keep:
-                results[number] = output
+                arrays_at[number] = output
             number += 1
         for i in dead:
-            del results[i]
-    outputs = _on_device(ctx, [results[i] if i >= 0 else inputs[~i] for i in wanted])
+            arrays_at[i] = None
+    outputs = _on_device(ctx, [*map(array_at, wanted)])
     if sources is not None:
         # A graph may give a result twice, or an input: each output is an array of its own.
         taken = set()

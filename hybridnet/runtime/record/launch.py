@@ -250,15 +250,17 @@ def _run(segment: Segment, code: Code) -> Sequence[Any]:
     An error among the outputs says where its instruction was recorded, if that is known.
     """
     inputs, scalars, made = segment.inputs, segment.scalars, segment.made
-    note = Launch(code, scalars)
+    program = cache.next(code)
+    # Notes hold the structure that is kept anyway, and not an equal one for each launch: thousands
+    # of objects, at which the garbage collector would look again and again.
+    note = Launch(program.code, scalars)
     launches.append(note)
     if not listeners.count:
-        return cache.run(code, inputs, scalars, made)
+        return cache.launch(program, inputs, scalars, made)
     lines = lines_of(segment)
-    state = cache.state(code)
-    watching = Watching(note, lines, state is not None and state.compiled)
+    watching = Watching(note, lines, program.compiled is not None)
     with events.within(inside_of(segment)), watching:
-        outputs = cache.run(code, inputs, scalars, made)
+        outputs = cache.launch(program, inputs, scalars, made)
     for output in outputs:
         if type(output) is Failed and output.result is not None:
             place = recorded([lines.get(output.result)])
