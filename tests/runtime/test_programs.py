@@ -22,6 +22,7 @@ from hybridnet.runtime.programs import host_program, making
 from hybridnet.runtime.programs.cache import ProgramCache, cache
 from hybridnet.runtime.programs.compile_options import is_known, options_for_size
 from hybridnet.runtime.programs.program import Program
+from hybridnet.runtime.programs.shelf import Shelf
 from hybridnet.runtime.programs.steps import Failed, plan
 from hybridnet.runtime.segments.code import Code
 
@@ -208,12 +209,29 @@ def test_a_plan_says_when_values_die():
         (1,),
         (),
     )
-    steps = plan(code, lambda part: None).steps
-    assert [step.operands for step in steps] == [(~0, ~0), (0, ~1), (0, 0), (2,)]
-    assert [step.needed for step in steps] == [(True,), (True,), (True,), (False,)]
-    assert [step.dead for step in steps] == [(), (), (0,), (2,)]
+    shelf = Shelf(ProgramCache(), 8, 64)
+    steps = plan(code, shelf.part)
+    assert steps.operands == [(~0, ~0), (0, ~1), (0, 0), (2,)]
+    assert steps.needed == [(True,), (True,), (True,), (False,)]
+    assert steps.dead == [(), (), (0,), (2,)]
     # A product has one program, whether of two arrays or of one with itself.
-    assert len({step.code for step in steps}) == 2
+    assert len(set(steps.programs)) == len(shelf) == 2
+
+
+def test_a_part_that_was_dropped_is_made_anew():
+    one = tensor_type((2,), np.dtype("float32"))
+    tanh, exp = (get(name).bind({})[0] for name in ("tanh", "exp"))
+    shelf = Shelf(ProgramCache(), 1, 64)
+    first, types = shelf.part(cpu(0), tanh, (one,))
+    assert types == (one,)
+    assert shelf.part(cpu(0), tanh, (one,))[0] is first
+    shelf.part(cpu(0), exp, (one,))  # for which there is no room beside it
+    shelf.part(cpu(0), exp, (one,))
+    assert not first.kept
+    again, _ = shelf.part(cpu(0), tanh, (one,))
+    assert again is not first
+    assert again.kept
+    assert again.code == first.code
 
 
 def test_what_failed_takes_along_only_what_reads_it():

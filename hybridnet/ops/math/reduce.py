@@ -18,9 +18,11 @@ from hybridnet.base.errors import DTypeError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jax, jnp, lax
 
+from ..core.backward import vjp_gradient
+from ..core.call import Backward
 from ..core.checks import wide
 from ..core.families import STEP, convert
-from ..core.registry import operator
+from ..core.registry import get, operator
 from ..core.rules import one_axis, reduced_axes, reduced_shape, refuse_bool, same_type
 
 __all__ = ["extreme", "root", "type_of"]
@@ -38,6 +40,7 @@ def _reduction(
     *,
     aliases: Sequence[str] = (),
     of_some: bool = False,
+    backward: Callable[..., Any] | None = None,
 ) -> None:
     """Registers a reduction.
 
@@ -47,6 +50,8 @@ def _reduction(
         doc: the first line of the documentation.
         aliases: other names.
         of_some: whether there is no result of no elements.
+        backward: the gradient of floats, of (gradient, data, output, axes), where the gradient and
+            the output have the reduced axes; None: it is derived from `function`.
     """
 
     def lowering(
@@ -70,8 +75,44 @@ def _reduction(
         check=check,
         infer=infer,
         cost=lambda data, **_: float(data.size),
+        gradient=None if backward is None else _by_one_operator(name),
         doc=f"{doc}\n\n{_AXES_DOC}",
     )(lowering)
+    if backward is None:
+        return
+
+    def backward_lowering(
+        grad: Any,
+        data: Any,
+        output: Any,
+        *,
+        axis: Axis = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+    ) -> Any:
+        axes = reduced_axes(name, type_of(data), axis, exclude)
+        shape = reduced_shape(tuple(data.shape), axes, True)
+        return backward(grad.reshape(shape), data, output.reshape(shape), axes)
+
+    operator(
+        f"_backward_{name}",
+        infer=lambda _, data, *__, **___: (data,),
+        cost=lambda _, data, *__, **___: float(data.size),
+        doc=f"Gradient of {name}, of its own gradient, its data and its output.",
+    )(backward_lowering)
+
+
+def _by_one_operator(name: str) -> Callable[[Backward], Sequence[Any]]:
+    """Returns the rule that has an operator compute the gradient of a reduction of floats."""
+
+    def rule(back: Backward) -> Sequence[Any]:
+        dtype = back.inputs[0].inferred_dtype
+        if dtype is None or not is_float(dtype):
+            return vjp_gradient(back)
+        call, _ = get(f"_backward_{name}").bind(back.attrs)
+        return back.apply(call, [back.grads[0], back.inputs[0], back.outputs[0]])
+
+    return rule
 
 
 _AXES_DOC = """Args:
@@ -136,7 +177,20 @@ def _plain(name: str) -> Callable[[Any, tuple[int, ...]], Any]:
     return lambda x, axes: getattr(jnp, name)(x, axis=axes, keepdims=True, dtype=x.dtype)
 
 
-_reduction("sum", _plain("sum"), "Sum over axes.", aliases=("sum_axis",))
+def _spread(grad: Any, data: Any, *_: Any) -> Any:
+    return jnp.broadcast_to(grad, data.shape)
+
+
+def _spread_evenly(grad: Any, data: Any, _: Any, axes: tuple[int, ...]) -> Any:
+    count = math.prod(data.shape[i] for i in axes)
+    return jnp.broadcast_to(grad / np.asarray(max(count, 1), grad.dtype), data.shape)
+
+
+def _to_equal(grad: Any, data: Any, output: Any, _: tuple[int, ...]) -> Any:
+    return jnp.where(data == output, grad, np.zeros((), grad.dtype))
+
+
+_reduction("sum", _plain("sum"), "Sum over axes.", aliases=("sum_axis",), backward=_spread)
 _reduction(
     "_square_sum",
     lambda data, axes: _squares(data, axes).astype(data.dtype),
@@ -145,13 +199,16 @@ _reduction(
 _reduction("nansum", _plain("nansum"), "Sum over axes, with NaN counted as 0.")
 _reduction("prod", _plain("prod"), "Product over axes.")
 _reduction("nanprod", _plain("nanprod"), "Product over axes, with NaN counted as 1.")
-_reduction("mean", _mean, "Mean over axes; of integers, without the fraction.")
+_reduction(
+    "mean", _mean, "Mean over axes; of integers, without the fraction.", backward=_spread_evenly
+)
 _reduction(
     "max",
     extreme(lambda *args, **keywords: jnp.max(*args, **keywords)),
     "Largest element over axes; the gradient goes to every element that equals it.",
     aliases=("max_axis",),
     of_some=True,
+    backward=_to_equal,
 )
 _reduction(
     "min",
@@ -159,6 +216,7 @@ _reduction(
     "Smallest element over axes; the gradient goes to every element that equals it.",
     aliases=("min_axis",),
     of_some=True,
+    backward=_to_equal,
 )
 
 

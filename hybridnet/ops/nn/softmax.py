@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+import numpy as np
+
 from hybridnet.base.attrs import DType
 from hybridnet.base.dtype import as_dtype, is_float
 from hybridnet.base.errors import DTypeError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jax, jnp, lax
 
+from ..core.backward import vjp_gradient
+from ..core.call import Backward
 from ..core.checks import fill, require_floats, wide
 from ..core.operator import describe
 from ..core.registry import get, operator
@@ -103,6 +107,34 @@ Returns:
 """
 
 
+def _softmax_gradient(sign: int) -> Callable[[Backward], Sequence[Any]]:
+    """Returns the rule of softmax of the data times 1 or -1."""
+
+    def rule(back: Backward) -> Sequence[Any]:
+        (data,), attrs = back.inputs[:1], back.attrs
+        dtype = data.inferred_dtype
+        if dtype is None or dtype.itemsize < 4 or attrs["dtype"] or attrs["use_length"]:
+            return vjp_gradient(back)
+        scale = sign / (attrs["temperature"] or 1.0)
+        call, _ = get("_backward_softmax").bind({"axis": attrs["axis"], "scale": scale})
+        return back.apply(call, [back.grads[0], back.outputs[0]])
+
+    return rule
+
+
+@operator("_backward_softmax", infer=same_type)
+def backward_softmax(grad: Any, output: Any, *, axis: int = -1, scale: float = 1.0) -> Any:
+    """Gradient of softmax from its output; the shape and dtype of `grad`.
+
+    Args:
+        axis: the axis along which the output sums to 1.
+        scale: what the data were multiplied by first.
+    """
+    weighted = grad * output
+    made = weighted - output * jnp.sum(weighted, axis=axis, keepdims=True)
+    return made if scale == 1 else made * np.asarray(scale, grad.dtype)
+
+
 def _softmax(name: str, sign: int, formula: str, *aliases: str) -> None:
     """Registers softmax of the data, or of their negatives."""
 
@@ -123,6 +155,7 @@ def _softmax(name: str, sign: int, formula: str, *aliases: str) -> None:
         takes=_softmax_inputs,
         check=_softmax_check(name),
         infer=_softmax_types,
+        gradient=_softmax_gradient(sign),
         doc=_SOFTMAX_DOC.format(formula=formula),
     )(lowering)
 
