@@ -37,6 +37,8 @@ Array = np.ndarray[Any, Any]
 # long as compiling it: 100 ms, as 64 filters over 64 channels of (32, 64, 32, 32) do.
 _MOST_ELEMENTS: Final = 1 << 26
 _MOST_OPERATIONS: Final = 5e9
+# Elements for which no operator takes that many: their square, in products and convolutions.
+_FEW: Final = 1 << 14
 
 _NONE: Final[list[Any]] = []
 
@@ -149,18 +151,19 @@ def _prepare() -> None:
 def host_program(code: Code) -> HostProgram | None:
     """Returns what runs a structure of one instruction on the host; None where XLA is better."""
     how = config.host()
-    call = code.instructions[0][0]
+    ((call, operands),) = code.instructions
     if how == "off" or call in _without or not code.ctx.device_type.startswith("cpu"):
         return None
-    inputs = tuple([code.input_types[~i] for i in code.instructions[0][1]])
+    inputs = tuple([code.input_types[~i] for i in operands])
     outputs = call.infer(inputs)
-    types = (*inputs, *outputs)
-    if any(kind.dtype.char not in HOST_DTYPES for kind in types):
-        return None
-    if how != "only" and (
-        sum([kind.size for kind in types]) > _MOST_ELEMENTS
-        or operations(call, inputs, outputs) > _MOST_OPERATIONS
-    ):
-        return None
+    elements = 0
+    for kind in inputs + outputs:
+        if kind.dtype.char not in HOST_DTYPES:
+            return None
+        elements += kind.size
+    if elements > _FEW and how != "only":
+        too_long = operations(call, inputs, outputs) > _MOST_OPERATIONS
+        if too_long or elements > _MOST_ELEMENTS:
+            return None
     _prepare()
     return HostProgram(code, outputs)
