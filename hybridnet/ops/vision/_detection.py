@@ -33,12 +33,12 @@ def as_format(boxes: Any, format: str) -> Any:
 
 
 def _area(boxes: Any) -> Any:
-    return _product_of_sides(boxes[..., 2:] - boxes[..., :2])
+    return _product(boxes[..., 2] - boxes[..., 0], boxes[..., 3] - boxes[..., 1])
 
 
-def _product_of_sides(sides: Any) -> Any:
-    """(..., 2) multiplied; 0 where one is negative. (NumPy's `prod` takes ten times as long.)"""
-    return jnp.maximum(sides[..., 0], 0) * jnp.maximum(sides[..., 1], 0)
+def _product(width: Any, height: Any) -> Any:
+    """Returns a product of sides; 0 where one is negative."""
+    return jnp.maximum(width, 0) * jnp.maximum(height, 0)
 
 
 def overlaps(lhs: Any, rhs: Any) -> Any:
@@ -46,9 +46,10 @@ def overlaps(lhs: Any, rhs: Any) -> Any:
 
     Boxes turned inside out have no area, and two of them overlap by 0.
     """
-    low = jnp.maximum(lhs[:, None, :2], rhs[None, :, :2])
-    high = jnp.minimum(lhs[:, None, 2:], rhs[None, :, 2:])
-    both = _product_of_sides(high - low)
+    # Side by side: NumPy goes through an axis of 2 at a tenth of the speed.
+    left, top = (jnp.maximum(lhs[:, None, i], rhs[None, :, i]) for i in (0, 1))
+    right, bottom = (jnp.minimum(lhs[:, None, i], rhs[None, :, i]) for i in (2, 3))
+    both = _product(right - left, bottom - top)
     either = _area(lhs)[:, None] + _area(rhs) - both
     return jnp.where(either > 0, both / jnp.where(either > 0, either, 1), 0)
 
@@ -85,7 +86,7 @@ def kept_boxes(
         # The last box there is ends the loop: often a few of some hundred are.
         stop = jnp.max(jnp.where(among, positions + 1, 0), initial=0)
         kept = lax.fori_loop(
-            0, stop, lambda index, kept: kept & ~(by_each[index] & kept[index]), among
+            0, stop, lambda index, kept: kept > (by_each[index] & kept[index]), among
         )
         return kept if limit is None else kept & (jnp.cumsum(kept) <= limit)
 
