@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
+from hybridnet.runtime.platform.collecting import without_collecting
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.storage import in_place
 
@@ -41,6 +42,8 @@ _SPARSE_IN_TRACE: Final = (
     "backward: a traced function (hn.function or hybridize()) cannot make a row-sparse gradient, "
     "whose size no graph knows; call backward() outside, or attach a dense gradient"
 )
+# Nodes of a pass in which collections of garbage come: there is one for each 700 new objects.
+_MANY: Final = 64
 _USED_UP: Final = (
     "backward: what was recorded is used up by an earlier backward(); to differentiate it twice, "
     "pass retain_graph=True the first time"
@@ -139,9 +142,9 @@ def backward(
             raise MXNetError(_BEFORE_TRACE)
         found: list[Any] = []
         plain = trace is None and train_mode and not (create_graph or targets)
-        replay = replay_of(nodes, ends) if plain else None
-        if replay is not None:
-            _write_leaves(*replay.run(nodes, seeds))
+        replayed = _replayed(nodes, ends, seeds) if plain else None
+        if replayed is not None:
+            _write_leaves(*replayed)
         else:
             found = _run_rules(nodes, ends, seeds, targets, create_graph)
     finally:
@@ -152,6 +155,22 @@ def backward(
             node.edges = ()
             node.wanted = node.flows = False
     return found
+
+
+def _replayed(
+    nodes: Sequence[TapeNode], ends: Sequence[Edge], seeds: Sequence[Any]
+) -> tuple[dict[Edge, Any], dict[Edge, None]] | None:
+    """Records a pass whose rules depend on types alone; returns what `Replay.run` does.
+
+    Returns:
+        None for other passes.
+    """
+    if len(nodes) < _MANY:
+        replay = replay_of(nodes, ends)
+        return None if replay is None else replay.run(nodes, seeds)
+    with without_collecting():
+        replay = replay_of(nodes, ends)
+        return None if replay is None else replay.run(nodes, seeds)
 
 
 def _run_rules(

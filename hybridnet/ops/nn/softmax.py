@@ -80,14 +80,14 @@ def masked_softmax(
         sign: 1 or -1.
     """
     logits, result = _logits(data, dtype, temperature)
+    logits = logits if sign == 1 else -logits
     if length is None:
-        logits = logits if sign == 1 else -logits
         return jnp.astype(jax.nn.softmax(logits, axis=axis), result)
     axis %= data.ndim
     lengths = jnp.expand_dims(length.astype("int32"), axis)
     inside = lax.broadcasted_iota("int32", data.shape, axis) < lengths
     # Finite, so that a row of length 0 has no NaN in its gradient; it is zero altogether.
-    masked = jnp.where(inside, sign * logits, jnp.finfo(logits.dtype).min)
+    masked = jnp.where(inside, logits, jnp.finfo(logits.dtype).min)
     return jnp.astype(jnp.where(inside, jax.nn.softmax(masked, axis=axis), 0), result)
 
 

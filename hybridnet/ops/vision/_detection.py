@@ -51,7 +51,7 @@ def overlaps(lhs: Any, rhs: Any) -> Any:
     right, bottom = (jnp.minimum(lhs[:, None, i], rhs[None, :, i]) for i in (2, 3))
     both = _product(right - left, bottom - top)
     either = _area(lhs)[:, None] + _area(rhs) - both
-    return jnp.where(either > 0, both / jnp.where(either > 0, either, 1), 0)
+    return both / (either + (either <= 0))
 
 
 def kept_boxes(
