@@ -209,14 +209,14 @@ def test_a_loop_without_marks_is_cut_after_whole_turns(limit_segments):
     b = nd.ones((next(SIZES),))
     limit_segments(32)
     codes = []
-    run = programs.cache.run
+    find = programs.cache.next
 
-    def noting(code, *rest):
+    def noting(code):
         codes.append(code)
-        return run(code, *rest)
+        return find(code)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(programs.cache, "run", noting)
+        patch.setattr(programs.cache, "next", noting)
         w = b * 3
         for turn in range(100):
             w = w * 0.5

@@ -211,6 +211,7 @@ def run_steps(plan: StepPlan, inputs: list[Any], scalars: list[Any]) -> list[Any
         for i in dead:
             arrays_at[i] = None
     outputs = _on_device(ctx, [*map(array_at, wanted)])
+    arrays_at.clear()  # an error that is kept keeps this frame
     if sources is not None:
         # A graph may give a result twice, or an input: each output is an array of its own.
         taken = set()
