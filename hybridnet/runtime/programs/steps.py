@@ -95,7 +95,8 @@ def plan(code: Code, find: FindPart) -> StepPlan:
     if any(call.has_parts for call, _ in instructions):
         (instructions, outputs, scalars), origins = _laid_open(code)
     last = _last_uses(instructions, outputs)
-    programs, needed, dead, firsts = [], [], [], []
+    programs, dead, firsts = [], [], []
+    needed: list[tuple[bool, ...]] = []
     types: list[TensorType] = []
     for number, (call, operands) in enumerate(instructions):
         in_types = tuple([types[i] if i >= 0 else input_types[~i] for i in operands])
