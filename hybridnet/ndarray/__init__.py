@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hybridnet.base.modules import load as _load
-from hybridnet.base.unsupported import missing
 from hybridnet.ops.core.functions import Functions as _Functions
 from hybridnet.ops.core.handle import Method as _Method
 from hybridnet.ops.core.registry import public_operators as _public_operators
@@ -37,6 +36,7 @@ from .share import __all__ as _share_names
 # Names written by hand win over operators of the same name: they take more than arrays.
 _by_hand = {*_create_names, *_function_names, *_whole_names}
 _functions = _Functions(
+    "nd",
     globals(),
     {name: op for name, op in _public_operators().items() if name not in _by_hand},
     _array_function,
@@ -90,9 +90,6 @@ topk: _Method
 
 
 def __getattr__(name: str) -> Callable[..., NDArray]:
-    made = _functions.find(name)
-    if made is not None:
-        return made
     if name in ("np", "npx", "CachedOp"):  # loaded when first used
         return _load(name)  # type: ignore[no-any-return]
-    raise missing("nd", name, __all__)
+    return _functions.attribute(name)

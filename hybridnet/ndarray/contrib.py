@@ -6,7 +6,6 @@ import functools
 from typing import Any
 
 from hybridnet.base.context import Context
-from hybridnet.base.unsupported import missing
 from hybridnet.ops.core.functions import Functions as _Functions
 from hybridnet.ops.core.registry import public_operators as _public_operators
 from hybridnet.ops.random.candidates import log_uniform_candidates
@@ -16,7 +15,7 @@ from .functions import array_function as _function
 from .ndarray import NDArray
 from .random import uniform as _uniform
 
-_functions = _Functions(globals(), _public_operators("_contrib_"), _function)
+_functions = _Functions("nd.contrib", globals(), _public_operators("_contrib_"), _function)
 
 __all__ = [
     "cond",
@@ -72,7 +71,4 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    made = _functions.find(name)
-    if made is None:
-        raise missing("nd.contrib", name, __all__)
-    return made
+    return _functions.attribute(name)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybridnet.base.unsupported import missing
 from hybridnet.ops.core.functions import Functions as _Functions
 from hybridnet.ops.core.registry import public_operators as _public_operators
 
 from .functions import array_function as _function
 
-_functions = _Functions(globals(), _public_operators("_image_"), _function)
+_functions = _Functions("nd.image", globals(), _public_operators("_image_"), _function)
 
 __all__ = [*_functions]
 
@@ -20,7 +19,4 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    made = _functions.find(name)
-    if made is None:
-        raise missing("nd.image", name, __all__)
-    return made
+    return _functions.attribute(name)

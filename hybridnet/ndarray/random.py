@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import FLOAT32, as_dtype
-from hybridnet.base.unsupported import missing
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.functions import Functions
 from hybridnet.ops.core.registry import public_operators
@@ -20,6 +19,7 @@ _Drawing = Callable[..., NDArray]
 
 # The forms of a distribution that take an array's shape and dtype: ``normal_like``.
 _functions = Functions(
+    "nd.random",
     globals(),
     {name: op for name, op in public_operators("_random_").items() if name.endswith("_like")},
     array_function,
@@ -150,7 +150,4 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    made = _functions.find(name)
-    if made is None:
-        raise missing("nd.random", name, __all__)
-    return made
+    return _functions.attribute(name)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
-from hybridnet.base.unsupported import missing
 from hybridnet.ops.core.functions import Functions as _Functions
 from hybridnet.ops.core.registry import public_operators as _public_operators
 
@@ -34,6 +33,7 @@ from .symbol import Group, Symbol
 # Names written by hand win over operators of the same name: they take plain numbers too.
 _by_hand = {*_create_names, *_function_names}
 _functions = _Functions(
+    "sym",
     globals(),
     {name: op for name, op in _public_operators().items() if name not in _by_hand},
     _symbol_function,
@@ -67,10 +67,7 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Callable[..., Symbol]:
-    made = _functions.find(name)
-    if made is not None:
-        return made
     if name in ("np", "npx", "numpy"):  # loaded when first used
         home = "hybridnet.numpy_extension" if name == "npx" else "hybridnet.symbol.numpy"
         return importlib.import_module(home)  # type: ignore[return-value]
-    raise missing("sym", name, __all__)
+    return _functions.attribute(name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hybridnet.base.unsupported import missing
 from hybridnet.ops.core.functions import Functions as _Functions
 from hybridnet.ops.core.registry import public_operators as _public_operators
 from hybridnet.ops.random.candidates import log_uniform_candidates
@@ -14,7 +13,7 @@ from .functions import symbol_function as _function
 from .random import uniform as _uniform
 from .symbol import Symbol
 
-_functions = _Functions(globals(), _public_operators("_contrib_"), _function)
+_functions = _Functions("sym.contrib", globals(), _public_operators("_contrib_"), _function)
 
 __all__ = ["cond", "foreach", "rand_zipfian", "while_loop", *_functions]
 
@@ -31,7 +30,4 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Callable[..., Symbol]:
-    made = _functions.find(name)
-    if made is None:
-        raise missing("sym.contrib", name, __all__)
-    return made
+    return _functions.attribute(name)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hybridnet.base.unsupported import missing
 from hybridnet.ops.core.functions import Functions as _Functions
 from hybridnet.ops.core.registry import public_operators as _public_operators
 
 from .functions import symbol_function as _function
 from .symbol import Symbol
 
-_functions = _Functions(globals(), _public_operators("_image_"), _function)
+_functions = _Functions("sym.image", globals(), _public_operators("_image_"), _function)
 
 __all__ = [*_functions]
 
@@ -21,7 +20,4 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Callable[..., Symbol]:
-    made = _functions.find(name)
-    if made is None:
-        raise missing("sym.image", name, __all__)
-    return made
+    return _functions.attribute(name)

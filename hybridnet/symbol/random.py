@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
-from hybridnet.base.unsupported import missing
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.functions import Functions
 from hybridnet.ops.core.registry import public_operators
@@ -18,6 +17,7 @@ from .symbol import Symbol
 
 # The forms of a distribution that take an array's shape and dtype: ``normal_like``.
 _functions = Functions(
+    "sym.random",
     globals(),
     {name: op for name, op in public_operators("_random_").items() if name.endswith("_like")},
     symbol_function,
@@ -131,7 +131,4 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Callable[..., Symbol]:
-    made = _functions.find(name)
-    if made is None:
-        raise missing("sym.random", name, __all__)
-    return made
+    return _functions.attribute(name)

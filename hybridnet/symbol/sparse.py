@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybridnet.base.unsupported import missing
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.functions import Functions
 from hybridnet.ops.sparse.names import SPARSE_OPERATORS
@@ -15,6 +14,7 @@ from hybridnet.ops.sparse.names import SPARSE_OPERATORS
 from .functions import symbol_function
 
 _functions = Functions(
+    "sym.sparse",
     globals(),
     {name: registry.get(home) for name, home in SPARSE_OPERATORS.items()},
     symbol_function,
@@ -28,7 +28,4 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    made = _functions.find(name)
-    if made is None:
-        raise missing("sym.sparse", name, __all__)
-    return made
+    return _functions.attribute(name)

@@ -9,7 +9,6 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from hybridnet.base.unsupported import missing
 from hybridnet.ops.core import registry
 from hybridnet.ops.core.functions import Functions
 from hybridnet.ops.sparse.names import SPARSE_OPERATORS
@@ -26,6 +25,7 @@ from .csr import CSRNDArray
 from .row_sparse import RowSparseNDArray
 
 _functions = Functions(
+    "nd.sparse",
     globals(),
     {name: registry.get(home) for name, home in SPARSE_OPERATORS.items()},
     array_function,
@@ -82,7 +82,4 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    made = _functions.find(name)
-    if made is None:
-        raise missing("nd.sparse", name, __all__)
-    return made
+    return _functions.attribute(name)

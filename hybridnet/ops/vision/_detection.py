@@ -83,7 +83,8 @@ def kept_boxes(
 
     if count <= _AT_ONCE:
         by_each = suppressed(boxes, classes, positions)
-        # The last box there is ends the loop: often a few of some hundred are.
+        # The last box there is ends the loop: often a few of some hundred are. In it a box is kept
+        # if it was and is not suppressed, which among truth values is ">".
         stop = jnp.max(jnp.where(among, positions + 1, 0), initial=0)
         kept = lax.fori_loop(
             0, stop, lambda index, kept: kept > (by_each[index] & kept[index]), among
