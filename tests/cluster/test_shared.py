@@ -60,6 +60,32 @@ def test_a_closed_queue_gives_what_is_in_it_and_then_ends():
     assert got(ask(q, "is_closed")) == [True]
 
 
+def test_what_cannot_be_joined_is_an_error_for_who_asked_alone():
+    q = queue(shapes=[None])
+    ask(q, "put", [1, 2])
+    ask(q, "put", [3])
+    assert isinstance(ask(q, "take", count=2, many=True).answer.exception(), WrongError)
+    assert got(ask(q, "size")) == [2] and got(ask(q, "take", count=1)) == [[1, 2]]
+    uneven = ask(queue(shapes=[[], []]), "put", [1, 2], [3], many=True)
+    assert "as many rows" in str(uneven.answer.exception())
+
+
+def test_an_answer_that_fails_in_numpy_stops_nobody_else():
+    rows = SharedStore().find("r", {"kind": "rows", "shape": None, "mean": True})
+    ask(rows, "apply", [0], [[1.0, 2.0]], step=0)
+    failed = ask(rows, "apply", [0], [[1.0, 2.0, 3.0]], step=0)
+    assert "broadcast" in str(failed.answer.exception())
+    assert got(ask(rows, "take", count=1))[1] == [[1.0, 2.0]]
+
+
+def test_gradients_without_rows_are_taken_in_their_dtype():
+    rows = SharedStore().find("r", {"kind": "rows", "shape": [None, None], "mean": True})
+    ask(rows, "apply", np.zeros(0, np.int64), np.zeros((0, 3), np.float64), step=0)
+    numbers, made, shape = ask(rows, "take", count=1).answer.result()
+    assert numbers.shape == (0,) and made.shape == (0, 3) and made.dtype == np.float64
+    assert shape.tolist() == [-1, -1]
+
+
 def test_closing_may_give_up_what_waits_to_be_put():
     q = queue(capacity=1)
     waiting = ask(q, "put", [7, 8], many=True)

@@ -121,6 +121,7 @@ class RowsAccumulator(_Accumulator):
         self._rows: dict[int, Array] = {}
         self._times: dict[int, int] = {}
         self._whole: Array | None = None
+        self._no_rows: Array | None = None
 
     def _add(self, arrays: Sequence[Array]) -> None:
         numbers, rows, *whole = arrays
@@ -136,6 +137,7 @@ class RowsAccumulator(_Accumulator):
                 raise WrongError(
                     f"Accumulator '{self.name}': row {outside[0]} is not one of {self._shape[0]}"
                 )
+        self._no_rows = rows[:0]
         mine: dict[int, Array] = {}
         for number, row in zip(numbers.tolist(), rows, strict=True):
             mine[number] = mine[number] + row if number in mine else row
@@ -161,7 +163,8 @@ class RowsAccumulator(_Accumulator):
         else:
             shape = [-1, *(rows[0].shape if rows else ())]
         self._rows, self._times, self._whole = {}, {}, None
-        made = np.stack(rows) if rows else np.zeros((0, *shape[1:]), np.float32)
+        made = np.stack(rows) if rows else self._no_rows
+        assert made is not None  # it is not taken before a gradient has come
         return [np.array(numbers, np.int64), made, np.array(shape, np.int64)]
 
 

@@ -83,6 +83,11 @@ class FirstInQueue(SharedThing):
         if len(asked.arrays) != len(self._shapes):
             raise WrongError(f"Queue '{self.name}': an element has {len(self._shapes)} components")
         many = asked.words.get("many") is True
+        if many and len({one.shape[:1] for one in asked.arrays}) > 1:
+            raise WrongError(
+                f"Queue '{self.name}': components must have as many rows, got "
+                f"{[one.shape for one in asked.arrays]}"
+            )
         rows = [list(row) for row in zip(*asked.arrays, strict=True)] if many else [asked.arrays]
         made = [[np.asarray(one) for one in row] for row in rows]
         for row in made:
@@ -123,7 +128,15 @@ class FirstInQueue(SharedThing):
                     f"Queue '{self.name}' is closed and has insufficient elements (requested "
                     f"{count}, current size {there})"
                 )
-        return self._joined(taken) if asked.words.get("many") is True else taken[0]
+        if asked.words.get("many") is not True:
+            return taken[0]
+        try:
+            return self._joined(taken)
+        except ValueError as error:
+            self._undo(asked)
+            raise WrongError(
+                f"Queue '{self.name}': elements differ in shape and are not taken together: {error}"
+            ) from error
 
     def _available(self) -> bool:
         return bool(self._held)
@@ -177,8 +190,7 @@ class PriorityOrder(FirstInQueue):
     """Gives the elements whose first component, a whole number, is smallest."""
 
     def _put(self, element: Element) -> None:
-        place = bisect.bisect_right([int(one[0]) for one in self._held], int(element[0]))
-        self._held.insert(place, element)
+        bisect.insort(self._held, element, key=lambda one: int(one[0]))
 
 
 def _padded(parts: Sequence[Array]) -> Array:

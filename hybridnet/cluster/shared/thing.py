@@ -99,6 +99,8 @@ class SharedThing(ABC):
                     found: Sequence[Array] | MXNetError | None = self._try(one)
                 except MXNetError as error:
                     found = error
+                except Exception as error:  # or it would be asked again, and stop all others
+                    found = WrongError(f"{self.name}: {one.method[:40]} failed: {error}")
                 if found is None:
                     stuck.add(one.method)
                 else:

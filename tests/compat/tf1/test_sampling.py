@@ -51,8 +51,20 @@ def test_others_may_come_again_and_follow_their_weights():
     np.testing.assert_allclose(expected[:, 0], [0, 100])
     assert counts[0] == counts[3] == 0 and abs(counts[2] - 200) < 50
     assert np.ptp(np.bincount(uniform, minlength=5)) < 60 and np.allclose(of_uniform, 80)
-    everything = tf.nn.all_candidate_sampler(true, 1, 3, True)
-    assert draws(everything, 1)[0].sampled_candidates.tolist() == [0, 1, 2]
+    everything = draws(tf.nn.all_candidate_sampler(true, 1, 3, True), 1)[0]
+    assert everything.sampled_candidates.tolist() == [0, 1, 2]
+    # As TensorFlow 2.21 says.
+    assert everything.true_expected_count.tolist() == [[1], [1]]
+    assert everything.sampled_expected_count.tolist() == [1, 1, 1]
+
+
+def test_labels_may_be_of_32_bits():
+    table, x = tf.constant(np.eye(5, 3, dtype=np.float32)), tf.ones([2, 3])
+    made = tf.nn.sampled_softmax_loss(
+        table, tf.zeros([5]), tf.constant([[1], [2]], tf.int32), x, 3, 5, seed=2
+    )
+    with tf.Session() as session:
+        assert session.run(made).shape == (2,)
 
 
 def test_a_seed_repeats_the_draws():

@@ -63,7 +63,6 @@ def _sampler(
     draw: Callable[[np.random.Generator, int], Array],
     chance: Callable[[Array], Array],
     true_classes: Any,
-    num_true: int,
     num_sampled: int,
     unique: bool,
     range_max: int,
@@ -76,7 +75,7 @@ def _sampler(
         kind: its type.
         draw: returns so many classes.
         chance: returns how probable classes are in one draw.
-        true_classes, num_true, num_sampled, unique, range_max, seed, name: of the sampler.
+        true_classes, num_sampled, unique, range_max, seed, name: of the sampler.
     """
     if unique and num_sampled > range_max:
         raise ValueError(
@@ -146,7 +145,7 @@ def uniform_candidate_sampler(
         "UniformCandidateSampler",
         lambda random, count: random.integers(range_max, size=count),
         lambda ids: np.full(ids.shape, 1 / range_max),
-        true_classes, num_true, num_sampled, unique, range_max, seed, name,
+        true_classes, num_sampled, unique, range_max, seed, name,
     )  # fmt: skip
 
 
@@ -175,7 +174,7 @@ def log_uniform_candidate_sampler(
         "LogUniformCandidateSampler",
         draw,
         lambda ids: np.log1p(1 / (ids + 1.0)) / total,
-        true_classes, num_true, num_sampled, unique, range_max, seed, name,
+        true_classes, num_sampled, unique, range_max, seed, name,
     )  # fmt: skip
 
 
@@ -227,7 +226,7 @@ def fixed_unigram_candidate_sampler(
         "FixedUnigramCandidateSampler",
         lambda random, count: random.choice(range_max, size=count, p=chances),
         lambda ids: chances[ids],
-        true_classes, num_true, num_sampled, unique, range_max, seed, name,
+        true_classes, num_sampled, unique, range_max, seed, name,
     )  # fmt: skip
 
 
@@ -243,8 +242,8 @@ def all_candidate_sampler(
     return _sampler(
         "AllCandidateSampler",
         lambda random, count: np.arange(count),
-        lambda ids: np.ones(ids.shape),
-        true_classes, num_true, num_sampled, False, num_sampled, seed, name,
+        lambda ids: np.full(ids.shape, 1 / num_sampled),  # each is drawn once
+        true_classes, num_sampled, False, num_sampled, seed, name,
     )  # fmt: skip
 
 
@@ -262,6 +261,7 @@ def _sampled_logits(
     sampled_values: Any,
     remove_accidental_hits: bool,
     partition_strategy: str,
+    seed: int | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Returns scores of true and drawn classes, less the logarithm of their counts, and labels."""
     true_ids = convert_to_tensor(labels)
@@ -269,7 +269,7 @@ def _sampled_logits(
     states = convert_to_tensor(inputs, name="inputs")
     if sampled_values is None:
         sampled_values = log_uniform_candidate_sampler(
-            true_ids, num_true, num_sampled, True, num_classes
+            true_ids, num_true, num_sampled, True, num_classes, seed
         )
     drawn, true_count, drawn_count = (stop_gradient(one) for one in sampled_values)
     flat = reshape(true_ids, [-1])
@@ -369,12 +369,8 @@ def sampled_softmax_loss(
         (batch,).
     """
     with name_scope(name, "sampled_softmax_loss"):
-        if sampled_values is None:
-            sampled_values = log_uniform_candidate_sampler(
-                labels, num_true, num_sampled, True, num_classes, seed
-            )
         logits, wanted = _sampled_logits(
             weights, biases, labels, inputs, num_sampled, num_classes, num_true,
-            sampled_values, remove_accidental_hits, partition_strategy,
+            sampled_values, remove_accidental_hits, partition_strategy, seed,
         )  # fmt: skip
         return softmax_cross_entropy_with_logits_v2(labels=stop_gradient(wanted), logits=logits)
