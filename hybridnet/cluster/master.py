@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import secrets
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from functools import lru_cache
 from typing import Any, Final, final
 
@@ -26,7 +25,6 @@ from hybridnet.ops.random.state import initial_state
 from hybridnet.runtime.executor.task_messages import TravellingTensor
 from hybridnet.session.step import (
     Ready,
-    Request,
     RunStep,
     TypeOf,
     made_for_types,
@@ -101,7 +99,7 @@ class ClusterRunner:
         self._state: np.ndarray[Any, Any] = np.array(initial_state(number))
         self.variables: Final = ClusterVariables(self._members, self.ctx, timeout)
         self.shared: Final = SharedClient(self._members, self.variables.home_of)
-        self.step: Final[Callable[[Request], RunStep]] = lru_cache(_LIMIT)(make_step)
+        self.step: Final = lru_cache(_LIMIT)(make_step)
         self._programs: OrderedDict[Any, _Program] = OrderedDict()
         self._first_step = secrets.randbits(31) << 31
         self._lock = threading.Lock()
@@ -113,6 +111,7 @@ class ClusterRunner:
     def clear(self) -> None:
         """Leaves the cluster; the variables stay."""
         self._programs.clear()
+        self.step.cache_clear()
         self._members.close()
 
     def devices(self) -> list[DeviceName]:
@@ -237,16 +236,12 @@ class ClusterRunner:
 
     def _answers(self, asked: Mapping[str, Future[Packet]]) -> list[Packet]:
         """Waits for all; the first error ends it."""
-        waiting = set(asked.values())
-        end = None if self.timeout is None else time.monotonic() + self.timeout
-        while waiting:
-            left = 3600.0 if end is None else max(0.0, end - time.monotonic())
-            done, waiting = wait(waiting, left, "FIRST_COMPLETED")
-            for one in done:
-                one.result()
-            if not done and end is not None:
-                late = [task for task, one in asked.items() if not one.done()]
-                raise LateError(f"{', '.join(late)} did not end the step in {self.timeout:g} s")
+        done, late = wait(asked.values(), self.timeout, FIRST_EXCEPTION)
+        for one in done:
+            one.result()
+        if late:
+            names = ", ".join(task for task, one in asked.items() if one in late)
+            raise LateError(f"{names} did not end the step in {self.timeout:g} s")
         return [one.result() for one in asked.values()]
 
     def _results(self, ready: Ready, answers: Sequence[Packet]) -> list[NDArray]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from typing import Any, Final, NamedTuple, final
 
 from hybridnet.base.device_name import DeviceName
-from hybridnet.base.errors import FormatError, MXNetError
+from hybridnet.base.errors import FormatError
 from hybridnet.passes.place import DeviceSite
 from hybridnet.runtime.executor.task_messages import TravellingTensor
 
@@ -132,20 +131,14 @@ class Members:
         self._found[name] = Member(name, words["generation"], tuple(sites))
 
 
-def waited(
-    future: Future[Packet], timeout: float | None, late: Callable[[], MXNetError] | None = None
-) -> Packet:
+def waited(future: Future[Packet], timeout: float | None) -> Packet:
     """Returns an answer; a Ctrl-C comes through while it waits.
 
     Raises:
         LateError: it did not come in time.
         MXNetError: it is an error.
     """
-    end = None if timeout is None else time.monotonic() + timeout
-    while True:
-        left = 3600.0 if end is None else max(0.0, end - time.monotonic())
-        try:
-            return future.result(left)
-        except NotYet:
-            if end is not None and time.monotonic() >= end:
-                raise (late() if late else LateError("there was no answer in time")) from None
+    try:
+        return future.result(timeout)
+    except NotYet:
+        raise LateError("there was no answer in time") from None

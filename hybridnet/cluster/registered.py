@@ -32,6 +32,7 @@ class Registered:
         num_outputs: of the whole graph.
         reads: the inputs that are variables, by number: their names.
         writes: the outputs that are new values of variables, by number: their names.
+        updates: the variables that are read and written.
         heads: the outputs that the client gets.
         input_types: of this task's inputs.
         places: of the inputs, by number, the plan that takes them.
@@ -43,6 +44,7 @@ class Registered:
     num_outputs: int
     reads: Mapping[int, str]
     writes: Mapping[int, str]
+    updates: frozenset[str]
     heads: tuple[int, ...]
     input_types: Mapping[int, TensorType]
     places: Mapping[int, DevicePlan]
@@ -80,9 +82,10 @@ def read_registered(words: Mapping[str, Any], task: str) -> Registered:
     count = words.get("outputs")
     if type(count) is not int or not 0 <= count <= _MOST:
         raise FormatError("a graph says how many outputs it has")
+    reads, writes = _names(words, "reads", types), _names(words, "writes", range(count))
     return Registered(
-        tuple(plans), frozenset(devices), owners, count,
-        _names(words, "reads", types), _names(words, "writes", range(count)),
+        tuple(plans), frozenset(devices), owners, count, reads, writes,
+        frozenset(reads.values()) & frozenset(writes.values()),
         tuple(one for one in _list(words, "heads") if type(one) is int and 0 <= one < count),
         types, places,
     )  # fmt: skip

@@ -295,8 +295,7 @@ class ClusterTask:
         The lock is held.
         """
         graph = step.graph
-        both = set(graph.reads.values()) & set(graph.writes.values())
-        if any(self._held.get(name) is not step.held[name] for name in both):
+        if any(self._held.get(name) is not step.held[name] for name in graph.updates):
             return False
         if graph.writes:
             new = {name: outputs[number] for number, name in graph.writes.items()}

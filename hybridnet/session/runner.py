@@ -66,7 +66,10 @@ class Runner:
 
     Attributes:
         step: returns the step of a `Request`, which is made once.
+        timeout: seconds that a run may wait for others; None: any.
     """
+
+    timeout: float | None = None
 
     def __init__(
         self,

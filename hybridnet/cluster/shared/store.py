@@ -57,9 +57,9 @@ class SharedStore:
         self._held: dict[str, tuple[Mapping[str, Any], SharedThing]] = {}
         self._lock = threading.Lock()
 
-    def ask(self, name: str, about: Mapping[str, Any], asked: Asked) -> Callable[[], None]:
+    def ask(self, use: SharedUse, asked: Asked) -> Callable[[], None]:
         """Asks a thing; see `find`. Returns what takes the question back."""
-        thing = self.find(name, about)
+        thing = self.find(use.name, use.about)
         thing.ask(asked)
         return lambda: thing.give_up(asked)
 

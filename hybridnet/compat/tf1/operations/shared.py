@@ -78,7 +78,7 @@ class SharedRef:
 
         def ask(*arrays: Any) -> Sequence[Any]:
             asked = use.asked(arrays)
-            store.ask(use.name, use.about, asked)
+            store.ask(use, asked)
             return asked.answer.result()
 
         return host_call(kind, ask, given, dtypes, dims, name=name, use=use)

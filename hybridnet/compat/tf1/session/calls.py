@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from typing import Any, NamedTuple, NoReturn, final
@@ -14,6 +13,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.cluster import ClusterRunner, LateError
 from hybridnet.cluster.shared import SharedStore, SharedUse
 from hybridnet.graph.node import Node
+from hybridnet.session.runner import Runner
 
 from ..graph.host_call import HostCall
 
@@ -41,11 +41,13 @@ class Calls:
     """Runs nodes of Python.
 
     Args:
-        asked: who knows the queues and accumulators: a cluster, or this process.
+        runner: whose runs they belong to; it says how long an answer may take.
+        store: the queues and accumulators of this process, if they are not a cluster's.
     """
 
-    def __init__(self, asked: ClusterRunner | SharedStore) -> None:
-        self._asked = asked
+    def __init__(self, runner: Runner | ClusterRunner, store: SharedStore) -> None:
+        self._runner = runner
+        self._shared = runner.shared if isinstance(runner, ClusterRunner) else store
         self._pending: set[_Pending] = set()
         self._lock = threading.Lock()
         self._closed = False
@@ -96,10 +98,7 @@ class Calls:
         assert isinstance(use, SharedUse)
         try:
             asked = use.asked(arrays)
-            if isinstance(self._asked, ClusterRunner):
-                give_up = self._asked.shared.ask(use, asked)
-            else:
-                give_up = self._asked.ask(use.name, use.about, asked)
+            give_up = self._shared.ask(use, asked)
         except MXNetError as error:
             _raise(node, error)
         made = _Pending(node, asked.answer, give_up)
@@ -112,20 +111,14 @@ class Calls:
 
     def _wait(self, pending: Sequence[_Pending]) -> None:
         """Waits for answers, or for the first that is an error."""
-        seconds = self._asked.timeout if isinstance(self._asked, ClusterRunner) else None
-        end = None if seconds is None else time.monotonic() + seconds
-        left = {one.answer for one in pending}
-        while left:
-            time_left = 3600.0 if end is None else max(0.0, end - time.monotonic())
-            done, left = wait(left, time_left, FIRST_EXCEPTION)
-            if any(one.exception() is not None for one in done):
-                break
-            if left and end is not None and time.monotonic() >= end:
-                late = next(one.node for one in pending if one.answer in left)
-                _raise(late, LateError(f"there was no answer in {seconds:g} s"))
+        seconds = self._runner.timeout
+        done, late = wait([one.answer for one in pending], seconds, FIRST_EXCEPTION)
         for one in pending:
-            if one.answer.done():
+            if one.answer in done:
                 _result(one)
+        for one in pending:
+            if one.answer in late:
+                _raise(one.node, LateError(f"there was no answer in {seconds:g} s"))
 
 
 def _call(node: Node) -> HostCall:

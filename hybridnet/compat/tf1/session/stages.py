@@ -55,7 +55,7 @@ class StagedRunner:
 
     def __init__(self, runner: Runner | ClusterRunner, store: SharedStore) -> None:
         self._runner = runner
-        self._calls = Calls(runner if isinstance(runner, ClusterRunner) else store)
+        self._calls = Calls(runner, store)
         self._stages: WeakKeyDictionary[RunStep, Stages | None] = WeakKeyDictionary()
 
     def run(

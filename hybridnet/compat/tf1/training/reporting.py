@@ -25,6 +25,23 @@ __all__ = ["ProfilerHook", "StepCounterHook", "SummarySaverHook"]
 log: Final = logging.getLogger("hybridnet.tf1")
 
 
+def write_rate(timer: SecondOrStepTimer, step: int, writer: FileWriter | None) -> None:
+    """Logs the steps a second since the last time, and writes them as a summary.
+
+    Args:
+        timer: knows when that was.
+        step: how many steps were made in all.
+        writer: of the summary; None: it is only logged.
+    """
+    seconds, steps = timer.update_last_triggered_step(step)
+    if not seconds or steps is None:
+        return
+    rate = steps / seconds
+    log.info("global_step/sec: %g", rate)
+    if writer is not None:
+        writer.add_summary(Summary([Summary.Value("global_step/sec", simple_value=rate)]), step)
+
+
 @final
 class StepCounterHook(SessionRunHook):
     """Logs steps a second (``hybridnet.tf1``), and writes them as a summary.
@@ -60,13 +77,7 @@ class StepCounterHook(SessionRunHook):
         """Logs when it is time."""
         step = int(run_values.results) + 1
         if self._timer.should_trigger_for_step(step):
-            seconds, steps = self._timer.update_last_triggered_step(step)
-            if seconds and steps is not None:
-                rate = steps / seconds
-                log.info("global_step/sec: %g", rate)
-                if self._writer is not None:
-                    value = Summary.Value("global_step/sec", simple_value=rate)
-                    self._writer.add_summary(Summary([value]), step)
+            write_rate(self._timer, step, self._writer)
 
 
 @final

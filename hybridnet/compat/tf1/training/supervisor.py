@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, ClassVar, Final, final
@@ -13,12 +12,13 @@ from ..graph.graph import Graph, GraphKeys, get_default_graph
 from ..queues.coordinator import Coordinator
 from ..queues.looper import LooperThread
 from ..session.session import Session
-from ..summaries.events import Summary
 from ..summaries.values import merge_all
 from ..summaries.writer import FileWriter
 from ..variables.lists import global_variables, global_variables_initializer
 from ..variables.uninitialized import report_uninitialized_variables
 from .rates import get_global_step, global_step
+from .reporting import write_rate
+from .run_hook import SecondOrStepTimer
 from .saver import Saver
 from .scaffold import Scaffold
 from .session_manager import SessionManager
@@ -229,8 +229,8 @@ class Supervisor:
             if self.summary_op is not None:
                 threads.append(self._every(self.save_summaries_secs, self._summarize, sess))
             if self.global_step is not None:
-                count = self._steps_counted(sess)
-                threads.append(self._every(self.save_summaries_secs, count))
+                timer = SecondOrStepTimer(self.save_summaries_secs)
+                threads.append(self._every(self.save_summaries_secs, self._count, timer, sess))
         if self.saver is not None and self.save_model_secs:
             threads.append(self._every(self.save_model_secs, self._save, sess))
         for one in threads:
@@ -243,25 +243,12 @@ class Supervisor:
     def _summarize(self, sess: Any) -> None:
         self.summary_computed(sess, sess.run(self.summary_op))
 
+    def _count(self, timer: SecondOrStepTimer, sess: Any) -> None:
+        write_rate(timer, global_step(sess, self.global_step), self.summary_writer)
+
     def _save(self, sess: Any) -> None:
         assert self.saver is not None and self.save_path is not None
         self.saver.save(sess, self.save_path, global_step=self.global_step)
-
-    def _steps_counted(self, sess: Any) -> Callable[[], None]:
-        """Returns what writes how many steps a second were made since the last time."""
-        last: list[tuple[float, int]] = []
-
-        def count() -> None:
-            now = time.monotonic(), global_step(sess, self.global_step)
-            if last and now[0] > last[0][0]:
-                rate = (now[1] - last[0][1]) / (now[0] - last[0][0])
-                value = Summary.Value("global_step/sec", simple_value=rate)
-                assert self.summary_writer is not None
-                self.summary_writer.add_summary(Summary([value]), now[1])
-                log.info("global_step/sec: %g", rate)
-            last[:] = [now]
-
-        return count
 
     def start_queue_runners(self, sess: Any, queue_runners: Any = None) -> list[Any]:
         """Starts the threads that fill queues; returns them.

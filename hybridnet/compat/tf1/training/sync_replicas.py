@@ -72,7 +72,6 @@ class SyncReplicasOptimizer(Optimizer):
         self._needed, self._total = replicas_to_aggregate, total
         self._averages, self._averaged = variable_averages, variables_to_average
         self._tokens_per_step = max(total, replicas_to_aggregate)
-        self._accumulators: list[tuple[Any, str]] = []
         self._step: Any = None
         self._tokens: FIFOQueue | None = None
         self._runner: QueueRunner | None = None
@@ -129,7 +128,7 @@ class SyncReplicasOptimizer(Optimizer):
         self.local_step_init_op = assign(local_step, step).op
         self.ready_for_local_init_op = report_uninitialized_variables(global_variables())
         with name_scope(name, self._name):
-            added, means = self._accumulated(pairs, local_step)
+            added, means, at_step = self._accumulated(pairs, local_step)
             with device(step.device):
                 update = self._opt.apply_gradients(means, step)
                 kind = step.dtype.base_dtype
@@ -140,21 +139,20 @@ class SyncReplicasOptimizer(Optimizer):
             with control_dependencies(added), device(step.device):
                 taken = tokens.dequeue()
             trained = assign(local_step, taken)
-            at_step = []
-            for one, where in self._accumulators:
-                with device(where):
-                    at_step.append(one.set_global_step(step))
         self.chief_init_op = group(self.local_step_init_op, *at_step)
         op: Operation = trained.op
         return op
 
     def _accumulated(
         self, pairs: Sequence[Any], local_step: Variable
-    ) -> tuple[list[Operation], list[Any]]:
-        """Returns what adds gradients to accumulators, and pairs of mean and variable."""
+    ) -> tuple[list[Operation], list[Any], list[Operation]]:
+        """Returns what adds gradients to accumulators, and pairs of mean and variable.
+
+        And what has the accumulators be at the step that there is.
+        """
         added: list[Operation] = []
         means: list[Any] = []
-        self._accumulators = []
+        at_step: list[Operation] = []
         for grad, variable in pairs:
             if grad is None:
                 means.append((None, variable))
@@ -166,13 +164,13 @@ class SyncReplicasOptimizer(Optimizer):
                     rows = SparseConditionalAccumulator(kind, shape, shared_name=shared)
                     added.append(rows.apply_indexed_slices_grad(grad, local_step))
                     means.append((rows.take_indexed_slices_grad(self._needed), variable))
-                    self._accumulators.append((rows, where))
+                    at_step.append(rows.set_global_step(self._step))
                 else:
                     whole = ConditionalAccumulator(kind, shape, shared_name=shared)
                     added.append(whole.apply_grad(grad, local_step))
                     means.append((whole.take_grad(self._needed), variable))
-                    self._accumulators.append((whole, where))
-        return added, means
+                    at_step.append(whole.set_global_step(self._step))
+        return added, means, at_step
 
     def _chief_runner(self, tokens: FIFOQueue, update: Operation) -> QueueRunner:
         """Returns the chief's thread: it applies means, and lets the workers go on."""
