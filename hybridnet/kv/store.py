@@ -276,7 +276,9 @@ class KVStore(KVStoreBase):
             MXNetError: `set_optimizer` was not called.
             OSError: the file cannot be written.
         """
-        states = self._with_optimizer("save_optimizer_states").states_to_bytes(dump_optimizer)
+        backend = self._with_optimizer("save_optimizer_states")
+        with translated():
+            states = backend.states_to_bytes(dump_optimizer)
         with atomic_write(fname) as file:
             file.write(states)
 

@@ -455,7 +455,8 @@ class Optimizer:
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         """Becomes the optimizer whose ``__getstate__`` gave this state, ours or MXNet's."""
-        self.__dict__.update(own_attributes(state), param_dict={}, _rescale_trace=None, _device=0)
+        own = own_attributes(state) if "rescale_grad" in state else state
+        self.__dict__.update({"_device": 0, **own}, param_dict={}, _rescale_trace=None)
 
 
 _register = registry.get_register_func(Optimizer, "optimizer")

@@ -138,7 +138,10 @@ class WorkerDriver(Driver):
 
     def _prepare(self, event: Arrived) -> Arrived | None:
         message = event.message
-        if isinstance(message, (Applied, PartValue)) and message.payload is not None:
+        if isinstance(message, PartStates) and message.payload is None:
+            self.refused += 1
+            return None
+        if isinstance(message, (Applied, PartStates, PartValue)) and message.payload is not None:
             payload: Payload = message.payload
             self.bytes_received += payload.size
             # A mapped value is read at once: two commits later the memory is another value's.
@@ -147,10 +150,6 @@ class WorkerDriver(Driver):
             except WireError:
                 self.refused += 1
                 return None
-        elif isinstance(message, PartStates):
-            data = np.frombuffer(message.payload.joined(), np.uint8)
-            self.bytes_received += data.nbytes
-            message.payload = data
         return event
 
     def _bytes(self, source: Peer, part: PartId, payload: Payload) -> Array:

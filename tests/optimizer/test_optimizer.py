@@ -438,6 +438,15 @@ def test_an_optimizer_can_be_pickled_and_copied_without_its_parameters() -> None
         assert (other.lr, other.beta1, other.param_dict) == (0.5, 0.9, {})
 
 
+def test_a_copy_of_an_optimizer_has_all_that_was_set() -> None:
+    opt = optimizer.SGD()
+    opt.aggregate_num = 0
+    opt._set_current_context(1)
+    opt._update_count(3)
+    for other in (pickle.loads(pickle.dumps(opt)), copy.copy(opt), copy.deepcopy(opt)):
+        assert (other.aggregate_num, other._index_update_count) == (0, {3: 1})
+
+
 # -- names and subclasses --------------------------------------------------------------------
 
 
