@@ -30,20 +30,12 @@ class Inert:
 
     Attributes:
         place: the name of its class or function, with its module: ``'mxnet.context.Context'``.
-        arguments: what it was made with.
         state: what it was given afterwards, often the dict of its attributes; None if nothing.
     """
 
     place: ClassVar[str] = ""
 
-    arguments: tuple[Any, ...]
     state: Any = None
-
-    def __new__(cls, *arguments: Any, **named: Any) -> Inert:
-        """Remembers what it is made with."""
-        made = super().__new__(cls)
-        made.arguments = (*arguments, *named.values())
-        return made
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         pass

@@ -52,12 +52,12 @@ from hybridnet.kvstore.transport.interface import (
 )
 from hybridnet.kvstore.transport.wire import Buffer, Payload, WireError, decode, encode
 
-__all__ = ["Driver"]
+__all__ = ["ANSWERS", "FIRST", "Driver"]
 
 #: What is done after something that failed: what stands between is about what failed.
-_FIRST: Final = (Install, Fold, Commit, Remember)
+FIRST: Final = (Install, Fold, Commit, Remember)
 #: What is refused then instead of being answered.
-_ANSWERS: Final = (Applied, Initialized, PartValue, PartStates, StatesPut)
+ANSWERS: Final = (Applied, Initialized, PartValue, PartStates, StatesPut)
 #: Names of processes without a rank whose way back is remembered.
 _MOST_NAMES: Final = 1 << 16
 
@@ -206,8 +206,8 @@ class Driver(ABC):
         for action in actions:
             if isinstance(action, Wake):
                 self._wake = min(self._wake, action.at)
-            elif failure and not isinstance(action, _FIRST):
-                if isinstance(action, Post) and isinstance(action.message, _ANSWERS):
+            elif failure and not isinstance(action, FIRST):
+                if isinstance(action, Post) and isinstance(action.message, ANSWERS):
                     refusal = Refused(action.message.ticket, "broke", failure)
                     self._post(Post(action.to, refusal))
             elif isinstance(action, Post):

@@ -51,6 +51,7 @@ from hybridnet.kvstore.protocol.words import (
     StoreSettings,
 )
 from hybridnet.kvstore.storage.dtypes import DTYPES, dtype_of
+from hybridnet.kvstore.storage.pushed import part_of
 from hybridnet.kvstore.storage.updates import Array, PartOf
 from hybridnet.kvstore.transport.interface import Transport
 from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
@@ -432,13 +433,7 @@ class RemoteStore:
             KVStoreError: there is no such key.
         """
         spec = self._known("parts", key).spec
-        return [
-            PartOf(
-                key, spec.shape or (spec.size,), dtype_of(spec.dtype), part.first, part.last,
-                spec.rows > 0, spec.is_whole,
-            )
-            for part in parts_of(0, key, spec, self._plan)
-        ]  # fmt: skip
+        return [part_of(key, spec, part) for part in parts_of(0, key, spec, self._plan)]
 
     def states(self, key: Key) -> list[tuple[int, Array]]:
         """Fetches what the servers have of a key, with all pushes of this worker so far.

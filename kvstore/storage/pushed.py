@@ -19,6 +19,7 @@ from hybridnet.kvstore.protocol.words import (
     Copy,
     InitPart,
     KeySpec,
+    Name,
     Part,
     PartId,
     Peer,
@@ -29,7 +30,7 @@ from hybridnet.kvstore.protocol.words import (
 from hybridnet.kvstore.storage.dtypes import DTYPES, dtype_of
 from hybridnet.kvstore.storage.slots import ArrayLayout
 from hybridnet.kvstore.storage.two_bit import compressed_size, dequantize
-from hybridnet.kvstore.storage.updates import Array
+from hybridnet.kvstore.storage.updates import Array, PartOf
 from hybridnet.kvstore.transport.mapped_lane import FileCache, Span, lane_path
 from hybridnet.kvstore.transport.wire import (
     LARGEST_FRAME,
@@ -39,7 +40,7 @@ from hybridnet.kvstore.transport.wire import (
     WireError,
 )
 
-__all__ = ["Given", "PartChecks", "Rows", "shape_of"]
+__all__ = ["Given", "PartChecks", "Rows", "part_of", "shape_of"]
 
 _MOST_KEYS: Final = 1_000_000
 _MOST_DIMENSIONS: Final = 32
@@ -107,6 +108,14 @@ def shape_of(part: Part, spec: KeySpec) -> tuple[int, ...]:
     if not spec.rows:
         return (count,)
     return (count, *(spec.shape[1:] or (spec.size // spec.rows,)))
+
+
+def part_of(name: Name, spec: KeySpec, part: Part) -> PartOf:
+    """Returns a part as `Updates` know it."""
+    return PartOf(
+        name, spec.shape or (spec.size,), dtype_of(spec.dtype), part.first, part.last,
+        spec.rows > 0, spec.is_whole,
+    )  # fmt: skip
 
 
 @final

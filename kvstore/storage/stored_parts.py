@@ -17,7 +17,7 @@ from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.protocol.words import KeySpec, Name, Part, PartRecord, StoredPart
 from hybridnet.kvstore.storage.dtypes import dtype_of
 from hybridnet.kvstore.storage.journal import Journal, JournalEntry
-from hybridnet.kvstore.storage.pushed import shape_of
+from hybridnet.kvstore.storage.pushed import part_of, shape_of
 from hybridnet.kvstore.storage.slots import ArrayLayout, Slots
 from hybridnet.kvstore.storage.sums import DenseSum, RowSum
 from hybridnet.kvstore.storage.updates import Array, PartOf, Updates
@@ -37,11 +37,7 @@ class _What:
     optimizer: str
 
     def of(self) -> PartOf:
-        shape = self.spec.shape or (self.spec.size,)
-        dtype = dtype_of(self.spec.dtype)
-        is_rows = self.spec.rows > 0
-        whole = self.spec.is_whole
-        return PartOf(self.name, shape, dtype, self.part.first, self.part.last, is_rows, whole)
+        return part_of(self.name, self.spec, self.part)
 
     def layout(self, updates: Updates) -> list[ArrayLayout]:
         value = (shape_of(self.part, self.spec), dtype_of(self.spec.dtype))

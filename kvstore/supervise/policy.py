@@ -108,7 +108,7 @@ class Policy:
     def _lost(self, event: Ended, now: float) -> Iterator[Action]:
         plan, code = event.plan, event.code
         if not self._deadlines.lost:
-            self._code = status(code) or 1
+            self._code = status(code)
             self._deadlines.lose(now)
             yield Tell(f"{plan.title} {reason(code)} and is not started again", event)
         else:

@@ -26,11 +26,11 @@ from distribution.simulation.drawn import (
 from distribution.simulation.script import Script
 from distribution.simulation.server_disk import Disk, ServerDriver, Wrong
 
+from hybridnet.kvstore.drivers.driver import ANSWERS, FIRST
 from hybridnet.kvstore.protocol import SchedulerMachine, ServerMachine, WorkerMachine
 from hybridnet.kvstore.protocol.machine import Machine
 from hybridnet.kvstore.protocol.words import (
     SCHEDULER,
-    Applied,
     Arrived,
     Broke,
     Commit,
@@ -40,10 +40,8 @@ from hybridnet.kvstore.protocol.words import (
     Finish,
     Fold,
     Gone,
-    Initialized,
     Install,
     Join,
-    PartValue,
     Peer,
     PeerLost,
     PeerUp,
@@ -354,7 +352,7 @@ class World:
         for action in actions:
             kind = type(action)
             driver = process.driver
-            if driver is not None and driver.broken and kind not in _FIRST:
+            if driver is not None and driver.broken and kind not in FIRST:
                 self._refuse(process, action)
             elif kind is Post:
                 self._send(process, action)
@@ -407,7 +405,7 @@ class World:
         """What was to be said after a commit that failed is not: it is refused."""
         if type(action) is Wake:
             self._wake_at(process, action)
-        elif type(action) is Post and isinstance(action.message, _ANSWERS):
+        elif type(action) is Post and isinstance(action.message, ANSWERS):
             refusal = Refused(action.message.ticket, "broke", "the optimizer raises")
             self._send(process, Post(action.to, refusal))
 
@@ -527,9 +525,6 @@ class World:
 
 
 _TICK = Tick()
-#: What is done after something that failed, and what is refused then: see `drivers/driver.py`.
-_FIRST = (Install, Fold, Commit, Remember)
-_ANSWERS = (Applied, Initialized, PartValue)
 MACHINES: dict[str, Any] = {
     "worker": WorkerMachine,
     "server": ServerMachine,
