@@ -29,10 +29,12 @@ from hybridnet.kvstore.drivers.remote_store import Completion, Done, RemoteStore
 from hybridnet.ndarray import NDArray, zeros
 from hybridnet.ndarray.copies import aligned
 from hybridnet.ndarray.sparse import RowSparseNDArray
+from hybridnet.ops.core import registry
 from hybridnet.optimizer import optimizer_to_json
 from hybridnet.runtime.platform.jax_devices import check_device, put
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.host_task import push_async_task
+from hybridnet.runtime.record.trace import host_scalars
 from hybridnet.runtime.segments.segment import Value
 from hybridnet.tracing import py_func
 from hybridnet.tracing.host_call import world
@@ -115,7 +117,12 @@ class RemoteBackend(Backend):
         self._loaded: dict[Key, KeyStates] = {}
         #: where traced functions push and pull.
         self._traced: set[Context] = set()
-        self._sent: tuple[Any, ...] = ()
+        #: the optimizer's numbers that pushes from here on are for.
+        self._numbers: tuple[Any, ...] = ()
+        #: how often they changed before a call of a traced function; and how it was sent then, by
+        #: that count, until the function has sent it.
+        self._changes = 0
+        self._unsent: dict[int, tuple[str, Mapping[str, Any]]] = {}
         self._scale = 1.0
         #: whether new keys are to be on one server each, and not in parts.
         self._keeps_whole = False
@@ -243,15 +250,20 @@ class RemoteBackend(Backend):
         self._configure()
 
     def _send_optimizer(self) -> None:
+        self._note_optimizer()
+        self._configure()
+
+    def _note_optimizer(self) -> None:
+        """Takes notice of the optimizer as it is now."""
         optimizer = self._optimizer
-        self._sent = _numbers(optimizer)
+        self._numbers = _numbers(optimizer)
         self._scale = float(optimizer.rescale_grad)
         form = optimizer_to_json(optimizer)
         self._configuration = (PREFIX + form["optimizer"], form)
-        self._configure()
 
-    def _configure(self) -> None:
-        name, parameters = self._configuration
+    def _configure(self, configuration: tuple[str, Mapping[str, Any]] | None = None) -> None:
+        """Says what is done with pushes; by default as it was noted last."""
+        name, parameters = configuration or self._configuration
         with translated():
             self.remote.configure(
                 name,
@@ -271,10 +283,10 @@ class RemoteBackend(Backend):
             self._send_optimizer()
 
     def _is_changed(self) -> bool:
-        """Whether the servers do not have the optimizer's numbers, and are to have them."""
+        """Whether the optimizer's numbers are others than were noted, and servers are to know."""
         if self._optimizer is None or self.kind.consistency != "sync":
             return False
-        return _numbers(self._optimizer) != self._sent
+        return _numbers(self._optimizer) != self._numbers
 
     # -- values --------------------------------------------------------------------------------
 
@@ -413,17 +425,31 @@ class RemoteBackend(Backend):
     def _push_traced(self, known: _Key, merged: NDArray, priority: int) -> None:
         """Has a push be part of a traced function: host code, in program order, at each call."""
 
-        def send(value: Any) -> Any:
-            if self._is_changed():  # all that was pushed counts already, as it was pulled
+        def send(value: Any, changes: Any) -> Any:
+            unsent = self._unsent.pop(int(changes[0]), None)
+            if unsent is not None:  # all that was pushed counts already, as it was pulled
                 self.remote.barrier()
-                self._send_optimizer()
+                self._configure(unsent)
             own = np.array(value, order="C")  # it may have to be sent again
             known.sent = Completion()
             self.remote.push(known.name, own, priority=priority, done=known.sent)
             return np.zeros(1, np.bool_)
 
         self._traced.add(merged.context.computes_on)
-        py_func(send, merged, (1,), np.bool_)
+        # The function's pushes may come after Python has changed the optimizer once more: what it
+        # is at the call is noted there.
+        (count,) = host_scalars(self._note_change, 1)
+        zero = zeros((1,), merged.context)
+        changes = NDArray.apply_operator(registry.get("_plus_scalar"), (zero,), {"scalar": count})
+        py_func(send, [merged, changes], (1,), np.bool_)
+
+    def _note_change(self) -> list[float]:
+        """Notes at a call of a traced function what the optimizer is; returns how often it was."""
+        if self._is_changed():
+            self._note_optimizer()
+            self._changes += 1
+            self._unsent[self._changes] = self._configuration
+        return [float(self._changes)]
 
     def _pull_traced(self, known: _Key, targets: Sequence[NDArray], priority: int) -> None:
         """Has a pull be part of a traced function; it waits there."""
