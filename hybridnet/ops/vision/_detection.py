@@ -51,7 +51,8 @@ def overlaps(lhs: Any, rhs: Any) -> Any:
     right, bottom = (jnp.minimum(lhs[:, None, i], rhs[None, :, i]) for i in (2, 3))
     both = _product(right - left, bottom - top)
     either = _area(lhs)[:, None] + _area(rhs) - both
-    return both / (either + (either <= 0))
+    is_some = either > 0  # not so where a box is not a number: MXNet says 0 there, too
+    return jnp.where(is_some, both, 0) / jnp.where(is_some, either, 1)
 
 
 def kept_boxes(
