@@ -11,7 +11,7 @@ __all__ = ["PLACES", "WIDER"]
 
 #: MXNet's module -> hybridnet's, both without the package.
 PLACES: Final[dict[str, str]] = {
-    "contrib.onnx.onnx2mx": "contrib.onnx",
+    "contrib.onnx.onnx2mx": "contrib.onnx2mx",
     "contrib.onnx.onnx2mx.import_model": "contrib.onnx",
     "contrib.onnx.onnx2mx.import_to_gluon": "contrib.onnx",
     "contrib.svrg_optimization.svrg_optimizer": "contrib.svrg_optimization",

@@ -48,12 +48,18 @@ def test_modules_are_hybridnets_own(mx):
 
 @pytest.mark.parametrize("name", sorted(PLACES))
 def test_mxnets_places_lead_somewhere_or_say_that_they_do_not(mx, name):
+    around = name.rpartition(".")[0]
+    home = importlib.import_module(f"hybridnet.{PLACES.get(around, around)}".rstrip("."))
+    before = {key: value for key, value in vars(home).items() if inspect.isfunction(value)}
     try:
         module = importlib.import_module(f"mxnet.{name}")
     except ModuleNotFoundError as error:
         assert "hybridnet has no such module" in str(error)
     else:
         assert module.__name__.startswith("hybridnet.")
+    if home.__name__ != "hybridnet.contrib.onnx2mx":  # where MXNet has modules, too
+        after = {key: vars(home)[key] for key in before if key != "__getattr__"}
+        assert after == {key: before[key] for key in after}
 
 
 def test_a_module_of_mxnets_may_be_an_object_here(mx):
