@@ -171,6 +171,26 @@ def test_numeric_gradients_are_compared():
         tu.check_numeric_gradient(net, location, dtype=np.int32)
 
 
+class _HandedOver:
+    """An executor that rounds otherwise from its n-th pass on, as when a program is compiled."""
+
+    def __init__(self, value, passes):
+        self.arg_dict, self.aux_dict, self.outputs = {"x": value.copy()}, {}, []
+        self.passes = passes
+
+    def forward(self, is_train):
+        self.passes -= 1
+        total = (self.arg_dict["x"] ** 2).sum() + (0 if self.passes > 0 else 1e-3)
+        self.outputs = [mx.nd.array([total], dtype="float64")]
+
+
+@pytest.mark.parametrize("passes", range(1, 12))
+def test_numeric_gradients_do_not_mix_two_ways_of_rounding(passes):
+    x = np.array([0.5, -1.0, 2.0, 0.25])
+    grads = tu.numeric_grad(_HandedOver(x, passes), {"x": x}, eps=1e-4, dtype=np.float64)
+    np.testing.assert_allclose(grads["x"], 2 * x, rtol=1e-6)
+
+
 def test_numeric_gradient_with_auxiliary_states():
     net = mx.sym.BatchNorm(mx.sym.var("data"), name="bn", fix_gamma=False)
     states = [np.zeros(3), np.ones(3)]
