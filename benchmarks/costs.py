@@ -135,7 +135,8 @@ def step() -> Parts:
             return timed(parts, "the loss", lambda: loss_of(scores, label))
 
     for turn in range(_TURNS):
-        if turn == _TURNS // 2:  # compiled by now
+        if turn == _TURNS // 2:
+            hn.engine.wait_for_all()  # for compilations
             parts = Parts()
             parts.watch(launch, "_launch", "  of that: launch, which is")
             parts.watch(Segment, "find_live", "    finding what is alive")

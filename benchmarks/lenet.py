@@ -17,7 +17,7 @@ import jax
 import lenet_jit
 import numpy as np
 
-from hybridnet import cpu, nd
+from hybridnet import cpu, engine, nd
 from hybridnet.cli.lenet import Bound, Eager, Settings, Traced, initial_weights
 
 #: The most that a way may take, as a multiple of the hand-written step.
@@ -64,6 +64,7 @@ def measure(batch_size: int, rounds: int, steps: int) -> dict[str, np.ndarray[An
     for run in runners.values():
         run(4)
     nd.waitall()
+    engine.wait_for_all()
     times: dict[str, list[float]] = {name: [] for name in runners}
     for _ in range(rounds):
         for name, run in runners.items():

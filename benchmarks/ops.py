@@ -22,7 +22,7 @@ import numpy as np
 from ops_cases import CASES, Case
 
 import hybridnet as hn
-from hybridnet import autograd, nd
+from hybridnet import autograd, engine, nd
 
 LIMIT = 1.5  # above it a lowering is a finding
 Turn = Callable[[], None]
@@ -110,6 +110,7 @@ def measure(turns: dict[str, Turn], rounds: int) -> dict[str, float]:
         for _ in range(4):  # until hybridnet's segment is one compiled program
             turn()
         nd.waitall()
+        engine.wait_for_all()
     counts = {}
     for name, turn in turns.items():
         start = time.perf_counter()

@@ -115,9 +115,9 @@ def wait_for_var(var: Var) -> None:
     get().wait_for_var(var)
 
 
-def wait_for_all() -> None:
+def wait_for_all(background: bool = True) -> None:
     """See `Engine.wait_for_all`."""
-    get().wait_for_all()
+    get().wait_for_all(background)
 
 
 def statistics() -> Statistics:

@@ -37,7 +37,17 @@ from typing import Final, final
 
 from hybridnet.engine.pool import AbstractPool
 from hybridnet.engine.schedule import Schedule
-from hybridnet.engine.task import IDLE_LANE, NEW, READY, RUNNING, WAIT_LANE, WAITING, Task, Var
+from hybridnet.engine.task import (
+    IDLE_LANE,
+    NEW,
+    QUIET_LANE,
+    READY,
+    RUNNING,
+    WAIT_LANE,
+    WAITING,
+    Task,
+    Var,
+)
 
 __all__ = ["Coordinator"]
 
@@ -155,7 +165,9 @@ class Coordinator:
             self.inbox.popleft()
         for wait in list(self._waits):
             ended = wait.state not in (NEW, WAITING)
-            if ended or (wait.lane is IDLE_LANE and not self.schedule.pending and not self.inbox):
+            if not ended and wait.lane in (IDLE_LANE, QUIET_LANE) and not self.inbox:
+                ended = self.schedule.lets_through(wait)
+            if ended:
                 todo.append(wait)
         return todo
 

@@ -22,6 +22,7 @@ from hybridnet.engine.task import (
     IDLE_LANE,
     LANES,
     LIVE,
+    QUIET_LANE,
     READY,
     RUNNING,
     WAIT_LANE,
@@ -126,7 +127,8 @@ class Engine:
             writes: Vars whose value it replaces; name a Var in both if it updates the value.
             priority: among the ready tasks of a lane, the highest goes first; among equals those
                 that a task has pushed, since it may be waiting for them, then the oldest.
-            lane: which threads run it: "compute", "copy", "io" or "priority".
+            lane: which threads run it: "compute", "copy", "io", "priority", or "background" for
+                what nobody need wait for.
             name: for messages and profiles; by default the function's own.
             origin: `(file, line)` to blame; by default the calling line outside hybridnet.
 
@@ -183,8 +185,11 @@ class Engine:
         if failure is not None:
             failure.raise_()
 
-    def wait_for_all(self) -> None:
+    def wait_for_all(self, background: bool = True) -> None:
         """Block until no task is pending, those pushed by tasks included.
+
+        Args:
+            background: wait for tasks of the lane "background", too.
 
         Raises:
             TaskError: the first failure that no wait has raised yet; the others are listed in its
@@ -193,7 +198,8 @@ class Engine:
         """
         self._refuse_in_task("wait_for_all")
         if self.core.inbox or self.core.schedule.pending:
-            self.core.wait(Task(None, lane=IDLE_LANE, latch=self.core.pool.new_latch()), None)
+            lane = IDLE_LANE if background else QUIET_LANE
+            self.core.wait(Task(None, lane=lane, latch=self.core.pool.new_latch()), None)
         if self.core.schedule.failures:
             self._raise_failures()
 

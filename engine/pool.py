@@ -222,7 +222,8 @@ def default_workers() -> dict[str, int]:
         processors = len(os.sched_getaffinity(0))
     else:
         processors = os.cpu_count() or 1
-    return {"compute": max(2, min(processors, 8)), "copy": 1, "io": 2, "priority": 1}
+    most = max(2, min(processors, 8))
+    return {"compute": most, "copy": 1, "io": 2, "priority": 1, "background": 2}
 
 
 class _Lane:

@@ -33,6 +33,7 @@ from typing import Final, final
 
 from hybridnet.engine.errors import EngineBug, EngineError
 from hybridnet.engine.task import (
+    BACKGROUND,
     DELETED,
     DONE,
     DOOMED,
@@ -40,6 +41,7 @@ from hybridnet.engine.task import (
     FAILED,
     IDLE_LANE,
     NEW,
+    QUIET_LANE,
     READY,
     RUNNING,
     WAITING,
@@ -87,6 +89,7 @@ class Schedule:
     """The pending tasks of one engine, and what is granted to them."""
 
     __slots__ = (
+        "_background",
         "_idle",
         "_pending",
         "_seq",
@@ -103,7 +106,9 @@ class Schedule:
         self._seq = 0
         #: tasks pushed and not completed, in push order (a dict used as an ordered set).
         self._pending: dict[Task, None] = {}
-        #: waits for an idle engine.
+        #: how many of these are background tasks.
+        self._background = 0
+        #: waits for an idle engine, or one that has background tasks only.
         self._idle: list[Task] = []
         #: failures that no wait has raised yet, oldest first; at most MAX_UNREPORTED.
         self.failures: deque[Failure] = deque()
@@ -124,6 +129,11 @@ class Schedule:
         """Whether `task` is one of this schedule's and not completed."""
         return task in self._pending
 
+    def lets_through(self, wait: Task) -> bool:
+        """Whether nothing is pending that a wait for an idle or a quiet engine waits for."""
+        count = len(self._pending)
+        return not count or (wait.lane is QUIET_LANE and count == self._background)
+
     def push(self, task: Task) -> Sequence[Task]:
         """Take in a new task.
 
@@ -132,16 +142,19 @@ class Schedule:
         """
         if task.state is not NEW:
             raise EngineBug(f"push requires a new task, got {task!r}")
-        if task.lane is IDLE_LANE:
-            self._move(task, WAITING if self._pending else READY)
-            if not self._pending:
+        if task.lane is IDLE_LANE or task.lane is QUIET_LANE:
+            if self.lets_through(task):
+                self._move(task, READY)
                 return (task,)
+            self._move(task, WAITING)
             self._idle.append(task)
             return ()
         if task.latch is None:
             self.pushed += 1
         self._seq = task.seq = self._seq + 1
         self._pending[task] = None
+        if task.lane == BACKGROUND:
+            self._background += 1
         if self._request(task):
             task.state = WAITING
             return ()
@@ -202,6 +215,7 @@ class Schedule:
             All tasks that are ready, handed to a pool before or not, and those skipped.
         """
         pending = list(self._pending)
+        self._background = sum(task.lane == BACKGROUND for task in pending)
         for task in pending:
             for var in (*task.reads, *task.writes):
                 var.held = 0
@@ -249,6 +263,7 @@ class Schedule:
                     self._bury(var)
         self.completed += sum(task.latch is None for task in self._pending)
         self._pending.clear()
+        self._background = 0
         self._idle.clear()
         return dropped
 
@@ -327,6 +342,8 @@ class Schedule:
         task.fn = None  # frees what it captured
         if task.latch is None:
             self.completed += 1
+        if task.lane == BACKGROUND:
+            self._background -= 1
         del self._pending[task]
 
     @staticmethod
@@ -409,9 +426,9 @@ class Schedule:
                     self.skipped += 1
                 self._release(task, granted)
             out.append(task)
-        if self._idle and not self._pending:
-            for task in self._idle:
+        for task in self._idle:
+            if task.state is WAITING and self.lets_through(task):
                 self._move(task, READY)
                 out.append(task)
-            self._idle.clear()
+        self._idle = [task for task in self._idle if task.state is WAITING]
         return out

@@ -25,12 +25,16 @@ __all__ = [
     "resolve_origin",
 ]
 
-Lane = Literal["compute", "copy", "io", "priority"]
-LANES: Final[tuple[Lane, ...]] = ("compute", "copy", "io", "priority")
+Lane = Literal["compute", "copy", "io", "priority", "background"]
+LANES: Final[tuple[Lane, ...]] = ("compute", "copy", "io", "priority", "background")
+#: The lane of tasks that nobody waits for.
+BACKGROUND: Final = "background"
 
-# Lanes of tasks that no pool runs: a thread waiting for one Var, or for an idle engine.
+# Lanes of tasks that no pool runs: a thread waiting for one Var, for an idle engine, or for one
+# that has background tasks at most.
 WAIT_LANE: Final = "(wait)"
 IDLE_LANE: Final = "(idle)"
+QUIET_LANE: Final = "(quiet)"
 
 # The life of a task; schedule.py holds the table of what may follow what.
 NEW: Final = "new"

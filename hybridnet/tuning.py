@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 from typing import Any, Final, final
 
+from hybridnet import engine
 from hybridnet.runtime.programs.cache import cache
 from hybridnet.runtime.programs.recipe_book import Entry, Trial, book
 
@@ -187,6 +188,7 @@ def _launches(call: Callable[[], Any]) -> list[tuple[CapturedLaunch, float]]:
         for _ in range(_WARM):
             call()
             waitall()
+            engine.wait_for_all()
     with captured() as found:
         call()
         waitall()

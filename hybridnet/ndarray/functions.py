@@ -144,6 +144,8 @@ def cast_storage(data: NDArray, stype: str, out: Any = None, name: str | None = 
 def waitall() -> None:
     """Waits until everything recorded and every task has run.
 
+    Compilations in the background are not waited for; `hn.engine.wait_for_all` does.
+
     Raises:
         OpError: something failed that nobody has waited for.
     """

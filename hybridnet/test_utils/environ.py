@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
+from hybridnet import engine
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import waitall
 from hybridnet.runtime.platform.jax_devices import num_devices
@@ -32,7 +33,8 @@ def environment(*args: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        waitall()  # what was recorded inside may still read them
+        waitall()  # what was recorded inside may still read them, and what is compiled of it
+        engine.wait_for_all()
         _set(before)
 
 

@@ -169,6 +169,32 @@ def test_a_task_pushes_tasks(engine: Engine):
     assert seen == ["other var", "parent", "same var"]
 
 
+def test_what_is_in_the_background_is_waited_for_on_request(threaded: Engine):
+    order: list[str] = []
+    go, begun = threading.Event(), threading.Event()
+
+    def behind() -> None:
+        begun.set()
+        go.wait(60)
+        order.append("behind")
+
+    threaded.push(behind, lane="background")
+    begun.wait(60)
+    threaded.push(lambda: order.append("io"), lane="io")
+    threaded.push(lambda: order.append("compute"))
+    threaded.wait_for_all(background=False)
+    assert sorted(order) == ["compute", "io"]
+    threaded.push(go.set)
+    threaded.wait_for_all()
+    assert order[-1] == "behind"
+
+
+def test_a_failure_in_the_background_is_told(engine: Engine):
+    engine.push(lambda: 1 // 0, lane="background")
+    with pytest.raises(TaskError, match="division"):
+        engine.wait_for_all()
+
+
 def test_tasks_that_wait_for_tasks_do_not_exhaust_their_lane():
     engine = ThreadedEngine(workers={"compute": 1})
     depth, seen = 20, []
@@ -332,7 +358,9 @@ def test_vars_move_between_idle_engines_only():
 
 def test_misuse_is_explained(engine: Engine):
     var = engine.new_variable()
-    with pytest.raises(EngineError, match="lane of compute, copy, io, priority, got 'gpu'"):
+    with pytest.raises(
+        EngineError, match="lane of compute, copy, io, priority, background, got 'gpu'"
+    ):
         engine.push(lambda: None, lane="gpu")
     with pytest.raises(TypeError, match="push requires iterables of Vars"):
         engine.push(lambda: None, reads=var)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from helpers import in_thread
+from helpers import in_thread, settle
 
 import hybridnet as hn
 from hybridnet import autograd, engine, nd
@@ -69,7 +69,7 @@ def test_no_launch_holds_more_than_the_bulk_size(size, want):
     with engine.bulk(size):
         for _ in range(8):  # until all programs are compiled
             add(x, 24)
-            nd.waitall()
+            settle()
         assert launches(lambda: add(x, 24)) == want
     assert (x.asnumpy() == 9 * 24).all()
 

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import graph_programs as gp
 import numpy as np
 import pytest
-from helpers import run_script
+from helpers import run_script, settle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -183,7 +183,7 @@ def test_apart_they_are_two_programs_and_together_one():
         if read:
             made.wait_to_read()
         made.backward()
-        nd.waitall()
+        settle()
 
     for read, count in ((False, 1), (True, 2)):
         for _ in range(4):
@@ -336,7 +336,7 @@ def test_many_calls_in_a_row_do_not_make_one_huge_program(monkeypatch):
 
     x = nd.ones((1,))
     x.attach_grad()
-    nd.waitall()
+    settle()
     cache.clear()
     before = cache.statistics()
     with autograd.record():

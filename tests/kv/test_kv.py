@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import settle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -318,7 +319,7 @@ def test_a_training_step_on_one_device_is_one_program(store: kv.KVStore):
     losses = []
     for _ in range(6):
         losses.append(step().asscalar())
-        nd.waitall()
+        settle()
     before = cache.statistics()
     losses.append(step().asscalar())
     after = cache.statistics()

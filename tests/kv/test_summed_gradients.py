@@ -1,6 +1,7 @@
 """Gradients that are summed over devices start as soon as they are complete, layer by layer."""
 
 import numpy as np
+from helpers import settle
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
@@ -50,7 +51,7 @@ def launches_of_backward(contexts):
     for _ in range(4):
         with autograd.record():
             losses = [net(x).sum() for x in data]
-        nd.waitall()
+        settle()
         before = cache.statistics()
         autograd.backward(losses)
         during = cache.statistics()

@@ -984,7 +984,7 @@ def test_two_processes_that_compile_at_once(tmp_path: Path, compiler: str) -> No
 def test_programs_on_disk_that_call_it(tmp_path: Path, compiler: str) -> None:
     script = """
         import numpy as np
-        from hybridnet import autograd, nd
+        from hybridnet import autograd, engine, nd
         from hybridnet.runtime.programs.cache import cache
 
         def numbers(*shape):
@@ -998,7 +998,7 @@ def test_programs_on_disk_that_call_it(tmp_path: Path, compiler: str) -> None:
                 loss = (y * y).sum()
             loss.backward()
             print(y.asnumpy().tobytes().hex(), w.grad.asnumpy().tobytes().hex())
-            nd.waitall()
+            engine.wait_for_all()
         print(cache.statistics().compilations, cache.statistics().loaded)
         """
     environ = {"HYBRIDNET_CACHE_DIR": str(tmp_path), "CXX": compiler}

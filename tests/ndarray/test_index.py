@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import thorough
+from helpers import settle, thorough
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -222,13 +222,13 @@ def test_a_loop_over_positions_compiles_once():
         x[:, column].asnumpy()
         x[column].asnumpy()
         x[:, column] = column
-        nd.waitall()
+        settle()
     before = cache.statistics().compilations
     for column in range(2, 5):
         x[:, column].asnumpy()
         x[column].asnumpy()
         x[:, column] = column
-        nd.waitall()
+        settle()
     assert cache.statistics().compilations == before
 
 

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import settle
 
 from hybridnet import autograd, cpu, gluon, nd
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError
@@ -26,7 +27,7 @@ def update_in_place(x, times=4):
     for _ in range(times):
         x += 1
         x *= 2
-        nd.waitall()
+        settle()
 
 
 def pointer(x):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import settle
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -287,7 +288,7 @@ def test_writes_in_a_loop_stay_in_the_same_memory():
     places = set()
     for row in range(8):
         x[row] = row
-        nd.waitall()
+        settle()
         if row > 3:
             places.add(x.read().array.unsafe_buffer_pointer())
     assert len(places) == 1
@@ -303,7 +304,7 @@ def test_another_row_is_the_same_program():
         x[row : row + 2].asnumpy()
         x[row, 2, row % 4 : row % 4 + 2] += 1
         flat[24 * row : 24 * row + 24] *= 2
-        nd.waitall()
+        settle()
 
     for row in range(3):
         turn(row)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import settle
 from simulated import Simulated, running_on, simulated
 
 import hybridnet as hn
@@ -28,7 +29,7 @@ def quiet(tmp_path, monkeypatch):
     """Each test begins and ends with a profiler that is off and has no events."""
     monkeypatch.chdir(tmp_path)
     with contextlib.suppress(hn.MXNetError):
-        nd.waitall()  # for compilations that other tests began, and whatever they left failing
+        settle()  # for compilations that other tests began, and whatever they left failing
     profiler.set_state("stop")
     profiler.dumps(reset=True)
     yield
@@ -83,7 +84,7 @@ def test_launches_compilations_and_waits_are_counted():
         for _ in range(2):
             for _ in range(2):
                 chain(x, 3).wait_to_read()
-            nd.waitall()  # for the compilation in the background, too
+            settle()
     after = cache.statistics()
     assert len(of_kind("compile")) == after.compilations - before.compilations > 0
     # A launch that runs step by step counts once as cold, and each of its programs as hot.
@@ -272,7 +273,7 @@ def test_events_have_the_lines_of_the_user():
     with profiler.profile():
         for _ in range(3):
             work()
-            nd.waitall()  # for the compilation in the background
+            settle()
     wait = f"{__file__}:{first + 3}"
     programs = [one for one in of_kind("program") if one.facts["instructions"] == 2]
     assert programs

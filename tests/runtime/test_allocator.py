@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not _GLIBC, reason="only glibc's allocator is to
 _FAULTS = """
     import resource
     import numpy as np
-    from hybridnet import nd
+    from hybridnet import engine, nd
 
     def faults():
         return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -31,7 +31,7 @@ _FAULTS = """
     for _ in range(20):  # some of them compile
         before = faults()
         step()
-        nd.waitall()
+        engine.wait_for_all()
         taken.append(faults() - before)
     print(sorted(taken)[5])
 """
@@ -74,6 +74,7 @@ _STEPS = """
         for number in range(3):
             step(data[number])
         nd.waitall()
+        hn.engine.wait_for_all()
         return (resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before) // 3
 
     # Two threads may run a step, each from its own heaps.

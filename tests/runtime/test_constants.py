@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import thorough
+from helpers import settle, thorough
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from traced import hurried_jit
@@ -272,7 +272,7 @@ def test_weights_die_and_are_donated_as_if_nobody_looked(function: Any) -> None:
     kept = weakref.ref(next(iter(found._versions.values())).kept[0])
     array = weakref.ref(weights[0].read().array)
     assert kept() is not None
-    hn.nd.waitall()
+    settle()
     programs_before = programs.cache.statistics().size
     weights.clear()
     gc.collect()

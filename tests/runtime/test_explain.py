@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from helpers import in_thread
+from helpers import in_thread, settle
 
 import hybridnet as hn
 from hybridnet import autograd, engine, nd
@@ -29,7 +29,7 @@ from hybridnet.runtime.record.host_task import push_task
 def elsewhere(tmp_path, monkeypatch):
     """Files are shown relative to the working folder; here they lie outside."""
     monkeypatch.chdir(tmp_path)
-    nd.waitall()
+    settle()
 
 
 def line_of(function: Callable[..., Any]) -> int:
@@ -67,7 +67,7 @@ class Failing(Call):
 
 def test_text_names_operators_outputs_donations_and_lines():
     w, x = nd.ones((4, 3)), nd.ones((2, 4))
-    nd.waitall()
+    settle()
 
     def step() -> nd.NDArray:
         y = nd.dot(x, w)
@@ -130,7 +130,7 @@ def test_gradients_and_updates_have_the_line_that_asked_for_them():
 def test_it_says_how_a_launch_ran():
     # The whole is new: it runs one by one, then is compiled.
     x = nd.ones((3, 7))
-    nd.waitall()
+    settle()
     for operation in (nd.sin, nd.cos):
         operation(x).wait_to_read()
 
@@ -141,7 +141,7 @@ def test_it_says_how_a_launch_ran():
     for _ in range(20):
         with hn.runtime.explaining() as explanation:
             run()
-        nd.waitall()
+        settle()
         how.append([one.how for one in explanation])
     assert how[0] == ["run one by one, 4 of them by NumPy"]
     assert how[-1] == ["hot, one dispatch"]

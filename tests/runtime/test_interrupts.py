@@ -14,7 +14,7 @@ import traceback
 
 import numpy as np
 import pytest
-from helpers import thorough
+from helpers import settle, thorough
 from interrupted_loops import LOOPS, Struck, lines_of
 
 import hybridnet as hn
@@ -31,7 +31,7 @@ def check(step, weights) -> None:
     for weight in weights:
         assert np.isfinite(weight.asnumpy()).all()
     step()
-    nd.waitall()
+    settle()
     for weight in weights:
         assert np.isfinite(weight.asnumpy()).all()
 
@@ -40,7 +40,7 @@ def moments(step, tries: int) -> list[int]:
     """Lines of a step that repeats, before which something may happen."""
     for _ in range(4):
         step()
-    nd.waitall()
+    settle()
     count = min(lines_of(step, lambda frame: None, 0) for _ in range(2))
     return sorted(random.Random(0).sample(range(1, count + 1), min(tries, count)))
 
@@ -154,7 +154,7 @@ def test_a_call_from_c_code_is_interrupted_as_it_begins(monkeypatch):
 LOOP = """
 import os, random, signal, sys, threading, time
 import numpy as np
-from hybridnet import autograd, nd
+from hybridnet import autograd, engine, nd
 sys.path.insert(0, {support!r})
 import interrupted_loops
 make, tries = getattr(interrupted_loops, {name!r}), {tries}
@@ -162,6 +162,7 @@ step, weights = make()
 for _ in range(8):
     step()
 nd.waitall()
+engine.wait_for_all()
 swallowed = []
 sys.unraisablehook = swallowed.append
 signal.signal(signal.SIGINT, signal.default_int_handler)

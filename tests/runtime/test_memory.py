@@ -10,7 +10,7 @@ import weakref
 
 import numpy as np
 import pytest
-from helpers import run_script, thorough
+from helpers import run_script, settle, thorough
 
 import hybridnet as hn
 from hybridnet import nd
@@ -120,7 +120,7 @@ def test_a_prepared_call_lets_go_of_a_dropped_program_and_finds_the_next():
 
 
 def test_memory_counts_arrays():
-    hn.nd.waitall()
+    settle()
     before = hn.runtime.memory()
     big = nd.ones((1 << 20,))
     big.wait_to_read()

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from helpers import run_script
+from helpers import run_script, settle
 
 import hybridnet as hn
 from hybridnet import cpu, engine, nd
@@ -268,18 +268,18 @@ def test_every_decision_is_explained():
         """
         import contextlib, io, sys
         sys.stderr = sys.stdout  # the log goes to stderr, where the test allows nothing
-        from hybridnet import nd
+        from hybridnet import engine, nd
 
         x = nd.ones((3,))
         for _ in range(4):
             y = (x.tanh() + 1).sin()
             y.wait_to_read()
-            nd.waitall()
+            engine.wait_for_all()
         for name in ("tanh", "sin"):
             getattr(x, name)().wait_to_read()
         for _ in range(3):
             x.sin().tanh().wait_to_read()
-            nd.waitall()
+            engine.wait_for_all()
         """,
         HYBRIDNET_LOG="programs",
     )
@@ -465,7 +465,7 @@ def test_a_large_graph_without_memory_says_so_and_loses_nothing(monkeypatch):
         raise MemoryError("no room")
 
     x = nd.ones((3, 13))
-    nd.waitall()
+    settle()
     with monkeypatch.context() as broken:
         broken.setattr(making, "compile_code", refuse)
         with pytest.raises(OutOfMemoryError, match="no room"):

@@ -18,9 +18,9 @@ import pytest
 from eager_maker import make_program
 from eager_programs import whole
 from eager_runs import run_ours
-from helpers import run_script, thorough
+from helpers import run_script, settle, thorough
 
-from hybridnet import autograd, cpu, gpu, nd
+from hybridnet import autograd, cpu, gpu
 from hybridnet.autograd._function_call import FunctionCall, SavedCall
 from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import tensor_type
@@ -104,7 +104,7 @@ def fill(folder: ProgramFolder, code: Code) -> list[Any]:
     """Has a cache compile a whole and write it; returns its outputs."""
     cache = ProgramCache(store=ProgramStore(folder))
     outputs = list(cache.run(code, make_inputs(code), [3.0]))
-    nd.waitall()
+    settle()
     assert cache.statistics().compilations > 0
     return outputs
 
@@ -113,7 +113,7 @@ def run_next(folder: ProgramFolder, code: Code) -> tuple[list[Any], programs.Cac
     """Runs a structure as the next process would."""
     cache = ProgramCache(store=ProgramStore(ProgramFolder(folder.path, folder.limit)))
     outputs = list(cache.run(code, make_inputs(code), [3.0]))
-    nd.waitall()
+    settle()
     return outputs, cache.statistics()
 
 
@@ -170,7 +170,7 @@ def test_single_instructions_are_kept_too(folder):
     cache = ProgramCache(store=ProgramStore(folder))
     x = jax.numpy.linspace(0, 1, 5)
     first = list(cache.run(code, [x], []))
-    nd.waitall()
+    settle()
     again = ProgramCache(store=ProgramStore(folder))
     assert_same_bits(list(again.run(code, [x], [])), first)
     assert again.statistics().compilations == 0
@@ -218,7 +218,7 @@ def check_random_program(folder: Path, seed: int) -> int:
     for _ in range(2):
         with whole(folder) as cache:
             results.append(run_ours(program))
-            nd.waitall()
+            settle()
     assert_same_bits(results[1].arrays, results[0].arrays)
     assert results[1].errors == results[0].errors
     return cache.statistics().loaded
@@ -294,7 +294,7 @@ def test_indices_are_named_by_their_structure():
 def test_indexing_is_found_by_the_next_process(tmp_path):
     script = """
         import numpy as np
-        from hybridnet import nd
+        from hybridnet import engine, nd
         from hybridnet.runtime.programs.cache import cache
 
         x = nd.array(np.arange(20.0).reshape(4, 5))
@@ -303,7 +303,7 @@ def test_indexing_is_found_by_the_next_process(tmp_path):
             x[[0, 2], 1] *= 2
             x[1] = x[nd.array([3, 0])].sum(axis=0)
             print(x[::2, -1].asnumpy().tobytes().hex(), x.asnumpy().tobytes().hex())
-            nd.waitall()
+            engine.wait_for_all()
         print(cache.statistics().compilations, cache.statistics().loaded > 0)
         """
     environ = {"HYBRIDNET_CACHE_DIR": str(tmp_path)}
@@ -391,7 +391,7 @@ def test_what_a_user_wrote_is_not_kept(folder):
         code = Code(cpu(0), ((own, (~0,)), (own, (0,))), types, (1,), ())
         assert key_of(code) is None
         (made,) = ProgramCache(store=ProgramStore(folder)).run(code, [jax.numpy.zeros(3)], [])
-        nd.waitall()
+        settle()
         np.testing.assert_array_equal(made, np.full(3, 2))
         assert folder.info().entries == 0
     finally:
@@ -511,13 +511,13 @@ def test_bytes_that_xla_does_not_take_are_written_anew(folder):
 WORK = """
     import sys
     import numpy as np
-    from hybridnet import nd
+    from hybridnet import engine, nd
     from hybridnet.runtime.programs.cache import cache
     {before}
     x = nd.array(np.arange(12).reshape(3, 4))
     y = nd.dot(x.tanh(), nd.ones((4, 2))) * 2 + 1
     print(y.asnumpy().tobytes().hex())
-    nd.waitall()
+    engine.wait_for_all()
     print(cache.statistics().compilations)
     """
 
@@ -626,7 +626,7 @@ def test_a_folder_that_cannot_be_made_is_done_without(tmp_path, caplog):
         caplog.clear()
         for size in (6, 7):
             cache.run(make_code(size=size), make_inputs(make_code(size=size)), [3.0])
-            nd.waitall()
+            settle()
     (said,) = caplog.messages
     assert str(folder.path) in said
     assert "HYBRIDNET_CACHE_DIR" in said

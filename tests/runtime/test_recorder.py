@@ -13,7 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from helpers import heat, in_thread, naive
+from helpers import heat, in_thread, naive, settle
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -119,7 +119,7 @@ def host_task(
 
 def test_nothing_runs_before_a_value_is_needed():
     x = nd.ones((3,))
-    nd.waitall()
+    settle()
     before = launches()
     y = x + 1
     z = y * 2
@@ -280,7 +280,7 @@ def test_dropped_temporaries_never_exist():
         np.testing.assert_array_equal(z.asnumpy(), (np.arange(size) + 1) * 2)
         assert count_arrays(size) == 2
         assert dead.pop()() is None
-        nd.waitall()
+        settle()
         del z
     z = heat(run)
     assert count_arrays(size) == 2
@@ -296,7 +296,7 @@ def test_dropped_temporaries_never_exist():
 
 def test_what_nobody_refers_to_is_not_computed():
     x = nd.ones((3,))
-    nd.waitall()
+    settle()
     before = launches()
     failing()(x)
     x * 2
@@ -360,7 +360,7 @@ def test_numbers_are_inputs_of_a_program():
 
     for rate in (0.5, 0.25, 0.125):
         step(rate)
-        nd.waitall()
+        settle()
     before = cache.statistics().compilations
     for rate in (0.1, 1e-9, 3, 1e30, -2.5):
         step(rate)
@@ -372,7 +372,7 @@ def test_a_number_reaches_float64_arrays_whole():
     for _ in range(3):
         y = x * 0.1 + 1e-17
         assert y.asnumpy()[0] == 1.0 * 0.1 + 1e-17
-        nd.waitall()
+        settle()
 
 
 def test_numbers_that_come_again_are_told_apart():
@@ -426,7 +426,7 @@ def test_a_structure_that_does_not_compile_runs_step_by_step(monkeypatch):
     for _ in range(4):
         y = (x * 2 + 1) * 3
         np.testing.assert_array_equal(y.asnumpy(), np.full(11, 9))
-        nd.waitall()  # the failed compilation is nobody's error
+        settle()  # the failed compilation is nobody's error
 
 
 # Donation
@@ -673,7 +673,7 @@ def test_two_arrays_with_one_value_are_updated_apart():
 
     for number in range(6):
         step()
-        nd.waitall()
+        settle()
         assert (a.asnumpy() == number + 1).all()
         assert (b.asnumpy() == number - 1).all()
 
@@ -802,7 +802,7 @@ def test_an_interrupt_after_the_dispatch_loses_nothing(monkeypatch):
     w = nd.zeros((4,))
     for _ in range(4):
         step()
-        nd.waitall()
+        settle()
     put = launch_module._put
 
     def interrupted(values, arrays):
@@ -947,7 +947,7 @@ def test_values_that_wait_for_tasks_may_be_dropped():
     dead = weakref.ref(y.read())
     del y, late
     gate.set()
-    nd.waitall()
+    settle()
     gc.collect()
     assert dead() is None
 
@@ -1099,13 +1099,13 @@ def test_memory_stays_flat():
     step.count = 0
     for _ in range(30):
         step()
-    nd.waitall()
+    settle()
     gc.collect()
     arrays, objects = count_arrays(size), len(gc.get_objects())
     programs = cache.statistics().size
     for _ in range(210):
         step()
-    nd.waitall()
+    settle()
     gc.collect()
     assert count_arrays(size) == arrays
     assert cache.statistics().size == programs
@@ -1199,7 +1199,7 @@ def test_no_other_thread_is_waited_for_while_an_array_is_changed(monkeypatch, ch
 def test_only_what_a_segment_reads_is_known_as_what_it_overwrites():
     """An array that is freed gives its id to the next, which would be given another's memory."""
     kept, dropped = nd.ones((16,)), nd.zeros((16,))
-    nd.waitall()
+    settle()
     old = kept.storage.value.array
     kept[:] = kept - 1
     kept[:] = kept * 2

@@ -68,7 +68,7 @@ def test_naive_engine_by_environment():
 FORK = """
     import os, sys, warnings
     import numpy as np
-    from hybridnet import autograd, nd
+    from hybridnet import autograd, engine, nd
     from hybridnet.base.errors import MXNetError
 
     warnings.simplefilter("ignore")  # JAX warns at every fork
@@ -98,7 +98,7 @@ def test_a_forked_child_computes_with_numpy_and_says_so_where_it_cannot():
     y.asnumpy()                # computed
     for _ in range(3):
         (y * 3).asnumpy()      # hot
-        nd.waitall()
+        engine.wait_for_all()
 
     def refuses():
         host = np.arange(4.0) * 2

@@ -9,9 +9,7 @@ import pytest
 from eager_maker import make_program
 from eager_programs import check_stepwise, check_whole, short_segments, step_by_step
 from eager_runs import before_jax, compare, compare_exactly, run_ours, run_reference
-from helpers import naive, thorough
-
-from hybridnet import nd
+from helpers import naive, settle, thorough
 
 
 @pytest.fixture(autouse=True)
@@ -137,4 +135,4 @@ def test_cold_then_warm_then_hot():
             got = run_ours(program)
             assert got.errors == wanted.errors
             compare(got, wanted, program)
-            nd.waitall()
+            settle()

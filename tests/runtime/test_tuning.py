@@ -15,6 +15,7 @@ import threading
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import settle
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,7 +38,7 @@ X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
 
 
 def forget():
-    nd.waitall()
+    settle()
     book.forget()
     cache.clear()
     search._site_program.cache_clear()
@@ -166,11 +167,11 @@ def test_what_is_far_slower_is_not_tried_for_long():
 def launch_of(function, *arrays):
     """Returns the last launch of a computation."""
     given = [nd.array(one) for one in arrays]
-    nd.waitall()
+    settle()
     for _ in range(4):  # until it is one program
         with captured() as found:
             function(*given).wait_to_read()
-        nd.waitall()
+        settle()
     return list(found.values())[-1]
 
 
@@ -374,7 +375,7 @@ def test_a_function_goes_on_with_the_program_that_was_chosen(speeds):
     speeds["seconds"] = lambda code, recipe: 0.5 if recipe.options == best else 1.0
     for _ in range(4):  # until the short way is taken
         f(nd.array(X))
-        nd.waitall()
+        settle()
     hn.tune(f, nd.array(X))
     before = cache.statistics().compilations
     assert float(f(nd.array(X)).asscalar()) == pytest.approx(float((X @ X.T).sum()), rel=1e-5)
@@ -510,7 +511,7 @@ def test_a_hot_program_is_tuned_when_the_process_is_idle(speeds, monkeypatch):
     f = hn.function(lambda x: nd.dot(x, x.T).sum())
     for _ in range(70):
         got = f(nd.array(X))
-        nd.waitall()
+        settle()
     for one in threading.enumerate():
         if one.name == "tune":
             one.join(60)

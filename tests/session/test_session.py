@@ -7,6 +7,7 @@ import weakref
 
 import numpy as np
 import pytest
+from helpers import settle
 from noted_steps import noted_steps
 
 import hybridnet as hn
@@ -202,7 +203,7 @@ def heated(runner, request, feeds):
     """Runs a request until its program takes the short way."""
     for _ in range(8):
         outputs = runner.run(request, feeds)
-        hn.nd.waitall()
+        settle()
     (program,) = runner.step(request).programs.values()
     assert program.prepared is not None
     return [one.asnumpy() for one in outputs]

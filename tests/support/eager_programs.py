@@ -28,9 +28,8 @@ os.environ.setdefault("HYBRIDNET_CACHE_DIR", "off")
 
 from eager_maker import Program, make_program
 from eager_runs import Outcome, compare, compare_exactly, run_ours, run_reference
-from helpers import naive
+from helpers import naive, settle
 
-from hybridnet import nd
 from hybridnet.runtime.programs import making
 from hybridnet.runtime.programs.cache import ProgramCache
 from hybridnet.runtime.programs.disk import ProgramFolder
@@ -118,7 +117,7 @@ def check_whole(program: Program, wanted: Outcome) -> None:
             assert first.errors == wanted.errors, program
             compare(first, wanted, program)
             same(run_ours(program), first, program)
-            nd.waitall()  # the files, too
+            settle()
         before = cache.statistics()
         with whole(folder) as cache:
             same(run_ours(program), first, program)

@@ -16,7 +16,7 @@ import jax
 import numpy as np
 from traced import Traced, quick, types_of
 
-from hybridnet import nd
+from hybridnet import engine, nd
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.call import Backward, Call
 from hybridnet.ops.core.handle import Operand
@@ -212,6 +212,12 @@ def _moved(
     return stacks, counts
 
 
+def settle() -> None:
+    """Waits for everything, compilations in the background included."""
+    nd.waitall()
+    engine.wait_for_all()
+
+
 def heat(function: Callable[[], Any], rounds: int = 4) -> Any:
     """Runs a function until every segment it records runs as one compiled program.
 
@@ -220,7 +226,7 @@ def heat(function: Callable[[], Any], rounds: int = 4) -> Any:
     """
     for _ in range(rounds):
         result = function()
-        nd.waitall()  # compilations in the background, too
+        settle()
     return result
 
 

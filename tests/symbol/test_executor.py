@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import numeric_gradient
+from helpers import numeric_gradient, settle
 from oracle import lenet_setup
 from places import ORACLE
 
@@ -600,7 +600,7 @@ def test_hot_steps_are_one_dispatch_each():
     training = Training()
     for number in range(6):
         training.step(number)
-    nd.waitall()  # the compilation in the background too
+    settle()
     training.step(0)
     recorder.flush()
     before = cache.statistics()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from helpers import settle
 
 import hybridnet as hn
 from hybridnet import autograd, nd
@@ -618,7 +619,7 @@ def test_forward_and_backward_without_a_read_are_one_program():
         with autograd.record():
             y = f(arr(2))
         y.backward()
-        nd.waitall()
+        settle()
 
     for _ in range(4):
         step()

@@ -10,6 +10,7 @@ import threading
 
 import numpy as np
 import pytest
+from helpers import settle
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -140,7 +141,7 @@ def hot(world):
     """Makes a world whose step is prepared."""
     for _ in range(6):
         world.step(nd.ones((SIZE,)))
-        nd.waitall()
+        settle()
     assert prepared(world.step).dispatched
     return world
 
@@ -416,7 +417,7 @@ def test_another_thread_reads_what_is_stepped():
     one = nd.ones((1,))
     for _ in range(6):
         step(one)
-        nd.waitall()
+        settle()
     seen = []
 
     def read():
@@ -440,7 +441,7 @@ def test_one_output_in_several_places_of_what_is_returned():
     for _ in range(8):
         one, (other, more) = step(x)
         first, (second,) = twice(x)
-        nd.waitall()
+        settle()
         for found, value in ((one, 2), (other, 2), (more, 2), (first, 2), (second, 2)):
             np.testing.assert_array_equal(found.asnumpy(), np.full(SIZE, value))
     assert prepared(twice).dispatched

@@ -13,6 +13,7 @@ import weakref
 
 import numpy as np
 import pytest
+from helpers import settle
 
 import hybridnet as hn
 from hybridnet import autograd, nd
@@ -222,7 +223,7 @@ def test_numbers_do_not_compile_programs():
 
     x = arr(1, 2)
     scaled(x, 2.0).wait_to_read()
-    nd.waitall()  # what earlier tests have compiled in the background
+    settle()  # what earlier tests have compiled in the background
     before = cache.statistics().compilations
     for n in (3.0, 4.0, 5.0):
         np.testing.assert_allclose(scaled(x, n).asnumpy(), (x.asnumpy() * n + 1) / n, rtol=1e-6)
@@ -535,7 +536,7 @@ def test_rebinding_compiles_nothing():
 
     for step in range(6):
         if step == 3:
-            nd.waitall()
+            settle()
             before = cache.statistics().compilations
         w = w - 0.1 * gradient(arr(1, 3))
         w.wait_to_read()
@@ -1238,7 +1239,7 @@ def test_a_dropped_function_lets_go():
     trace = weakref.ref(f.get_concrete_function(arr(1)))
     for _ in range(3):
         f(arr(1))
-    nd.waitall()
+    settle()
     del f
     gc.collect()
     assert trace() is None
@@ -1256,7 +1257,7 @@ def test_calls_do_not_pile_anything_up():
     x = arr(1)
 
     def objects():
-        nd.waitall()
+        settle()
         gc.collect()
         return len(gc.get_objects())
 
@@ -1280,7 +1281,7 @@ def test_a_captured_buffer_is_updated_where_it_is():
 
     for _ in range(3):
         bump()
-        nd.waitall()
+        settle()
     places = set()
     for _ in range(4):
         bump()

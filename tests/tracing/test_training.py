@@ -7,6 +7,7 @@ import weakref
 
 import numpy as np
 import pytest
+from helpers import settle
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, lr_scheduler, nd, optimizer
@@ -127,11 +128,11 @@ def test_a_step_is_one_program_when_hot():
     data = list(batches(6))
     for batch in data[:4]:
         step(*batch)
-        nd.waitall()
+        settle()
     before = cache.statistics()
     for batch in data[4:]:
         step(*batch)
-    nd.waitall()
+    settle()
     after = cache.statistics()
     assert after.hot - before.hot == 2
     assert after.cold == before.cold
@@ -146,7 +147,7 @@ def test_a_step_gives_the_memory_of_old_weights_and_states_to_new_ones():
     before = data.asnumpy()
     for _ in range(4):
         step(data, label)
-        nd.waitall()
+        settle()
     # Four weights and biases, two parameters and two statistics of the norm; two states each.
     overwritten = 4 + 2 + 2 + 2 * (4 + 2)
     codes = [one.code for one in cache.programs()]
@@ -195,7 +196,7 @@ def test_a_thousand_steps_keep_nothing():
     ((data, label),) = batches(1)
 
     def objects():
-        nd.waitall()
+        settle()
         gc.collect()
         return len(gc.get_objects())
 
@@ -213,7 +214,7 @@ def test_a_dropped_training_lets_go_of_its_weights():
     step = hn.function(training.step)
     for batch in batches(3):
         step(*batch)
-    nd.waitall()
+    settle()
     held = [weakref.ref(one.data().storage) for one in training.net.collect_params().values()]
     held.append(weakref.ref(training.trainer.optimizer))
     del training, step
@@ -257,7 +258,7 @@ def test_networks_of_one_structure_share_programs():
         step = hn.function(training.step, name=name)
         for _ in range(4):
             step(data, label)
-            nd.waitall()
+            settle()
 
     train("shared_step")
     before = cache.statistics().compilations

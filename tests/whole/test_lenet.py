@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from helpers import settle
 from places import ORACLE, ROOT
 
 from hybridnet import cpu, nd
@@ -64,7 +65,7 @@ def test_a_training_step_is_one_program(kind, digits):
     data, label = (nd.array(one) for one in SETUP.batch(*digits, 0))
     for _ in range(3):
         way.step(data, label)
-        nd.waitall()
+        settle()
     before = cache.statistics()
     for _ in range(4):
         way.step(data, label)

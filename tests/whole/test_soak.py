@@ -11,7 +11,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
-from helpers import thorough
+from helpers import settle, thorough
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, kv, nd, optimizer, sym
@@ -45,7 +45,7 @@ class Held:
 
 
 def held() -> Held:
-    nd.waitall()
+    settle()
     gc.collect()
     live = jax.live_arrays()
     cached = launch.cache.statistics()

@@ -120,7 +120,7 @@ def later(work: Callable[[], None], name: str, *, grace: float = 0.0) -> None:
     """
     hook()
     run = _exit.run
-    engine.push_async(lambda done: run(work, grace, done), priority=-1, name=name, lane="io")
+    engine.push_async(lambda done: run(work, grace, done), name=name, lane="background")
 
 
 def in_own_thread(work: Callable[[], None], name: str) -> None:

@@ -91,13 +91,15 @@ def _finished(array: Any) -> Any:
 def wait_all() -> None:
     """Waits until everything recorded by any thread, and every task, has run.
 
+    What is done in the background (compilations, their files) is not waited for.
+
     Raises:
         OpError: something failed, and no wait has raised that yet; the first such failure.
     """
     with events.span("wait", "everything"):
         flush_all()
         try:
-            engine.wait_for_all()
+            engine.wait_for_all(background=False)
         except engine.TaskError as error:
             raise OpError(str(error)) from error.__cause__
         except KeyboardInterrupt:
