@@ -404,6 +404,19 @@ def test_rows_are_those_of_the_formula_in_float64(axis, size):
 
 
 @pytest.mark.parametrize("axis", [-1, 0, 1])
+def test_softmax_has_one_gradient_and_that_has_its_own(axis):
+    draw = np.random.default_rng(0)
+    x, grad, again = (draw.normal(size=(3, 5, 2)).astype("float32") for _ in range(3))
+    call, _ = get("_backward_softmax").bind({"axis": axis, "scale": 2.0})
+    y, pull_back = vjp(lambda x: array_jax.nn.softmax(x, axis=axis), x)
+    first, pull_again = vjp(lambda *arrays: call.evaluate(arrays, ())[0], grad, plain(y))
+    np.testing.assert_array_equal(plain(first), 2 * pull_back(grad)[0])
+    _, pull_by_xla = jax.vjp(lambda *arrays: call.lower("cpu", arrays, ())[0], grad, plain(y))
+    for ours, theirs in zip(pull_again(again), pull_by_xla(again), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [-1, 0, 1])
 def test_normalization_is_that_of_xla_along_any_axis(axis):
     draw = np.random.default_rng(0)
     x, grad = (draw.normal(3, 2, size=(6, 1100, 12)).astype("float32") for _ in range(2))

@@ -8,7 +8,7 @@ moderate numbers are not searched for their largest.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -27,11 +27,13 @@ _PART: Final = 1 << 14
 _SHORT: Final = 1024
 #: Powers of e up to here, and their sums, are far from the ends of float32.
 _MODERATE: Final = 30.0
+_ALL: Final = (slice(None),)
 
 
-def _blocks(rows: int, columns: int) -> Iterator[slice]:
-    step = max(1, _BLOCK // max(1, columns))
-    return _steps(rows, step)
+def _blocks(rows: int, columns: int) -> Iterable[slice]:
+    if rows * columns <= _BLOCK:
+        return _ALL
+    return _steps(rows, max(1, _BLOCK // max(1, columns)))
 
 
 def _steps(size: int, step: int) -> Iterator[slice]:
@@ -66,6 +68,8 @@ def _as_rows(x: Array, axis: int) -> tuple[Array, Callable[[Array], Array]]:
 def _last(x: Array, axes: tuple[int, ...]) -> tuple[Array, Callable[[Array], Array]]:
     """Returns an array as a matrix, some axes along its rows, and what makes such of matrices."""
     along = tuple([axis % x.ndim for axis in axes])
+    if along == (x.ndim - 1,):  # nothing is turned, which takes the time of a few small functions
+        return x.reshape(math.prod(x.shape[:-1]), x.shape[-1]), lambda made: made.reshape(x.shape)
     order = (*[axis for axis in range(x.ndim) if axis not in along], *along)
     turned = x.transpose(order)
     width = math.prod([x.shape[axis] for axis in along])
@@ -102,17 +106,29 @@ def _log_softmax(x: Array, axis: int = -1) -> Array:
     return back(made)
 
 
+@named("softmax_gradient")
+def _softmax_gradient(grad: Array, output: Array, axis: int) -> Array:
+    (rows, back), (grads, _) = _as_rows(output, axis), _as_rows(grad, axis)
+    made = np.empty(rows.shape, rows.dtype)
+    for block in _blocks(*rows.shape):
+        np.subtract(grads[block], _products(grads[block], rows[block]), out=made[block])
+        made[block] *= rows[block]
+    return back(made)
+
+
+@rule("softmax_gradient")
+def _softmax_gradient_rule(y: Array, grad: Array, output: Array, axis: int) -> Sequence[Pull]:
+    def pull_output(g: Array) -> Array:
+        slope = np.sum(grad * output, axis, keepdims=True)
+        made: Array = g * (grad - slope) - grad * np.sum(g * output, axis, keepdims=True)
+        return made
+
+    return [lambda g: _softmax_gradient(g, output, axis), pull_output]
+
+
 @rule("nn.softmax")
 def _softmax_rule(y: Array, x: Array, axis: int = -1) -> Sequence[Pull]:
-    def pull(g: Array) -> Array:
-        (rows, back), (grads, _) = _as_rows(y, axis), _as_rows(g, axis)
-        made = np.empty(rows.shape, rows.dtype)
-        for block in _blocks(*rows.shape):
-            np.subtract(grads[block], _products(grads[block], rows[block]), out=made[block])
-            made[block] *= rows[block]
-        return back(made)
-
-    return [pull]
+    return [lambda g: _softmax_gradient(g, y, axis)]
 
 
 @rule("nn.log_softmax")

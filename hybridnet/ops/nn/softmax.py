@@ -11,7 +11,7 @@ from hybridnet.base.attrs import DType
 from hybridnet.base.dtype import as_dtype, is_float
 from hybridnet.base.errors import DTypeError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.host.namespace import jax, jnp, lax
+from hybridnet.ops.host.namespace import has_host_form, jax, jnp, lax
 
 from ..core.backward import vjp_gradient
 from ..core.call import Backward
@@ -130,9 +130,15 @@ def backward_softmax(grad: Any, output: Any, *, axis: int = -1, scale: float = 1
         axis: the axis along which the output sums to 1.
         scale: what the data were multiplied by first.
     """
-    weighted = grad * output
-    made = weighted - output * jnp.sum(weighted, axis=axis, keepdims=True)
+    made = _pulled_back(grad, output, axis)
     return made if scale == 1 else made * np.asarray(scale, grad.dtype)
+
+
+@has_host_form("softmax_gradient")
+def _pulled_back(grad: Any, output: Any, axis: int) -> Any:
+    """Gradient of ``exp(x) / sum(exp(x))`` from its output."""
+    weighted = grad * output
+    return weighted - output * jnp.sum(weighted, axis=axis, keepdims=True)
 
 
 def _softmax(name: str, sign: int, formula: str, *aliases: str) -> None:
