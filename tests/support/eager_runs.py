@@ -171,7 +171,7 @@ _MISTAKES: dict[str, Callable[[nd.NDArray], Any]] = {
     "assign": lambda x: x.__setitem__(slice(None), nd.ones(_WRONG)),
     "iadd": lambda x: x.__iadd__(nd.ones((4, 2, 3))),
     "dtype": lambda x: x.astype("nope"),
-    "keyword": lambda x: nd.tanh(x, nonsense=1),
+    "keyword": lambda x: nd.sum(x, nonsense=1),
     "not_recorded": lambda x: x.detach().backward(),
     "used_up": _twice,
     "recorded_write": _write_recorded,
