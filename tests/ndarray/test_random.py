@@ -5,7 +5,7 @@ import pytest
 
 import hybridnet as mx
 from hybridnet import engine, nd
-from hybridnet.base.errors import MXNetError, OpError, ParameterError
+from hybridnet.base.errors import MXNetError, OpError, ParameterError, ShapeError
 
 _COUNT = 20_000
 #: Distribution -> its arguments, and the mean and variance it has by them.
@@ -123,6 +123,20 @@ def test_refusals():
         mx.nd.random.poisson(dtype="int32")
     with pytest.raises(MXNetError, match="_sample_multinomial: data must have shape"):
         mx.nd.random.multinomial(mx.nd.empty((2, 0)))
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda shape: nd.random.uniform(0, 1, shape=shape),
+        lambda shape: nd.random.randint(0, 3, shape=shape),
+        lambda shape: nd.sample_uniform(nd.zeros(2), nd.ones(2), shape=shape),
+        lambda shape: mx.np.random.normal(0, 1, shape),
+    ],
+)
+def test_negative_shapes_fail_at_the_call(draw):
+    with pytest.raises(ShapeError, match=r"the dimensions of a result must be >= 0, got .*-1"):
+        draw((3, -1))
 
 
 @pytest.mark.parametrize(

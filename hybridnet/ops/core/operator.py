@@ -359,6 +359,11 @@ class OpCall(Call):
             op.require_sizes(self.attrs)
         if op.infer is not None:
             inferred = tuple(op.infer(*shown, **self.attrs))
+            for one in inferred:
+                if min(one.shape, default=0) < 0:  # of an operator that is given it
+                    raise ShapeError(
+                        f"{self.name}: the dimensions of a result must be >= 0, got {one.shape}"
+                    )
             return (*inferred, types[-1]) if self.takes_state else inferred
         try:
             return output_types(self, types)
