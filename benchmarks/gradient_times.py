@@ -1,0 +1,65 @@
+"""Networks as a parameter server sees them: how large each key is, and when its gradient is ready.
+
+Times are worked out, not measured: multiplications and additions over the speed of a device. A
+backward pass takes twice the forward's.
+"""
+
+from __future__ import annotations
+
+from cards import Layer
+
+__all__ = ["resnet50", "vgg16"]
+
+#: Multiplications and additions a second; that of a graphics card of the P3 paper's time.
+SPEED = 4e12
+
+
+def _layer(size: int, additions: float, batch: int, speed: float) -> Layer:
+    time = 2 * additions * batch / speed
+    return Layer(size, time, 2 * time)
+
+
+def vgg16(batch: int = 32, speed: float = SPEED) -> list[Layer]:
+    """VGG-16 for images of 224 x 224: 138 million floats, of which 103 in one dense layer."""
+    found: list[Layer] = []
+    channels, side = 3, 224
+    for width, count in ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3)):
+        for _ in range(count):
+            weights = 9 * channels * width
+            found.append(_layer(weights, weights * side * side, batch, speed))
+            found.append(Layer(width))  # bias
+            channels = width
+        side //= 2
+    units = channels * side * side
+    for width in (4096, 4096, 1000):
+        found.append(_layer(units * width, units * width, batch, speed))
+        found.append(Layer(width))
+        units = width
+    return found
+
+
+def resnet50(batch: int = 32, speed: float = SPEED) -> list[Layer]:
+    """ResNet-50 for images of 224 x 224: 25.6 million floats in 161 keys."""
+    found: list[Layer] = []
+
+    def convolve(channels: int, width: int, kernel: int, side: int) -> None:
+        weights = kernel * kernel * channels * width
+        found.append(_layer(weights, weights * side * side, batch, speed))
+        found.extend((Layer(width), Layer(width)))  # batch normalization's
+
+    convolve(3, 64, 7, 112)
+    channels, side = 64, 56
+    for stage, count in enumerate((3, 4, 6, 3)):
+        width = 64 << stage
+        for block in range(count):
+            if stage and not block:
+                side //= 2
+            convolve(channels, width, 1, side)
+            convolve(width, width, 3, side)
+            convolve(width, 4 * width, 1, side)
+            if not block:
+                convolve(channels, 4 * width, 1, side)
+            channels = 4 * width
+    found.append(_layer(channels * 1000, channels * 1000, batch, speed))
+    found.append(Layer(1000))
+    return found
