@@ -66,6 +66,7 @@ class SchedulerMachine(Machine):
         self._number = me.generation * _GENERATION
         self._states: dict[Peer, PeerState] = {}
         self._names: dict[Peer, str] = {}
+        self._ranked_here: set[Peer] = set()  # who did not say which rank it has
         self._places = Places(plan)
         self._settings: StoreSettings | None = None
         self._set_in = 0
@@ -158,15 +159,23 @@ class SchedulerMachine(Machine):
             if message.fresh:
                 self._fresh[peer] = seen
         self._learn(peer, message)
+        if message.peer.rank < 0:
+            self._ranked_here.add(peer)
+        else:
+            self._ranked_here.discard(peer)
         if not self._complete:
             self._try_to_complete()
-        elif changed:
+            return
+        if changed:
             self._lose_disks()
             self._change()
-        if self._complete:
-            to = message.peer if message.peer.rank < 0 else peer
-            self._post(to, Welcome(message.name, peer, self._view()))
-            self._repeats.add(peer, self._now)
+        self._welcome(peer)
+
+    def _welcome(self, peer: Peer) -> None:
+        """Says to a process who it is, and what there is."""
+        to = Peer(peer.role, -1) if peer in self._ranked_here else peer
+        self._post(to, Welcome(self._names[peer], peer, self._view()))
+        self._repeats.add(peer, self._now)
 
     def _rank(self, message: Hello) -> Peer | None:
         """The peer that a process is: the one it says, or the first that nobody is."""
@@ -215,7 +224,10 @@ class SchedulerMachine(Machine):
         self._set_in = self._number
         self._places.begin(self._best.places, self._number)
         self._lose_disks()
-        self._broadcast()
+        # All at once: who came early would else wait until its next Hello.
+        for peer in self._names:
+            self._welcome(peer)
+        self._follow_up()
 
     def _lose_disks(self) -> None:
         """Servers that were started with an empty disk have nothing of what they answered for."""
@@ -242,6 +254,10 @@ class SchedulerMachine(Machine):
             if state.state in ("up", "lost") and peer in self._names:
                 self._repeats.add(peer, self._now)
                 self._post(peer, message)
+        self._follow_up()
+
+    def _follow_up(self) -> None:
+        """Does what a new view may have made due."""
         self._answer_barriers()
         self._answer_configured()
         workers = [one for one in self._states.values() if one.peer.role == "worker"]

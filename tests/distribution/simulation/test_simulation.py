@@ -12,10 +12,10 @@ SOON = 15_000
 #: Bugs that need a rare schedule -> the seed at which the short form begins to look.
 BEGIN = {
     "what replaced processes say counts": 1_000,
-    "a standby is ready before it has everything": 1_600,
+    "a standby is ready before it has everything": 4_000,
     "a round without a worker is not scaled": 3_000,
     "an old copy undoes a newer one": 3_900,
-    "a standby follows a primary that was replaced": 14_000,
+    "a standby follows a primary that was replaced": 8_500,
 }
 
 
