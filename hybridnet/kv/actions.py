@@ -10,10 +10,11 @@ does.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import perf_counter_ns
 from typing import Any, final
 
 from hybridnet.base.context import Context, cpu
-from hybridnet.kvstore import Actions, Key, Kind
+from hybridnet.kvstore import Actions, Key, Kind, traffic
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.copies import send
 from hybridnet.runtime.platform.jax_devices import device_of
@@ -43,20 +44,25 @@ class ArrayActions(Actions[NDArray]):
     def __init__(self, kind: Kind) -> None:
         self._kind = kind
         self._homes: dict[Key, Context] = {}
+        self._rounds: dict[Key, int] = {}  # how often each key was pushed
         # Whether a task was pushed that what is recorded now may have to wait for.
         self._crossed = False
         self.updater: Updater | None = None
+
+    def begin_push(self, key: Key) -> None:
+        """Counts a push of a key, for who watches the traffic."""
+        self._rounds[key] = self._rounds.get(key, 0) + 1
 
     def keep(self, key: Key, value: NDArray) -> NDArray:
         """See `Actions.keep`."""
         if value.stype != "default":
             return value.tostype("default")
-        return self._moved(value, value.context, f"kv init {key}", 0)
+        return self._moved(value, value.context, "init", key, 0)
 
     def merge(self, key: Key, values: Sequence[NDArray], priority: int) -> NDArray:
         """See `Actions.merge`. The order of the sum is that of the values."""
         home = self._home(key, values)
-        total, *rest = [self._moved(value, home, f"kv push {key}", priority) for value in values]
+        total, *rest = [self._moved(value, home, "push", key, priority) for value in values]
         for value in rest:
             total = total + value
         return total
@@ -82,7 +88,7 @@ class ArrayActions(Actions[NDArray]):
         for target in targets:
             ctx = target.context
             if ctx not in copies:
-                copies[ctx] = self._moved(stored, ctx, f"kv pull {key}", priority)
+                copies[ctx] = self._moved(stored, ctx, "pull", key, priority)
             target.assign(copies[ctx])
         self._part()
 
@@ -99,12 +105,14 @@ class ArrayActions(Actions[NDArray]):
         self, key: Key, merged: NDArray, stored: NDArray, priority: int
     ) -> tuple[NDArray, NDArray]:
         home = self._home(key, [merged])
-        merged = self._moved(merged, home, f"kv push {key}", priority)
+        merged = self._moved(merged, home, "push", key, priority)
         if stored.context is not home:
-            stored = self._moved(stored, home, f"kv push {key}", priority)
+            stored = self._moved(stored, home, "push", key, priority)
         return merged, stored
 
-    def _moved(self, array: NDArray, ctx: Context, name: str, priority: int) -> NDArray:
+    def _moved(
+        self, array: NDArray, ctx: Context, what: traffic.What, key: Key, priority: int
+    ) -> NDArray:
         """Returns an array on `ctx` with the value that `array` has now, whatever is written later.
 
         On its own context that is another handle on the same value, and no copy. What a sparse
@@ -114,11 +122,18 @@ class ArrayActions(Actions[NDArray]):
             return array.detach().as_in_context(ctx)
         value = array.read()
         if array.context.computes_on is not ctx.computes_on:
-            device = device_of(ctx)
+            device, number = device_of(ctx), self._rounds.get(key, 0)
+            places = str(array.context), str(ctx)
 
             def transfer(source: Any) -> Sequence[Any]:
-                return (send(source, device),)
+                start = perf_counter_ns()
+                arrived = send(source, device)
+                if traffic.observer is not None:
+                    told = (what, key, *places, source.nbytes, 0, start, perf_counter_ns(), number)
+                    traffic.observer(traffic.Exchange(*told))
+                return (arrived,)
 
+            name = f"kv {what} {key}"
             (value,) = push_task(transfer, [value], (value.type,), priority=priority, name=name)
             self._crossed = True
             recorder.mark()

@@ -133,6 +133,7 @@ class LocalBackend(Backend):
 
     def push(self, key: Key, values: Sequence[NDArray], priority: int) -> None:
         """See `Backend.push`."""
+        self._actions.begin_push(key)
         self._store.push(key, values, priority=priority)
 
     def pull(self, key: Key, targets: Sequence[NDArray], priority: int) -> None:

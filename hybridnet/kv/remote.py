@@ -492,6 +492,7 @@ class RemoteBackend(Backend):
     def _merged(self, key: Key, known: _Key, values: Sequence[NDArray], priority: int) -> NDArray:
         """Returns one array, of the key's dtype there, for those of the devices."""
         merged = values[0]
+        self._actions.begin_push(key)
         if len(values) > 1:
             merged = self._actions.merge(key, values, priority)
         if merged.stype != "default" and not known.is_rows:

@@ -9,7 +9,8 @@
 
 or, for one block, ``with hn.profiler.profile("trace.json"): train()``. ``hn.profiler.timeline()``
 is a picture of the same in a page of its own: a notebook shows it, ``.save("timeline.html")``
-writes it.
+writes it. ``hn.profiler.traffic()`` is one of what key-value stores sent: who, to whom, how much,
+in which round, and how long it took.
 
 Recorded are the engine's tasks, launches of programs, compilations, and waits for values, each with
 the line of the user's code that asked for it, and a program with the lines that it was recorded at.
@@ -33,6 +34,7 @@ from .control import set_config as set_config
 from .control import set_kvstore_handle as set_kvstore_handle
 from .control import set_state as set_state
 from .control import timeline as timeline
+from .control import traffic as traffic
 from .marks import Counter as Counter
 from .marks import Domain as Domain
 from .marks import Event as Event
@@ -65,4 +67,5 @@ __all__ = [
     "set_kvstore_handle",
     "set_state",
     "timeline",
+    "traffic",
 ]

@@ -16,6 +16,7 @@ from .spans import Span
 from .state import profiler
 from .sums import COLUMNS, table
 from .timeline import timeline_page
+from .traffic import messages_of, messages_of_trace, traffic_page
 
 __all__ = [
     "dump",
@@ -28,6 +29,7 @@ __all__ = [
     "set_kvstore_handle",
     "set_state",
     "timeline",
+    "traffic",
 ]
 
 _KNOWN: Final = frozenset({"continuous_dump", "filename", "profile_memory", "wait_for_programs"})
@@ -199,6 +201,30 @@ def timeline() -> HtmlPage:
     without a network. The 5,000 longest events are shown; the trace of `dump` has all.
     """
     return timeline_page(profiler.events())
+
+
+def traffic(*traces: str | os.PathLike[str]) -> HtmlPage:
+    """Returns what key-value stores sent as a picture: who, to whom, how much, in which round.
+
+    A click on an arrow, on a round or on a key shows what belongs to it alone. A worker of a
+    distributed store records what it sends to servers and what they answer; a store in one process
+    the copies between devices, of which there are none where there is one device. The 20,000 newest
+    messages are shown.
+
+    Args:
+        traces: files that `dump` wrote, as of several workers: all are shown together, instead of
+            what this process recorded.
+
+    Returns:
+        A page: notebooks show it, ``.save("traffic.html")`` writes it.
+
+    Raises:
+        OSError: a file cannot be read.
+        ParameterError: a file is no trace.
+    """
+    if not traces:
+        return traffic_page(messages_of(profiler.events()))
+    return traffic_page([one for path in traces for one in messages_of_trace(path)])
 
 
 @contextmanager

@@ -20,7 +20,8 @@ class Span:
 
     Attributes:
         kind: "task", "program", "host", "device", "steps", "compile", "wait", "custom" (the code of
-            an operator written in Python) or "dropped" (operators whose results nobody wanted); of
+            an operator written in Python), "message" (a key-value store's, until its answer, or a
+            copy between devices) or "dropped" (operators whose results nobody wanted); of
             what the user recorded "user", "counter" or "marker"; "memory" is how much was in use,
             where that was asked for.
         name: of the task or the program, or the type of the value.
@@ -28,7 +29,8 @@ class Span:
         start: microseconds since the profiler first ran.
         duration: microseconds.
         facts: "line", where the user's code asked for it, like "train.py:12"; "lane" and "failed"
-            of a task; "instructions", "device" and "recorded" (the lines) of a program; "what",
+            of a task; of a message the fields of `hybridnet.kvstore.traffic.Exchange`, but for its
+            times; "instructions", "device" and "recorded" (the lines) of a program; "what",
             "domain", "value" and "scope" of what the user recorded.
         operators: the operators that ran, or were to run, in order; they are not in traces.
     """

@@ -10,6 +10,7 @@ from time import perf_counter_ns
 from typing import Any, Final, final
 
 from hybridnet import engine
+from hybridnet.kvstore import traffic
 from hybridnet.runtime.memory import resident
 from hybridnet.runtime.observe import events, journal
 from hybridnet.runtime.record import recorder
@@ -94,8 +95,10 @@ class _Profiler:
             recorder.flush_all()  # so that what is recorded from now on is, with its lines
             journal.listen()
             events.listen(self._on_event)
+            traffic.watch(self._on_exchange)
         else:
             events.unlisten(self._on_event)
+            traffic.unwatch(self._on_exchange)
             journal.unlisten()
         engine.set_observer(self._on_task if listening else None)
 
@@ -122,6 +125,22 @@ class _Profiler:
     ) -> None:
         self.add("task", name, start, end, {"lane": lane, "failed": kind == "failed"}, origin)
 
+    def _on_exchange(self, one: traffic.Exchange) -> None:
+        facts = {
+            "what": one.what,
+            "key": one.key,
+            "part": one.part,
+            "source": one.source,
+            "to": one.to,
+            "sent": one.sent,
+            "received": one.received,
+            "round": one.round,
+            "shared": one.shared,
+        }
+        # Two that talk have a row of their own: many messages are on their way at a time.
+        pair = (hash((one.source, one.to)), f"{one.source} - {one.to}")
+        self._keep(Record("message", f"{one.what} {one.key}", pair, one.start, one.end, facts))
+
     def add(
         self,
         kind: str,
@@ -135,7 +154,9 @@ class _Profiler:
         """Records an event of this thread; times in nanoseconds of `perf_counter_ns`."""
         current = threading.current_thread()
         thread = (current.ident or 0, current.name)
-        record = Record(kind, name, thread, start, end, facts, origin, operators)
+        self._keep(Record(kind, name, thread, start, end, facts, origin, operators))
+
+    def _keep(self, record: Record) -> None:
         self.records.append(record)
         self.sums.pending.append(record)
         growing = self.growing

@@ -37,6 +37,7 @@ _TITLES: Final = {
     "steps": "Launches instruction by instruction",
     "compile": "Compilations",
     "wait": "Waits for values",
+    "message": "Messages of key-value stores, and copies between devices",
     "event": "The user's events",
 }
 #: Events that run operators, and launches that such events lie within.

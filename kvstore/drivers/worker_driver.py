@@ -8,8 +8,10 @@ from typing import Any, final
 
 import numpy as np
 
+from hybridnet.kvstore import traffic
 from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.drivers.driver import Driver
+from hybridnet.kvstore.drivers.exchanges import Exchanges
 from hybridnet.kvstore.drivers.plans import identity_of, memory_id, plan_of, split_address
 from hybridnet.kvstore.errors import DeadNodeError, KVStoreError
 from hybridnet.kvstore.protocol.words import (
@@ -130,6 +132,7 @@ class WorkerDriver(Driver):
         self._memory_id = memory_id(cluster.state_folder)
         self._lane: OutLane | None = None
         self._files = FileCache()
+        self._exchanges = Exchanges()
 
     # -- what comes in -----------------------------------------------------------------------
 
@@ -137,6 +140,16 @@ class WorkerDriver(Driver):
         return peer.role == "server"
 
     def _prepare(self, event: Arrived) -> Arrived | None:
+        if traffic.observer is None:
+            return self._take_out(event)
+        payload = getattr(event.message, "payload", None)
+        prepared = self._take_out(event)
+        if prepared is not None:
+            self._exchanges.answered(self._machine.me.peer, prepared.message, payload)
+        return prepared
+
+    def _take_out(self, event: Arrived) -> Arrived | None:
+        """Puts the bytes of a message in the place of what it says of them."""
         message = event.message
         if isinstance(message, PartStates) and message.payload is None:
             self.refused += 1
@@ -166,6 +179,12 @@ class WorkerDriver(Driver):
         return self._view
 
     def _data(self, post: Post) -> tuple[Payload | None, Buffer | None, bool]:
+        payload, rows, copy = self._given(post)
+        self._exchanges.posted(post, payload, rows)
+        return payload, rows, copy
+
+    def _given(self, post: Post) -> tuple[Payload | None, Buffer | None, bool]:
+        """Returns what the call gave that a message is for."""
         message = post.message
         if isinstance(message, PushPart):
             return self._pushed(message, post.to)

@@ -100,6 +100,33 @@ def test_values_of_all_kinds(tmp_path):
     store.pull("rows", out=whole)
     assert whole.asnumpy()[1].tolist() == [1 + 4, 1 + 4]
 
+    # The profiler has each message with its bytes; the large key is divided over both servers.
+    store._barrier()
+    with hn.profiler.profile():
+        for key, shape in (("a", (2, 3)), ("big", (300, 700))):
+            store.push(key, nd.ones(shape))
+            pulled(key, shape=shape)
+        store.push("rows", gradient)
+        store.row_sparse_pull("rows", out=rows, row_ids=nd.array([3, 0]))
+        rows.wait_to_read()
+        nd.waitall()
+    sent, back = {}, {}
+    for span in hn.profiler.events():
+        if span.kind == "message":
+            one = span.facts
+            assert one["source"] == f"worker {rank}" and span.duration > 0, one
+            assert one["round"] >= 1, one
+            place = one["key"], one["to"]
+            sent[place] = sent.get(place, 0) + one["sent"]
+            back[place] = back.get(place, 0) + one["received"]
+    assert {key for key, _ in sent} == {"a", "big", "rows"}, sent
+    total = lambda sums, name: sum(size for (key, _), size in sums.items() if key == name)
+    assert (total(sent, "a"), total(back, "a")) == (24, 24), (sent, back)
+    assert (total(sent, "big"), total(back, "big")) == (840000, 840000), (sent, back)
+    assert {to for key, to in sent if key == "big"} == {"server 0", "server 1"}
+    # Two rows of two numbers, and which they are: 8 bytes each, in the push and in the pull.
+    assert (total(sent, "rows"), total(back, "rows")) == (16 + 16 + 16, 16), (sent, back)
+
     # The scale that trainers set anew for a batch of another size; a rate that is changed.
     store.set_optimizer(hn.optimizer.create("sgd", learning_rate=1.0))
     own = hn.optimizer.create("sgd", learning_rate=1.0, rescale_grad=0.5)

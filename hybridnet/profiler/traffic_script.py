@@ -1,0 +1,175 @@
+"""How the page of a store's traffic looks, and what it does."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["SCRIPT", "STYLE"]
+
+STYLE: Final = """\
+button { border: 1px solid #888; border-radius: 4px; cursor: pointer; background: none;
+  color: inherit; }
+svg { display: block; }
+.beside { display: flex; flex-wrap: wrap; gap: 16px; align-items: center; }
+svg text { font: 12px system-ui, sans-serif; fill: currentColor; }
+#scroll { overflow-x: auto; }
+.node { fill: #3b74b518; stroke: #3b74b5; }
+.arrow { fill: none; cursor: pointer; }
+.arrow.there { stroke: #3f8f4f; }
+.arrow.back { stroke: #d9862b; }
+.arrow.dim, .round.dim { opacity: .15; }
+.round { fill: #3b74b5; cursor: pointer; }
+h4 { margin: 10px 0 2px; }
+h4 small { font-weight: normal; }
+table { border-collapse: collapse; }
+th, td { padding: 1px 10px; text-align: right; border-bottom: 1px solid #8884; }
+th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; }
+tbody tr { cursor: pointer; }
+tbody tr.chosen { background: #3b74b533; }
+"""
+
+SCRIPT: Final = """\
+const [FROM, TO, KEY, WHAT, ROUND, SENT, BACK, START, TIME] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+const word = data.words, chosen = {};         // chosen.link "0>1", chosen.round, chosen.key
+const svgOf = (name, facts, text) => {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const key in facts) made.setAttribute(key, facts[key]);
+  if (text !== undefined) made.textContent = text;
+  return made;
+};
+function bytes(n) {
+  for (const unit of ["B", "kB", "MB"]) {
+    if (n < 1000) return +n.toPrecision(3) + " " + unit;
+    n /= 1000;
+  }
+  return +n.toPrecision(3) + " GB";
+}
+const time = us => us < 1e3 ? us.toFixed(0) + " us"
+  : us < 1e6 ? +(us / 1e3).toPrecision(3) + " ms" : +(us / 1e6).toPrecision(3) + " s";
+function fill(id, items, lineOf) {            // a table, a line of which can be chosen
+  const body = document.getElementById(id);
+  body.replaceChildren(...items.map(lineOf).map(({what, value, cells}) => {
+    const line = document.createElement("tr");
+    if (chosen[what] === value) line.className = "chosen";
+    for (const cell of cells) line.insertCell().textContent = cell;
+    line.onclick = () => choose(what, value);
+    return line;
+  }));
+}
+// What an arrow stands for: values sent there, or values that came back with answers.
+const links = row => [
+  ...(row[SENT] || !row[BACK] ? [[row[FROM] + ">" + row[TO], row[SENT]]] : []),
+  ...(row[BACK] ? [[row[TO] + ">" + row[FROM], row[BACK]]] : [])];
+const fits = (row, but) =>
+  (but === "link" || chosen.link === undefined || links(row).some(l => l[0] === chosen.link)) &&
+  (but === "round" || chosen.round === undefined || row[ROUND] === chosen.round) &&
+  (but === "key" || chosen.key === undefined || row[KEY] === chosen.key);
+function choose(what, value) {
+  chosen[what] = chosen[what] === value ? undefined : value;
+  draw();
+}
+// Those that are only sent to, by pushes, are on the right: servers, or where sums are made.
+const right = new Set(data.rows.filter(row => word[row[WHAT]] !== "pull" || row[BACK])
+  .map(row => row[TO]));
+const places = {}, columns = [[], []];
+const names = new Set(data.rows.flatMap(row => [row[FROM], row[TO]]));
+for (const node of [...names].sort((a, b) => word[a].localeCompare(word[b], "en", {numeric: true})))
+  columns[+right.has(node)].push(node);
+const high = 64 * Math.max(columns[0].length, columns[1].length, 1), wide = 640;
+columns.forEach((nodes, side) => nodes.forEach((node, i) =>
+  places[node] = [side ? wide - 110 : 0, high * (i + 0.5) / nodes.length]));
+function drawNet() {
+  const net = document.getElementById("net"), sums = new Map();
+  for (const row of data.rows) if (fits(row, "link")) for (const [link, size] of links(row)) {
+    const sum = sums.get(link) || [0, 0];
+    sums.set(link, [sum[0] + size, sum[1] + 1]);
+  }
+  net.replaceChildren();
+  fill("links", [...sums].sort((a, b) => b[1][0] - a[1][0]), ([link, [size, count]]) => ({
+    what: "link", value: link,
+    cells: [...link.split(">").map(at => word[at]), count, bytes(size)]}));
+  net.setAttribute("width", wide + 40);
+  net.setAttribute("height", high);
+  const most = Math.max(1, ...[...sums.values()].map(sum => sum[0]));
+  for (const [link, [size, count]] of sums) {
+    const [a, b] = link.split(">"), [x1, y1] = places[a], [x2, y2] = places[b];
+    const there = right.has(+b), shift = there ? -9 : 9;
+    const [xa, xb] = x1 === x2 ? [x1 + 110, x2 + 110] : x1 < x2 ? [110, x2] : [x1, 110];
+    const bend = x1 === x2 ? 90 : (xb - xa) / 2;
+    const path = svgOf("path", {
+      class: "arrow " + (there ? "there" : "back") +
+        (chosen.link !== undefined && chosen.link !== link ? " dim" : ""),
+      d: `M${xa},${y1 + shift} C${xa + bend},${y1 + shift} ${x1 === x2 ? xb + bend : xb - bend},` +
+        `${y2 + shift} ${xb},${y2 + shift}`,
+      "stroke-width": (2 + 10 * Math.sqrt(size / most)).toFixed(1), "data-link": link});
+    path.append(svgOf("title", {},
+      `${word[a]} to ${word[b]}: ${bytes(size)} in ${count} messages`));
+    path.onclick = () => choose("link", link);
+    net.append(path);
+  }
+  for (const node in places) {
+    const [x, y] = places[node];
+    net.append(svgOf("rect", {class: "node", x: x + 1, y: y - 20, width: 108, height: 40, rx: 6}),
+      svgOf("text", {x: x + 55, y: y + 4, "text-anchor": "middle"}, word[node]));
+  }
+}
+function drawRounds() {
+  // Of the processes the slowest counts: the clocks of several have each a zero of its own.
+  const rounds = document.getElementById("rounds"), own = new Map(), spans = new Map();
+  for (const row of data.rows) if (fits(row, "round")) {
+    const at = row[ROUND] + ">" + row[FROM], span = own.get(at) || [Infinity, -Infinity];
+    own.set(at, [Math.min(span[0], row[START]), Math.max(span[1], row[START] + row[TIME])]);
+    const known = spans.get(row[ROUND]) || [0, 0];
+    spans.set(row[ROUND], [0, known[1] + row[SENT] + row[BACK]]);
+  }
+  for (const [at, [first, last]] of own) {
+    const known = spans.get(+at.split(">")[0]);
+    known[0] = Math.max(known[0], last - first);
+  }
+  rounds.replaceChildren();
+  const each = 14, ordered = [...spans.keys()].sort((a, b) => a - b);
+  rounds.setAttribute("width", Math.max(each * ordered.length + 40, 100));
+  rounds.setAttribute("height", 84);
+  const longest = Math.max(1, ...[...spans.values()].map(span => span[0]));
+  ordered.forEach((number, i) => {
+    const [took, size] = spans.get(number), tall = 2 + 60 * took / longest;
+    const bar = svgOf("rect", {x: i * each, y: 64 - tall, width: each - 3, height: tall,
+      class: "round" + (chosen.round !== undefined && chosen.round !== number ? " dim" : ""),
+      "data-round": number});
+    bar.append(svgOf("title", {}, `round ${number}: ${time(took)}, ${bytes(size)}`));
+    bar.onclick = () => choose("round", number);
+    rounds.append(bar);
+    if (i % 5 === 0) rounds.append(svgOf("text", {x: i * each, y: 80}, number));
+  });
+}
+function drawKeys() {
+  const sums = new Map();
+  for (const row of data.rows) if (fits(row, "key")) {
+    const name = row[KEY] + ">" + row[WHAT], sum = sums.get(name) || [row, 0, 0, 0, 0, 0];
+    sums.set(name, [row, sum[1] + 1, sum[2] + row[SENT], sum[3] + row[BACK], sum[4] + row[TIME],
+      Math.max(sum[5], row[TIME])]);
+  }
+  const ordered = [...sums.values()].sort((a, b) => b[2] + b[3] - a[2] - a[3]);
+  fill("keys", ordered, ([row, count, sent, back, took, longest]) => ({
+    what: "key", value: row[KEY], cells: [word[row[KEY]], word[row[WHAT]], count, bytes(sent),
+      bytes(back), time(took / count), time(longest)]}));
+}
+function draw() {
+  const rows = data.rows.filter(row => fits(row));
+  const sum = at => rows.reduce((total, row) => total + row[at], 0);
+  const rounds = new Set(rows.map(row => row[ROUND])).size;
+  document.getElementById("sum").textContent =
+    `${rows.length} messages of ${rounds} rounds: ${bytes(sum(SENT))} sent, ` +
+    `${bytes(sum(BACK))} answered` +
+    (data.leftOut ? `; the ${data.leftOut} oldest are left out` : "") +
+    (data.rows.length ? "" : "; a store in one process sends between devices only");
+  drawNet();
+  drawRounds();
+  drawKeys();
+}
+document.getElementById("all").onclick = () => {
+  for (const what in chosen) delete chosen[what];
+  draw();
+};
+draw();
+"""
