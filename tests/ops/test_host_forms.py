@@ -403,12 +403,13 @@ def test_rows_are_those_of_the_formula_in_float64(axis, size):
         np.testing.assert_allclose(pull_back(grad)[0], grad - expected * total, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
 @pytest.mark.parametrize("axis", [-1, 0, 1])
-def test_softmax_has_one_gradient_and_that_has_its_own(axis):
+def test_softmax_has_one_gradient_and_that_has_its_own(name, axis):
     draw = np.random.default_rng(0)
     x, grad, again = (draw.normal(size=(3, 5, 2)).astype("float32") for _ in range(3))
-    call, _ = get("_backward_softmax").bind({"axis": axis, "scale": 2.0})
-    y, pull_back = vjp(lambda x: array_jax.nn.softmax(x, axis=axis), x)
+    call, _ = get(f"_backward_{name}").bind({"axis": axis, "scale": 2.0})
+    y, pull_back = vjp(lambda x: getattr(array_jax.nn, name)(x, axis=axis), x)
     first, pull_again = vjp(lambda *arrays: call.evaluate(arrays, ())[0], grad, plain(y))
     np.testing.assert_array_equal(plain(first), 2 * pull_back(grad)[0])
     _, pull_by_xla = jax.vjp(lambda *arrays: call.lower("cpu", arrays, ())[0], grad, plain(y))

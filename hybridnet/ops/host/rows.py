@@ -131,18 +131,33 @@ def _softmax_rule(y: Array, x: Array, axis: int = -1) -> Sequence[Pull]:
     return [lambda g: _softmax_gradient(g, y, axis)]
 
 
+@named("log_softmax_gradient")
+def _log_softmax_gradient(grad: Array, output: Array, axis: int) -> Array:
+    (rows, back), (grads, _) = _as_rows(output, axis), _as_rows(grad, axis)
+    made = np.empty(rows.shape, rows.dtype)
+    for block in _blocks(*rows.shape):
+        np.exp(rows[block], out=made[block])
+        made[block] *= _sums(grads[block])
+        np.subtract(grads[block], made[block], out=made[block])
+    return back(made)
+
+
+@rule("log_softmax_gradient")
+def _log_softmax_gradient_rule(y: Array, grad: Array, output: Array, axis: int) -> Sequence[Pull]:
+    def pull_grad(g: Array) -> Array:
+        made: Array = g - np.sum(g * np.exp(output), axis, keepdims=True)
+        return made
+
+    def pull_output(g: Array) -> Array:
+        made: Array = -g * np.exp(output) * np.sum(grad, axis, keepdims=True)
+        return made
+
+    return [pull_grad, pull_output]
+
+
 @rule("nn.log_softmax")
 def _log_softmax_rule(y: Array, x: Array, axis: int = -1) -> Sequence[Pull]:
-    def pull(g: Array) -> Array:
-        (rows, back), (grads, _) = _as_rows(y, axis), _as_rows(g, axis)
-        made = np.empty(rows.shape, rows.dtype)
-        for block in _blocks(*rows.shape):
-            np.exp(rows[block], out=made[block])
-            made[block] *= _sums(grads[block])
-            np.subtract(grads[block], made[block], out=made[block])
-        return back(made)
-
-    return [pull]
+    return [lambda g: _log_softmax_gradient(g, y, axis)]
 
 
 # -- normalization ---------------------------------------------------------------------------------

@@ -107,8 +107,13 @@ Returns:
 """
 
 
-def _softmax_gradient(sign: int) -> Callable[[Backward], Sequence[Any]]:
-    """Returns the rule of softmax of the data times 1 or -1."""
+def _softmax_gradient(row: str, sign: int = 1) -> Callable[[Backward], Sequence[Any]]:
+    """Returns the rule of softmax, or its logarithm, of the data times 1 or -1.
+
+    Args:
+        row: the operator that computes the gradient from the output.
+        sign: 1 or -1.
+    """
 
     def rule(back: Backward) -> Sequence[Any]:
         (data,), attrs = back.inputs[:1], back.attrs
@@ -116,7 +121,7 @@ def _softmax_gradient(sign: int) -> Callable[[Backward], Sequence[Any]]:
         if dtype is None or dtype.itemsize < 4 or attrs["dtype"] or attrs["use_length"]:
             return vjp_gradient(back)
         scale = sign / (attrs["temperature"] or 1.0)
-        call, _ = get("_backward_softmax").bind({"axis": attrs["axis"], "scale": scale})
+        call, _ = get(row).bind({"axis": attrs["axis"], "scale": scale})
         return back.apply(call, [back.grads[0], back.outputs[0]])
 
     return rule
@@ -130,15 +135,33 @@ def backward_softmax(grad: Any, output: Any, *, axis: int = -1, scale: float = 1
         axis: the axis along which the output sums to 1.
         scale: what the data were multiplied by first.
     """
-    made = _pulled_back(grad, output, axis)
-    return made if scale == 1 else made * np.asarray(scale, grad.dtype)
+    return _scaled(_of_softmax(grad, output, axis), scale)
 
 
 @has_host_form("softmax_gradient")
-def _pulled_back(grad: Any, output: Any, axis: int) -> Any:
-    """Gradient of ``exp(x) / sum(exp(x))`` from its output."""
+def _of_softmax(grad: Any, output: Any, axis: int) -> Any:
     weighted = grad * output
     return weighted - output * jnp.sum(weighted, axis=axis, keepdims=True)
+
+
+@operator("_backward_log_softmax", infer=same_type)
+def backward_log_softmax(grad: Any, output: Any, *, axis: int = -1, scale: float = 1.0) -> Any:
+    """Gradient of log_softmax from its output; the shape and dtype of `grad`.
+
+    Args:
+        axis: the axis along which the exponentials of the output sum to 1.
+        scale: what the data were multiplied by first.
+    """
+    return _scaled(_of_log_softmax(grad, output, axis), scale)
+
+
+@has_host_form("log_softmax_gradient")
+def _of_log_softmax(grad: Any, output: Any, axis: int) -> Any:
+    return grad - jnp.exp(output) * jnp.sum(grad, axis=axis, keepdims=True)
+
+
+def _scaled(grad: Any, scale: float) -> Any:
+    return grad if scale == 1 else grad * np.asarray(scale, grad.dtype)
 
 
 def _softmax(name: str, sign: int, formula: str, *aliases: str) -> None:
@@ -161,7 +184,7 @@ def _softmax(name: str, sign: int, formula: str, *aliases: str) -> None:
         takes=_softmax_inputs,
         check=_softmax_check(name),
         infer=_softmax_types,
-        gradient=_softmax_gradient(sign),
+        gradient=_softmax_gradient("_backward_softmax", sign),
         doc=_SOFTMAX_DOC.format(formula=formula),
     )(lowering)
 
@@ -175,6 +198,7 @@ _softmax("softmin", -1, "``exp(-x) / sum(exp(-x))``")
     aliases=("_npx_log_softmax",),
     check=_softmax_check("log_softmax"),
     infer=_softmax_types,
+    gradient=_softmax_gradient("_backward_log_softmax"),
 )
 def log_softmax(
     data: Any,
