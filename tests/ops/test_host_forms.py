@@ -417,6 +417,26 @@ def test_softmax_has_one_gradient_and_that_has_its_own(name, axis):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+def test_softmax_of_what_is_transposed_lies_in_memory_as_that_does(name, axis):
+    draw = np.random.default_rng(0)
+    x, grad = (draw.normal(size=(4, 3, 5)).astype("float32") for _ in range(2))
+    turned = np.ascontiguousarray(x.transpose(1, 0, 2)).transpose(1, 0, 2)
+    y, pull_back = vjp(lambda x: getattr(array_jax.nn, name)(x, axis=axis), x)
+    same, pull_same = vjp(lambda x: getattr(array_jax.nn, name)(x, axis=axis), turned)
+    np.testing.assert_allclose(plain(same), plain(y), rtol=1e-6)
+    np.testing.assert_allclose(pull_same(grad)[0], pull_back(grad)[0], rtol=1e-5, atol=1e-6)
+    assert axis != -1 or plain(same).strides == turned.strides
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("shape", [(3, 0), (0, 3), (0,)])
+def test_softmax_of_nothing_is_nothing(name, shape):
+    y, pull_back = vjp(lambda x: getattr(array_jax.nn, name)(x, axis=-1), np.zeros(shape, "f"))
+    assert plain(y).shape == pull_back(np.zeros(shape, "f"))[0].shape == shape
+
+
 @pytest.mark.parametrize("axis", [-1, 0, 1])
 def test_normalization_is_that_of_xla_along_any_axis(axis):
     draw = np.random.default_rng(0)

@@ -31,7 +31,7 @@ _ALL: Final = (slice(None),)
 
 
 def _blocks(rows: int, columns: int) -> Iterable[slice]:
-    if rows * columns <= _BLOCK:
+    if 0 < rows * columns <= _BLOCK:
         return _ALL
     return _steps(rows, max(1, _BLOCK // max(1, columns)))
 
@@ -54,27 +54,44 @@ def _products(x: Array, y: Array) -> Any:
     return np.einsum("ij,ij->i", x, y)[:, None]
 
 
-def _as_rows(x: Array, axis: int) -> tuple[Array, Callable[[Array], Array]]:
+def _as_rows(
+    x: Array, axis: int, like: Array | None = None
+) -> tuple[Array, Callable[[Array], Array]]:
     """Returns an array as a matrix, with an axis along the rows, and what makes such of matrices.
 
     What is narrow is computed in float32, as in `half`.
     """
-    rows, back = _last(x, (axis,))
+    rows, back = _last(x, (axis,), like)
     if x.dtype != np.float16:
         return rows, back
     return rows.astype(np.float32), lambda made: back(made.astype(x.dtype))
 
 
-def _last(x: Array, axes: tuple[int, ...]) -> tuple[Array, Callable[[Array], Array]]:
-    """Returns an array as a matrix, some axes along its rows, and what makes such of matrices."""
+def _last(
+    x: Array, axes: tuple[int, ...], like: Array | None = None
+) -> tuple[Array, Callable[[Array], Array]]:
+    """Returns an array as a matrix, some axes along its rows, and what makes such of matrices.
+
+    Rows come as they lie in memory, so that what was transposed is not copied.
+
+    Args:
+        x: the array.
+        axes: which are along the rows.
+        like: one of the same shape, to whose rows those of `x` correspond; None for `x`.
+    """
+    guide = x if like is None else like
     along = tuple([axis % x.ndim for axis in axes])
-    if along == (x.ndim - 1,):  # nothing is turned, which takes the time of a few small functions
-        return x.reshape(math.prod(x.shape[:-1]), x.shape[-1]), lambda made: made.reshape(x.shape)
-    order = (*[axis for axis in range(x.ndim) if axis not in along], *along)
-    turned = x.transpose(order)
     width = math.prod([x.shape[axis] for axis in along])
-    rows = turned.reshape(turned.size // max(1, width), width)
-    return rows, lambda made: made.reshape(turned.shape).transpose(np.argsort(order))
+    shape = (x.size // max(1, width), width)
+    if along == (x.ndim - 1,) and guide.flags.c_contiguous:
+        return x.reshape(shape), lambda made: made.reshape(x.shape)
+    others = [axis for axis in range(x.ndim) if axis not in along]
+    others.sort(key=lambda axis: -guide.strides[axis])
+    order = (*others, *along)
+    turned = x.transpose(order)
+    return turned.reshape(shape), lambda made: made.reshape(turned.shape).transpose(
+        np.argsort(order)
+    )
 
 
 # -- softmax ---------------------------------------------------------------------------------------
@@ -108,7 +125,7 @@ def _log_softmax(x: Array, axis: int = -1) -> Array:
 
 @named("softmax_gradient")
 def _softmax_gradient(grad: Array, output: Array, axis: int) -> Array:
-    (rows, back), (grads, _) = _as_rows(output, axis), _as_rows(grad, axis)
+    (rows, back), (grads, _) = _as_rows(output, axis), _as_rows(grad, axis, output)
     made = np.empty(rows.shape, rows.dtype)
     for block in _blocks(*rows.shape):
         np.subtract(grads[block], _products(grads[block], rows[block]), out=made[block])
@@ -133,7 +150,7 @@ def _softmax_rule(y: Array, x: Array, axis: int = -1) -> Sequence[Pull]:
 
 @named("log_softmax_gradient")
 def _log_softmax_gradient(grad: Array, output: Array, axis: int) -> Array:
-    (rows, back), (grads, _) = _as_rows(output, axis), _as_rows(grad, axis)
+    (rows, back), (grads, _) = _as_rows(output, axis), _as_rows(grad, axis, output)
     made = np.empty(rows.shape, rows.dtype)
     for block in _blocks(*rows.shape):
         np.exp(rows[block], out=made[block])
@@ -188,7 +205,7 @@ def _traced_normalized(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     made, inverse = _normalized_rows(rows, eps)
 
     def pull(g: Array) -> Array:
-        grads, _ = _last(g, axes)
+        grads, _ = _last(g, axes, x.value)
         found = np.empty(made.shape, made.dtype)
         width = made.shape[1]
         for block in _blocks(*made.shape):
