@@ -27,6 +27,7 @@ from .cropping import random_size_crop as random_size_crop
 from .image_iter import ImageIter as ImageIter
 from .reading import imdecode as imdecode
 from .reading import imread as imread
+from .resizing import choose_method as _get_interp_method  # noqa: F401  packages import it by MXNet's name
 from .resizing import copyMakeBorder as copyMakeBorder
 from .resizing import imresize as imresize
 from .resizing import resize_short as resize_short

@@ -26,6 +26,8 @@ __all__ = ["CopyAcross", "aligned", "host_array", "put", "send", "unpickled"]
 
 # XLA's CPU client takes host memory as its own only at this alignment, and copies it otherwise.
 _ALIGNMENT: Final = 64
+# NumPy's kinds of what may be numbers: as text, and columns of a table that are not all alike.
+_SPELLED: Final = {"U": "text", "O": "objects"}
 
 
 def host_array(source: Any, dtype: np.dtype[Any], what: str) -> np.ndarray[Any, Any]:
@@ -52,11 +54,12 @@ def host_array(source: Any, dtype: np.dtype[Any], what: str) -> np.ndarray[Any, 
         raise ShapeError(f"{what}: needs numbers in a regular shape: {error}") from error
     if host.dtype == dtype:
         return host
-    if host.dtype.kind == "U":  # numbers as text
+    if host.dtype.kind in _SPELLED and source is not None:
         try:
             return host.astype(dtype)
-        except ValueError as error:
-            raise ParameterError(f"{what}: needs real numbers, got other text: {error}") from None
+        except (TypeError, ValueError) as error:
+            got = _SPELLED[host.dtype.kind]
+            raise ParameterError(f"{what}: needs real numbers, got other {got}: {error}") from None
     if host.dtype.kind not in "biuf" and host.dtype not in CODE_OF:
         got = type(source).__name__
         raise ParameterError(f"{what}: needs real numbers, got {got} of dtype {host.dtype}")

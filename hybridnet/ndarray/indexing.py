@@ -187,10 +187,12 @@ def _expand(x: Any, key: Any) -> tuple[list[Any], bool]:
         with_arrays = True
         if isinstance(item, (list, tuple, np.ndarray)):
             items[position] = np.asarray(item)
+        elif isinstance(item, range):
+            items[position] = np.arange(item.start, item.stop, item.step)
         elif not isinstance(item, type(x)):
             raise IndexError(
-                f"an NDArray is indexed with integers, slices, None, ... and integer arrays, "
-                f"got {item!r}"
+                f"an NDArray is indexed with integers, slices, None, ..., ranges and integer "
+                f"arrays, got {item!r}"
             )
     if with_arrays:
         items = _split_masks(x, items)

@@ -276,3 +276,10 @@ def test_without_opencv_the_message_says_what_to_install(
         monkeypatch.delattr(lazy.cv2, name)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'hybridnet\[image\]'"):
         image.imdecode(png)
+
+
+def test_the_method_of_resizing_has_mxnets_name_for_packages():
+    choose = image.image._get_interp_method
+    assert [choose(9, (4, 4, *new)) for new in ((8, 8), (2, 2), (2, 8))] == [2, 3, 1]
+    assert [choose(9), choose(1, (4, 4, 8, 8))] == [2, 1]
+    assert choose(10) in range(5)

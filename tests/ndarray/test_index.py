@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+import hybridnet as hn
 from hybridnet import autograd, nd
 
 DTYPES = ["float32", "float64", "float16", "int32", "int64", "int8", "uint8", "bool"]
@@ -191,6 +192,28 @@ def test_masks():
     # A comparison gives 0 and 1 in the dtype of its operands: positions, as in MXNet.
     assert x[x > 100].shape == (3, 4, 4)
     np.testing.assert_array_equal(x[True].asnumpy(), host[1])
+
+
+def test_ranges_are_arrays_of_positions():
+    host = filled((3, 4))
+    x = nd.array(host)
+    last = nd.array([1, 3, 0])
+    np.testing.assert_array_equal(x[range(3), last].asnumpy(), host[range(3), [1, 3, 0]])
+    keys = range(2), range(-1, -3, -1), range(0), np.s_[:, range(0, 4, 2)], np.s_[range(2), 1]
+    for key in keys:
+        np.testing.assert_array_equal(x[key].asnumpy(), host[key])
+    x[range(2), 1:3] = -1
+    host[range(2), 1:3] = -1
+    np.testing.assert_array_equal(x.asnumpy(), host)
+
+
+def test_objects_that_are_numbers_are_values():
+    table = np.array([[1, True, 2.5], [3, None, np.float32(-1)]], dtype=object)
+    for made in (nd.array(table), hn.np.array(table, dtype="float32"), nd.zeros((2, 3))):
+        made[:] = table
+        np.testing.assert_array_equal(made.asnumpy(), [[1, 1, 2.5], [3, np.nan, -1]])
+    with pytest.raises(ValueError, match="nd.array: needs real numbers, got other objects"):
+        nd.array(np.array([1, {}], dtype=object))
 
 
 def test_index_arrays_are_truncated_and_negative_ones_count_from_the_end():

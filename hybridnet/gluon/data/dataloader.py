@@ -8,17 +8,27 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, final
 
-from hybridnet.base.context import Context, cpu_pinned
+from hybridnet.base.context import cpu_pinned
 from hybridnet.base.errors import ParameterError
-from hybridnet.ndarray import NDArray
 
 from .batchify import collate
-from .fetching import fetch
+from .fetching import as_in_context, fetch
+from .pooled import _MultiWorkerIter, _worker_fn, _worker_initializer
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 from .threads import ThreadWorkers
 from .workers import ProcessWorkers, are_possible
 
-__all__ = ["DataLoader", "default_batchify_fn", "default_mp_batchify_fn"]
+__all__ = [
+    "DataLoader",
+    "_MultiWorkerIter",
+    "_as_in_context",
+    "_worker_fn",
+    "_worker_initializer",
+    "default_batchify_fn",
+    "default_mp_batchify_fn",
+]
+
+_as_in_context = as_in_context  # packages import it by MXNet's name
 
 
 def default_batchify_fn(data: Sequence[Any]) -> Any:
@@ -40,15 +50,6 @@ def default_batchify_fn(data: Sequence[Any]) -> Any:
 def default_mp_batchify_fn(data: Sequence[Any]) -> Any:
     """Does the same: a worker process puts every batch into shared memory, whoever made it."""
     return collate(data, "default_mp_batchify_fn")
-
-
-def _as_in_context(data: Any, ctx: Context) -> Any:
-    """Copies the arrays in (nested) lists to a context; tuples become lists, as in MXNet."""
-    if isinstance(data, NDArray):
-        return data.as_in_context(ctx)
-    if isinstance(data, (list, tuple)):
-        return [_as_in_context(one, ctx) for one in data]
-    return data
 
 
 class _Workers(Protocol):
@@ -176,6 +177,8 @@ class DataLoader:
         self._num_workers = max(0, num_workers)
         self._prefetch = max(0, 2 * self._num_workers if prefetch is None else int(prefetch))
         self._timeout = timeout
+        self._pin_memory = pin_memory
+        self._pin_device_id = pin_device_id
         self._pinned = cpu_pinned(pin_device_id) if pin_memory else None
         self._workers: _Workers | None = None
         if self._num_workers:
@@ -198,7 +201,7 @@ class DataLoader:
             self.refresh()
         batches, self._pass = self._pass, None
         for batch in batches:
-            yield batch if self._pinned is None else _as_in_context(batch, self._pinned)
+            yield batch if self._pinned is None else as_in_context(batch, self._pinned)
         if self.auto_reload and self._pass is None:
             self.refresh()
 

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from multiprocessing.context import TimeoutError as ProcessTimeout
 from typing import Any
 
+from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
+from hybridnet.ndarray import NDArray
 
-__all__ = ["LoaderTimeout", "fetch", "timed_out"]
+__all__ = ["LoaderTimeout", "as_in_context", "fetch", "timed_out"]
 
 
 class LoaderTimeout(MXNetError, ProcessTimeout):
@@ -47,3 +49,12 @@ def fetch(dataset: Any, positions: Sequence[Any], batchify: Callable[[Any], Any]
         more = ", ..." if len(positions) > 8 else ""
         error.add_note(f"DataLoader: raised by batchify_fn, with samples {first}{more}")
         raise
+
+
+def as_in_context(data: Any, ctx: Context) -> Any:
+    """Copies the arrays in (nested) lists to a context; tuples become lists, as in MXNet."""
+    if isinstance(data, NDArray):
+        return data.as_in_context(ctx)
+    if isinstance(data, (list, tuple)):
+        return [as_in_context(one, ctx) for one in data]
+    return data

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 import threading
+from multiprocessing.pool import ThreadPool
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,11 @@ import hybridnet as hn
 from hybridnet import nd
 from hybridnet.base.errors import ParameterError
 from hybridnet.gluon.data import ArrayDataset, DataLoader, Dataset
+from hybridnet.gluon.data.dataloader import (
+    _MultiWorkerIter,
+    _worker_initializer,
+    default_batchify_fn,
+)
 
 IMAGES = np.arange(60, dtype=np.float32).reshape(10, 2, 3)
 LABELS = np.arange(10)
@@ -159,3 +166,37 @@ def test_an_iterator_keeps_its_loader() -> None:
     batches = iter(DataLoader(nd.ones(5), 2, num_workers=1, thread_pool=True))
     assert next(batches).shape == (2, 1)
     assert [x.shape for x in batches] == [(2, 1), (1, 1)]
+
+
+class Chosen(_MultiWorkerIter):
+    """Adds another number to each batch, as a loader of a package may choose a transform."""
+
+    def _push_next(self) -> None:
+        positions = next(self._iter, None)
+        if positions is not None:
+            made = self._worker_pool.apply_async(self._worker_fn, (positions, self._sent_idx))
+            self._data_buffer[self._sent_idx] = made
+            self._sent_idx += 1
+
+
+def test_a_loader_of_a_package_brings_its_own_pool() -> None:
+    def pickled(positions: list[int], more: int) -> bytes:
+        return pickle.dumps(nd.array([one + 10 * more for one in positions]))
+
+    with ThreadPool(2) as pool:
+        batches = Chosen(pool, None, [[0, 1], [2], [3]], worker_fn=pickled, prefetch=2)
+        assert len(batches) == 3
+        assert [batch.asnumpy().tolist() for batch in batches] == [[0, 1], [12], [23]]
+
+
+def test_a_pass_over_what_a_pool_makes() -> None:
+    _worker_initializer(LABELS)
+    sampler = [[0, 1], [5]]
+    with ThreadPool(1) as pool:
+        made = _MultiWorkerIter(pool, default_batchify_fn, sampler, pin_memory=True)
+        first = made.next()
+        assert first.context == hn.cpu_pinned(0)
+        assert [first.asnumpy().tolist(), next(made).asnumpy().tolist()] == sampler
+        failing = _MultiWorkerIter(pool, default_batchify_fn, [[77]])
+        with pytest.raises(IndexError):
+            next(failing)
