@@ -8,6 +8,7 @@ that symbols and saved configurations hold.
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
@@ -42,11 +43,12 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
             )
         key = (name or klass.__name__).lower()
         known = family.get(key)
-        # Running a notebook's cell again defines its class again, which replaces the old one.
+        # Running a notebook's cell again defines its class again, which goes without a word.
         if known is not None and _origin(known) != _origin(klass):
-            raise ParameterError(
-                f"{nickname}.register: the name {key!r} must be free, but it stands for "
-                f"{'.'.join(_origin(known))}; give the class another name"
+            warnings.warn(
+                f"{nickname}.register: {'.'.join(_origin(klass))} takes the name {key!r} from "
+                f"{'.'.join(_origin(known))}",
+                stacklevel=2,
             )
         family[key] = klass
         return klass

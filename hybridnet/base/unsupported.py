@@ -15,14 +15,11 @@ __all__ = ["UNSUPPORTED", "NotSupportedError", "missing"]
 
 _DGL: Final = "sampling graphs belongs to the graph library that brought it"
 _DOWNLOAD: Final = "nothing is downloaded; bring the files, or use bundled data"
-_FUSED: Final = "it is one fused kernel of an optimizer; use hybridnet.optimizer"
 _QUANTIZED: Final = "networks of 8-bit integers are not supported; use float16 or bfloat16"
 
 _CONTRIB: Final = {
     _DGL: "dgl_adjacency dgl_csr_neighbor_non_uniform_sample dgl_csr_neighbor_uniform_sample "
     "dgl_graph_compact dgl_subgraph edge_id",
-    _FUSED: "adamw_update mp_adamw_update multi_adamw_update multi_lamb_update "
-    "multi_mp_adamw_update multi_mp_lamb_update",
     _QUANTIZED: "calibrate_entropy quantize_asym quantize_v2 "
     "quantized_act quantized_batch_norm quantized_concat quantized_conv "
     "quantized_elemwise_add quantized_elemwise_mul quantized_embedding quantized_flatten "

@@ -10,7 +10,7 @@ from . import parameter as parameter
 from . import rnn as rnn
 from . import utils as utils
 from .block import Block, HybridBlock, SymbolBlock
-from .parameter import Constant, DeferredInitializationError, Parameter, ParameterDict
+from .parameter import Constant, DeferredInitializationError, Parameter, ParameterDict, tensor_types
 from .trainer import Trainer
 
 __all__ = [
@@ -30,5 +30,6 @@ __all__ = [
     "nn",
     "parameter",
     "rnn",
+    "tensor_types",
     "utils",
 ]

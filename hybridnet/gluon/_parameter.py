@@ -18,6 +18,7 @@ from hybridnet.runtime.record.trace import init_scope
 from hybridnet.runtime.segments.segment import Value
 
 from . import _changes as changes
+from ._parameter_names import PrivateNames
 
 __all__ = ["Constant", "DeferredInitializationError", "Parameter"]
 
@@ -61,7 +62,7 @@ def is_known(shape: tuple[int, ...] | None) -> bool:
     return shape is not None and all(size > 0 for size in shape)
 
 
-class Parameter:
+class Parameter(PrivateNames):
     """An array that is learned.
 
     Args:
@@ -390,6 +391,10 @@ class Parameter:
         """The trainer that updates it; None: there is none, or no more."""
         return None if self._trained_by is None else self._trained_by()
 
+    @_trainer.setter
+    def _trainer(self, trainer: Any) -> None:
+        self._set_trainer(trainer)
+
     def _set_trainer(self, trainer: Any) -> None:
         """Notes which trainer updates it.
 
@@ -404,17 +409,19 @@ class Parameter:
             )
         self._trained_by = None if trainer is None else weakref.ref(trainer)
 
-    @property
-    def _data(self) -> list[NDArray] | None:
-        """The value on each context, as programs of MXNet's look at it; None: it has none."""
-        return list(self._values.values()) or None
+    def _check_and_get(self, arr_list: list[NDArray] | None, ctx: Any) -> Any:
+        """Returns the one of `_data` or `_grad` on a context, as subclasses of MXNet's ask for it.
 
-    @property
-    def _grad(self) -> list[NDArray] | None:
-        """The gradient on each context, likewise; None: it has none."""
-        if self._grad_req == "null":
-            return None
-        return [array.grad for array in self._values.values() if array.grad is not None] or None
+        Args:
+            arr_list: `_data` or `_grad`.
+            ctx: a context; None for the current one where there are several; `list` for all.
+        """
+        if arr_list is None:
+            self._check(None)
+        if ctx is list:
+            return arr_list
+        here = self._value_on(ctx).context
+        return next(array for array in arr_list or () if array.context == here)
 
     def grad(self, ctx: Context | None = None) -> NDArray:
         """Returns the gradient on a context.

@@ -5,6 +5,8 @@ Updating a metric waits for nothing: the sums stay on the device until `EvalMetr
 function.
 """
 
+from hybridnet import ndarray as ndarray  # which programs import from here, as from MXNet's module
+
 from .base import EvalMetric, alias, check_label_shapes, register
 from .binary import F1, MCC
 from .classification import Accuracy, CrossEntropy, NegativeLogLikelihood, Perplexity, TopKAccuracy

@@ -12,17 +12,31 @@ from hybridnet.ops.random.candidates import log_uniform_candidates
 
 from .control_flow import cond, foreach, while_loop
 from .functions import array_function as _function
+from .fused import (
+    adamw_update,
+    mp_adamw_update,
+    multi_adamw_update,
+    multi_lamb_update,
+    multi_mp_adamw_update,
+    multi_mp_lamb_update,
+)
 from .ndarray import NDArray
 from .random import uniform as _uniform
 
 _functions = _Functions("nd.contrib", globals(), _public_operators("_contrib_"), _function)
 
 __all__ = [
+    "adamw_update",
     "cond",
     "foreach",
     "isfinite",
     "isinf",
     "isnan",
+    "mp_adamw_update",
+    "multi_adamw_update",
+    "multi_lamb_update",
+    "multi_mp_adamw_update",
+    "multi_mp_lamb_update",
     "rand_zipfian",
     "while_loop",
     *_functions,

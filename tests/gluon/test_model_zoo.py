@@ -63,7 +63,7 @@ def repository(tmp_path, monkeypatch):
     net.save_parameters(tmp_path / "params")
     content = (tmp_path / "params").read_bytes()
     sha1 = hashlib.sha1(content).hexdigest()
-    monkeypatch.setitem(model_store._SHA1, "mobilenet0.25", sha1)
+    monkeypatch.setitem(model_store._model_sha1, "mobilenet0.25", sha1)
     folder = tmp_path / "server" / "gluon" / "models"
     folder.mkdir(parents=True)
     with zipfile.ZipFile(folder / f"mobilenet0.25-{sha1[:8]}.zip", "w") as archive:

@@ -386,3 +386,50 @@ def test_unknown_sizes_read_minus_one_where_shapes_are_numpys() -> None:
         assert net.w.shape == (-1, 3)
     assert net(hn.np.ones((2, 4))).shape == (2, 3)
     assert net.w.shape == (4, 3) and type(net.w.data()) is hn.np.ndarray
+
+
+class _Halved(gluon.Parameter):
+    """Stands in for another parameter as packages of MXNet's do it: by its private names."""
+
+    def __init__(self, other):
+        super().__init__(other.name, shape=other._shape, differentiable=other._differentiable)
+        self._data, self._grad, self._var = other._data, other._grad, other._var
+        self._ctx_list, self._ctx_map = other._ctx_list, other._ctx_map
+        self._trainer = other._trainer
+
+    def data(self, ctx=None):
+        return self._check_and_get(self._data, ctx) / 2
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_a_parameter_may_stand_in_for_another(hybrid):
+    net = gluon.nn.Dense(2, in_units=3, use_bias=False)
+    assert net.weight._data is None and net.weight._ctx_map is None
+    net.initialize(hn.init.One())
+    assert net.weight._ctx_map == [[], [0]] and net.weight._ctx_list == [hn.cpu()]
+    halved = _Halved(net.weight)
+    net.params._params[halved.name] = halved
+    net._reg_params["weight"] = halved
+    if hybrid:
+        net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0})
+    with autograd.record():
+        loss = net(nd.ones((1, 3))).sum()
+    loss.backward()
+    trainer.step(1)
+    assert loss.asscalar() == 3
+    np.testing.assert_array_equal(net.weight.data().asnumpy(), np.full((2, 3), 0.5))
+
+
+def test_storage_and_waiting_have_private_names():
+    param = gluon.Parameter("w", shape=(0, 2), allow_deferred_init=True, grad_stype="row_sparse")
+    assert (param._stype, param._grad_stype, param._deferred_init) == ("default", "row_sparse", ())
+    param.initialize(ctx=[hn.cpu(0), hn.cpu(1)])
+    _, contexts, *_ = param._deferred_init
+    assert contexts == [hn.cpu(0), hn.cpu(1)] and param._data is None
+    with pytest.raises(gluon.DeferredInitializationError):
+        param._check_and_get(param._data, None)
+    param.shape = (3, 2)
+    param.finish_deferred_init()
+    assert param._check_and_get(param._data, hn.cpu(1)).context == hn.cpu(1)
+    assert len(param._check_and_get(param._grad, list)) == 2 and param._deferred_init == ()

@@ -225,3 +225,13 @@ def test_constants_are_written_as_json_whatever_they_are() -> None:
         init = initializer.Constant(value)
         assert init.dumps() == json.dumps(["constant", {"value": plain}])
         assert json.dumps(init._kwargs) == json.dumps({"value": plain})
+
+
+def test_registering_a_taken_name_warns_and_takes_it():
+    first, second = (
+        type("Rare", (initializer.One,), {"__qualname__": f"{owner}.Rare"}) for owner in "ab"
+    )
+    initializer.register(first)
+    with pytest.warns(UserWarning, match="takes the name 'rare' from .*a.Rare"):
+        initializer.register(second)
+    assert type(initializer.create("rare")) is second

@@ -141,6 +141,31 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         name: [sample(*[_POSITIVE] * states, **attrs)] for name, (states, attrs) in _UPDATES.items()
     },
     "_adamw_update": [sample(*[_POSITIVE] * 4, np.array([0.5]), lr=0.1, eta=1.0)],
+    "_mp_adamw_update": [sample(*[_POSITIVE] * 5, np.array([0.5]), lr=0.1, eta=1.0)],
+    **{
+        f"_multi_{mixed}adamw_update": [
+            sample(
+                *[_POSITIVE] * states * 2,
+                np.array([0.5]),
+                **_RATES[""][1],
+                etas=(1, 0.5),
+                num_weights=2,
+            )
+        ]
+        for mixed, states in (("", 4), ("mp_", 5))
+    },
+    **{
+        f"_multi_{mixed}lamb_update": [
+            sample(
+                *[_POSITIVE] * states * 2,
+                learning_rates=(0.1, 0.2),
+                wds=(0, 0.1),
+                step_count=(1, 2),
+                num_tensors=2,
+            )
+        ]
+        for mixed, states in (("", 4), ("mp_", 5))
+    },
     "_contrib_group_adagrad_update": [sample(_X, _X, _POSITIVE[:, :1], lr=0.1)],
     "lamb_update_phase2": [sample(_X, _X, np.array([1.5]), np.array([0.5]), lr=0.1)],
     **{

@@ -161,6 +161,12 @@ class _Unfound(MetaPathFinder):
             return None
         if package == _OURS and name in PLACES:
             return ModuleSpec(fullname, _Given(importlib.import_module(f"{_OURS}.{PLACES[name]}")))
+        # Who looks names up (pydoc.locate) tries modules first, and goes on where `name` is set.
+        parent, _, last = fullname.rpartition(".")
+        if hasattr(sys.modules.get(parent), last):
+            raise ModuleNotFoundError(
+                f"{fullname} is no module, but a name in {parent}", name=fullname
+            )
         raise _Nowhere(name)
 
 

@@ -1,5 +1,7 @@
 """What is in `amp`, under the name of the module that MXNet keeps it in."""
 
+from __future__ import annotations
+
 from .convert import convert_bucketing_module as convert_bucketing_module
 from .convert import convert_hybrid_block as convert_hybrid_block
 from .convert import convert_model as convert_model
@@ -13,6 +15,7 @@ from .lists import list_lp16_use_fp32_params as list_lp16_use_fp32_params
 from .lists import list_widest_type_cast as list_widest_type_cast
 from .training import init as init
 from .training import init_trainer as init_trainer
+from .training import is_on as _is_on
 from .training import scale_loss as scale_loss
 from .training import stop as stop
 from .training import unscale as unscale
@@ -35,3 +38,10 @@ __all__ = [
     "stop",
     "unscale",
 ]
+
+
+def __getattr__(name: str) -> bool:
+    """Answers `_amp_initialized`, which networks read to choose numbers that float16 can hold."""
+    if name == "_amp_initialized":
+        return _is_on()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -18,7 +18,7 @@ from . import lists
 from .casts import Casts
 from .loss_scaler import LossScaler
 
-__all__ = ["init", "init_trainer", "scale_loss", "stop", "unscale"]
+__all__ = ["init", "init_trainer", "is_on", "scale_loss", "stop", "unscale"]
 
 # What `init` has replaced: namespace, name, and the function that was there.
 _replaced: Final[list[tuple[Any, str, Any]]] = []
@@ -54,6 +54,11 @@ def init(
             if callable(function) and lists.canonical([operator]) & listed:
                 _replaced.append((namespace, name, function))
                 setattr(namespace, name, _casting(function, operator, casts))
+
+
+def is_on() -> bool:
+    """Returns whether functions cast what they are given: after `init`, and before `stop`."""
+    return bool(_replaced)
 
 
 def stop() -> None:

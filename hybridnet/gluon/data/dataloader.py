@@ -6,6 +6,7 @@ import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.reduction import ForkingPickler  # noqa: F401 (programs import it from here)
 from typing import Any, Protocol, final
 
 from hybridnet.base.context import cpu_pinned

@@ -14,8 +14,9 @@ from ..repository import check_sha1, download, repo_file_url
 
 __all__ = ["get_model_file", "purge", "short_hash"]
 
-#: The SHA-1 hash of each published file, as MXNet's model zoo has them.
-_SHA1: Final = {
+#: The SHA-1 hash of each published file, as MXNet's model zoo has them. Under MXNet's name, since
+#: packages with models of their own add theirs, which `get_model_file` then knows.
+_model_sha1: Final = {
     "alexnet": "44335d1f0046b328243b32a26a4fbd62d9057b45",
     "densenet121": "f27dbf2dbd5ce9a80b102d89c7483342cd33cb31",
     "densenet161": "b6c8a95717e3e761bd88d145f4d0a214aaa515dc",
@@ -59,12 +60,12 @@ def short_hash(name: str) -> str:
     Raises:
         ParameterError: none are published under that name.
     """
-    if name not in _SHA1:
+    if name not in _model_sha1:
         raise ParameterError(
             f"model_zoo: there are no trained parameters for {name!r}; there are for "
-            f"{', '.join(_SHA1)}"
+            f"{', '.join(_model_sha1)}"
         )
-    return _SHA1[name][:8]
+    return _model_sha1[name][:8]
 
 
 def _folder(root: str) -> str:
@@ -89,13 +90,13 @@ def get_model_file(name: str, root: str = "$MXNET_HOME/models") -> str:
     stem = f"{name}-{short_hash(name)}"
     root = _folder(root)
     path = os.path.join(root, f"{stem}.params")
-    if os.path.exists(path) and check_sha1(path, _SHA1[name]):
+    if os.path.exists(path) and check_sha1(path, _model_sha1[name]):
         return path
     # Of this process alone: others may be fetching it, too.
     archive = os.path.join(root, f"{stem}-{os.getpid()}.zip")
     try:
         download(repo_file_url("gluon/models", f"{stem}.zip"), path=archive, overwrite=True)
-        _unpack(archive, f"{stem}.params", path, _SHA1[name])
+        _unpack(archive, f"{stem}.params", path, _model_sha1[name])
     finally:
         if os.path.exists(archive):
             os.remove(archive)

@@ -23,18 +23,18 @@ class Activation(HybridBlock):
     """
 
     def __init__(self, activation: str, **kwargs: Any) -> None:
-        self._activation = known_activation(type(self).__name__, activation)
+        self._act_type = known_activation(type(self).__name__, activation)
         super().__init__(**kwargs)
 
     def _alias(self) -> str:
-        return self._activation  # relu0 and not activation0
+        return self._act_type  # relu0 and not activation0
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._activation})"
+        return f"{type(self).__name__}({self._act_type})"
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Applies the function."""
-        return F.Activation(x, act_type=self._activation, name="fwd")
+        return F.Activation(x, act_type=self._act_type, name="fwd")
 
 
 def known_activation(where: str, name: str) -> str:

@@ -120,6 +120,7 @@ class Dense(HybridBlock):
     ) -> None:
         super().__init__(**kwargs)
         self._units = units
+        self._in_units = in_units
         self._flatten = flatten
         shape = (units, in_units)
         self.weight = deferred(self, "weight", shape, weight_initializer, dtype=dtype)
@@ -193,8 +194,9 @@ class Embedding(HybridBlock):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._sizes = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
-        self._kwargs = {"sparse_grad": True} if sparse_grad else {}
+        self._kwargs = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
+        if sparse_grad:
+            self._kwargs["sparse_grad"] = True
         shape, stype = (input_dim, output_dim), "row_sparse" if sparse_grad else "default"
         self.weight = deferred(
             self, "weight", shape, weight_initializer, dtype=dtype, grad_stype=stype
@@ -202,10 +204,10 @@ class Embedding(HybridBlock):
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
         """Looks the vectors up."""
-        return F.Embedding(x, weight, name="fwd", **self._sizes, **self._kwargs)
+        return F.Embedding(x, weight, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
-        sizes = self._sizes
+        sizes = self._kwargs
         dtype = np.dtype(sizes["dtype"]).name
         return f"{type(self).__name__}({sizes['input_dim']} -> {sizes['output_dim']}, {dtype})"
 

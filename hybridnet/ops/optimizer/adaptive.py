@@ -13,7 +13,7 @@ from ..core.checks import require_floats, require_one_dtype
 from ..core.operator import describe
 from ..core.registry import operator
 from ..core.rules import check_same_shape, same_type
-from .updates import UPDATE, clipped, update
+from .updates import UPDATE, clipped, require_one_number, update
 
 __all__: list[str] = []
 
@@ -220,8 +220,7 @@ def _decoupled_check(*types: TensorType, **_: Any) -> None:
     require_floats("_adamw_update", names, types)
     require_one_dtype("_adamw_update", names, types[:4])
     check_same_shape("_adamw_update", names, types[:4])
-    if types[4].size != 1:
-        raise ShapeError(f"_adamw_update: rescale_grad must be one number, got {types[4]}")
+    require_one_number("_adamw_update", "rescale_grad", types[4])
 
 
 @operator(

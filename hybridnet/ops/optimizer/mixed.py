@@ -1,22 +1,18 @@
-"""Updates of narrow weights that keep a float32 copy, and of several weights by one operator.
+"""Updates of narrow weights that keep a float32 copy.
 
 In mixed precision the step is taken on ``weight32``, and the narrow weight is rounded from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-from hybridnet.base.attrs import REQUIRED, Count, Range, Scalars
-from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.host.namespace import jnp
 
 from ..core.families import keywords_of, signed
 from ..core.registry import get, operator
 from ..core.rules import check_same_shape, unify
-from .updates import UPDATE, check_update, update
+from .updates import UPDATE, check_update, require_one_number, update
 
 __all__: list[str] = []
 
@@ -96,109 +92,37 @@ operator(
 )
 
 
-# Several weights --------------------------------------------------------------------------------
-
-_RATE: Final = (Annotated[Scalars, Count("num_weights")], REQUIRED)
-_RATES: Final = {"lrs": _RATE, "wds": _RATE}
-_NUMBER: Final = {"num_weights": (Annotated[int, Range(1)], 1)}
+# AdamW, whose last input is no state of one weight -----------------------------------------------
 
 
-def _several(name: str, of: str, *, preloaded: bool = False) -> None:
-    """Registers an update of several weights.
-
-    Its inputs are those of the update of one weight, for each weight. Its outputs are all new
-    weights, and then each weight's new states.
-
-    Args:
-        name: MXNet's name.
-        of: the update of one weight.
-        preloaded: whether learning rates and weight decays are two arrays, the last inputs,
-            instead of parameters.
-    """
-    row = get(of)
-    each = len(row.inputs)
-    states = each - 2
-
-    def mutates(*, num_weights: int, **_: Any) -> Mapping[int, int]:
-        return {
-            each * i + 2 + state: num_weights + states * i + state
-            for i in range(num_weights)
-            for state in range(states)
-        }
-
-    def check(*types: TensorType, num_weights: int, **_: Any) -> None:
-        wanted = each * num_weights + 2 * preloaded
-        if len(types) != wanted:
-            raise ParameterError(
-                f"{name}: requires {wanted} inputs for num_weights={num_weights}, got {len(types)}"
-            )
-        for i in range(num_weights):
-            check_update(name, row.inputs, types[each * i : each * (i + 1)])
-        for rates in types[each * num_weights :]:
-            if rates.shape != (num_weights,):
-                raise ShapeError(
-                    f"{name}: the learning rates and the weight decays must have shape "
-                    f"({num_weights},), one for each weight, got {rates}"
-                )
-
-    def infer(*types: TensorType, num_weights: int, **_: Any) -> Sequence[TensorType]:
-        groups = [types[each * i : each * (i + 1)] for i in range(num_weights)]
-        return [group[0] for group in groups] + [state for group in groups for state in group[2:]]
-
-    def lowering(
-        *data: Any, num_weights: int, lrs: Any = None, wds: Any = None, **params: Any
-    ) -> Any:
-        if preloaded:
-            lrs, wds = data[-2:]
-        weights: list[Any] = []
-        new_states: list[Any] = []
-        for i in range(num_weights):
-            group = data[each * i : each * (i + 1)]
-            # The weights need not have one dtype; the numbers come in the widest.
-            given = {"lr": lrs[i], "wd": wds[i], **params}
-            dtype = jnp.result_type(*group)
-            numbers = {key: given[key].astype(dtype) for key in given.keys() & row.dynamic.keys()}
-            stepped = row.lowering(*group, **{**given, **numbers})
-            new, *moved = stepped if isinstance(stepped, tuple) else (stepped,)
-            weights.append(new)
-            new_states += moved
-        return (*weights, *new_states)
-
-    shared = {
-        key: value
-        for key, value in keywords_of(row.lowering).items()
-        if key not in ("lr", "wd", "lazy_update")
-    }
-    rates = {} if preloaded else _RATES
-    operator(
-        name,
-        outputs=lambda *, num_weights, **_: num_weights * (1 + states),
-        visible=lambda *, num_weights, **_: num_weights,
-        mutates=mutates,
-        check=check,
-        infer=infer,
-        no_gradient=UPDATE,
-        doc=_several_doc(of, row.inputs, preloaded),
-    )(signed(lowering, ("*data",), {**rates, **shared, **_NUMBER}))
+def _check_decoupled(*types: TensorType, **_: Any) -> None:
+    check_update("_mp_adamw_update", _LAMB, types[:5])
+    require_one_number("_mp_adamw_update", "rescale_grad", types[5])
 
 
-def _several_doc(of: str, inputs: Sequence[str], preloaded: bool) -> str:
-    last = "; then the learning rates and the weight decays, two arrays of shape (num_weights,)"
-    rates = (
-        "    lrs: the learning rate of each weight.\n    wds: the weight decay of each weight.\n"
+def _decoupled(
+    weight: Any,
+    grad: Any,
+    mean: Any,
+    var: Any,
+    weight32: Any,
+    rescale_grad: Any,
+    **params: Any,
+) -> Any:
+    grad = grad.astype(weight32.dtype)
+    new, mean, var = get("_adamw_update").lowering(
+        weight32, grad, mean, var, rescale_grad, **params
     )
-    return (
-        f"Updates several weights at once, each by {of}.\n\nArgs:\n"
-        f"    data: for each weight {', '.join(inputs)}{last if preloaded else ''}.\n"
-        f"{'' if preloaded else rates}    num_weights: how many weights there are.\n"
-    )
+    return new.astype(weight.dtype), mean, var, new
 
 
-_several("multi_sgd_update", "sgd_update")
-_several("multi_sgd_mom_update", "sgd_mom_update")
-_several("multi_mp_sgd_update", "mp_sgd_update")
-_several("multi_mp_sgd_mom_update", "mp_sgd_mom_update")
-_several("preloaded_multi_sgd_update", "sgd_update", preloaded=True)
-_several("preloaded_multi_sgd_mom_update", "sgd_mom_update", preloaded=True)
-_several("preloaded_multi_mp_sgd_update", "mp_sgd_update", preloaded=True)
-_several("preloaded_multi_mp_sgd_mom_update", "mp_sgd_mom_update", preloaded=True)
+operator(
+    "_mp_adamw_update",
+    outputs=4,
+    visible=1,
+    mutates={"mean": 1, "var": 2, "weight32": 3},
+    check=_check_decoupled,
+    infer=lambda weight, grad, mean, var, weight32, *_, **__: (weight, mean, var, weight32),
+    no_gradient=UPDATE,
+    doc="_adamw_update in mixed precision.",
+)(signed(_decoupled, (*_LAMB, "rescale_grad"), keywords_of(get("_adamw_update").lowering)))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from hybridnet.base.attrs import Scalar
+from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.host.namespace import elementwise, jnp
 
@@ -21,7 +22,7 @@ from ..core.checks import require_floats, require_one_dtype
 from ..core.registry import operator
 from ..core.rules import check_same_shape, unify
 
-__all__ = ["UPDATE", "check_update", "clipped", "update"]
+__all__ = ["UPDATE", "check_update", "clipped", "require_one_number", "update"]
 
 #: Why updates have no gradient.
 UPDATE: Final = "an optimizer's step is not differentiated"
@@ -33,6 +34,12 @@ def check_update(name: str, inputs: Sequence[str], types: Sequence[TensorType]) 
     check_same_shape(name, inputs, types)
     if "weight32" not in inputs:
         require_one_dtype(name, inputs, types)
+
+
+def require_one_number(op: str, name: str, given: TensorType) -> None:
+    """Raises unless an input of an operator is an array of one element."""
+    if given.size != 1:
+        raise ShapeError(f"{op}: {name} must be one number, got {given}")
 
 
 def update(

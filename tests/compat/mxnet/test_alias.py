@@ -7,7 +7,9 @@ import importlib
 import inspect
 import io
 import json
+import multiprocessing.reduction
 import pickle
+import pydoc
 import sys
 import time
 
@@ -90,6 +92,41 @@ def test_missing_names_say_what_to_use(mx):
             exec(line)
     with pytest.raises(NotSupportedError, match="find_lib_path: hybridnet is Python on JAX"):
         mx.libinfo.find_lib_path()
+
+
+def test_names_are_located_by_their_path(mx):
+    assert pydoc.locate("mxnet.nd.array") is hn.nd.array
+    assert pydoc.locate("mxnet.gluon.nn.Dense") is hn.gluon.nn.Dense
+    with pytest.raises(ModuleNotFoundError, match=r"mxnet\.nd is no module, but a name in mxnet"):
+        exec("import mxnet.nd")
+
+
+def test_modules_hold_what_packages_import_from_them(mx):
+    from mxnet.gluon.data.dataloader import ForkingPickler
+    from mxnet.gluon.parameter import tensor_types
+    from mxnet.metric import ndarray
+
+    assert ForkingPickler is multiprocessing.reduction.ForkingPickler
+    assert tensor_types == mx.gluon.tensor_types == (hn.sym.Symbol, hn.nd.NDArray)
+    assert ndarray is hn.nd
+    assert mx.contrib.amp.amp._amp_initialized is False
+    dense = mx.gluon.nn.Dense(2, in_units=3)
+    assert (dense._units, dense._in_units, dense._flatten) == (2, 3, True)
+    assert mx.gluon.nn.Activation("relu")._act_type == "relu"
+    assert mx.gluon.nn.Embedding(3, 2)._kwargs["input_dim"] == 3
+
+
+def test_nested_arguments_are_written_down_as_mxnet_does(mx):
+    x, y = hn.nd.ones((1,)), hn.sym.var("y")
+    pair = hn.sym.split(y, num_outputs=2)
+    flat, form = mx.gluon.block._flatten([x, (None, y), [pair]], "input")
+    assert form == [0, [-1, 0], [2]] and flat[:2] == [x, None] and flat[2:] == [y, pair]
+    again = mx.gluon.block._regroup([x, None, y, 1, 2], form)
+    assert again[0] is x and again[1][0] is None and again[2] == [[1, 2]]
+    with pytest.raises(ValueError, match="the input must be arrays, symbols, None.*got int"):
+        mx.gluon.block._flatten([x, 3], "input")
+    with pytest.raises(ValueError, match="None is expected here, got NDArray"):
+        mx.gluon.block._regroup([x], [-1])
 
 
 def test_names_can_be_set_and_installing_twice_changes_nothing(mx):
