@@ -214,6 +214,10 @@ def _find(name: str) -> ModuleType | None:
         if error.sought != name:
             raise  # a module that the module needs
         return None
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{_OURS}.{name}.".startswith(f"{error.name}."):
+            raise
+        return None  # what is a name, such as `nd`, or is in one
 
 
 @final
