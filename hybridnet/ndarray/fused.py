@@ -41,7 +41,7 @@ def adamw_update(
     out: NDArray | None = None,
     name: str | None = None,
     **kwargs: Any,
-) -> NDArray:
+) -> Any:
     """A step of AdamW (Loshchilov and Hutter, 2019), without bias correction.
 
     With ``g = clip(rescale_grad * grad)`` and Adam's moments of it:
@@ -90,7 +90,7 @@ def mp_adamw_update(
     out: NDArray | None = None,
     name: str | None = None,
     **kwargs: Any,
-) -> NDArray:
+) -> Any:
     """A step of AdamW in mixed precision: it is taken on `weight32`, and `weight` rounded from it.
 
     Args:
@@ -120,7 +120,7 @@ def multi_adamw_update(
     name: str | None = None,
     size: int = 0,
     **kwargs: Any,
-) -> list[NDArray]:
+) -> Any:
     """A step of AdamW for several weights.
 
     Args:
@@ -154,7 +154,7 @@ def multi_mp_adamw_update(
     name: str | None = None,
     size: int = 0,
     **kwargs: Any,
-) -> list[NDArray]:
+) -> Any:
     """A step of AdamW in mixed precision for several weights.
 
     Args:
@@ -179,7 +179,7 @@ def multi_lamb_update(
     out: _Arrays | None = None,
     num_tensors: int = 0,
     **kwargs: Any,
-) -> list[NDArray]:
+) -> Any:
     """A step of LAMB (You et al., 2019) for several weights.
 
     Args:
@@ -213,7 +213,7 @@ def multi_mp_lamb_update(
     out: _Arrays | None = None,
     num_tensors: int = 0,
     **kwargs: Any,
-) -> list[NDArray]:
+) -> Any:
     """A step of LAMB in mixed precision for several weights.
 
     Args:

@@ -52,7 +52,7 @@ def adamw_update(
     out: Symbol | None = None,
     name: str | None = None,
     **kwargs: Any,
-) -> Symbol:
+) -> Any:
     """A step of AdamW; see ``nd.contrib.adamw_update``. `out` has no meaning for symbols."""
     numbers = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon}
     limits = {"wd": wd, "clip_gradient": clip_gradient}
@@ -78,7 +78,7 @@ def mp_adamw_update(
     out: Symbol | None = None,
     name: str | None = None,
     **kwargs: Any,
-) -> Symbol:
+) -> Any:
     """A step of AdamW in mixed precision; see ``nd.contrib.mp_adamw_update``."""
     arrays = (weight, grad, mean, var, weight32, _scale(rescale_grad))
     numbers = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon}
