@@ -26,6 +26,7 @@ from hybridnet.tracing.structure import flatten, unflatten
 
 from . import _changes as changes
 from ._block import Block
+from ._nesting import flatten as nesting
 from ._op_hooks import OpHook, run_watched
 from ._parameter import DeferredInitializationError, is_known
 from ._parameter_dict import ParameterDict
@@ -405,16 +406,30 @@ class HybridBlock(Block):
 
     def _as_symbol(self) -> Symbol:
         """Returns the network on variables, as many as the last call on arrays had arguments."""
-        leaves, tree = (
-            flatten((None,) * self._arguments)
-            if isinstance(self._arguments, int)
-            else self._arguments
-        )
-        single = len(leaves) == 1
-        inputs = [symbol.var("data" if single else f"data{i}") for i in range(len(leaves))]
-        if mode.array:
-            inputs = [array.as_np_ndarray() for array in inputs]
-        return _grouped(self(*unflatten(tree, inputs)))
+        return _grouped(self(*self._variables()))
+
+    def _variables(self) -> Any:
+        """Returns variables in the place of the arguments of the last call on arrays."""
+        if isinstance(self._arguments, int):
+            leaves, tree = flatten((0,) * self._arguments)
+        else:
+            leaves, tree = self._arguments
+        places = [i for i, leaf in enumerate(leaves) if leaf is not None]
+        inputs: list[Any] = [None] * len(leaves)
+        for number, place in enumerate(places):
+            made = symbol.var("data" if len(places) == 1 else f"data{number}")
+            inputs[place] = made.as_np_ndarray() if mode.array else made
+        return unflatten(tree, inputs)
+
+    @property
+    def _in_format(self) -> Any:
+        """How calls nest their arguments, as MXNet writes it down; see `_nesting.flatten`."""
+        return nesting(list(self._variables()), "input")[1]
+
+    @property
+    def _out_format(self) -> Any:
+        """How calls nest their results, likewise."""
+        return nesting(self(*self._variables()), "output")[1]
 
     def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:
         """Saves the network as MXNet does: ``path-symbol.json`` and ``path-0000.params``.

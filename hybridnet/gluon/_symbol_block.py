@@ -16,6 +16,7 @@ from hybridnet.ops.core.operator import OpCall
 from hybridnet.tracing import run_graph
 
 from ._hybrid_block import HybridBlock
+from ._nesting import flatten, regroup
 from ._parameter_dict import ParameterDict
 
 __all__ = ["SymbolBlock"]
@@ -37,6 +38,9 @@ class SymbolBlock(HybridBlock):
         ParameterError: an input is not a variable.
     """
 
+    _in_format: Any = None
+    _out_format: Any = None
+
     def __init__(self, outputs: Any, inputs: Any, params: ParameterDict | None = None) -> None:
         super().__init__()
         self._prefix = ""
@@ -47,6 +51,11 @@ class SymbolBlock(HybridBlock):
             if len(variable) != 1 or not variable.edges[0].node.is_variable:
                 raise ParameterError(f"SymbolBlock: inputs must be variables, got {variable!r}")
         self._input_names = [variable.name for variable in given]
+        # How calls nest their inputs and get their outputs, which programs may set: a file of a
+        # symbol does not say.
+        self._in_format = flatten(given, "input")[1]
+        single = outputs[0] if isinstance(outputs, (list, tuple)) and len(outputs) == 1 else outputs
+        self._out_format = flatten(single, "output")[1]
         aux = set(self._whole.list_auxiliary_states())
         attributes = self._whole.attr_dict()
         names = [name for name in self._whole.list_inputs() if name not in self._input_names]
@@ -120,21 +129,31 @@ class SymbolBlock(HybridBlock):
 
     def forward(self, x: Any, *args: Any) -> Any:
         """Composes the symbol with others, or runs it on arrays."""
-        given = (x, *args)
+        leaves, form = flatten([x, *args], "input")
+        given = [leaf for leaf in leaves if leaf is not None]
         if len(given) != len(self._input_names):
             raise ParameterError(
                 f"SymbolBlock: needs {len(self._input_names)} inputs "
                 f"({', '.join(self._input_names)}), got {len(given)}"
             )
-        return super().forward(x, *args)
+        if form != self._in_format:
+            raise ParameterError(
+                f"SymbolBlock: inputs must be nested as {self._in_format} says (0 for an array, "
+                f"-1 for None, a list for a list), got {form}"
+            )
+        return super().forward(*given)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Composes the symbol with others, or applies its operators to arrays."""
         values = {self._shared_prefix + name: value for name, value in kwargs.items()}
         values.update(zip(self._input_names, (x, *args), strict=True))
+        nested = isinstance(self._out_format, list)
         if F is symbol:
-            return self._whole(**values)
+            whole = self._whole(**values)
+            return regroup(list(whole), self._out_format) if nested else whole
         outputs = run_graph(self._whole.edges, values)
+        if nested:
+            return regroup(outputs, self._out_format)
         return outputs[0] if len(outputs) == 1 else outputs
 
 

@@ -203,3 +203,46 @@ def test_parameters_are_set_from_arrays_by_name():
     assert params["net_w"].data().asnumpy().tolist() == [1, 2]
     with pytest.raises(ParameterError, match="param_dict: has no net_w"):
         params.load_dict({})
+
+
+class _Nested(gluon.HybridBlock):
+    """Takes and returns lists, and None in them."""
+
+    def __init__(self):
+        super().__init__(prefix="nested_")
+        with self.name_scope():
+            self.dense = nn.Dense(3, use_bias=False)
+
+    def hybrid_forward(self, F, x, pair, nothing):
+        """Returns one array, and two in a list."""
+        assert nothing is None
+        first, second = pair
+        return self.dense(x * first), [second, (first,)]
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_saved_networks_nest_as_their_formats_say(tmp_path, hybrid):
+    net = _Nested()
+    net.initialize(mx.init.One())
+    if hybrid:
+        net.hybridize()
+    x, first, second = (nd.array([[i, 2]]) for i in range(3))
+    wanted, _ = net(x, [first, second], None)
+    assert (net._in_format, net._out_format) == ([0, [0, 0], -1], [0, [0, [0]]])
+    files = net.export(str(tmp_path / "net"))
+    block = gluon.SymbolBlock.imports(files[0], ["data0", "data1", "data2"], files[1])
+    assert (block._in_format, block._out_format) == ([0, 0, 0], 3)
+    assert len(block(x, first, second)) == 3
+    block._in_format, block._out_format = net._in_format, net._out_format
+    got, (again, (once,)) = block(x, [first, second], None)
+    assert_same(got, wanted)
+    assert_same(again, second)
+    assert_same(once, first)
+    with pytest.raises(ParameterError, match="nested as"):
+        block(x, first, [second, None])
+    composed, _ = block(mx.sym.var("a"), [mx.sym.var("b"), mx.sym.var("c")], None)
+    assert set(composed.list_arguments()) >= {"a", "b"}
+
+
+def assert_same(a, b):
+    np.testing.assert_array_equal(a.asnumpy(), b.asnumpy())
