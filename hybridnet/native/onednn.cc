@@ -34,15 +34,15 @@
 #include <utility>
 #include <vector>
 
+#include "calls.h"
 #include "dnnl.hpp"
 #include "lstm.h"
 #include "parallel.h"
 #include "winograd.h"
-#include "xla/ffi/api/ffi.h"
 
 namespace {
 
-namespace ffi = xla::ffi;
+using calls::Pending;
 using dnnl::memory;
 using Dims = memory::dims;
 using Numbers = std::vector<int64_t>;
@@ -680,26 +680,23 @@ class Worker {
   }
 
   // Begins a job; on the thread itself, and without it, it is done when this returns.
-  ffi::Future Start(Job job) {
-    ffi::Promise promise;
-    ffi::Future future(promise);
+  void Start(Job job, Pending pending) {
     std::unique_lock lock(mutex_);
     if (std::this_thread::get_id() == worker_) {
       Bench& bench = *bench_;
       ++moves_;
       lock.unlock();
-      Finish(promise, job, bench);
+      Finish(pending, job, bench);
     } else if (closed_) {
       lock.unlock();
       Bench bench;
-      Finish(promise, job, bench);
+      Finish(pending, job, bench);
     } else {
       Begin();
-      jobs_.emplace_back(std::move(job), std::move(promise));
+      jobs_.emplace_back(std::move(job), pending);
       begin_.notify_one();
       if (!idle_ && !watched_) watch_.notify_one();
     }
-    return future;
   }
 
   // Does without the thread from the next moment on when it has nothing to do.
@@ -732,13 +729,13 @@ class Worker {
   }
 
   // Does a job, and says so; then this thread may go on with a program.
-  void Finish(ffi::Promise& promise, const Job& job, Bench& bench) {
+  void Finish(Pending pending, const Job& job, Bench& bench) {
     try {
       Run(job, bench);
     } catch (const std::exception& error) {
-      return promise.SetError(ffi::Error::Internal(std::string("oneDNN: ") + error.what()));
+      return pending.SetFailed(std::string("oneDNN: ") + error.what());
     }
-    promise.SetAvailable();
+    pending.SetDone();
   }
 
   void Run(const Job& job, Bench& bench) {
@@ -770,12 +767,12 @@ class Worker {
       idle_ = true;
       begin_.wait(lock, [&] { return !jobs_.empty(); });
       idle_ = false;
-      auto [job, promise] = std::move(jobs_.front());
+      auto [job, pending] = std::move(jobs_.front());
       jobs_.pop_front();
       ++moves_;
       ++busy_;
       lock.unlock();
-      Finish(promise, job, bench);
+      Finish(pending, job, bench);
       lock.lock();
       if (--busy_ == 0) free_.notify_all();
     }
@@ -800,7 +797,7 @@ class Worker {
 
   std::mutex mutex_;
   std::condition_variable begin_, watch_, free_;
-  std::deque<std::pair<Job, ffi::Promise>> jobs_;
+  std::deque<std::pair<Job, Pending>> jobs_;
   std::thread::id worker_;
   Bench* bench_ = nullptr;  // the worker's own
   bool idle_ = false;       // the worker waits for jobs
@@ -814,53 +811,37 @@ class Worker {
 };
 
 // Begins a job on the worker.
-ffi::Future Start(Job job) {
+void Start(Job job, Pending pending) {
   try {
-    return Worker::Get().Start(std::move(job));
+    Worker::Get().Start(std::move(job), pending);
   } catch (const std::exception& error) {
-    ffi::Promise promise;
-    ffi::Future future(promise);
-    promise.SetError(
-        ffi::Error::Internal(std::string("oneDNN cannot be started: ") + error.what()));
-    return future;
+    pending.SetFailed(std::string("oneDNN cannot be started: ") + error.what());
   }
-}
-
-ffi::Future Compute(ffi::RemainingArgs arguments, ffi::RemainingRets returned,
-                     ffi::Span<const int64_t> spec) {
-  std::vector<void*> inputs(arguments.size()), results(returned.size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    inputs[i] = arguments.get<ffi::AnyBuffer>(i).value().untyped_data();
-  }
-  for (size_t i = 0; i < results.size(); ++i) {
-    results[i] = returned.get<ffi::AnyBuffer>(i).value()->untyped_data();
-  }
-  return Start([numbers = Numbers(spec.begin(), spec.end()), inputs, results](Bench& bench) {
-    bench.PlanOf(numbers).Run(bench.stream(), bench.arena(), inputs, results);
-  });
-}
-
-ffi::Future Pack(ffi::AnyBuffer weights, ffi::Result<ffi::AnyBuffer> result,
-                 ffi::Span<const int64_t> spec) {
-  return Start([numbers = Numbers(spec.begin(), spec.end()), from = weights.untyped_data(),
-                to = result->untyped_data()](Bench& bench) {
-    bench.PlanOf(numbers).Pack(bench.stream(), from, to);
-  });
 }
 
 }  // namespace
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(HybridnetCompute, Compute,
-                              ffi::Ffi::Bind()
-                                  .RemainingArgs()
-                                  .RemainingRets()
-                                  .Attr<ffi::Span<const int64_t>>("spec"));
+// Computes what the integers describe.
+extern "C" XLA_FFI_Error* HybridnetCompute(XLA_FFI_CallFrame* frame) {
+  return calls::Answer(frame, [](calls::Given given, Pending pending) {
+    Start(
+        [given = std::move(given)](Bench& bench) {
+          bench.PlanOf(given.spec).Run(bench.stream(), bench.arena(), given.inputs, given.results);
+        },
+        pending);
+  });
+}
 
-XLA_FFI_DEFINE_HANDLER_SYMBOL(HybridnetPack, Pack,
-                              ffi::Ffi::Bind()
-                                  .Arg<ffi::AnyBuffer>()
-                                  .Ret<ffi::AnyBuffer>()
-                                  .Attr<ffi::Span<const int64_t>>("spec"));
+// Turns weights into the order of the kernel that computes what the integers describe.
+extern "C" XLA_FFI_Error* HybridnetPack(XLA_FFI_CallFrame* frame) {
+  return calls::Answer(frame, [](calls::Given given, Pending pending) {
+    Start(
+        [given = std::move(given)](Bench& bench) {
+          bench.PlanOf(given.spec).Pack(bench.stream(), given.inputs.at(0), given.results.at(0));
+        },
+        pending);
+  });
+}
 
 // Returns how many bytes the packed weights of a convolution take; -1 where oneDNN has none.
 extern "C" int64_t HybridnetPackedBytes(const int64_t* spec, int64_t length) {

@@ -8,7 +8,9 @@ something is missing, a line of the logger ``hybridnet.native`` says what, and p
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
+import importlib.util
 import logging
 import os
 import shlex
@@ -29,7 +31,18 @@ from hybridnet.base.processor import processor
 
 from . import onednn_library
 
-__all__ = ["COMPUTE", "PACK", "PREFIX", "clear", "compute", "load", "name", "pack", "state"]
+__all__ = [
+    "COMPUTE",
+    "PACK",
+    "PREFIX",
+    "build",
+    "clear",
+    "compute",
+    "load",
+    "name",
+    "pack",
+    "state",
+]
 
 #: The custom calls by their names in programs, and how these names begin, in executables' bytes.
 COMPUTE: Final = "hybridnet_onednn_compute"
@@ -38,7 +51,9 @@ PREFIX: Final = b"hybridnet_onednn_"
 
 _HEADERS: Final = "onednn-devel-cpu-gomp"
 _SOURCE: Final = Path(__file__).with_name("onednn.cc")
-_INCLUDED: Final = tuple(map(Path(__file__).with_name, ("lstm.h", "parallel.h", "winograd.h")))
+_INCLUDED: Final = tuple(
+    map(Path(__file__).with_name, ("calls.h", "lstm.h", "parallel.h", "winograd.h"))
+)
 _COMPILERS: Final = ("c++", "g++", "clang++")
 # Seconds; on a busy machine it has taken 20.
 _PATIENCE: Final = 300
@@ -47,6 +62,8 @@ _STEP: Final = 100
 
 _log: Final = logging.getLogger("hybridnet.native")
 _lock: Final = threading.Lock()
+# Held while the calls are compiled.
+_building: Final = threading.Lock()
 
 
 class _Package(NamedTuple):
@@ -86,6 +103,18 @@ def name() -> str | None:
 def load() -> bool:
     """Whether programs can call oneDNN; compiles and loads what is needed for that, once."""
     return name() is not None and _loaded()[0] is not None
+
+
+def build() -> None:
+    """Compiles what programs need to call oneDNN, if it is kept; this loads nothing, nor JAX.
+
+    Where that fails, `load` says why.
+    """
+    package = None if name() is None or _result is not None else _package()
+    folder = None if package is None else _folder()
+    if package is not None and folder is not None:
+        with contextlib.suppress(OSError, ValueError, RuntimeError, _Unusable):
+            _kept(package, folder / _file_name(package))
 
 
 def state() -> str:
@@ -153,30 +182,48 @@ def _close(library: ctypes.CDLL) -> None:
 
 def _open(package: _Package) -> ctypes.CDLL:
     """Returns the compiled custom calls, from the cache folder where they are there."""
-    sources = [file.read_bytes() for file in (_SOURCE, *_INCLUDED)]
-    # It is compiled for all that the processor can do, and other machines may have the same folder.
-    facts = (sources, package, metadata.version("jaxlib"), jax.ffi.include_dir(), processor())
-    digest = hashlib.blake2b(repr(facts).encode(), digest_size=16).hexdigest()
     folder = _folder()
     if folder is not None:
         try:
-            return ctypes.CDLL(_kept(package, folder / f"onednn-{digest}.so"))
+            return ctypes.CDLL(_kept(package, folder / _file_name(package)))
         except OSError as error:  # the disk is full, or nobody may write there
             _log.info("%s cannot keep what calls oneDNN: %s", folder, error)
     with tempfile.TemporaryDirectory() as temporary:
         return ctypes.CDLL(_compiled(package, Path(temporary) / "onednn.so"))
 
 
+def _file_name(package: _Package) -> str:
+    """Returns what the file of the compiled custom calls is called."""
+    sources = [file.read_bytes() for file in (_SOURCE, *_INCLUDED)]
+    # It is compiled for all that the processor can do, and other machines may have the same folder.
+    facts = (sources, package, metadata.version("jaxlib"), _xla_headers(), processor())
+    digest = hashlib.blake2b(repr(facts).encode(), digest_size=16).hexdigest()
+    return f"onednn-{digest}.so"
+
+
+def _xla_headers() -> str:
+    """Returns the folder of XLA's headers, as `jax.ffi.include_dir`, for which JAX is not loaded.
+
+    Raises:
+        RuntimeError: jaxlib is not where packages are.
+    """
+    found = importlib.util.find_spec("jaxlib")
+    if found is None or not found.submodule_search_locations:
+        raise RuntimeError("jaxlib's folder cannot be found")
+    return os.path.join(os.path.abspath(found.submodule_search_locations[0]), "include")
+
+
 def _kept(package: _Package, file: Path) -> str:
     """Returns the file of the compiled custom calls, compiled first if it is not there, whole."""
     # Beside the library stands the hash of its bytes: loading half a library ends the process.
     seal = file.with_suffix(".hash")
-    found = _hash(_read(file))
-    if not found or found != _read(seal):
-        _compiled(package, file)
-        with atomic_write(seal) as stream:
-            stream.write(_hash(_read(file)))
-        seal.chmod(0o600)
+    with _building:
+        found = _hash(_read(file))
+        if not found or found != _read(seal):
+            _compiled(package, file)
+            with atomic_write(seal) as stream:
+                stream.write(_hash(_read(file)))
+            seal.chmod(0o600)
     return str(file)
 
 
@@ -240,7 +287,7 @@ def _compiled(package: _Package, file: Path) -> str:
             "-std=c++17",
             "-shared",
             "-fPIC",
-            f"-I{jax.ffi.include_dir()}",
+            f"-I{_xla_headers()}",
             f"-I{package.headers}",
             str(_SOURCE),
             f"-o{made}",

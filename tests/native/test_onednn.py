@@ -42,6 +42,7 @@ from traced import hurried_jit
 import hybridnet as hn
 from hybridnet import autograd, nd
 from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.tensor_type import tensor_type
 from hybridnet.gluon import nn
 from hybridnet.native import onednn
 from hybridnet.ops.core.alternatives import (
@@ -56,7 +57,9 @@ from hybridnet.ops.core.registry import get
 from hybridnet.ops.nn.conv import onednn as onednn_convolution
 from hybridnet.runtime.programs import cache as programs
 from hybridnet.runtime.programs import making
-from hybridnet.runtime.programs.compiling import executable_from
+from hybridnet.runtime.programs.compiling import executable_from, sites_of
+from hybridnet.runtime.programs.program_rules import may_call_onednn
+from hybridnet.runtime.segments.code import Code
 from hybridnet.runtime.specialize import improve, specializing
 from hybridnet.runtime.specialize.constants import Specialized, memory
 from hybridnet.runtime.tuning.timing import Comparison
@@ -940,6 +943,34 @@ LOADING = """
 
     print(onednn.load(), onednn.state())
     """
+
+
+def test_it_is_compiled_ahead_without_jax(tmp_path: Path, compiler: str) -> None:
+    script = """
+        import sys
+        from hybridnet.native import onednn
+
+        onednn.build()
+        print("jax" in sys.modules, onednn.load())
+        """
+    environ = {"HYBRIDNET_CACHE_DIR": str(tmp_path / "cache"), "HYBRIDNET_ONEDNN": "1"}
+    environ["CXX"] = pretending(tmp_path, f'exec "{compiler}" "$@"')
+    assert run_script(script, **environ).split() == ["False", "True"]
+    assert calls_of(tmp_path) == 1
+    assert onednn._xla_headers() == jax.ffi.include_dir()
+
+
+def test_dense_layers_alone_need_no_compiler(anew: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """XLA's own products are faster there; beside a convolution they are not."""
+    monkeypatch.setattr(onednn, "_load", lambda: pytest.fail("it was loaded"))
+    types = tuple(map(tensor_type, ((64, 512), (512, 512)), (np.dtype("float32"),) * 2))
+    call, _ = get("FullyConnected").bind({"num_hidden": 512, "no_bias": True})
+    code = Code(hn.cpu(), ((call, (~0, ~1)),), types, (0,), ())
+    assert not may_call_onednn(code)
+    assert list(sites_of(code).values()) == [PLAIN]
+    convolution, _ = get("Convolution").bind({"kernel": (3,), "num_filter": 2, "no_bias": True})
+    types = tuple(map(tensor_type, ((1, 2, 8), (2, 2, 3)), (np.dtype("float32"),) * 2))
+    assert may_call_onednn(Code(hn.cpu(), ((convolution, (~0, ~1)),), types, (0,), ()))
 
 
 def test_two_processes_that_compile_at_once(tmp_path: Path, compiler: str) -> None:

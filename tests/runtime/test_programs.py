@@ -19,6 +19,7 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.registry import get
 from hybridnet.runtime.graphs import graph_call
 from hybridnet.runtime.programs import host_program, making
+from hybridnet.runtime.programs import program as program_module
 from hybridnet.runtime.programs.cache import ProgramCache, cache
 from hybridnet.runtime.programs.compile_options import is_known, options_for_size
 from hybridnet.runtime.programs.program import Program
@@ -99,6 +100,23 @@ def test_parts_that_recur_get_programs_of_their_own():
     for _ in range(20):
         run(cache, [UNARY[k] for k in generator.permutation(len(UNARY))])
     assert counts(cache)[0] == before
+
+
+def test_convolutions_are_left_to_numpy_while_a_whole_is_compiled(monkeypatch):
+    """It compiles them, too, and would wait for its turn."""
+    monkeypatch.delenv("HYBRIDNET_HOST")
+    call, _ = get("Convolution").bind({"kernel": (3,), "num_filter": 2, "no_bias": True})
+    types = tuple(tensor_type(shape, np.dtype("float32")) for shape in ((1, 2, 8), (2, 2, 3)))
+    cache = ProgramCache()
+    part = cache._shelf.find(Code(cpu(0), ((call, (~0, ~1)),), types, (0,), ()))
+    host = part.find_host()
+    host.seconds = 2 * program_module.ENOUGH_OF_PART
+    cache._maker._underway.add(part)  # some whole
+    assert cache.host_of(part) is host and not part.submitted
+    cache._maker._underway.clear()
+    cache.host_of(part)
+    assert part.submitted
+    engine.wait_for_all()
 
 
 def test_jax_is_loaded_for_what_has_taken_as_long_as_that_costs(monkeypatch):

@@ -23,6 +23,7 @@ from time import perf_counter
 from typing import Any, Final, final
 
 from hybridnet.base import config
+from hybridnet.native import onednn
 
 from ..observe import events, program_log
 from ..observe.program_log import describe, explaining, say
@@ -34,6 +35,7 @@ from ..segments.code import Code
 from .compiling import compile_code
 from .host_program import HostProgram
 from .program import ENOUGH_OF_PART, Program
+from .program_rules import may_call_onednn
 from .program_store import ProgramStore
 from .recipe import Recipe
 from .recipe_book import book
@@ -124,6 +126,8 @@ class Maker:
         self._store = store
         self._advice = ShapeAdvice()
         self._thread = _Making()
+        # Wholes that were handed to the background, and are not made yet.
+        self._underway: set[Program] = set()
 
     # -- deciding ----------------------------------------------------------------------------
 
@@ -162,9 +166,16 @@ class Maker:
             if self._is_due(program, steady):
                 program.submitted = True
                 self._note_compiled(code)
-                why = f"seen {program.launches} times"
-                later(lambda: self._make(program, why, look=look), "compile")
+                self._submit(program, look)
         return program.compiled
+
+    def _submit(self, program: Program, look: bool) -> None:
+        """Has a structure compiled in the background; `look`: unless it is on disk."""
+        why = f"seen {program.launches} times"
+        self._underway.add(program)
+        if may_call_onednn(program.code):
+            later(onednn.build, "compile oneDNN's calls")  # beside, while JAX is loaded
+        later(lambda: self._make(program, why, look=look), "compile")
 
     def _is_due(self, program: Program, steady: bool) -> bool:
         """Whether a structure that came again is compiled now."""
@@ -212,9 +223,11 @@ class Maker:
         if host is None or program.submitted:
             return host
         # A part runs in many structures, which say nothing of each other; what takes less time than
-        # to hand it to XLA stays here.
+        # to hand it to XLA stays here. So do convolutions while a whole is compiled: they take long
+        # to compile, and oneDNN computes them here, too.
         if as_part:
-            due = host.seconds > ENOUGH_OF_PART and host.seconds > _LONG * host.runs
+            long = host.seconds > ENOUGH_OF_PART and host.seconds > _LONG * host.runs
+            due = long and not (self._underway and may_call_onednn(program.code))
         else:
             enough = _ENOUGH if has_begun() else _FIRST
             several = program.launches >= _SEVERAL and host.seconds > enough
@@ -280,8 +293,11 @@ class Maker:
 
     def _make(self, program: Program, why: str, *, look: bool = True) -> None:
         """In the background: takes the executable from disk, after a look there, or compiles."""
-        if not (look and self._load(program)):
-            self._try_compile(program, why)
+        try:
+            if not (look and self._load(program)):
+                self._try_compile(program, why)
+        finally:
+            self._underway.discard(program)
 
     def _load(self, program: Program) -> bool:
         """Takes the executable from disk; returns whether it was there."""
@@ -338,7 +354,8 @@ class Maker:
         self._store.save(program.code, recipe, executable)
 
     def reset_after_fork(self) -> None:
-        """In a forked child: see `ProgramStore.reset_after_fork`."""
+        """In a forked child: see `ProgramStore.reset_after_fork`; nothing is being made there."""
+        self._underway.clear()
         self._store.reset_after_fork()
 
 

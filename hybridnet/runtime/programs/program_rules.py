@@ -17,12 +17,23 @@ from hybridnet.ops.nn.conv.onednn import multiplications
 from ..platform.jax_devices import platform_of
 from ..segments.code import Code
 
-__all__ = ["picks_for", "rule_for"]
+__all__ = ["may_call_onednn", "picks_for", "rule_for"]
 
 _IMAGES: Final = ("Convolution", "Pooling", "BatchNorm", "_backward_BatchNorm")
+# Operators that oneDNN may compute, forward or backward, in a program.
+_CALLING: Final = frozenset(
+    f"{prefix}{name}"
+    for prefix in ("", "_backward_")
+    for name in ("Convolution", "Deconvolution", "RNN")
+)
 # Multiplications in a dense layer from which on its weights take so long to be read that nothing
 # beside it matters.
 _LARGE: Final = 1 << 27
+
+
+def may_call_onednn(code: Code) -> bool:
+    """Whether oneDNN may compute convolutions or recurrent layers of a program."""
+    return platform_of(code.ctx) == "cpu" and not _CALLING.isdisjoint(_names(code))
 
 
 def rule_for(code: Code) -> Callable[[Site, str], str] | None:

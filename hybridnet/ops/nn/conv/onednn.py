@@ -341,9 +341,9 @@ def _choose_product(site: Site) -> str:
     # 16 x 9216 x 4096 23 to 29, 27.7, 42.6 and 14, 15.7, 40.7; 16 x 4096 x 4096 7 to 12, 9.5, 20.0
     # and 6, 5.7, 18.5; 64 x 800 x 500 0.4 to 0.7, 0.48, 0.34 and 0.3 to 0.45, 0.31, 0.24;
     # 128 x 784 x 512 0.5 to 1.1, 0.50, 0.60 and 0.4 to 0.8, 0.41, 0.49.
-    if not site.is_static or multiplications(site) < _LEAST_PRODUCT:
-        return PLAIN
-    return NAME if applies(site) else PLAIN
+    # Whether oneDNN is there is asked after the program's own rule (`programs.program_rules`), so
+    # that a network of dense layers compiles no calls of it.
+    return NAME if site.is_static and multiplications(site) >= _LEAST_PRODUCT else PLAIN
 
 
 # Deconvolution ----------------------------------------------------------------------------------
