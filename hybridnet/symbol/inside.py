@@ -6,7 +6,8 @@ however deep they are nested.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from hybridnet import engine
@@ -20,10 +21,28 @@ from hybridnet.ops.core.registry import get
 from .composition import scope_attributes
 from .symbol import Symbol
 
-__all__ = ["Inside", "distinct", "joined", "symbols_of"]
+__all__ = ["Inside", "distinct", "is_inside", "joined", "outside", "symbols_of"]
 
 #: The attribute of every node inside a subgraph, which says whose it is.
 _INSIDE: Final = "__subgraph_name__"
+
+
+@contextmanager
+def outside() -> Iterator[None]:
+    """A block of which nothing that is made is inside a subgraph, wherever it is."""
+    before = AttrScope.current
+    attributes = before.get({})
+    attributes.pop(_INSIDE, None)
+    AttrScope.current = AttrScope(**attributes)
+    try:
+        yield
+    finally:
+        AttrScope.current = before
+
+
+def is_inside(node: Node) -> bool:
+    """Whether a node was made inside a subgraph."""
+    return _INSIDE in node.attrs
 
 
 def distinct(symbols: Sequence[Symbol], first_state: int) -> list[Edge]:

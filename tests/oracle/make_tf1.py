@@ -2,7 +2,8 @@
 
 The programs are those of ``tf1_*_cases.py``, the scripts those of ``tf1_scripts``.
 
-Run it with a Python that has ``tensorflow-cpu==2.21.*``.
+Run it with a Python that has ``tensorflow-cpu==2.21.*`` and ``tf_keras==2.21.*``, in which layers
+and cells still are.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
+os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
 
 import tensorflow.compat.v1 as tf
 from oracle import tf1_case

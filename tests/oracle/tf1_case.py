@@ -119,7 +119,9 @@ def signatures(tf: Any) -> dict[str, list[str]]:
     found = {}
     page = FILE.parents[2] / "docs" / "tensorflow.md"
     for space, names in re.findall(r"^\| `tf([.\w]*)` \| (.*) \|$", page.read_text(), flags=re.M):
-        owner = getattr(tf, space[1:]) if space else tf
+        owner = tf
+        for part in space.split(".")[1:]:
+            owner = getattr(owner, part, None)
         for name in re.findall(r"`(\w+)`", names):
             one = getattr(owner, name, None)
             if callable(one):

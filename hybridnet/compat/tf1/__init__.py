@@ -8,8 +8,11 @@ may import from those above it:
     operations  functions that add Operations; nn: layers; sparse: sparse tensors
     variables   variables, their scopes, their first values
     queues      queues, and the threads that fill them
+    dataset     elements that are made on the host, one after the other
     summaries   values of a run for TensorBoard
-    contrib     sums over devices
+    layer       layers with variables of their own
+    recurrent   cells, and loops over sequences
+    contrib     sums over devices, and older names of cells and layers
     training    optimizers, learning rates, checkpoints, watched sessions
 """
 
@@ -17,15 +20,18 @@ from __future__ import annotations
 
 from . import app as app
 from . import contrib as contrib
+from . import data as data
 from . import dtypes as dtypes
 from . import errors as errors
 from . import flags as flags
 from . import gfile as gfile
 from . import initializers as initializers
+from . import layers as layers
 from . import linalg as linalg
 from . import logging as logging
 from . import losses as losses
 from . import math as math
+from . import metrics as metrics
 from . import nest as nest
 from . import nn as nn
 from . import random as random
@@ -299,3 +305,23 @@ from .variables.variable import assign as assign
 from .variables.variable import assign_add as assign_add
 from .variables.variable import assign_sub as assign_sub
 from .variables.variable import is_variable_initialized as is_variable_initialized
+
+#: What is not here on purpose, and what to use.
+_INSTEAD = {
+    "estimator": "write the loop with tf.train.MonitoredTrainingSession, or use hybridnet.gluon",
+    "keras": "use tf.layers, or hybridnet.gluon",
+    "enable_eager_execution": "use hybridnet.nd and hybridnet.gluon for eager code",
+    "image": "use hybridnet.image and hybridnet.io before the graph, or tf.py_func",
+    "python_io": "use hybridnet.recordio",
+    "lite": "use hybridnet.export or hybridnet.onnx",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Says what to use in the place of what is not here.
+
+    Raises:
+        AttributeError: always.
+    """
+    instead = f": {_INSTEAD[name]}" if name in _INSTEAD else "; docs/tensorflow.md lists what is"
+    raise AttributeError(f"tf.{name} is not in hybridnet.compat.tf1{instead}")

@@ -15,7 +15,7 @@ from hybridnet.graph.cond import open_cond
 from hybridnet.graph.node import Edge
 from hybridnet.graph.while_loop import open_while
 from hybridnet.ops.core.call import Call
-from hybridnet.symbol.inside import Inside, joined
+from hybridnet.symbol.inside import Inside, is_inside, joined
 
 from .. import dtypes
 from ..graph.building import COPY, apply_call, tensor_of
@@ -123,6 +123,8 @@ def marked(graph: Graph, inside: Inside) -> Iterator[None]:
     with inside.scope, graph.control_dependencies(None):
         yield
     for op in graph.get_operations()[before:]:
+        if op.node is None or not is_inside(op.node):  # a variable
+            continue
         graph.prevent_fetching(op)
         for one in op.outputs:
             graph.prevent_feeding(one)

@@ -19,7 +19,7 @@ from .control_flow import inner, marked, outputs_of
 from .joining import concat
 from .reshaping import expand_dims
 
-__all__ = ["foldl", "foldr", "map_fn", "scan"]
+__all__ = ["folded", "foldl", "foldr", "map_fn", "scan"]
 
 
 def map_fn(
@@ -119,6 +119,30 @@ def foldr(
     _check(fn, elems)
     with name_scope(name, "foldr", flatten(elems)):
         return _folded(fn, elems, initializer, True)[1]
+
+
+def folded(
+    fn: Callable[[Any, Any], tuple[Any, Any]], elems: Any, initializer: Any
+) -> tuple[Any, Any]:
+    """Returns what a function makes of each row, stacked, and the last state.
+
+    Args:
+        fn: gets a state and a row, and returns a nest, and the state for the next row.
+        elems: a nest of tensors, whose first dimension counts the rows.
+        initializer: the first state, a nest of tensors.
+    """
+    rows = [convert_to_tensor(one, name="elems") for one in flatten(elems)]
+    states = [convert_to_tensor(one, name="initializer") for one in flatten(initializer)]
+    loop = _Loop(rows, states)
+
+    def body(row: Any, state: Any) -> tuple[Any, Any]:
+        made, new = fn(state, row)
+        assert_same_structure(initializer, new, check_types=False)
+        return made, new
+
+    result = loop.trace(body, elems, initializer)
+    stacked, last = loop.run(reverse=False)
+    return pack_sequence_as(result, stacked), pack_sequence_as(initializer, last)
 
 
 def _check(fn: Any, elems: Any) -> None:

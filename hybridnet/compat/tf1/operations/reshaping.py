@@ -27,7 +27,8 @@ from ..graph.values import constant_value, convert_to_tensor, identity
 
 __all__ = [
     "broadcast_to", "depth_to_space", "ensure_shape", "expand_dims", "pad", "repeat", "reshape",
-    "reverse", "reverse_v2", "roll", "space_to_depth", "squeeze", "tile", "transpose",
+    "reverse", "reverse_sequence", "reverse_v2", "roll", "space_to_depth", "squeeze", "tile",
+    "transpose",
 ]  # fmt: skip
 
 
@@ -248,6 +249,45 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
 
 
 reverse_v2 = reverse
+
+
+def reverse_sequence(
+    input: Any,
+    seq_lengths: Any,
+    seq_axis: int | None = None,
+    batch_axis: int | None = None,
+    name: str | None = None,
+    seq_dim: int | None = None,
+    batch_dim: int | None = None,
+) -> Tensor:
+    """Returns a tensor with the first elements of each example's sequence reversed.
+
+    Args:
+        input: a tensor of at least two dimensions.
+        seq_lengths: (batch,) how many elements; the others stay where they are.
+        seq_axis: that of the sequences.
+        batch_axis: that of the examples; default 0.
+        name: of the Operation.
+        seq_dim: the older name of `seq_axis`.
+        batch_dim: the older name of `batch_axis`.
+    """
+    x = convert_to_tensor(input, name="input")
+    lengths = convert_to_tensor(seq_lengths, name="seq_lengths")
+    kind, rank = "ReverseSequence", x.shape.ndims
+    if rank is None:
+        raise ValueError(f"{kind}: the number of dimensions of input must be known")
+    time = axis_of(kind, renamed("seq_axis", seq_axis, "seq_dim", seq_dim), rank) % rank
+    first = renamed("batch_axis", batch_axis, "batch_dim", batch_dim)
+    batch = axis_of(kind, first or 0, rank) % rank
+    order = (time, batch, *(one for one in range(rank) if one not in (time, batch)))
+    back = tuple(int(one) for one in np.argsort(order))
+
+    def turned(x: EdgeHandle, lengths: EdgeHandle) -> EdgeHandle:
+        rows = handle("transpose", x, axes=order)
+        made = handle("SequenceReverse", rows, lengths, use_sequence_length=True)
+        return handle("transpose", made, axes=back)
+
+    return fused(kind, turned, [x, lengths], name=name, shape=x.shape)
 
 
 def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:

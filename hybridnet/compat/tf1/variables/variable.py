@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from hybridnet.graph.gradient import EdgeHandle
 from hybridnet.graph.node import Node
 from hybridnet.ops.state.variables import ASSIGN, READ
 from hybridnet.session.held import IS_HELD, VALUE_OR
+from hybridnet.symbol.inside import outside
 
 from ..dtypes import DType, as_dtype, ref_of
 from ..errors import OperatorNotAllowedInGraphError
@@ -81,7 +83,11 @@ class Variable:
         graph = getattr(initial_value, "graph", None)
         graph = graph if isinstance(graph, Graph) else get_default_graph()
         kind = None if dtype is None else as_dtype(dtype).base_dtype
-        with graph.as_default(), graph.control_dependencies(None):
+        # What sets a variable is outside of loops and branches, wherever the variable is made.
+        around: AbstractContextManager[None] = (
+            outside() if callable(initial_value) else nullcontext()
+        )
+        with graph.as_default(), graph.control_dependencies(None), around:
             self._make(graph, initial_value, kind, validate_shape, shape, name or "Variable")
         held = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
         if self.trainable and GraphKeys.TRAINABLE_VARIABLES not in held:

@@ -1,0 +1,173 @@
+"""What is known of a dataset's elements: for each component a dtype and a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from ..dtypes import DType, as_dtype
+from ..graph.arguments import known_numbers
+from ..graph.shapes import TensorShape
+from ..graph.tensor import Tensor
+from ..graph.values import constant_value
+from ..nest import flatten, map_structure, pack_sequence_as
+
+__all__ = [
+    "Array",
+    "Component",
+    "Given",
+    "Spec",
+    "as_tuples",
+    "component_of",
+    "given_value",
+    "number_of",
+    "parts_like",
+]
+
+Array = np.ndarray[Any, Any]
+
+
+@final
+@dataclass(frozen=True)
+class Component:
+    """What is known of one component.
+
+    Attributes:
+        dtype: of it.
+        shape: of it.
+    """
+
+    dtype: DType
+    shape: TensorShape
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Spec:
+    """What is known of an element.
+
+    Attributes:
+        structure: a nest like it, whatever its leaves.
+        kinds: of the components, in the order of the leaves.
+    """
+
+    structure: Any
+    kinds: tuple[Component, ...]
+
+    def types(self) -> Any:
+        """Returns the dtypes, nested."""
+        return pack_sequence_as(self.structure, [one.dtype for one in self.kinds])
+
+    def shapes(self) -> Any:
+        """Returns the shapes, nested."""
+        return pack_sequence_as(self.structure, [one.shape for one in self.kinds])
+
+    def shaped(self, change: Callable[[TensorShape], Any]) -> Spec:
+        """Returns the spec with other shapes."""
+        kinds = (Component(one.dtype, TensorShape(change(one.shape))) for one in self.kinds)
+        return Spec(self.structure, tuple(kinds))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a dataset is made of: an array, or the place of a tensor that tells it.
+
+    Attributes:
+        array: the array; None: a tensor tells it.
+        tensor: that tensor.
+    """
+
+    array: Array | None
+    tensor: Tensor | None
+
+
+def given_value(value: Any) -> tuple[Given, Component]:
+    """Returns an argument of a dataset, and what is known of it."""
+    if hasattr(value, "value") and hasattr(value, "initializer"):  # a variable
+        value = value.value()
+    if isinstance(value, Tensor):
+        known = constant_value(value)
+        if known is None:
+            return Given(None, value), Component(value.dtype.base_dtype, value.shape)
+        value = np.asarray(known)
+    array = np.asarray(value)
+    if array.dtype == np.float64 and not isinstance(value, (np.ndarray, np.generic)):
+        array = array.astype(np.float32)
+    if array.dtype == np.int64 and not isinstance(value, (np.ndarray, np.generic)):
+        array = array.astype(np.int32)
+    return Given(array, None), component_of(array)
+
+
+def component_of(array: Array) -> Component:
+    """Returns what is known of an array.
+
+    Raises:
+        TypeError: it is text, which only constants of a graph can be.
+    """
+    if array.dtype.kind in "OSU":
+        raise TypeError(
+            "a dataset holds numbers, got text; read files in Python, or with from_generator, and "
+            "hand on what is in them"
+        )
+    return Component(as_dtype(array.dtype), TensorShape(array.shape))
+
+
+def parts_like(structure: Any, parts: Any) -> list[Any]:
+    """Returns what stands where the leaves of a nest do: shapes, or a list that is one array.
+
+    Raises:
+        ValueError: there are more or fewer.
+    """
+    if isinstance(structure, dict):
+        return [one for key in sorted(structure) for one in parts_like(structure[key], parts[key])]
+    if isinstance(structure, (list, tuple)):
+        if len(structure) != len(parts):
+            raise ValueError(f"{len(structure)} parts are needed, as in {structure}, got {parts}")
+        pairs = zip(structure, parts, strict=True)
+        return [one for pair in pairs for one in parts_like(*pair)]
+    return [parts]
+
+
+def number_of(what: str, value: Any) -> int:
+    """Returns a count that is known when the graph is built.
+
+    Raises:
+        ValueError: it is not.
+    """
+    found = known_numbers(value)
+    if not isinstance(found, int):
+        raise ValueError(f"{what} must be one number that is known, got {value!r}")
+    return found
+
+
+def as_tuples(structure: Any) -> Any:
+    """Returns a nest whose lists are arrays of numbers: a dataset's own nests are tuples."""
+    if isinstance(structure, dict):
+        return {key: as_tuples(one) for key, one in structure.items()}
+    if isinstance(structure, tuple):
+        made = [as_tuples(one) for one in structure]
+        kind: Any = type(structure)
+        return kind(*made) if hasattr(structure, "_fields") else kind(made)
+    if isinstance(structure, list) and any(isinstance(one, Tensor) for one in flatten(structure)):
+        from_list: Any = map_structure(lambda one: one, structure)
+        return tuple(from_list)
+    return _Leaf(structure) if isinstance(structure, list) else structure
+
+
+class _Leaf:
+    """A list that is one array."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.values = values
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
+        made = np.asarray(self.values)
+        if made.dtype == np.float64:
+            made = made.astype(np.float32)
+        if made.dtype == np.int64:
+            made = made.astype(np.int32)
+        return made if dtype is None else made.astype(dtype)

@@ -1,0 +1,195 @@
+"""`Iterator`: the elements of a dataset as tensors of a graph, the next ones in each run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, final
+
+import numpy as np
+
+from ..dtypes import as_dtype
+from ..errors import FailedPreconditionError, InvalidArgumentError, OpError, OutOfRangeError
+from ..graph.shapes import TensorShape
+from ..graph.tensor import Operation, Tensor
+from ..nest import flatten, map_structure, pack_sequence_as
+from ..operations.scripts import host_call
+from .element import Array, Component, Spec, parts_like
+
+__all__ = ["Iterator", "make_initializable_iterator", "make_one_shot_iterator"]
+
+
+class _Source(Protocol):
+    """A dataset, as an iterator sees it."""
+
+    spec: Spec
+    inputs: tuple[Tensor, ...]
+    elements: Callable[[Sequence[Array]], Any]
+
+
+@final
+class _Pass:
+    """Where an iterator is: in one process, for all sessions of its graph."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._elements: Any = None
+
+    def begin(self, source: _Source, arrays: Sequence[Array]) -> None:
+        """Starts a pass over a dataset."""
+        with self._lock:
+            self._elements = iter(source.elements(list(arrays)))
+
+    def next(self, source: _Source | None, arrays: Sequence[Array]) -> list[Array]:
+        """Returns the next element; starts a pass over `source` if there was none.
+
+        Raises:
+            OutOfRangeError: there is none.
+            FailedPreconditionError: no pass was started.
+        """
+        with self._lock:
+            if self._elements is None:
+                if source is None:
+                    raise FailedPreconditionError(
+                        None, None, "the iterator has not been initialized: run its initializer"
+                    )
+                self._elements = iter(source.elements(list(arrays)))
+            try:
+                return [np.asarray(one) for one in next(self._elements)]
+            except StopIteration:
+                raise OutOfRangeError(None, None, "End of sequence") from None
+            except OpError:
+                raise
+            except (TypeError, ValueError) as error:
+                text = f"{type(error).__name__}: {error}"
+                raise InvalidArgumentError(None, None, text) from error
+
+
+@final
+class Iterator:
+    """The elements of a dataset as tensors.
+
+    Args (for the inside: users have `Dataset.make_one_shot_iterator`, and `from_structure`):
+        spec: what is known of an element.
+        once: the dataset, where no initializer starts a pass.
+    """
+
+    def __init__(self, spec: Spec, once: _Source | None = None) -> None:
+        self._spec = spec
+        self._once = once
+        self._pass = _Pass()
+        self._initializer: Operation | None = None
+
+    @staticmethod
+    def from_structure(
+        output_types: Any,
+        output_shapes: Any = None,
+        shared_name: str | None = None,
+        output_classes: Any = None,
+    ) -> Iterator:
+        """Returns an iterator for any dataset of such elements; see `make_initializer`.
+
+        Args:
+            output_types: the dtypes of an element, nested as it is.
+            output_shapes: the shapes, nested likewise, as far as they are known.
+            shared_name: without meaning here.
+            output_classes: without meaning here.
+        """
+        types = [as_dtype(one).base_dtype for one in flatten(output_types)]
+        shapes: list[TensorShape] = [TensorShape(None)] * len(types)
+        if output_shapes is not None:
+            shapes = [TensorShape(one) for one in parts_like(output_types, output_shapes)]
+        kinds = (Component(*pair) for pair in zip(types, shapes, strict=True))
+        return Iterator(Spec(output_types, tuple(kinds)))
+
+    @property
+    def initializer(self) -> Operation:
+        """The Operation that starts a pass.
+
+        Raises:
+            ValueError: `make_initializer` makes it, or it starts by itself.
+        """
+        if self._initializer is None:
+            raise ValueError(
+                "Iterator does not have an initializer: it starts by itself, or "
+                "`iterator.make_initializer(dataset)` makes one"
+            )
+        return self._initializer
+
+    def make_initializer(self, dataset: Any, name: str | None = None) -> Operation:
+        """Returns the Operation that starts a pass over a dataset.
+
+        Args:
+            dataset: whose elements are those of the iterator.
+            name: of the Operation.
+
+        Raises:
+            TypeError: its elements have other dtypes.
+        """
+        own = [one.dtype for one in self._spec.kinds]
+        given = [one.dtype for one in dataset.spec.kinds]
+        if own != given:
+            raise TypeError(f"Expected output types {own} but got dataset with {given}.")
+        held = self._pass
+
+        def begin(*arrays: Array) -> list[Array]:
+            held.begin(dataset, arrays)
+            return []
+
+        made: Operation = host_call("MakeIterator", begin, dataset.inputs, [], [], name=name)
+        return made
+
+    def get_next(self, name: str | None = None) -> Any:
+        """Returns the next element, nested: all that one run asks of this is one element.
+
+        Args:
+            name: of the Operation.
+
+        Raises (in a run):
+            OutOfRangeError: the pass is over.
+        """
+        held, once = self._pass, self._once
+        inputs = () if once is None else once.inputs
+        kinds = self._spec.kinds
+        dims = [one.shape._dims for one in kinds]
+        made = host_call(
+            "IteratorGetNext",
+            lambda *arrays: held.next(once, arrays),
+            inputs,
+            [one.dtype for one in kinds],
+            dims,
+            name=name,
+        )
+        return pack_sequence_as(self._spec.structure, made if isinstance(made, tuple) else [made])
+
+    @property
+    def output_types(self) -> Any:
+        """The dtypes of an element, nested as it is."""
+        return self._spec.types()
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes, nested likewise."""
+        return self._spec.shapes()
+
+    @property
+    def output_classes(self) -> Any:
+        """`Tensor`, nested likewise."""
+        return map_structure(lambda _: Tensor, self.output_types)
+
+
+def make_one_shot_iterator(dataset: Any) -> Iterator:
+    """Returns an iterator over one pass of a dataset, that need not be started."""
+    return Iterator(dataset.spec, dataset)
+
+
+def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> Iterator:
+    """Returns an iterator over a dataset whose `initializer` starts a pass.
+
+    Args:
+        dataset: the dataset.
+        shared_name: without meaning here.
+    """
+    made = Iterator(dataset.spec)
+    made._initializer = made.make_initializer(dataset)
+    return made

@@ -1,0 +1,1 @@
+"""Layers: what they have in common, and each kind."""

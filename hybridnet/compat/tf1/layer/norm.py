@@ -1,0 +1,188 @@
+"""`BatchNormalization`: normal by the batch in training, by averages of batches else."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+from hybridnet.graph.gradient import EdgeHandle
+from hybridnet.ops.state.variables import ASSIGN, READ
+
+from .. import dtypes
+from ..graph.building import compose
+from ..graph.control import colocate_with, name_scope
+from ..graph.shapes import TensorShape
+from ..graph.tensor import Operation, Tensor
+from ..graph.values import constant
+from ..operations.elementwise import cast
+from ..operations.nn.norm import batch_normalization, fused_batch_norm, moments
+from ..operations.reshaping import reshape
+from .base import ONES, ZEROS, Layer, chosen, either, known_sizes
+
+__all__ = ["BatchNormalization"]
+
+
+@final
+class BatchNormalization(Layer):
+    """gamma * (x - mean) / sqrt(variance + epsilon) + beta, for each channel (Ioffe, Szegedy 2015).
+
+    In training mean and variance are those of the batch, and move averages by Operations that are
+    in the collection UPDATE_OPS: a training step must run these, too.
+
+    Args:
+        axis: that of the channels.
+        momentum: the part of the averages that a batch leaves as it is.
+        epsilon: a small number.
+        center: whether there is a beta.
+        scale: whether there is a gamma.
+        beta_initializer: sets it.
+        gamma_initializer: sets it.
+        moving_mean_initializer: sets the average of means.
+        moving_variance_initializer: sets the average of variances.
+        beta_regularizer: what is computed of it, and collected as a loss.
+        gamma_regularizer: likewise.
+        beta_constraint: kept with it.
+        gamma_constraint: kept with it.
+        renorm: must be False.
+        renorm_clipping: without meaning here.
+        renorm_momentum: without meaning here.
+        fused: whether the average of variances takes the unbiased ones; default for images.
+        trainable: whether optimizers change beta and gamma.
+        virtual_batch_size: must be None.
+        adjustment: must be None.
+        name: of the layer.
+        kwargs: those of `Layer`.
+
+    Raises:
+        NotImplementedError: `renorm`, `virtual_batch_size` or `adjustment` is given.
+    """
+
+    def __init__(
+        self,
+        axis: Any = -1,
+        momentum: Any = 0.99,
+        epsilon: float = 1e-3,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = ZEROS,
+        gamma_initializer: Any = ONES,
+        moving_mean_initializer: Any = ZEROS,
+        moving_variance_initializer: Any = ONES,
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
+        renorm: bool = False,
+        renorm_clipping: Any = None,
+        renorm_momentum: Any = 0.99,
+        fused: bool | None = None,
+        trainable: bool = True,
+        virtual_batch_size: int | None = None,
+        adjustment: Any = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(trainable, name, **kwargs)
+        if renorm or virtual_batch_size is not None or adjustment is not None:
+            raise NotImplementedError(
+                "BatchNormalization: renorm, virtual_batch_size and adjustment are not there; "
+                "leave them out to normalize by the batch as it is"
+            )
+        self.axis = axis[0] if isinstance(axis, (list, tuple)) else axis
+        self.momentum = momentum
+        self.epsilon = epsilon
+        self.fused = fused
+        self._parts: dict[str, tuple[bool, dict[str, Any]]] = {
+            "gamma": (
+                scale,
+                {
+                    "initializer": gamma_initializer,
+                    "regularizer": gamma_regularizer,
+                    "constraint": gamma_constraint,
+                },
+            ),
+            "beta": (
+                center,
+                {
+                    "initializer": beta_initializer,
+                    "regularizer": beta_regularizer,
+                    "constraint": beta_constraint,
+                },
+            ),
+        }
+        self._moving = (moving_mean_initializer, moving_variance_initializer)
+        self.gamma: Any = None
+        self.beta: Any = None
+
+    def build(self, input_shape: TensorShape) -> None:
+        """Makes gamma, beta and the averages."""
+        sizes = known_sizes("BatchNormalization", input_shape, self.axis)
+        self.axis %= len(input_shape.as_list())
+        kind = dtypes.float32 if self._dtype in (dtypes.float16, dtypes.bfloat16) else self._dtype
+        for name, (there, how) in self._parts.items():
+            setattr(self, name, self.add_weight(name, sizes, kind, **how) if there else None)
+        mean, variance = self._moving
+        self.moving_mean = self.add_weight("moving_mean", sizes, kind, mean, trainable=False)
+        self.moving_variance = self.add_weight(
+            "moving_variance", sizes, kind, variance, trainable=False
+        )
+
+    def call(self, inputs: Tensor, *args: Any, training: Any = False, **keywords: Any) -> Tensor:
+        """Returns the result; `training` is a bool, or a tensor of one."""
+        now = chosen(args[0] if args else training)
+        rank = inputs.shape.ndims
+        fused = self.fused is not False and rank == 4 and self.axis in (1, 3)
+        normal = self._fused if fused else self._plain
+        averages = (self.moving_mean.value(), self.moving_variance.value())
+        made: Tensor
+        made, mean, variance = either(
+            now, lambda: normal(inputs, None), lambda: normal(inputs, averages)
+        )
+        made.set_shape(inputs.shape)
+        if now is not False:
+            rest = either(now, lambda: constant(1.0) - self.momentum, lambda: constant(0.0))
+            pairs = ((self.moving_mean, mean), (self.moving_variance, variance))
+            self.add_update([_moved(one, value, rest) for one, value in pairs])
+        return made
+
+    def _fused(self, x: Tensor, averages: Any) -> list[Tensor]:
+        size = self.moving_mean.shape.as_list()
+        kind = self.moving_mean.dtype.base_dtype
+        scale = constant(1.0, kind, size) if self.gamma is None else self.gamma.value()
+        offset = constant(0.0, kind, size) if self.beta is None else self.beta.value()
+        layout = "NHWC" if self.axis == 3 else "NCHW"
+        mean, variance = averages or (None, None)
+        return list(
+            fused_batch_norm(
+                x, scale, offset, mean, variance, self.epsilon, layout, is_training=not averages
+            )
+        )
+
+    def _plain(self, x: Tensor, averages: Any) -> list[Tensor]:
+        rank = len(x.shape.as_list())
+        axes = [one for one in range(rank) if one != self.axis]
+        mean, variance = averages or moments(x, axes)
+        whole = [1 if one in axes else -1 for one in range(rank)]
+
+        def spread(value: Any) -> Any:
+            if value is None or self.axis == rank - 1:
+                return value
+            return reshape(value, whole)
+
+        center, width, beta, gamma = map(spread, (mean, variance, self.beta, self.gamma))
+        made = batch_normalization(x, center, width, beta, gamma, self.epsilon)
+        return [made, mean, variance]
+
+
+def _moved(variable: Any, value: Tensor, rest: Tensor) -> Operation:
+    """Adds what moves an average towards a value by a part of what lies between."""
+
+    def update(held: EdgeHandle, value: EdgeHandle, rest: EdgeHandle) -> EdgeHandle:
+        now = held.apply_call(READ, [held], ())[0]
+        made: EdgeHandle = held.apply_call(ASSIGN, [held, now - (now - value) * rest], ())[0]
+        return made
+
+    ref = variable._variable
+    inputs = [ref, cast(value, ref.dtype.base_dtype), cast(rest, ref.dtype.base_dtype)]
+    with name_scope("AssignMovingAvg") as scope, colocate_with(variable.op):
+        made: Tensor = compose("AssignSub", update, inputs, name=scope, dtypes=[ref.dtype])
+        return made.op

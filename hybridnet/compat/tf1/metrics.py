@@ -1,0 +1,399 @@
+"""``tf.metrics``: what is counted over many runs, in local variables.
+
+Each function returns the value so far, and an Operation's output that takes a run's in and is the
+new value: run the second for each batch, and the first at the end. Their variables are in the
+collections of local variables and of metrics; `tf.local_variables_initializer` sets them to 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from . import dtypes
+from .graph.control import add_to_collections
+from .graph.graph import GraphKeys
+from .graph.tensor import Tensor
+from .graph.values import constant, convert_to_tensor, identity
+from .operations.creation import ones_like, size, zeros
+from .operations.elementwise import (
+    abs,
+    cast,
+    div_no_nan,
+    equal,
+    greater,
+    less_equal,
+    logical_and,
+    logical_not,
+    maximum,
+    sqrt,
+    squared_difference,
+)
+from .operations.gathering import confusion_matrix
+from .operations.matrices import diag_part
+from .operations.reduction import reduce_sum
+from .operations.reshaping import expand_dims, reshape, squeeze
+from .variables.scope import variable_scope
+from .variables.variable import Variable, assign_add
+
+__all__ = [
+    "accuracy", "auc", "false_negatives", "false_positives", "mean", "mean_absolute_error",
+    "mean_iou", "mean_squared_error", "percentage_below", "precision", "recall",
+    "root_mean_squared_error", "true_negatives", "true_positives",
+]  # fmt: skip
+
+Pair = tuple[Tensor, Tensor]
+#: What keeps quotients finite where nothing has been counted.
+_SMALL: Final = 1e-6
+#: How far the first and the last threshold are beyond 0 and 1.
+_BEYOND: Final = 1e-7
+
+
+def _local(name: str, shape: Sequence[int] = (), dtype: Any = dtypes.float32) -> Variable:
+    """Returns a variable of zeros, of this process only."""
+    held = [GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES]
+    begun = lambda: zeros(list(shape), dtype)  # noqa: E731
+    return Variable(begun, trainable=False, collections=held, name=name)
+
+
+def _collected(pair: Pair, metrics: Any, updates: Any) -> Pair:
+    """Adds a value and its update to the collections that the caller names."""
+    for names, one in zip((metrics, updates), pair, strict=True):
+        if names:
+            add_to_collections(names if isinstance(names, (list, tuple)) else [names], one)
+    return pair
+
+
+def _spread(weights: Any, values: Tensor) -> Tensor:
+    """Returns what each value counts."""
+    given = cast(convert_to_tensor(weights), dtypes.float32)
+    ranks: Any = (values.shape.ndims, given.shape.ndims)
+    if None not in ranks and ranks[0] == ranks[1] + 1 and ranks[1]:
+        given = expand_dims(given, -1)
+    every: Any = ones_like(values)
+    made: Tensor = every * given
+    return made
+
+
+def _alike(predictions: Any, labels: Any, weights: Any = None) -> tuple[Tensor, Tensor, Any]:
+    """Returns both without a last axis of size 1 that only one of them has."""
+    x, y = convert_to_tensor(predictions), convert_to_tensor(labels)
+    ranks: Any = (x.shape.ndims, y.shape.ndims)
+    if None not in ranks:
+        if ranks[0] == ranks[1] + 1 and x.shape.as_list()[-1] == 1:
+            x = squeeze(x, [-1])
+        elif ranks[1] == ranks[0] + 1 and y.shape.as_list()[-1] == 1:
+            y = squeeze(y, [-1])
+    x.shape.assert_is_compatible_with(y.shape)
+    return x, y, weights
+
+
+def mean(
+    values: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """Returns the mean of all values so far, and what takes new ones in.
+
+    Args:
+        values: numbers.
+        weights: what each counts; must broadcast. Default 1.
+        metrics_collections: the collections that the value is added to.
+        updates_collections: those that the update is added to.
+        name: of the scope.
+    """
+    with variable_scope(name, "mean", [values]):
+        x: Any = cast(convert_to_tensor(values), dtypes.float32)
+        total, count = _local("total"), _local("count")
+        if weights is None:
+            number = cast(size(x), dtypes.float32)
+        else:
+            factors = _spread(weights, x)
+            x, number = x * factors, reduce_sum(factors)
+        more, counted = assign_add(total, reduce_sum(x)), assign_add(count, number)
+        value = div_no_nan(total.value(), maximum(count.value(), 0.0), name="value")
+        update = div_no_nan(more, maximum(counted, 0.0), name="update_op")
+        return _collected((value, update), metrics_collections, updates_collections)
+
+
+def accuracy(
+    labels: Any,
+    predictions: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """Returns how often predictions are the labels; see `mean`."""
+    x, y, w = _alike(predictions, labels, weights)
+    right = cast(equal(cast(x, y.dtype.base_dtype), y), dtypes.float32)
+    return mean(right, w, metrics_collections, updates_collections, name or "accuracy")
+
+
+def mean_squared_error(
+    labels: Any,
+    predictions: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """Returns the mean of squared differences; see `mean`."""
+    x, y, w = _alike(predictions, labels, weights)
+    square = squared_difference(y, x)
+    return mean(square, w, metrics_collections, updates_collections, name or "mean_squared_error")
+
+
+def root_mean_squared_error(
+    labels: Any,
+    predictions: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """Returns the square root of the mean of squared differences; see `mean`."""
+    value, update = mean_squared_error(
+        labels, predictions, weights, None, None, name or "root_mean_squared_error"
+    )
+    return _collected((sqrt(value), sqrt(update)), metrics_collections, updates_collections)
+
+
+def mean_absolute_error(
+    labels: Any,
+    predictions: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """Returns the mean of the sizes of differences; see `mean`."""
+    x: Any
+    x, y, w = _alike(predictions, labels, weights)
+    error = abs(x - y)
+    return mean(error, w, metrics_collections, updates_collections, name or "mean_absolute_error")
+
+
+def percentage_below(
+    values: Any,
+    threshold: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """Returns the part of the values below a number; see `mean`."""
+    x: Any = convert_to_tensor(values)
+    below = cast(x < threshold, dtypes.float32)
+    own = name or "percentage_below_threshold"
+    return mean(below, weights, metrics_collections, updates_collections, own)
+
+
+# Counts -------------------------------------------------------------------------------------------
+
+
+def _count(name: str, chosen: Tensor, weights: Any) -> Pair:
+    """Returns how many values are true so far."""
+    with variable_scope(name):
+        count = _local("count")
+        x: Any = cast(chosen, dtypes.float32)
+        if weights is not None:
+            x = x * _spread(weights, x)
+        return identity(count.value()), assign_add(count, reduce_sum(x))
+
+
+def _four(labels: Any, predictions: Any, weights: Any) -> dict[str, Callable[[], Pair]]:
+    """Returns what counts each of the four ways in which a prediction is right or wrong."""
+    x, y, w = _alike(cast(predictions, dtypes.bool), cast(labels, dtypes.bool), weights)
+    pairs = {
+        "true_positives": (x, y),
+        "false_positives": (x, logical_not(y)),
+        "false_negatives": (logical_not(x), y),
+        "true_negatives": (logical_not(x), logical_not(y)),
+    }
+    return {
+        name: lambda name=name, pair=pair: _count(name, logical_and(*pair), w)  # type: ignore[misc]
+        for name, pair in pairs.items()
+    }
+
+
+def _counted(kind: str) -> Callable[..., Pair]:
+    def counting(
+        labels: Any,
+        predictions: Any,
+        weights: Any = None,
+        metrics_collections: Any = None,
+        updates_collections: Any = None,
+        name: str | None = None,
+    ) -> Pair:
+        x, y, w = _alike(cast(predictions, dtypes.bool), cast(labels, dtypes.bool), weights)
+        x = x if kind.endswith("positives") else logical_not(x)
+        right = kind.startswith("true") == kind.endswith("positives")
+        pair = _count(name or kind, logical_and(x, y if right else logical_not(y)), w)
+        return _collected(pair, metrics_collections, updates_collections)
+
+    counting.__name__ = kind
+    words = kind.replace("_", " ")
+    counting.__doc__ = f"Returns how many {words} there were so far; see `mean`."
+    return counting
+
+
+true_positives = _counted("true_positives")
+true_negatives = _counted("true_negatives")
+false_positives = _counted("false_positives")
+false_negatives = _counted("false_negatives")
+
+
+def precision(
+    labels: Any,
+    predictions: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """Returns the part of what was predicted that is so; see `mean`."""
+    return _part(
+        name or "precision", "false_positives", labels, predictions, weights, metrics_collections,
+        updates_collections,
+    )  # fmt: skip
+
+
+def recall(
+    labels: Any,
+    predictions: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """Returns the part of what is so that was predicted; see `mean`."""
+    return _part(
+        name or "recall", "false_negatives", labels, predictions, weights, metrics_collections,
+        updates_collections,
+    )  # fmt: skip
+
+
+def _part(
+    name: str, wrong: str, labels: Any, predictions: Any, weights: Any, metrics: Any, updates: Any
+) -> Pair:
+    with variable_scope(name):
+        counts = _four(labels, predictions, weights)
+        pairs: Any = zip(counts["true_positives"](), counts[wrong](), strict=True)
+        value, update = (
+            div_no_nan(right, right + missed, name=end)
+            for (right, missed), end in zip(pairs, ("value", "update_op"), strict=True)
+        )
+        return _collected((value, update), metrics, updates)
+
+
+def auc(
+    labels: Any,
+    predictions: Any,
+    weights: Any = None,
+    num_thresholds: int = 200,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    curve: str = "ROC",
+    name: str | None = None,
+    summation_method: str = "trapezoidal",
+    thresholds: Any = None,
+) -> Pair:
+    """Returns the area under a curve, from counts at thresholds; see `mean`.
+
+    Args:
+        labels: truth values.
+        predictions: from 0 to 1.
+        weights: what each counts.
+        num_thresholds: how many.
+        metrics_collections: as for `mean`.
+        updates_collections: as for `mean`.
+        curve: 'ROC': true over false positives; 'PR': precision over recall.
+        name: of the scope.
+        summation_method: must be 'trapezoidal'.
+        thresholds: those between 0 and 1, instead of equal distances.
+
+    Raises:
+        ValueError: `curve` or `summation_method` is something else.
+    """
+    if curve not in ("ROC", "PR"):
+        raise ValueError(f"curve must be either ROC or PR, {curve} unknown")
+    if summation_method != "trapezoidal":
+        raise ValueError(f"summation_method must be 'trapezoidal', got {summation_method!r}")
+    between = [(one + 1) / (num_thresholds - 1) for one in range(num_thresholds - 2)]
+    between = between if thresholds is None else sorted(thresholds)
+    limits = constant([-_BEYOND, *between, 1 + _BEYOND])
+    with variable_scope(name, "auc", [labels, predictions]):
+        x, y, w = _alike(cast(predictions, dtypes.float32), cast(labels, dtypes.bool), weights)
+        flat, truth = reshape(x, [1, -1]), reshape(y, [1, -1])
+        above = greater(flat, expand_dims(limits, 1))
+        factors = None if w is None else reshape(_spread(w, x), [1, -1])
+        found = {}
+        for key, chosen in {
+            "true_positives": logical_and(above, truth),
+            "false_negatives": logical_and(logical_not(above), truth),
+            "true_negatives": logical_and(logical_not(above), logical_not(truth)),
+            "false_positives": logical_and(above, logical_not(truth)),
+        }.items():
+            held = _local(key, [len(between) + 2])
+            each: Any = cast(chosen, dtypes.float32)
+            each = each if factors is None else each * factors
+            found[key] = (held.value(), assign_add(held, reduce_sum(each, 1)))
+        value, update = (
+            _area({key: pair[number] for key, pair in found.items()}, curve, end)
+            for number, end in enumerate(("value", "update_op"))
+        )
+        return _collected((value, update), metrics_collections, updates_collections)
+
+
+def _area(of: dict[str, Any], curve: str, name: str) -> Tensor:
+    right, missed = of["true_positives"], of["false_negatives"]
+    wrong, rest = of["false_positives"], of["true_negatives"]
+    found = (right + _SMALL) / (right + missed + _SMALL)
+    if curve == "ROC":
+        x, y = wrong / (wrong + rest + _SMALL), found
+    else:
+        x, y = found, (right + _SMALL) / (right + wrong + _SMALL)
+    return reduce_sum((x[:-1] - x[1:]) * ((y[:-1] + y[1:]) / 2.0), name=name)
+
+
+def mean_iou(
+    labels: Any,
+    predictions: Any,
+    num_classes: int,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """Returns the mean over classes of what is both predicted and so over what is either.
+
+    Args:
+        labels: numbers of classes.
+        predictions: likewise.
+        num_classes: how many.
+        weights: what each counts.
+        metrics_collections: as for `mean`.
+        updates_collections: as for `mean`.
+        name: of the scope.
+
+    Returns:
+        The value so far, and what takes new ones in: the matrix of both, (classes, classes).
+    """
+    with variable_scope(name, "mean_iou", [labels, predictions]):
+        x, y, w = _alike(cast(predictions, dtypes.int64), cast(labels, dtypes.int64), weights)
+        held = _local("total_confusion_matrix", [num_classes, num_classes], dtypes.float64)
+        counts = None if w is None else reshape(cast(convert_to_tensor(w), dtypes.float64), [-1])
+        made = confusion_matrix(
+            reshape(y, [-1]), reshape(x, [-1]), num_classes, dtypes.float64, weights=counts
+        )
+        update = assign_add(held, made, name="update_op")
+        whole: Any = cast(held.value(), dtypes.float32)
+        both = diag_part(whole)
+        rows: Any = reduce_sum(whole, 0)
+        either = rows + reduce_sum(whole, 1) - both
+        seen = reduce_sum(cast(logical_not(less_equal(either, 0.0)), dtypes.float32))
+        value = div_no_nan(reduce_sum(div_no_nan(both, either)), seen, name="mean_iou")
+        return _collected((value, update), metrics_collections, updates_collections)

@@ -1,0 +1,303 @@
+"""Cells: `BasicRNNCell`, `GRUCell`, `BasicLSTMCell`, `LSTMCell`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, final
+
+from ..graph.shapes import TensorShape
+from ..graph.tensor import Tensor
+from ..layer.base import known_sizes
+from ..operations.clipping import clip_by_value
+from ..operations.elementwise import sigmoid, tanh
+from ..operations.joining import concat, split
+from ..operations.matrices import matmul
+from ..operations.nn.activation import bias_add
+from ..variables.initial import constant_initializer, zeros_initializer
+from .cell import LSTMStateTuple, RNNCell
+
+__all__ = ["BasicLSTMCell", "BasicRNNCell", "GRUCell", "LSTMCell"]
+
+_gate: Final[Callable[[Any], Any]] = sigmoid
+
+
+@final
+class BasicRNNCell(RNNCell):
+    """h' = activation([x, h] W + b); the output is h', too.
+
+    Args:
+        num_units: the size of h.
+        activation: default tanh.
+        reuse: whether the variables must be there already.
+        name: of the scope of the variables.
+        dtype: of them; default that of the input.
+        kwargs: those of `Layer`.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name=name, dtype=dtype, _reuse=reuse, **kwargs)
+        self._units = int(num_units)
+        self._activation = activation or tanh
+
+    @property
+    def state_size(self) -> int:
+        """The size of h."""
+        return self._units
+
+    @property
+    def output_size(self) -> int:
+        """The size of h."""
+        return self._units
+
+    def build(self, input_shape: TensorShape) -> None:
+        """Makes the variables."""
+        (size,) = known_sizes("BasicRNNCell", input_shape, -1)
+        self._kernel = self.add_weight("kernel", [size + self._units, self._units])
+        self._bias = self.add_weight("bias", [self._units], initializer=zeros_initializer())
+
+    def call(self, inputs: Tensor, *args: Any, **keywords: Any) -> tuple[Tensor, Tensor]:
+        """Makes a step; the argument is the state."""
+        made = bias_add(matmul(concat([inputs, args[0]], 1), self._kernel), self._bias)
+        output = self._activation(made)
+        return output, output
+
+
+@final
+class GRUCell(RNNCell):
+    """Gated recurrent unit (Cho et al., 2014): h' = u h + (1 - u) c.
+
+    r, u = sigmoid([x, h] W + b), and c = activation([x, r h] V + d).
+
+    Args:
+        num_units: the size of h.
+        activation: default tanh.
+        reuse: whether the variables must be there already.
+        kernel_initializer: sets W and V.
+        bias_initializer: sets b and d; default ones for b, zeros for d.
+        name: of the scope of the variables.
+        dtype: of them; default that of the input.
+        kwargs: those of `Layer`.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: Any = None,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name=name, dtype=dtype, _reuse=reuse, **kwargs)
+        self._units = int(num_units)
+        self._activation = activation or tanh
+        self._initializers = (kernel_initializer, bias_initializer)
+
+    @property
+    def state_size(self) -> int:
+        """The size of h."""
+        return self._units
+
+    @property
+    def output_size(self) -> int:
+        """The size of h."""
+        return self._units
+
+    def build(self, input_shape: TensorShape) -> None:
+        """Makes the variables."""
+        (size,) = known_sizes("GRUCell", input_shape, -1)
+        kernel, bias = self._initializers
+        for name, count, first in (("gates", 2, 1.0), ("candidate", 1, 0.0)):
+            width = count * self._units
+            made = self.add_weight(f"{name}/kernel", [size + self._units, width], None, kernel)
+            begun = bias or constant_initializer(first)
+            pair = (made, self.add_weight(f"{name}/bias", [width], None, begun))
+            setattr(self, f"_{name}", pair)
+
+    def call(self, inputs: Tensor, *args: Any, **keywords: Any) -> tuple[Tensor, Tensor]:
+        """Makes a step; the argument is the state."""
+        (state,) = args
+        gates: Any = self._gates  # type: ignore[attr-defined]  # set in build
+        candidate: Any = self._candidate  # type: ignore[attr-defined]
+        both = _gate(bias_add(matmul(concat([inputs, state], 1), gates[0]), gates[1]))
+        halves: Sequence[Any] = split(both, 2, 1)
+        reset, update = halves
+        kept = concat([inputs, reset * state], 1)
+        new = self._activation(bias_add(matmul(kept, candidate[0]), candidate[1]))
+        output = update * state + (1 - update) * new
+        return output, output
+
+
+class _LSTM(RNNCell):
+    """What the two cells of LSTM have in common: the state, as a tuple or joined in one tensor."""
+
+    _units: int
+    _outputs: int
+    _is_tuple: bool
+
+    @property
+    def state_size(self) -> Any:
+        """The sizes of c and h."""
+        if self._is_tuple:
+            return LSTMStateTuple(self._units, self._outputs)
+        return self._units + self._outputs
+
+    @property
+    def output_size(self) -> int:
+        """The size of h."""
+        return self._outputs
+
+    def _parts(self, state: Any) -> Any:
+        if self._is_tuple:
+            return state
+        return split(state, [self._units, self._outputs], 1)
+
+    def _whole(self, c: Tensor, h: Tensor) -> Any:
+        return LSTMStateTuple(c, h) if self._is_tuple else concat([c, h], 1)
+
+
+@final
+class BasicLSTMCell(_LSTM):
+    """Long short-term memory (Hochreiter and Schmidhuber, 1997; Zaremba et al., 2014).
+
+    i, j, f, o = [x, h] W + b; c' = c sigmoid(f + forget_bias) + sigmoid(i) activation(j), and
+    h' = activation(c') sigmoid(o), which is the output, too.
+
+    Args:
+        num_units: the size of c and h.
+        forget_bias: see above.
+        state_is_tuple: whether the state is an `LSTMStateTuple`; else c and h are joined.
+        activation: default tanh.
+        reuse: whether the variables must be there already.
+        name: of the scope of the variables.
+        dtype: of them; default that of the input.
+        kwargs: those of `Layer`.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        state_is_tuple: bool = True,
+        activation: Any = None,
+        reuse: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name=name, dtype=dtype, _reuse=reuse, **kwargs)
+        self._units = self._outputs = int(num_units)
+        self._forget = forget_bias
+        self._is_tuple = state_is_tuple
+        self._activation = activation or tanh
+
+    def build(self, input_shape: TensorShape) -> None:
+        """Makes the variables."""
+        (size,) = known_sizes("BasicLSTMCell", input_shape, -1)
+        self._kernel = self.add_weight("kernel", [size + self._units, 4 * self._units])
+        self._bias = self.add_weight("bias", [4 * self._units], initializer=zeros_initializer())
+
+    def call(self, inputs: Tensor, *args: Any, **keywords: Any) -> tuple[Tensor, Any]:
+        """Makes a step; the argument is the state."""
+        c, h = self._parts(args[0])
+        made = bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias)
+        gates: Sequence[Any] = split(made, 4, 1)
+        i, j, f, o = gates
+        new: Any = c * _gate(f + self._forget) + _gate(i) * self._activation(j)
+        output = self._activation(new) * _gate(o)
+        return output, self._whole(new, output)
+
+
+@final
+class LSTMCell(_LSTM):
+    """As `BasicLSTMCell`, with peepholes, clipping and a projection (Sak et al., 2014).
+
+    Args:
+        num_units: the size of c.
+        use_peepholes: whether the gates see c: i and f the old one, o the new one.
+        cell_clip: the greatest size of what c holds; None: any.
+        initializer: sets the weights.
+        num_proj: the size of h, if it is projected.
+        proj_clip: the greatest size of what h holds then.
+        num_unit_shards: without meaning here.
+        num_proj_shards: without meaning here.
+        forget_bias: see `BasicLSTMCell`.
+        state_is_tuple: see there.
+        activation: default tanh.
+        reuse: whether the variables must be there already.
+        name: of the scope of the variables.
+        dtype: of them; default that of the input.
+        kwargs: those of `Layer`.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        cell_clip: float | None = None,
+        initializer: Any = None,
+        num_proj: int | None = None,
+        proj_clip: float | None = None,
+        num_unit_shards: int | None = None,
+        num_proj_shards: int | None = None,
+        forget_bias: float = 1.0,
+        state_is_tuple: bool = True,
+        activation: Any = None,
+        reuse: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name=name, dtype=dtype, _reuse=reuse, **kwargs)
+        self._units = int(num_units)
+        self._outputs = int(num_proj or num_units)
+        self._peepholes = use_peepholes
+        self._clips = (cell_clip, proj_clip)
+        self._initializer = initializer
+        self._projected = num_proj is not None
+        self._forget = forget_bias
+        self._is_tuple = state_is_tuple
+        self._activation = activation or tanh
+
+    def build(self, input_shape: TensorShape) -> None:
+        """Makes the variables."""
+        (size,) = known_sizes("LSTMCell", input_shape, -1)
+        units, first = self._units, self._initializer
+        self._kernel = self.add_weight("kernel", [size + self._outputs, 4 * units], None, first)
+        self._bias = self.add_weight("bias", [4 * units], None, zeros_initializer())
+        if self._peepholes:
+            self._seen = [self.add_weight(f"w_{one}_diag", [units], None, first) for one in "fio"]
+        if self._projected:
+            shape = [units, self._outputs]
+            self._projection = self.add_weight("projection/kernel", shape, None, first)
+
+    def call(self, inputs: Tensor, *args: Any, **keywords: Any) -> tuple[Tensor, Any]:
+        """Makes a step; the argument is the state."""
+        c, h = self._parts(args[0])
+        made = bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias)
+        gates: Sequence[Any] = split(made, 4, 1)
+        i, j, f, o = gates
+        if self._peepholes:
+            f, i = f + self._seen[0] * c, i + self._seen[1] * c
+        new: Any = c * _gate(f + self._forget) + _gate(i) * self._activation(j)
+        new = _clipped(new, self._clips[0])
+        if self._peepholes:
+            o = o + self._seen[2] * new
+        output = self._activation(new) * _gate(o)
+        if self._projected:
+            output = _clipped(matmul(output, self._projection), self._clips[1])
+        return output, self._whole(new, output)
+
+
+def _clipped(value: Tensor, limit: float | None) -> Tensor:
+    return value if limit is None else clip_by_value(value, -limit, limit)
