@@ -18,6 +18,8 @@ from hybridnet.passes.partition import DevicePart, partition
 from hybridnet.passes.place import DeviceSite, asked_for, place
 from hybridnet.session.step import Ready
 
+from .containers import held_name
+
 __all__ = ["TaskPart", "cut", "task_of", "wishes_in"]
 
 
@@ -117,8 +119,10 @@ def cut(
                 _kept(part, types, ranks) if task == own else write_part(part, types, ranks)
                 for part in parts
             ],
-            "reads": [[n, graph.inputs[n].name] for n in inputs if graph.inputs[n] in variables],
-            "writes": [[n, ready.writes[n - first].name] for n in written],
+            "reads": [
+                [n, held_name(graph.inputs[n])] for n in inputs if graph.inputs[n] in variables
+            ],
+            "writes": [[n, held_name(ready.writes[n - first])] for n in written],
             "heads": [number for number in results if number not in written],
         }
         made[task] = TaskPart(words, tuple(inputs), writes)

@@ -114,6 +114,18 @@ class ClusterRunner:
         self.step.cache_clear()
         self._members.close()
 
+    def reset(self, containers: Sequence[str] | None = None) -> None:
+        """Has all tasks forget the variables, queues and accumulators of some containers.
+
+        Args:
+            containers: by name, '' for the default one; None: all.
+        """
+        given = None if containers is None else list(containers)
+        words = {"kind": "reset", "containers": given}
+        asked = [self._members.request(task, words) for task in self._members.addresses]
+        for one in asked:
+            waited(one, self.timeout)
+
     def devices(self) -> list[DeviceName]:
         """Returns the devices of all tasks, which must be there."""
         names = self._members.addresses

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, final
 
 from hybridnet.runtime.executor.task_messages import TravellingTensor
 
+from .containers import is_in
 from .endpoint import Endpoint, refusal
 from .errors import WrongError
 from .packets import Packet
@@ -64,6 +65,10 @@ class SharedService:
             found = self._waiting.get((sender, packet.words.get("number")))
         if found is not None:
             found()
+
+    def forget(self, containers: Collection[str] | None) -> None:
+        """Forgets what is in some containers; what waits for it is given up. None: in all."""
+        self._store.forget(lambda name: is_in(name, containers))
 
     def _lose(self, name: str) -> None:
         """Gives up what a client that is gone has asked: it must not take what others wait for."""

@@ -22,6 +22,7 @@ from hybridnet.runtime.executor.rendezvous import Rendezvous
 from hybridnet.runtime.executor.task_messages import TravellingTensor
 
 from .channel import split_address
+from .containers import is_in
 from .endpoint import Endpoint, refusal
 from .errors import AbortedError, ClusterError, StaleError
 from .optimistic import NotingRendezvous, RepeatedRendezvous
@@ -107,7 +108,7 @@ class ClusterTask:
         self.endpoint.lost.append(self._lose)
         self.endpoint.handlers.update(
             devices=self._tell_devices, types=self._tell_types, register=self._register,
-            run=self._run, end=self._end, fetch=self._fetch, assign=self._assign,
+            run=self._run, end=self._end, fetch=self._fetch, assign=self._assign, reset=self._reset,
         )  # fmt: skip
         self._shared = SharedService(self.endpoint, self._check)
         _here[self.address] = self
@@ -172,6 +173,19 @@ class ClusterTask:
         with self._lock:
             self._held = {**self._held, **new}
         return {}
+
+    def _reset(self, sender: str, asked: Packet) -> None:
+        """Forgets what is in some containers."""
+        self._check(asked)
+        given = asked.words.get("containers")
+        if given is not None and not (
+            isinstance(given, list) and all(isinstance(one, str) for one in given)
+        ):
+            raise FormatError("containers must be a list of names")
+        with self._lock:
+            self._held = {key: one for key, one in self._held.items() if not is_in(key, given)}
+        self._shared.forget(given)
+        self.endpoint.answer(sender, asked, {})
 
     def _register(self, sender: str, asked: Packet) -> None:
         self._later(self._answering, sender, asked, self._registered)

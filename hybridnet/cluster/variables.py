@@ -15,6 +15,7 @@ from hybridnet.ndarray import NDArray, array
 from hybridnet.passes.place import wish_of
 from hybridnet.runtime.executor.task_messages import TravellingTensor
 
+from .containers import held_name
 from .cut import task_of
 from .members import Members, waited
 
@@ -56,7 +57,9 @@ class ClusterVariables(Mapping[Node, NDArray]):
         """Returns values of variables that have one, those of a task as they were at one moment."""
         groups = self._by_task(nodes)
         asked = {
-            task: self._members.request(task, {"kind": "fetch", "names": [one.name for one in of]})
+            task: self._members.request(
+                task, {"kind": "fetch", "names": [held_name(one) for one in of]}
+            )
             for task, of in groups.items()
         }
         found: dict[Node, NDArray] = {}
@@ -64,8 +67,9 @@ class ClusterVariables(Mapping[Node, NDArray]):
             packet = waited(future, self._timeout)
             named = dict(zip(packet.words["names"], packet.tensors, strict=True))
             for node in groups[task]:
-                if node.name in named:
-                    host = named[node.name].array()
+                name = held_name(node)
+                if name in named:
+                    host = named[name].array()
                     found[node] = array(host, self._ctx, host.dtype)
         return found
 
@@ -73,7 +77,7 @@ class ClusterVariables(Mapping[Node, NDArray]):
         """Gives variables values, those of one task all at one moment."""
         asked = []
         for task, of in self._by_task(values).items():
-            words = {"kind": "assign", "names": [node.name for node in of]}
+            words = {"kind": "assign", "names": [held_name(node) for node in of]}
             tensors = [TravellingTensor.of(values[node].asnumpy()) for node in of]
             asked.append(self._members.request(task, words, tensors))
         for future in asked:
@@ -90,11 +94,12 @@ class ClusterVariables(Mapping[Node, NDArray]):
     def learn(self, nodes: Iterable[Node]) -> None:
         """Asks the tasks for the types of variables; one that has no value has no type after."""
         for task, group in self._by_task(nodes).items():
-            words = {"kind": "types", "names": [node.name for node in group]}
+            words = {"kind": "types", "names": [held_name(node) for node in group]}
             types = waited(self._members.request(task, words), self._timeout).words["types"]
             for node in group:
-                if node.name in types:
-                    shape, dtype = types[node.name]
+                name = held_name(node)
+                if name in types:
+                    shape, dtype = types[name]
                     self.types[node] = tensor_type(tuple(shape), as_dtype(dtype))
 
     def forget(self, nodes: Iterable[Node]) -> None:

@@ -212,3 +212,58 @@ def test_a_client_that_is_no_task_runs_on_two_processes_and_waits_no_longer_than
             with pytest.raises(tf.errors.UnavailableError, match=r"/job:ps/replica:0/task:0"):
                 sess.run(y, {x: [10.0, 100.0]})
             ps.send_signal(signal.SIGCONT)
+
+
+def test_containers_part_variables_of_one_name_and_are_forgotten_each_by_itself():
+    spec = on_tasks()
+    with served(spec, "ps"), served(spec, "worker") as server:
+
+        def variable(container, value):
+            device = tf.device("/job:ps/task:0")
+            with tf.Graph().as_default() as graph, tf.container(container), device:
+                made = tf.Variable(value, name="v")
+                queue = tf.FIFOQueue(3, tf.float32, shapes=[()], shared_name="q")
+                put, size = queue.enqueue(value), queue.size()
+            return tf.Session(server.target, graph=graph), made, put, size
+
+        plain, first, second = variable("", 1.0), variable("one", 2.0), variable("two", 3.0)
+        for session, made, put, _ in (plain, first, second):
+            session.run(made.initializer)
+            session.run(put)
+        assert [each[0].run(each[1]) for each in (plain, first, second)] == [1.0, 2.0, 3.0]
+        tf.Session.reset(server.target, ["one"])
+        assert [each[0].run(each[3]) for each in (plain, first, second)] == [1, 0, 1]
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized"):
+            first[0].run(first[1])
+        assert [each[0].run(each[1]) for each in (plain, second)] == [1.0, 3.0]
+        tf.Session.reset(server.target)
+        for session, made, _, _ in (plain, second):
+            with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized"):
+                session.run(made)
+            session.close()
+        first[0].close()
+
+
+def test_what_waits_for_a_queue_is_given_up_when_it_is_forgotten():
+    spec = on_tasks()
+    with served(spec, "ps"), served(spec, "worker") as server, tf.Graph().as_default():
+        with tf.device("/job:ps/task:0"):
+            queue = tf.FIFOQueue(3, tf.float32, shapes=[()], shared_name="q")
+            taken = queue.dequeue()
+        found = []
+
+        def take(session):
+            try:
+                session.run(taken)
+            except tf.errors.CancelledError as error:
+                found.append(error)
+
+        with tf.Session(server.target) as session:
+            waiting = threading.Thread(target=take, args=(session,))
+            waiting.start()
+            while waiting.is_alive():  # it may be about to ask
+                tf.Session.reset(server.target)
+                waiting.join(0.05)
+        assert len(found) == 1
+    with pytest.raises(tf.errors.NotFoundError, match="needs the target"):
+        tf.Session.reset("")

@@ -86,6 +86,14 @@ class SharedStore:
         with self._lock:
             self._held = {}
 
+    def forget(self, chosen: Callable[[str], bool]) -> None:
+        """Forgets things whose names are chosen; what waits for them is given up."""
+        with self._lock:
+            gone = {name: thing for name, (_, thing) in self._held.items() if chosen(name)}
+            self._held = {name: one for name, one in self._held.items() if name not in gone}
+        for thing in gone.values():
+            thing.end()
+
 
 def _made(name: str, about: Mapping[str, Any]) -> SharedThing:
     kind = about.get("kind")

@@ -85,6 +85,13 @@ class SharedThing(ABC):
             ended = self._answered()
         _tell([(asked, GivenUpError(f"{self.name}: {asked.method} was given up")), *ended])
 
+    def end(self) -> None:
+        """Gives up all that waits: nobody knows the thing any more."""
+        with self._lock:
+            left = list(self._waiting)
+        for one in left:
+            self.give_up(one)
+
     def _answered(self) -> list[tuple[Asked, Sequence[Array] | MXNetError]]:
         """Answers what can be; of each lane in the order in which it was asked."""
         ended: list[tuple[Asked, Sequence[Array] | MXNetError]] = []

@@ -17,6 +17,7 @@ import numpy as np
 from hybridnet import engine
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import MXNetError
+from hybridnet.cluster.containers import CONTAINER
 from hybridnet.graph.gradient import EdgeHandle
 from hybridnet.graph.node import Edge, Node
 from hybridnet.ops.core import registry
@@ -302,6 +303,8 @@ def _dressed(op: Operation, nodes: Sequence[Node]) -> dict[Node, Node]:
     attrs = scope_attributes({})
     if op.device:
         attrs[DEVICE] = op.device.lower()
+    if op.type == "VariableV2" and op.graph.container_name:
+        attrs[CONTAINER] = op.graph.container_name
     origin = engine.caller_origin(2)
     controls = tuple(one.node for one in op.control_inputs)
     # What an Operation reads of a variable, it reads when all its inputs are there.

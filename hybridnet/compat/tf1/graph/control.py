@@ -44,7 +44,7 @@ def colocate_with(op: Any, ignore_existing: bool = False) -> Any:
 
 
 def container(container_name: str) -> Any:
-    """A block whose queues and accumulators are others than those of equal names outside."""
+    """A block whose variables and queues are in a container; see `Graph.container`."""
     return get_default_graph().container(container_name)
 
 

@@ -335,7 +335,10 @@ class Graph:
 
     @contextmanager
     def container(self, container_name: str) -> Iterator[str]:
-        """A block whose queues and accumulators are others than those of equal names outside."""
+        """A block whose variables, queues and accumulators are not those of equal names outside.
+
+        That is: on the tasks of a cluster, which `Session.reset` has forget those of a container.
+        """
         before, self.container_name = self.container_name, container_name
         try:
             yield container_name

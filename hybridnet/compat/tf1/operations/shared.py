@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
+from hybridnet.cluster.containers import in_container
 from hybridnet.cluster.shared import SharedUse
 
 from ..graph.building import apply
@@ -34,8 +35,7 @@ class SharedRef:
         self, kind: str, about: Mapping[str, Any], shared_name: str | None, name: str
     ) -> None:
         self.op: Operation = apply(kind, "_no_op", (), name=name)
-        container = self.op.graph.container_name
-        self._name = f"{container + '/' if container else ''}{shared_name or self.op.name}"
+        self._name = in_container(self.op.graph.container_name, shared_name or self.op.name)
         self._about = about
 
     @property

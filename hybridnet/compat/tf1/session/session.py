@@ -28,6 +28,7 @@ from ..errors import (
     DeadlineExceededError,
     FailedPreconditionError,
     InvalidArgumentError,
+    NotFoundError,
     OpError,
     OutOfRangeError,
     UnavailableError,
@@ -418,6 +419,34 @@ class Session(_BaseSession):
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         super().__init__(target, graph, config)
         self._blocks: list[Any] = []
+
+    @staticmethod
+    def reset(target: str, containers: Sequence[str] | None = None, config: Any = None) -> None:
+        """Has all tasks of a cluster forget variables, queues and accumulators.
+
+        What waits for a queue is given up. Sessions that are open find their variables without a
+        value.
+
+        Args:
+            target: the address of a task (`tf.train.Server.target`).
+            containers: in which of the blocks `tf.container` they were made, '' for none; default
+                all.
+            config: a `ConfigProto`, whose timeout counts.
+
+        Raises:
+            tf.errors.NotFoundError: there is no target: what is in one process goes with its
+                session.
+        """
+        if not target:
+            raise NotFoundError(None, None, "Session.reset: it needs the target of a cluster")
+        with Graph().as_default():
+            session = Session(target, config=config)
+        with session:
+            assert isinstance(session._runner, ClusterRunner)
+            try:
+                session._runner.reset(containers)
+            except MXNetError as error:
+                _raise(error)
 
     def __enter__(self) -> Session:
         blocks = [self._graph.as_default(), self.as_default()]
