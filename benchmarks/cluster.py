@@ -1,7 +1,8 @@
-"""Steps over two tasks, a parameter server and a worker: hybridnet's against TensorFlow's servers.
+"""Steps over tasks, a parameter server and workers: hybridnet's against TensorFlow's servers.
 
 Both run the same program with TensorFlow 1.x's names, one process for each task, on one machine and
-loopback: it says nothing of real networks. The two take turns, and the median of all rounds counts.
+loopback: it says nothing of real networks. The two take turns, and the median of all rounds counts;
+of two workers that train at the same time, the best turn.
 
     python benchmarks/cluster.py [--tensorflow-python PYTHON] [--turns 3]
 
@@ -24,6 +25,8 @@ from typing import Any
 #: Work -> rounds.
 WORK = {"a number of each": 500, "8 floats": 500, "100 MB": 9, "softmax, 100 images": 500}
 WARM = 5
+#: Steps of each of two workers that train digits side by side, and images in each.
+REPLICA_STEPS, IMAGES = 400, 100
 
 
 def names(framework: str) -> Any:
@@ -80,12 +83,59 @@ def work(tf: Any, spec: dict[str, list[str]], target: str) -> dict[str, list[flo
     return found
 
 
-def be_task(framework: str, job: str, spec: dict[str, list[str]]) -> None:
+def train(tf: Any, spec: dict[str, list[str]], target: str, number: int) -> float:
+    """Trains digits beside other workers, each for itself; returns its steps in a second."""
+    import numpy as np
+
+    random = np.random.default_rng(number)
+    rows = random.random((IMAGES, 784)).astype(np.float32)
+    digits = random.integers(0, 10, IMAGES)
+    worker = f"/job:worker/task:{number}"
+    cluster = tf.train.ClusterSpec(spec)
+    with tf.device(tf.train.replica_device_setter(worker_device=worker, cluster=cluster)):
+        count = tf.train.get_or_create_global_step()
+        there = tf.Variable(0, trainable=False)
+        images = tf.placeholder(tf.float32, [None, 784])
+        labels = tf.placeholder(tf.int32, [None])
+        first = tf.Variable(tf.truncated_normal([784, 100], stddev=0.04))
+        second = tf.Variable(tf.truncated_normal([100, 10], stddev=0.1))
+        hidden = tf.nn.relu(tf.matmul(images, first) + tf.Variable(tf.zeros([100])))
+        scores = tf.matmul(hidden, second) + tf.Variable(tf.zeros([10]))
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=scores)
+        loss = tf.reduce_mean(losses)
+        step = tf.train.GradientDescentOptimizer(0.05).minimize(loss, count)
+        arrive = there.assign_add(1)
+        begin, ready = tf.global_variables_initializer(), tf.report_uninitialized_variables()
+    with tf.Session(target) as sess:
+        if number == 0:
+            sess.run(begin)
+        while len(sess.run(ready)):
+            time.sleep(0.2)
+        feeds = {images: rows, labels: digits}
+        for _ in range(WARM * 4):
+            sess.run(step, feeds)
+        sess.run(arrive)
+        while sess.run(there) < len(spec["worker"]):
+            time.sleep(0.01)
+        begun = time.perf_counter()
+        for _ in range(REPLICA_STEPS):
+            sess.run(step, feeds)
+        spent = time.perf_counter() - begun
+        sess.run(arrive)
+        while sess.run(there) < 2 * len(spec["worker"]):  # the others need this server
+            time.sleep(0.01)
+        assert sess.run(loss, feeds) < 2.3
+    return REPLICA_STEPS / spent
+
+
+def be_task(framework: str, job: str, spec: dict[str, list[str]], number: int) -> None:
     tf = names(framework)
-    server = tf.train.Server(tf.train.ClusterSpec(spec), job_name=job, task_index=0)
+    server = tf.train.Server(tf.train.ClusterSpec(spec), job_name=job, task_index=number)
     if job == "ps":
         server.join()
-    print(json.dumps(work(tf, spec, server.target)), flush=True)
+    alone = len(spec["worker"]) == 1
+    found = work(tf, spec, server.target) if alone else train(tf, spec, server.target, number)
+    print(json.dumps(found), flush=True)
     os._exit(0)  # TensorFlow's servers do not end
 
 
@@ -95,17 +145,24 @@ def free() -> str:
         return f"localhost:{one.getsockname()[1]}"
 
 
-def turn(framework: str, python: str) -> dict[str, list[float]]:
-    spec = {"ps": [free()], "worker": [free()]}
+def turn(framework: str, python: str, workers: int = 1) -> list[Any]:
+    """Returns what each worker has found."""
+    spec = {"ps": [free()], "worker": [free() for _ in range(workers)]}
     command = [python, __file__, "--framework", framework, "--spec", json.dumps(spec), "--job"]
     server = subprocess.Popen([*command, "ps"], stderr=subprocess.DEVNULL)
+    started = [
+        subprocess.Popen(
+            [*command, "worker", "--number", str(number)], stdout=subprocess.PIPE, text=True
+        )
+        for number in range(workers)
+    ]
     try:
-        worker = subprocess.run([*command, "worker"], stdout=subprocess.PIPE, text=True, check=True)
+        said = [one.communicate()[0] for one in started]
     finally:
-        server.kill()
-        server.wait()
-    found: dict[str, list[float]] = json.loads(worker.stdout.splitlines()[-1])
-    return found
+        for one in (server, *started):
+            one.kill()
+            one.wait()
+    return [json.loads(text.splitlines()[-1]) for text in said]
 
 
 def main() -> None:
@@ -115,18 +172,38 @@ def main() -> None:
     parser.add_argument("--framework", default="", help=argparse.SUPPRESS)
     parser.add_argument("--job", default="", help=argparse.SUPPRESS)
     parser.add_argument("--spec", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--number", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--only-replicas", action="store_true", help="two workers, nothing else")
     args = parser.parse_args()
     if args.job:
-        be_task(args.framework, args.job, json.loads(args.spec))
+        be_task(args.framework, args.job, json.loads(args.spec), args.number)
         return
     contestants = {"hybridnet": sys.executable}
     if args.tensorflow_python:
         contestants["tensorflow"] = args.tensorflow_python
     times: dict[str, dict[str, list[float]]] = {name: {} for name in contestants}
+    rates: dict[str, float] = dict.fromkeys(contestants, 0.0)
     for _ in range(args.turns):
         for name, python in contestants.items():
-            for one, found in turn(name, python).items():
-                times[name].setdefault(one, []).extend(found)
+            if not args.only_replicas:
+                for one, found in turn(name, python)[0].items():
+                    times[name].setdefault(one, []).extend(found)
+            rates[name] = max(rates[name], sum(turn(name, python, workers=2)))
+    print_rates(rates)
+    if not args.only_replicas:
+        print_times(times)
+
+
+def print_rates(rates: dict[str, float]) -> None:
+    found = list(rates.values())
+    ratio = f"{found[0] / found[1]:10.2f} x" if len(found) > 1 else ""
+    print(
+        "digits, a server and two workers, steps/s" + "".join(f"{x:12.0f}" for x in found) + ratio
+    )
+
+
+def print_times(times: dict[str, dict[str, list[float]]]) -> None:
+    contestants = list(times)
     print("ms (median)          " + "".join(f"{name:>12}" for name in contestants))
     for one in WORK:
         medians = [1e3 * statistics.median(times[name][one]) for name in contestants]
