@@ -23,6 +23,8 @@ of no elements is NaN; ``average(returned=True)`` gives a sum of weights for eac
 
 from __future__ import annotations
 
+from builtins import bool as _bool
+from collections.abc import Callable
 from typing import Any
 
 import numpy as _onp
@@ -90,5 +92,31 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+#: What is no function; of the functions that are made above, type checkers know what they return.
+NAN: float
+NINF: float
+NZERO: float
+NaN: float
+PINF: float
+PZERO: float
+bool: type[_bool]
+bool_: type[_onp.bool_]
+dtype: type[_onp.dtype[Any]]
+e: float
+finfo: type[_onp.finfo[Any]]
+float16: type[_onp.float16]
+float32: type[_onp.float32]
+float64: type[_onp.float64]
+iinfo: type[_onp.iinfo[Any]]
+inf: float
+int32: type[_onp.int32]
+int64: type[_onp.int64]
+int8: type[_onp.int8]
+nan: float
+newaxis: None
+pi: float
+uint8: type[_onp.uint8]
+
+
+def __getattr__(name: str) -> Callable[..., ndarray]:
     raise missing("np", name, __all__)

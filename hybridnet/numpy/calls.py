@@ -29,8 +29,10 @@ def operand(value: Any, what: str = "np") -> Any:
     return array(value.item() if isinstance(value, onp.generic) else value)
 
 
-def apply(name: str, *inputs: Any, out: Any = None, **attrs: Any) -> Any:
+def apply(name: str, *inputs: Any, out: Any = None, **attrs: Any) -> ndarray:
     """Applies an operator to arrays, or to symbols where there is one among the inputs.
+
+    Type checkers are told of arrays: who has symbols uses ``sym.np``.
 
     Args:
         inputs: arrays, symbols, or what `array` takes.
@@ -39,13 +41,14 @@ def apply(name: str, *inputs: Any, out: Any = None, **attrs: Any) -> Any:
     values = [operand(x, name) for x in inputs]
     kinds = [type(value) for value in values if not isinstance(value, NDArray)]
     kind: Any = kinds[0] if kinds else ndarray
-    return kind.apply_operator(registry.get(name), values, attrs, out=out)
+    made: ndarray = kind.apply_operator(registry.get(name), values, attrs, out=out)
+    return made
 
 
-def apply_all(name: str, *inputs: Any, out: Any = None, **attrs: Any) -> list[Any]:
+def apply_all(name: str, *inputs: Any, out: Any = None, **attrs: Any) -> list[ndarray]:
     """Applies an operator of several outputs; returns them in a list."""
-    made = apply(name, *inputs, out=out, **attrs)
-    return [made] if isinstance(made, NDArray) else list(made)
+    made: Any = apply(name, *inputs, out=out, **attrs)
+    return [made] if isinstance(made, ndarray) else list(made)
 
 
 def dtype_name(dtype: Any, default: str | None = None) -> str | None:
@@ -71,7 +74,7 @@ def shape_of(name: str, x: Any) -> tuple[int, ...]:
     return x.shape
 
 
-def merge(result: Any, out: Any, where: Any) -> Any:
+def merge(result: ndarray, out: Any, where: Any) -> ndarray:
     """Returns a result only where a condition holds, and what `out` holds (or 0) elsewhere."""
     if where is True:
         return result

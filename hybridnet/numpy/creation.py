@@ -5,7 +5,7 @@ They are methods of an object that knows which kind of operand to make.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as onp
 
@@ -21,24 +21,32 @@ from .multiarray import ndarray
 
 __all__ = ["NAMES", "Creation"]
 
+K = TypeVar("K")
 
-class Creation:
+
+class Creation(Generic[K]):
     """The functions, for one kind of operand.
 
     Args:
         kind: `ndarray`, or the class of symbols with NumPy's semantics.
     """
 
-    def __init__(self, kind: Any) -> None:
+    def __init__(self, kind: type[K]) -> None:
         self._kind = kind
 
-    def _make(self, name: str, ctx: Context | None, **attrs: Any) -> Any:
-        where = {"ctx": ctx} if issubclass(self._kind, ndarray) else {}
-        return self._kind.apply_operator(registry.get(name), (), attrs, **where)
+    def _make(self, name: str, ctx: Context | None, **attrs: Any) -> K:
+        kind: Any = self._kind
+        where = {"ctx": ctx} if issubclass(kind, ndarray) else {}
+        made: K = kind.apply_operator(registry.get(name), (), attrs, **where)
+        return made
+
+    def _apply(self, name: str, *inputs: Any, **attrs: Any) -> Any:
+        """`apply`, for this kind of operand."""
+        return apply(name, *inputs, **attrs)
 
     def zeros(
         self, shape: Any, dtype: Any = None, order: str = "C", ctx: Context | None = None
-    ) -> Any:
+    ) -> K:
         """Returns an array of zeros, float32 by default.
 
         Args:
@@ -53,7 +61,7 @@ class Creation:
 
     def ones(
         self, shape: Any, dtype: Any = FLOAT32, order: str = "C", ctx: Context | None = None
-    ) -> Any:
+    ) -> K:
         """Returns an array of ones; the arguments are those of `zeros`."""
         _check_order("ones", order)
         shape = sizes_of("np.ones", shape)
@@ -61,7 +69,7 @@ class Creation:
 
     def empty(
         self, shape: Any, dtype: Any = FLOAT32, order: str = "C", ctx: Context | None = None
-    ) -> Any:
+    ) -> K:
         """Returns an array to be overwritten; here it holds zeros."""
         return self.zeros(shape, dtype, order, ctx)
 
@@ -73,7 +81,7 @@ class Creation:
         order: str = "C",
         ctx: Context | None = None,
         out: Any = None,
-    ) -> Any:
+    ) -> K:
         """Returns an array with every element equal to `fill_value`.
 
         Args:
@@ -87,12 +95,12 @@ class Creation:
         _check_order("full", order)
         shape = sizes_of("np.full", shape)
         if hasattr(fill_value, "as_np_ndarray") or isinstance(fill_value, onp.ndarray):
-            made = apply("_npi_broadcast_to", fill_value, shape=shape, out=out)
-            return made if dtype is None else made.astype(dtype)
+            given = self._apply("_npi_broadcast_to", fill_value, shape=shape, out=out)
+            return cast("K", given if dtype is None else given.astype(dtype))
         default = "bool" if isinstance(fill_value, (bool, onp.bool_)) else "float32"
         name = dtype_name(dtype, default)
         made = self._make("_npi_full", ctx, shape=shape, value=float(fill_value), dtype=name)
-        return made if out is None else apply("_np_copy", made, out=out)
+        return made if out is None else cast("K", self._apply("_np_copy", made, out=out))
 
     def arange(
         self,
@@ -101,7 +109,7 @@ class Creation:
         step: Any = 1,
         dtype: Any = None,
         ctx: Context | None = None,
-    ) -> Any:
+    ) -> K:
         """Returns evenly spaced numbers in [start, stop), float32 by default.
 
         With one number given, counts from 0 to it.
@@ -122,7 +130,7 @@ class Creation:
         dtype: Any = None,
         axis: int = 0,
         ctx: Context | None = None,
-    ) -> Any:
+    ) -> K:
         """Returns `num` evenly spaced numbers from `start` to `stop`.
 
         Args:
@@ -138,7 +146,10 @@ class Creation:
         limits = {"start": float(start), "stop": float(stop), "num": num, "endpoint": endpoint}
         made = self._make("_npi_linspace", ctx, dtype=dtype_name(dtype, "float32"), **limits)
         gaps = num - 1 if endpoint else num
-        return (made, (stop - start) / gaps if gaps > 0 else onp.nan) if retstep else made
+        if retstep:
+            both: Any = made, (stop - start) / gaps if gaps > 0 else onp.nan
+            return cast("K", both)
+        return made
 
     def logspace(
         self,
@@ -150,7 +161,7 @@ class Creation:
         dtype: Any = None,
         axis: int = 0,
         ctx: Context | None = None,
-    ) -> Any:
+    ) -> K:
         """Returns `num` numbers from base**start to base**stop, each the same factor apart."""
         _check_line("logspace", start, stop, axis)
         limits = {"start": float(start), "stop": float(stop), "num": num, "endpoint": endpoint}
@@ -159,7 +170,7 @@ class Creation:
 
     def eye(
         self, N: int, M: int | None = None, k: int = 0, dtype: Any = FLOAT32, **kwargs: Any
-    ) -> Any:
+    ) -> K:
         """Returns an (N, M or N) array with ones on the k-th diagonal and zeros elsewhere.
 
         Args:
@@ -174,7 +185,7 @@ class Creation:
             raise TypeError(f"np.eye: takes ctx and order besides, got {', '.join(kwargs)}")
         return self._make("_npi_eye", ctx, N=N, M=M, k=k, dtype=dtype_name(dtype, "float32"))
 
-    def identity(self, n: int, dtype: Any = None, ctx: Context | None = None) -> Any:
+    def identity(self, n: int, dtype: Any = None, ctx: Context | None = None) -> K:
         """Returns an (n, n) array with ones on the main diagonal and zeros elsewhere."""
         return self._make("_npi_identity", ctx, shape=(n, n), dtype=dtype_name(dtype, "float32"))
 
@@ -185,26 +196,27 @@ class Creation:
         k: int = 0,
         dtype: Any = None,
         ctx: Context | None = None,
-    ) -> Any:
+    ) -> K:
         """Returns an (N, M or N) array with ones at and below the k-th diagonal."""
-        return apply("_npi_tril", self.ones((N, N if M is None else M), dtype, ctx=ctx), k=k)
+        ones = self.ones((N, N if M is None else M), dtype, ctx=ctx)
+        return cast("K", self._apply("_npi_tril", ones, k=k))
 
-    def indices(self, dimensions: Any, dtype: Any = onp.int32, ctx: Context | None = None) -> Any:
+    def indices(self, dimensions: Any, dtype: Any = onp.int32, ctx: Context | None = None) -> K:
         """Returns the position along each axis of every element of an array of these dimensions."""
         dimensions = sizes_of("np.indices", dimensions)
         return self._make(
             "_npi_indices", ctx, dimensions=dimensions, dtype=dtype_name(dtype, "int32")
         )
 
-    def hanning(self, M: int, dtype: Any = FLOAT32, ctx: Context | None = None) -> Any:
+    def hanning(self, M: int, dtype: Any = FLOAT32, ctx: Context | None = None) -> K:
         """Returns the Hann window of M points."""
         return self._make("_npi_hanning", ctx, M=max(M, 0), dtype=dtype_name(dtype, "float32"))
 
-    def hamming(self, M: int, dtype: Any = FLOAT32, ctx: Context | None = None) -> Any:
+    def hamming(self, M: int, dtype: Any = FLOAT32, ctx: Context | None = None) -> K:
         """Returns the Hamming window of M points."""
         return self._make("_npi_hamming", ctx, M=max(M, 0), dtype=dtype_name(dtype, "float32"))
 
-    def blackman(self, M: int, dtype: Any = FLOAT32, ctx: Context | None = None) -> Any:
+    def blackman(self, M: int, dtype: Any = FLOAT32, ctx: Context | None = None) -> K:
         """Returns the Blackman window of M points."""
         return self._make("_npi_blackman", ctx, M=max(M, 0), dtype=dtype_name(dtype, "float32"))
 

@@ -17,6 +17,7 @@ from hybridnet.runtime.record import recorder
 from hybridnet.util import check_ufunc_options
 
 from .calls import apply, merge, operand
+from .multiarray import ndarray
 
 __all__ = [
     "around",
@@ -136,7 +137,7 @@ unary_functions: Final[dict[str, Callable[..., Any]]] = {
     **{name: _unary(name, name) for name in _UNARY.split()},
     **{public: _unary(public, name) for public, name in _SYNONYMS.items()},
 }
-binary_functions: Final[dict[str, Callable[..., Any]]] = {
+binary_functions: Final[dict[str, Callable[..., ndarray]]] = {
     **{name: _binary(name, name) for name in _BINARY},
     **{public: _binary(public, name) for public, name in _BINARY_SYNONYMS.items()},
 }
@@ -152,7 +153,7 @@ def around(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
 round = round_ = around
 
 
-def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
+def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> ndarray:
     """Sets elements beyond limits to these.
 
     Args:
@@ -174,7 +175,7 @@ def nan_to_num(
     posinf: float | None = None,
     neginf: float | None = None,
     **kwargs: Any,
-) -> Any:
+) -> ndarray:
     """Replaces NaN, and infinities by the largest numbers of the dtype or those given.
 
     Args:

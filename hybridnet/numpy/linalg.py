@@ -13,6 +13,7 @@ from .calls import (
     shape_of,
 )
 from .fallback import LINALG_FALLBACKS
+from .multiarray import ndarray
 
 __all__ = [
     "cholesky",
@@ -35,7 +36,7 @@ __all__ = [
 globals().update(LINALG_FALLBACKS)
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> ndarray:
     """Returns the norm of vectors or matrices.
 
     Args:
@@ -62,57 +63,57 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     return apply("_npi_norm", x, ord=order, axis=where, keepdims=keepdims, flag=flag)
 
 
-def cholesky(a: Any) -> Any:
+def cholesky(a: Any) -> ndarray:
     """Returns lower triangular factors of positive definite matrices."""
     return apply("_npi_cholesky", a)
 
 
-def det(a: Any) -> Any:
+def det(a: Any) -> ndarray:
     """Returns determinants."""
     return apply("_npi_det", a)
 
 
-def slogdet(a: Any) -> list[Any]:
+def slogdet(a: Any) -> list[ndarray]:
     """Returns the signs of determinants, and the logarithms of their sizes."""
     return apply_all("_npi_slogdet", a)
 
 
-def inv(a: Any) -> Any:
+def inv(a: Any) -> ndarray:
     """Returns inverse matrices."""
     return apply("_npi_inv", a)
 
 
-def svd(a: Any) -> tuple[Any, ...]:
+def svd(a: Any) -> tuple[ndarray, ...]:
     """Returns u, s and vt of ``a = u @ diag(s) @ vt``, with as many columns as the shorter side."""
     return tuple(apply_all("_npi_svd", a))
 
 
-def eig(a: Any) -> tuple[Any, ...]:
+def eig(a: Any) -> tuple[ndarray, ...]:
     """Returns eigenvalues and eigenvectors, as columns, of square matrices: their real parts."""
     return tuple(apply_all("_npi_eig", a))
 
 
-def eigvals(a: Any) -> Any:
+def eigvals(a: Any) -> ndarray:
     """Returns eigenvalues of square matrices: their real parts."""
     return apply("_npi_eigvals", a)
 
 
-def eigh(a: Any, UPLO: str = "L") -> tuple[Any, ...]:
+def eigh(a: Any, UPLO: str = "L") -> tuple[ndarray, ...]:
     """Returns eigenvalues, ascending, and eigenvectors, as columns, of symmetric matrices."""
     return tuple(apply_all("_npi_eigh", a, UPLO=UPLO.upper()))
 
 
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+def eigvalsh(a: Any, UPLO: str = "L") -> ndarray:
     """Returns eigenvalues of symmetric matrices, ascending."""
     return apply("_npi_eigvalsh", a, UPLO=UPLO.upper())
 
 
-def solve(a: Any, b: Any) -> Any:
+def solve(a: Any, b: Any) -> ndarray:
     """Returns x of ``a @ x = b``."""
     return apply("_npi_solve", a, b)
 
 
-def pinv(a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
+def pinv(a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> ndarray:
     """Returns pseudo-inverses; singular values up to rcond times the largest count as zero."""
     if hermitian:
         raise ParameterError("np.linalg.pinv: hermitian must be False")
@@ -121,11 +122,11 @@ def pinv(a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
     return apply("_npi_pinv", a, rcond)
 
 
-def tensorinv(a: Any, ind: int = 2) -> Any:
+def tensorinv(a: Any, ind: int = 2) -> ndarray:
     """Returns the inverse of an array seen as a matrix whose rows are its first `ind` axes."""
     return apply("_npi_tensorinv", a, ind=ind)
 
 
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> ndarray:
     """Returns x of ``tensordot(a, x, x.ndim) = b``; `axes` of `a` are moved to the end first."""
     return apply("_npi_tensorsolve", a, b, a_axes=tuple(axes or ()))

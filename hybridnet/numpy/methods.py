@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, cast
+from typing import Any, Self, TypeVar, cast
 
 import numpy as onp
 
@@ -12,6 +12,8 @@ from hybridnet.ops.core import registry
 from hybridnet.ops.core.handle import Arithmetic, ArithmeticMethod, Operand, binary, with_names
 
 __all__ = ["NumpyMethods"]
+
+K = TypeVar("K")
 
 
 def _arithmetic(name: str, scalar: str, swap: bool = False) -> ArithmeticMethod:
@@ -83,7 +85,7 @@ class NumpyMethods(Operand):
         casting: str = "unsafe",
         subok: bool = True,
         copy: bool = True,
-    ) -> Any:
+    ) -> Self:
         """Returns the array in another dtype; itself if that is its dtype and `copy` is False.
 
         Args:
@@ -103,7 +105,7 @@ class NumpyMethods(Operand):
             return self
         return _apply(self, "_npi_cast", dtype=wanted.name)
 
-    def reshape(self, *args: Any, **kwargs: Any) -> Any:
+    def reshape(self, *args: Any, **kwargs: Any) -> Self:
         """Returns the elements in another shape, in which one -1 stands for what is left.
 
         Args:
@@ -115,31 +117,31 @@ class NumpyMethods(Operand):
             shape = tuple(shape[0])
         return _apply(self, "_np_reshape", newshape=tuple(shape), **kwargs)
 
-    def transpose(self, *axes: Any) -> Any:
+    def transpose(self, *axes: Any) -> Self:
         """Returns the axes in another order: as one tuple, as integers, or none to reverse them."""
         if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
             axes = tuple(axes[0] or ())
         return _apply(self, "_np_transpose", axes=axes or None)
 
-    def flatten(self, order: str = "C") -> Any:
+    def flatten(self, order: str = "C") -> Self:
         """Returns the elements along one axis."""
         return self.reshape(-1, order=order)
 
     ravel = flatten
 
-    def squeeze(self, axis: Any = None) -> Any:
+    def squeeze(self, axis: Any = None) -> Self:
         """Returns the array without axes of size 1: those given, or all."""
         return _apply(self, "_np_squeeze", axis=axis)
 
-    def swapaxes(self, axis1: int, axis2: int) -> Any:
+    def swapaxes(self, axis1: int, axis2: int) -> Self:
         """Returns the array with two axes exchanged."""
         return _apply(self, "_npi_swapaxes", dim1=axis1, dim2=axis2)
 
-    def broadcast_to(self, shape: Any) -> Any:
+    def broadcast_to(self, shape: Any) -> Self:
         """Returns the array with axes of size 1 repeated, and axes added in front."""
         return _apply(self, "_npi_broadcast_to", shape=shape)
 
-    def repeat(self, repeats: int, axis: int | None = None) -> Any:
+    def repeat(self, repeats: int, axis: int | None = None) -> Self:
         """Returns the array with each element repeated."""
         return _apply(self, "_np_repeat", repeats=repeats, axis=axis)
 
@@ -147,19 +149,19 @@ class NumpyMethods(Operand):
 
     def sum(
         self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
-    ) -> Any:
+    ) -> Self:
         """Returns the sum over axes."""
         return _apply(self, "_np_sum", out=out, axis=axis, dtype=_name(dtype), keepdims=keepdims)
 
     def prod(
         self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
-    ) -> Any:
+    ) -> Self:
         """Returns the product over axes."""
         return _apply(self, "_np_prod", out=out, axis=axis, dtype=_name(dtype), keepdims=keepdims)
 
     def mean(
         self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
-    ) -> Any:
+    ) -> Self:
         """Returns the mean over axes; of integers in float32."""
         return _apply(self, "_npi_mean", out=out, axis=axis, dtype=_name(dtype), keepdims=keepdims)
 
@@ -170,7 +172,7 @@ class NumpyMethods(Operand):
         out: Any = None,
         ddof: int = 0,
         keepdims: bool = False,
-    ) -> Any:
+    ) -> Self:
         """Returns the standard deviation over axes, with n - ddof in the divisor."""
         options = {"axis": axis, "dtype": _name(dtype), "ddof": ddof, "keepdims": keepdims}
         return _apply(self, "_npi_std", out=out, **options)
@@ -182,73 +184,75 @@ class NumpyMethods(Operand):
         out: Any = None,
         ddof: int = 0,
         keepdims: bool = False,
-    ) -> Any:
+    ) -> Self:
         """Returns the variance over axes, with n - ddof in the divisor."""
         options = {"axis": axis, "dtype": _name(dtype), "ddof": ddof, "keepdims": keepdims}
         return _apply(self, "_npi_var", out=out, **options)
 
-    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Self:
         """Returns the largest element over axes."""
         return _apply(self, "_np_max", out=out, axis=axis, keepdims=keepdims)
 
-    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Self:
         """Returns the smallest element over axes."""
         return _apply(self, "_np_min", out=out, axis=axis, keepdims=keepdims)
 
-    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Self:
         """Returns whether any element over axes is not 0."""
         return _apply(self, "_np_any", out=out, axis=axis, keepdims=keepdims)
 
-    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Self:
         """Returns whether no element over axes is 0."""
         return _apply(self, "_np_all", out=out, axis=axis, keepdims=keepdims)
 
-    def argmax(self, axis: int | None = None, out: Any = None) -> Any:
+    def argmax(self, axis: int | None = None, out: Any = None) -> Self:
         """Returns the position of the largest element, the first of equal ones, as int64."""
         return _apply(self, "_npi_argmax", out=out, axis=axis)
 
-    def argmin(self, axis: int | None = None, out: Any = None) -> Any:
+    def argmin(self, axis: int | None = None, out: Any = None) -> Self:
         """Returns the position of the smallest element, the first of equal ones, as int64."""
         return _apply(self, "_npi_argmin", out=out, axis=axis)
 
-    def cumsum(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+    def cumsum(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Self:
         """Returns the running sum along an axis, or of the flattened array."""
         return _apply(self, "_np_cumsum", out=out, axis=axis, dtype=_name(dtype))
 
     # -- the rest ----------------------------------------------------------------------------
 
-    def argsort(self, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
+    def argsort(self, axis: int | None = -1, kind: Any = None, order: Any = None) -> Self:
         """Returns the positions that would sort along an axis."""
         if order is not None:
             raise ParameterError("argsort: order must be None: there are no arrays of fields")
         return _apply(self, "_npi_argsort", axis=axis)
 
-    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Any:
+    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Self:
         """Returns the elements, with those beyond the limits set to them."""
         if min is None and max is None:
             raise ParameterError("clip: needs min or max, got neither")
         low, high = (-onp.inf if min is None else min), (onp.inf if max is None else max)
         return _apply(self, "_npi_clip", out=out, a_min=low, a_max=high)
 
-    def round(self, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
+    def round(self, decimals: int = 0, out: Any = None, **kwargs: Any) -> Self:
         """Returns the elements rounded to a number of decimals, halves to even."""
         return _apply(self, "_npi_around", out=out, decimals=decimals)
 
-    def dot(self, b: Any, out: Any = None) -> Any:
+    def dot(self, b: Any, out: Any = None) -> Self:
         """Returns the sum of products with another array; see ``np.dot``."""
         return _apply(self, "_np_dot", self._other(b), out=out)
 
-    def take(self, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
+    def take(self, indices: Any, axis: int | None = None, mode: str = "raise") -> Self:
         """Returns elements, or parts along an axis, at positions."""
         return _apply(self, "_npi_take", self._other(indices), axis=axis, mode=mode)
 
-    def diag(self, k: int = 0, **kwargs: Any) -> Any:
+    def diag(self, k: int = 0, **kwargs: Any) -> Self:
         """Returns the k-th diagonal, or a matrix with this array on it."""
         return _apply(self, "_np_diag", k=k)
 
 
-def _apply(self: Any, name: str, *inputs: Any, out: Any = None, **attrs: Any) -> Any:
-    return type(self).apply_operator(registry.get(name), (self, *inputs), attrs, out=out)
+def _apply(self: K, name: str, *inputs: Any, out: Any = None, **attrs: Any) -> K:
+    kind: Any = type(self)
+    made: K = kind.apply_operator(registry.get(name), (self, *inputs), attrs, out=out)
+    return made
 
 
 def _name(dtype: Any) -> str | None:

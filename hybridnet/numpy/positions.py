@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as onp
 
@@ -12,7 +12,7 @@ from hybridnet.ndarray import NDArray
 from .calls import apply, apply_all, dtype_name, operand, shape_of
 from .fallback import on_host
 from .manipulation import ravel
-from .multiarray import array
+from .multiarray import array, ndarray
 
 __all__ = [
     "argsort",
@@ -58,30 +58,34 @@ def full_like(
     order: str = "C",
     ctx: Any = None,
     out: Any = None,
-) -> Any:
+) -> ndarray:
     """Returns an array of the shape of another with every element equal to `fill_value`."""
     if order != "C":
         raise ParameterError(f"np.full_like: order must be 'C', got {order!r}")
     name = dtype_name(dtype)
-    made = apply("_npi_full_like", a, out=out, fill_value=float(fill_value), dtype=name)
-    return made if ctx is None else made.as_in_context(ctx)
+    made: Any = apply("_npi_full_like", a, out=out, fill_value=float(fill_value), dtype=name)
+    if ctx is not None:
+        made = made.as_in_context(ctx)
+    return cast("ndarray", made)
 
 
 def zeros_like(
     a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None
-) -> Any:
+) -> ndarray:
     """Returns an array of zeros of the shape of another."""
     return full_like(a, 0, dtype, order, ctx, out)
 
 
-def ones_like(a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None) -> Any:
+def ones_like(
+    a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None
+) -> ndarray:
     """Returns an array of ones of the shape of another."""
     return full_like(a, 1, dtype, order, ctx, out)
 
 
 def empty_like(
     prototype: Any, dtype: Any = None, order: str = "C", subok: bool = False, shape: Any = None
-) -> Any:
+) -> ndarray:
     """Returns an array to be overwritten, of the shape of another; here it holds zeros."""
     if subok or shape is not None:
         raise ParameterError("np.empty_like: subok must be False and shape None")
@@ -91,35 +95,35 @@ def empty_like(
 # Products -----------------------------------------------------------------------------------------
 
 
-def dot(a: Any, b: Any, out: Any = None) -> Any:
+def dot(a: Any, b: Any, out: Any = None) -> ndarray:
     """Returns sums of products over the last axis of a and the last but one (or only) of b."""
     return apply("_np_dot", a, b, out=out)
 
 
-def matmul(a: Any, b: Any, out: Any = None, **kwargs: Any) -> Any:
+def matmul(a: Any, b: Any, out: Any = None, **kwargs: Any) -> ndarray:
     """Returns matrix products over the last two axes; the others broadcast."""
     return apply("_npi_matmul", a, b, out=out)
 
 
-def inner(a: Any, b: Any) -> Any:
+def inner(a: Any, b: Any) -> ndarray:
     """Returns sums of products over the last axes of both."""
     a, b = operand(a), operand(b)
     if isinstance(a, NDArray) and isinstance(b, NDArray) and not (a.ndim and b.ndim):
-        return a * b
+        return cast("ndarray", a * b)
     return tensordot(a, b, (-1, -1))
 
 
-def outer(a: Any, b: Any) -> Any:
+def outer(a: Any, b: Any) -> ndarray:
     """Returns the products of each element of a with each of b, as a matrix."""
     return tensordot(ravel(a), ravel(b), 0)
 
 
-def vdot(a: Any, b: Any) -> Any:
+def vdot(a: Any, b: Any) -> ndarray:
     """Returns the sum of products of two flattened arrays."""
     return tensordot(ravel(a), ravel(b), 1)
 
 
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+def tensordot(a: Any, b: Any, axes: Any = 2) -> ndarray:
     """Returns sums of products over axes.
 
     Args:
@@ -132,7 +136,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return apply("_npi_tensordot", a, b, a_axes_summed=of_a, b_axes_summed=of_b)
 
 
-def einsum(*operands: Any, **kwargs: Any) -> Any:
+def einsum(*operands: Any, **kwargs: Any) -> ndarray:
     """Returns sums of products in Einstein's notation: ``einsum("ij,jk->ik", a, b)``.
 
     Args:
@@ -149,7 +153,7 @@ def einsum(*operands: Any, **kwargs: Any) -> Any:
     return apply("_npi_einsum", *arrays, out=out, subscripts=subscripts, optimize=optimize)
 
 
-def polyval(p: Any, x: Any) -> Any:
+def polyval(p: Any, x: Any) -> ndarray:
     """Returns a polynomial at points; p holds its coefficients, the highest power first."""
     return apply("_npi_polyval", p, x)
 
@@ -157,37 +161,37 @@ def polyval(p: Any, x: Any) -> Any:
 # Diagonals and triangles --------------------------------------------------------------------------
 
 
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None) -> Any:
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None) -> ndarray:
     """Returns the sum of a diagonal of two axes."""
     return apply("_np_trace", a, out=out, offset=offset, axis1=axis1, axis2=axis2)
 
 
-def diag(array: Any, k: int = 0) -> Any:
+def diag(array: Any, k: int = 0) -> ndarray:
     """Returns the k-th diagonal of a matrix, or a matrix with a 1-d array on it."""
     return apply("_np_diag", array, k=k)
 
 
-def diagflat(array: Any, k: int = 0) -> Any:
+def diagflat(array: Any, k: int = 0) -> ndarray:
     """Returns a matrix with the flattened array on the k-th diagonal."""
     return apply("_np_diagflat", array, k=k)
 
 
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
     """Returns a diagonal of two axes, as the last axis."""
     return apply("_np_diagonal", a, offset=offset, axis1=axis1, axis2=axis2)
 
 
-def tril(m: Any, k: int = 0) -> Any:
+def tril(m: Any, k: int = 0) -> ndarray:
     """Returns the array with zeros above the k-th diagonal of the last two axes."""
     return apply("_npi_tril", m, k=k)
 
 
-def triu(m: Any, k: int = 0) -> Any:
+def triu(m: Any, k: int = 0) -> ndarray:
     """Returns the array with zeros below the k-th diagonal of the last two axes."""
     return apply("_npi_triu", m, k=k)
 
 
-def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+def diag_indices_from(arr: Any) -> tuple[ndarray, ...]:
     """Returns the positions of the main diagonal of an array whose axes have one size."""
     sizes = shape_of("diag_indices_from", arr)
     if len(sizes) < 2 or len(set(sizes)) != 1:
@@ -202,7 +206,7 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
 
 def take(
     a: Any, indices: Any, axis: int | None = None, mode: str = "raise", out: Any = None
-) -> Any:
+) -> ndarray:
     """Returns elements, or parts along an axis, at positions.
 
     Args:
@@ -238,17 +242,17 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return apply("_npi_where", condition, x, y)
 
 
-def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
+def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> ndarray:
     """Returns the elements in ascending order along an axis; `kind` and `order` are not used."""
     return apply("_npi_sort", a, axis=axis)
 
 
-def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> Any:
+def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> ndarray:
     """Returns the positions that would sort along an axis; `kind` and `order` are not used."""
     return apply("_npi_argsort", a, axis=axis)
 
 
-def nonzero(a: Any) -> tuple[Any, ...]:
+def nonzero(a: Any) -> tuple[ndarray, ...]:
     """Returns the positions of the elements that are not 0, an array for each axis; waits."""
     a = operand(a)
     rows = apply("_npx_nonzero", a)
@@ -286,7 +290,7 @@ def unique(
     return on_host(host, (operand(ar),), {})
 
 
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[ndarray, ...]:
     """Returns the positions along each axis of a shape, from positions in it flattened."""
     if order != "C":
         raise ParameterError(f"np.unravel_index: order must be 'C', got {order!r}")

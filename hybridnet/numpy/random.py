@@ -5,7 +5,7 @@ Parameters are numbers or arrays that broadcast; without `size` one sample is dr
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar, cast
 
 import numpy as onp
 
@@ -45,8 +45,10 @@ __all__ = [
 #: The names of the parameters in the rows of the registry, where they are others.
 _SPELLED: Final = {"shape": "alpha"}
 
+K = TypeVar("K")
 
-class Random:
+
+class Random(Generic[K]):
     """The functions, for one kind of operand.
 
     Args:
@@ -55,7 +57,7 @@ class Random:
 
     current_context = staticmethod(current_context)
 
-    def __init__(self, kind: Any) -> None:
+    def __init__(self, kind: type[K]) -> None:
         self._kind = kind
 
     def _draw(
@@ -66,7 +68,7 @@ class Random:
         dtype: Any = None,
         ctx: Context | None = None,
         out: Any = None,
-    ) -> Any:
+    ) -> K:
         """Draws from a distribution whose parameters are numbers or arrays."""
         inputs: list[Any] = []
         attrs: dict[str, Any] = {}
@@ -83,17 +85,28 @@ class Random:
             attrs["size"], ctx = out.shape, out.context
             attrs["dtype"] = attrs["dtype"] or onp.dtype(out.dtype).name
         if out is None or not inputs:
-            return watched(name, params, self._call(f"_npi_{name}", inputs, attrs, ctx, out))
-        drawn = watched(name, params, self._call(f"_npi_{name}", inputs, attrs, ctx))
-        return apply("_np_copy", drawn, out=out)
+            return self._watched(name, params, self._call(f"_npi_{name}", inputs, attrs, ctx, out))
+        drawn = self._watched(name, params, self._call(f"_npi_{name}", inputs, attrs, ctx))
+        return self._apply("_np_copy", drawn, out=out)
+
+    def _watched(self, name: str, params: dict[str, Any], drawn: K) -> K:
+        watching: K = watched(name, params, drawn)
+        return watching
+
+    def _apply(self, name: str, *inputs: Any, **attrs: Any) -> K:
+        """`apply`, for this kind of operand."""
+        made: Any = apply(name, *inputs, **attrs)
+        return cast("K", made)
 
     def _call(
         self, name: str, inputs: list[Any], attrs: dict[str, Any], ctx: Any = None, out: Any = None
-    ) -> Any:
+    ) -> K:
         if inputs:
-            return apply(name, *inputs, out=out, **attrs)
-        where = {"ctx": ctx} if issubclass(self._kind, ndarray) else {}
-        return self._kind.apply_operator(registry.get(name), (), attrs, out=out, **where)
+            return self._apply(name, *inputs, out=out, **attrs)
+        kind: Any = self._kind
+        where = {"ctx": ctx} if issubclass(kind, ndarray) else {}
+        made: K = kind.apply_operator(registry.get(name), (), attrs, out=out, **where)
+        return made
 
     def uniform(
         self,
@@ -103,7 +116,7 @@ class Random:
         dtype: Any = None,
         ctx: Context | None = None,
         out: Any = None,
-    ) -> Any:
+    ) -> K:
         """Draws from the uniform distribution on [low, high).
 
         Args:
@@ -123,7 +136,7 @@ class Random:
         dtype: Any = None,
         ctx: Context | None = None,
         out: Any = None,
-    ) -> Any:
+    ) -> K:
         """Draws from the normal distribution with mean `loc` and standard deviation `scale`.
 
         The other arguments are those of `uniform`.
@@ -138,7 +151,7 @@ class Random:
         dtype: Any = None,
         ctx: Context | None = None,
         out: Any = None,
-    ) -> Any:
+    ) -> K:
         """Draws numbers whose logarithm is normal with a mean and a standard deviation."""
         return self._draw("lognormal", {"mean": mean, "sigma": sigma}, size, dtype, ctx, out)
 
@@ -149,7 +162,7 @@ class Random:
         size: Any = None,
         ctx: Context | None = None,
         out: Any = None,
-    ) -> Any:
+    ) -> K:
         """Draws from the logistic distribution."""
         return self._draw("logistic", {"loc": loc, "scale": scale}, size, None, ctx, out)
 
@@ -160,31 +173,31 @@ class Random:
         size: Any = None,
         ctx: Context | None = None,
         out: Any = None,
-    ) -> Any:
+    ) -> K:
         """Draws from the Gumbel distribution."""
         return self._draw("gumbel", {"loc": loc, "scale": scale}, size, None, ctx, out)
 
     def exponential(
         self, scale: Any = 1.0, size: Any = None, ctx: Context | None = None, out: Any = None
-    ) -> Any:
+    ) -> K:
         """Draws from the exponential distribution of mean `scale`."""
         return self._draw("exponential", {"scale": scale}, size, None, ctx, out)
 
     def rayleigh(
         self, scale: Any = 1.0, size: Any = None, ctx: Context | None = None, out: Any = None
-    ) -> Any:
+    ) -> K:
         """Draws from the Rayleigh distribution of mode `scale`."""
         return self._draw("rayleigh", {"scale": scale}, size, None, ctx, out)
 
-    def weibull(self, a: Any, size: Any = None, ctx: Context | None = None, out: Any = None) -> Any:
+    def weibull(self, a: Any, size: Any = None, ctx: Context | None = None, out: Any = None) -> K:
         """Draws from the Weibull distribution of shape `a` and scale 1."""
         return self._draw("weibull", {"a": a}, size, None, ctx, out)
 
-    def pareto(self, a: Any, size: Any = None, ctx: Context | None = None, out: Any = None) -> Any:
+    def pareto(self, a: Any, size: Any = None, ctx: Context | None = None, out: Any = None) -> K:
         """Draws from the Pareto distribution of shape `a`, less 1."""
         return self._draw("pareto", {"a": a}, size, None, ctx, out)
 
-    def power(self, a: Any, size: Any = None) -> Any:
+    def power(self, a: Any, size: Any = None) -> K:
         """Draws from the power distribution with exponent ``a - 1`` on [0, 1]."""
         return self._draw("powerd", {"a": a}, size)
 
@@ -196,27 +209,27 @@ class Random:
         dtype: Any = None,
         ctx: Context | None = None,
         out: Any = None,
-    ) -> Any:
+    ) -> K:
         """Draws from the gamma distribution of a shape and a scale."""
         return self._draw("gamma", {"shape": shape, "scale": scale}, size, dtype, ctx, out)
 
     def beta(
         self, a: Any, b: Any, size: Any = None, dtype: Any = None, ctx: Context | None = None
-    ) -> Any:
+    ) -> K:
         """Draws from the beta distribution."""
         return self._draw("beta", {"a": a, "b": b}, size, dtype, ctx)
 
     def chisquare(
         self, df: Any, size: Any = None, dtype: Any = None, ctx: Context | None = None
-    ) -> Any:
+    ) -> K:
         """Draws from the chi-square distribution with `df` degrees of freedom."""
         return self._draw("chisquare", {"df": df}, size, dtype, ctx)
 
-    def rand(self, *size: int, **kwargs: Any) -> Any:
+    def rand(self, *size: int, **kwargs: Any) -> K:
         """Draws an array of the given dimensions from the uniform distribution on [0, 1)."""
         return self.uniform(0.0, 1.0, size, **kwargs)
 
-    def randn(self, *size: int, **kwargs: Any) -> Any:
+    def randn(self, *size: int, **kwargs: Any) -> K:
         """Draws an array of the given dimensions from the standard normal distribution."""
         return self.normal(0.0, 1.0, size, **kwargs)
 
@@ -228,7 +241,7 @@ class Random:
         dtype: Any = None,
         ctx: Context | None = None,
         out: Any = None,
-    ) -> Any:
+    ) -> K:
         """Draws whole numbers from [low, high), or [0, low) where `high` is None, as int64."""
         first, last = (0, low) if high is None else (low, high)
         attrs: dict[str, Any] = {"low": int(first), "high": int(last)}
@@ -244,7 +257,7 @@ class Random:
         p: Any = None,
         ctx: Context | None = None,
         out: Any = None,
-    ) -> Any:
+    ) -> K:
         """Chooses among the elements of an array, or the whole numbers below one.
 
         Args:
@@ -270,10 +283,10 @@ class Random:
         weights = [] if p is None else [operand(p)]
         chosen = self._call("_npi_choice", weights, attrs, ctx)
         if one_of is not None:
-            return apply("_npi_take", one_of, chosen, axis=0, out=out)
-        return chosen if out is None else apply("_np_copy", chosen, out=out)
+            return self._apply("_npi_take", one_of, chosen, axis=0, out=out)
+        return chosen if out is None else self._apply("_np_copy", chosen, out=out)
 
-    def multinomial(self, n: int, pvals: Any, size: Any = None, **kwargs: Any) -> Any:
+    def multinomial(self, n: int, pvals: Any, size: Any = None, **kwargs: Any) -> K:
         """Draws how often each of some categories comes in n trials, as int64.
 
         Args:
@@ -288,12 +301,13 @@ class Random:
         else:
             weights = array(onp.asarray(pvals, onp.float64))
         if weights.type is not None and not weights.type.size:
-            return array(onp.zeros((*(dimensions(size) or ()), 0)), dtype="int64")
-        return apply("_npi_multinomial", weights, n=int(n), size=dimensions(size))
+            none: Any = array(onp.zeros((*(dimensions(size) or ()), 0)), dtype="int64")
+            return cast("K", none)
+        return self._apply("_npi_multinomial", weights, n=int(n), size=dimensions(size))
 
     def multivariate_normal(
         self, mean: Any, cov: Any, size: Any = None, check_valid: Any = None, tol: Any = None
-    ) -> Any:
+    ) -> K:
         """Draws vectors from a normal distribution of a mean and a covariance matrix.
 
         Args:
@@ -304,7 +318,7 @@ class Random:
         """
         if check_valid is not None or tol is not None:
             raise ParameterError("np.random.multivariate_normal: check_valid and tol must be None")
-        return apply("_npi_multivariate_normal", mean, cov, size=dimensions(size))
+        return self._apply("_npi_multivariate_normal", mean, cov, size=dimensions(size))
 
     def shuffle(self, x: Any) -> None:
         """Puts the rows (first axis) of an array in random order, in place."""

@@ -13,6 +13,7 @@ from hybridnet.ops.core.handle import Operand
 
 from .calls import apply, apply_all, dtype_name, operand, shape_of
 from .methods import NumpyMethods
+from .multiarray import ndarray
 
 __all__ = [
     "all",
@@ -56,7 +57,7 @@ def sum(
     keepdims: bool = False,
     initial: float | None = None,
     where: Any = True,
-) -> Any:
+) -> ndarray:
     """Returns the sum over axes; of integers in their own dtype.
 
     Args:
@@ -81,7 +82,7 @@ def prod(
     keepdims: bool = False,
     initial: float | None = None,
     where: Any = True,
-) -> Any:
+) -> ndarray:
     """Returns the product over axes; the arguments are those of `sum`."""
     a = _masked("prod", a, where, 1)
     options = {"axis": axis, "dtype": dtype_name(dtype), "keepdims": keepdims}
@@ -97,7 +98,7 @@ def max(
     out: Any = None,
     keepdims: bool = False,
     initial: float | None = None,
-) -> Any:
+) -> ndarray:
     """Returns the largest element over axes.
 
     Args:
@@ -116,7 +117,7 @@ def min(
     out: Any = None,
     keepdims: bool = False,
     initial: float | None = None,
-) -> Any:
+) -> ndarray:
     """Returns the smallest element over axes; the arguments are those of `max`."""
     return apply("_np_min", a, out=out, axis=axis, keepdims=keepdims, initial=initial)
 
@@ -167,7 +168,7 @@ def average(
     return made if returned else made[0]
 
 
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> ndarray:
     """Returns the running sum along an axis, or of the flattened array."""
     a = operand(a)
     if isinstance(a, NDArray) and a.inferred_dtype == BOOL:
@@ -175,7 +176,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
     return apply("_np_cumsum", a, out=out, axis=axis, dtype=dtype_name(dtype))
 
 
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> ndarray:
     """Returns the differences of neighbors along an axis, taken n times.
 
     Args:
@@ -189,7 +190,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     return apply("_npi_diff", joined, n=n, axis=axis)
 
 
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> ndarray:
     """Returns the differences of neighbors in the flattened array, with arrays at both ends."""
     middle = apply("_npi_diff", apply("_np_reshape", ary, newshape=(-1,)))
     ends = [to_begin, middle, to_end]
@@ -205,7 +206,7 @@ def percentile(
     overwrite_input: bool | None = None,
     interpolation: str = "linear",
     keepdims: bool = False,
-) -> Any:
+) -> ndarray:
     """Returns values below which q percent of the elements are.
 
     Args:
@@ -233,7 +234,7 @@ def quantile(
     overwrite_input: bool | None = None,
     interpolation: str = "linear",
     keepdims: bool = False,
-) -> Any:
+) -> ndarray:
     """Returns values below which a part q, from 0 to 1, of the elements is; see `percentile`."""
     percent = operand(q) * 100 if not isinstance(q, (int, float)) else q * 100
     return percentile(a, percent, axis, out, overwrite_input, interpolation, keepdims)
@@ -246,7 +247,7 @@ def histogram(
     normed: bool | None = None,
     weights: Any = None,
     density: bool | None = None,
-) -> list[Any]:
+) -> list[ndarray]:
     """Counts elements in bins; returns the counts, int64, and the edges.
 
     Args:
@@ -267,7 +268,7 @@ def histogram(
     return apply_all("_npi_histogram", a, bin_cnt=bins, range=limits)
 
 
-def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> ndarray:
     """Counts how often each whole number from 0 on comes, or sums weights; this waits for `x`.
 
     Args:

@@ -6,11 +6,12 @@ mode on.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from hybridnet.base.context import cpu, cpu_pinned, current_context, gpu
 from hybridnet.base.unsupported import missing
 from hybridnet.ndarray import waitall
+from hybridnet.numpy import ndarray
 from hybridnet.util import (
     is_np_array,
     is_np_shape,
@@ -55,5 +56,5 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Callable[..., ndarray]:
     raise missing("npx", name, __all__)

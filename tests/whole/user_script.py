@@ -11,7 +11,7 @@ import numpy as onp
 
 import hybridnet as hn
 import hybridnet as mx
-from hybridnet import autograd, gluon, nd, sym
+from hybridnet import autograd, gluon, nd, np, npx, sym
 from hybridnet.gluon import nn
 
 
@@ -52,6 +52,17 @@ def numpys() -> None:
     assert_type(-p > 0, mx.np.ndarray)
     assert_type(p[0], mx.np.ndarray)
     assert_type(p.as_nd_ndarray(), nd.NDArray)
+    assert_type(p.sum(axis=0).reshape(1, -1).astype("float64"), mx.np.ndarray)
+    assert_type(np.zeros((2, 3)), np.ndarray)
+    assert_type(np.dot(p, p) + np.exp(p).mean(), np.ndarray)
+    assert_type(np.concatenate([p, np.arange(3)]), np.ndarray)
+    assert_type(np.split(p, 2), list[np.ndarray])
+    assert_type(np.random.normal(0, 1, size=(2, 3)), np.ndarray)
+    assert_type(np.linalg.norm(p), np.ndarray)
+    assert_type(npx.relu(p), np.ndarray)
+    assert_type(npx.softmax(np.ones((2, 3)), axis=1), np.ndarray)
+    half: float = np.pi / 2
+    assert half < 2 and np.zeros(2, dtype=np.int32).dtype == np.int32
 
 
 def symbols() -> None:
@@ -71,6 +82,18 @@ def symbols() -> None:
     assert_type(executor.forward(is_train=True)[0], nd.NDArray)
     assert_type(executor.arg_dict["x"], nd.NDArray)
     assert_type(sym.Group([x, out])[0], sym.Symbol)
+
+
+def layers() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(4, kernel_size=3), nn.BatchNorm(), nn.MaxPool2D(), nn.Dense(3))
+    net.initialize()
+    x = nd.ones((2, 1, 8, 8))
+    assert_type(net(x), nd.NDArray)
+    assert_type(nn.Flatten()(np.ones((2, 3, 4))), np.ndarray)
+    assert_type(nn.Activation("relu")(sym.var("x")), sym.Symbol)
+    assert_type(gluon.loss.L2Loss()(net(x), nd.zeros((2, 3))), nd.NDArray)
+    assert_type(gluon.nn.Dense(2), nn.Dense)
 
 
 class Net(gluon.HybridBlock):
@@ -132,6 +155,7 @@ def main() -> None:
     arrays()
     numpys()
     symbols()
+    layers()
     training()
     functions()
 

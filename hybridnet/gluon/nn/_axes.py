@@ -6,6 +6,7 @@ from typing import Any
 
 from hybridnet.base.errors import ParameterError
 
+from ..array_block import ArrayBlock
 from ..block import HybridBlock
 from ..parameter import Parameter
 
@@ -14,7 +15,7 @@ __all__ = ["Sizes", "SpatialBlock", "check_layout", "deferred", "sizes_of"]
 Sizes = int | tuple[int, ...] | list[int]
 
 
-class SpatialBlock(HybridBlock):
+class SpatialBlock(ArrayBlock):
     """Base of layers over spatial axes; a subclass says how many: ``class X(Base, ndim=2)``."""
 
     _ndim: int

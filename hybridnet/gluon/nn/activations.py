@@ -8,12 +8,13 @@ from hybridnet import initializer
 from hybridnet.base.errors import ParameterError
 from hybridnet.ops.core import registry
 
+from ..array_block import ArrayBlock
 from ..block import HybridBlock
 
 __all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
 
 
-class Activation(HybridBlock):
+class Activation(ArrayBlock):
     """An activation function by name.
 
     Args:
@@ -60,7 +61,7 @@ def activation_of(block: HybridBlock, name: str | None) -> Activation | None:
         return Activation(name, prefix=name + "_")
 
 
-class LeakyReLU(HybridBlock):
+class LeakyReLU(ArrayBlock):
     """x where x > 0, alpha · x elsewhere.
 
     Args:
@@ -81,7 +82,7 @@ class LeakyReLU(HybridBlock):
         return F.LeakyReLU(x, act_type="leaky", slope=self._alpha, name="fwd")
 
 
-class PReLU(HybridBlock):
+class PReLU(ArrayBlock):
     """Leaky ReLU with a learned slope (He et al. 2015).
 
     Args:
@@ -99,7 +100,7 @@ class PReLU(HybridBlock):
         return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
 
 
-class ELU(HybridBlock):
+class ELU(ArrayBlock):
     """x where x > 0, alpha · (exp(x) - 1) elsewhere (Clevert et al. 2015).
 
     Args:
@@ -115,7 +116,7 @@ class ELU(HybridBlock):
         return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
 
 
-class SELU(HybridBlock):
+class SELU(ArrayBlock):
     """The self-normalizing ELU (Klambauer et al. 2017)."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
@@ -123,7 +124,7 @@ class SELU(HybridBlock):
         return F.LeakyReLU(x, act_type="selu", name="fwd")
 
 
-class GELU(HybridBlock):
+class GELU(ArrayBlock):
     """x · Φ(x), with Φ the normal distribution function (Hendrycks and Gimpel 2016)."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
@@ -131,7 +132,7 @@ class GELU(HybridBlock):
         return F.LeakyReLU(x, act_type="gelu", name="fwd")
 
 
-class Swish(HybridBlock):
+class Swish(ArrayBlock):
     """x · sigmoid(beta · x) (Ramachandran et al. 2017).
 
     Args:

@@ -11,6 +11,7 @@ import numpy as np
 from hybridnet import ndarray, symbol
 from hybridnet.base.errors import ParameterError
 
+from ..array_block import ArrayBlock, Chained
 from ..block import Block, HybridBlock
 from ._axes import deferred
 from .activations import activation_of
@@ -27,7 +28,7 @@ __all__ = [
 ]
 
 
-class _Chain(Block):
+class _Chain(Chained):
     """A container of blocks that are run one after another."""
 
     def add(self, *blocks: Block) -> None:
@@ -90,7 +91,7 @@ class HybridSequential(_Chain, HybridBlock):
         return self._chained(x, args)
 
 
-class Dense(HybridBlock):
+class Dense(ArrayBlock):
     """A fully connected layer: activation(x Wᵀ + b).
 
     Args:
@@ -148,7 +149,7 @@ class Dense(HybridBlock):
         return f"{type(self).__name__}({shape[1] or None} -> {shape[0]}, {act})"
 
 
-class Dropout(HybridBlock):
+class Dropout(ArrayBlock):
     """Sets each element to 0 with probability `rate` while training, and scales the rest.
 
     Args:
@@ -171,7 +172,7 @@ class Dropout(HybridBlock):
         return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
 
 
-class Embedding(HybridBlock):
+class Embedding(ArrayBlock):
     """Vectors for whole numbers.
 
     Args:
@@ -212,7 +213,7 @@ class Embedding(HybridBlock):
         return f"{type(self).__name__}({sizes['input_dim']} -> {sizes['output_dim']}, {dtype})"
 
 
-class Flatten(HybridBlock):
+class Flatten(ArrayBlock):
     """(batch, a, b, ...) to (batch, a · b · ...)."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:

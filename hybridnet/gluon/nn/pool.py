@@ -8,7 +8,7 @@ from typing import Any
 from hybridnet.base.defaults import with_defaults
 from hybridnet.base.errors import ParameterError
 
-from ..block import HybridBlock
+from ..array_block import ArrayBlock
 from ._axes import Sizes, SpatialBlock, check_layout, sizes_of
 
 __all__ = [
@@ -229,7 +229,7 @@ class GlobalAvgPool3D(_GlobalPool, ndim=3, kind="avg"):
     """The average over three axes, which become size 1."""
 
 
-class ReflectionPad2D(HybridBlock):
+class ReflectionPad2D(ArrayBlock):
     """Pads images by their own mirror image at each edge.
 
     Args:
