@@ -148,7 +148,9 @@ def job_of(options: argparse.Namespace, environ: Any) -> Job:
     """
     command = options.program[1:] if options.program[:1] == ["--"] else options.program
     if not command:
-        raise ParameterError("launch: needs the command that each worker is to run")
+        raise ParameterError(
+            "needs the command that each worker is to run, as: launch -n 2 python train.py"
+        )
     launcher = _launcher(options)
     if len(command) == 1 and " " in command[0]:
         command = shlex.split(command[0])  # as MXNet's launcher takes it

@@ -25,6 +25,8 @@ __all__ = ["main", "program"]
 _USAGE: Final = 2
 #: The status that shells report for a program ended by Ctrl-C.
 _INTERRUPTED: Final = 130
+#: What the error of a missing extra says to do.
+_INSTALL: Final = "pip install 'hybridnet["
 
 _EXAMPLES: Final = """\
 for example:
@@ -101,13 +103,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: as on the command line; default the process's own.
     """
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    words = sys.argv[1:] if arguments is None else arguments
+    if not words:
+        parser.print_help(sys.stderr)
+        return _USAGE
+    options = parser.parse_args(words)
     if options.command not in ("run", "launch"):
         defer_interrupts()
     try:
         if options.command == "run":
             return run(options.script, options.arguments, options.module, options.numpy_names)
         return _run(options)
+    except ImportError as error:
+        if options.command == "run" or _INSTALL not in str(error):
+            raise
+        print(f"hybridnet {options.command}: {_one_line(error)}", file=sys.stderr)
+        return _USAGE
     except (MXNetError, OSError) as error:
         print(f"hybridnet {options.command}: {_one_line(error)}", file=sys.stderr)
         return _USAGE

@@ -102,7 +102,7 @@ def read_model(path: str | os.PathLike[str]) -> Any:
         raise FormatError(f"{name}: must be an ONNX model, got an empty file")
     try:
         model = onnx.load_model(name)
-    except OSError:
+    except (ImportError, OSError):  # a missing package is not the file's fault
         raise
     except Exception as error:  # protobuf has one kind of its own for each of its builds
         raise FormatError(f"{name}: must be an ONNX model: {error}") from error

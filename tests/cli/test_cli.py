@@ -16,6 +16,7 @@ import pytest
 from helpers import run_script
 
 import hybridnet as hn
+from hybridnet.cli import main as commands
 from hybridnet.cli import report, train
 from hybridnet.cli.main import main
 
@@ -350,3 +351,20 @@ def test_cache_off_and_unreadable_settings(
     monkeypatch.setenv("HYBRIDNET_CACHE_SIZE", "much")
     assert main(["cache", "info"]) == 2
     assert "HYBRIDNET_CACHE_SIZE must be" in capsys.readouterr().err
+
+
+def test_without_a_command_all_of_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "`hybridnet COMMAND --help` says all of a command" in capsys.readouterr().err
+
+
+def test_a_package_that_a_command_needs_is_named_in_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(*_: Any) -> Any:
+        raise ModuleNotFoundError("needs the package x; pip install 'hybridnet[caffe]'", name="x")
+
+    monkeypatch.setattr(commands, "_run", missing)
+    assert main(["convert", "caffe", "a.prototxt", "a.caffemodel", "out"]) == 2
+    said = capsys.readouterr().err
+    assert said == "hybridnet convert: needs the package x; pip install 'hybridnet[caffe]'\n"

@@ -38,7 +38,8 @@ def test_arrays_are_fitted_scored_saved_and_loaded(tmp_path):
     np.testing.assert_array_equal(outputs, predicted[:8])
     model.save(str(tmp_path / "old"))
     loaded = mx.model.FeedForward.load(str(tmp_path / "old"), 30)
-    np.testing.assert_allclose(loaded.predict(X), predicted, rtol=1e-6)
+    # Some ulps apart, where one was computed by NumPy and the other by a program.
+    np.testing.assert_allclose(loaded.predict(X), predicted, rtol=1e-5)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_allclose(again.predict(X[:5]), predicted[:5], rtol=1e-5)
 
