@@ -35,9 +35,12 @@ PAGES: Final = {
     "gluon": ("gluon", "gluon.loss", "gluon.utils"),
     "gluon.nn": ("gluon.nn",),
     "gluon.rnn": ("gluon.rnn",),
-    "gluon.data": ("gluon.data", "gluon.data.vision", "gluon.data.vision.transforms"),
-    "gluon.model_zoo": ("gluon.model_zoo.vision",),
-    "gluon.contrib": ("gluon.contrib.estimator", "gluon.contrib.nn", "gluon.contrib.rnn"),
+    "gluon.data": (
+        *("gluon.data", "gluon.data.dataloader"),
+        *("gluon.data.vision", "gluon.data.vision.transforms"),
+    ),
+    "gluon.model_zoo": ("gluon.model_zoo.vision", "gluon.model_zoo.model_store"),
+    "gluon.contrib": tuple(f"gluon.contrib.{part}" for part in ("cnn", "estimator", "nn", "rnn")),
     "module": ("module", "model", "callback", "monitor", "rnn"),
     "optimizer": ("optimizer", "lr_scheduler", "initializer", "metric"),
     "io": ("io", "recordio", "image"),
@@ -46,11 +49,13 @@ PAGES: Final = {
     "runtime": ("runtime", "engine", "profiler", "visualization"),
     "contrib": ("onnx", "contrib.amp", "contrib.text", "contrib.svrg_optimization"),
     "others": (
-        *("attribute", "context", "error", "log", "name"),
+        *("attribute", "base", "context", "error", "log", "name"),
         *("operator", "random", "registry", "test_utils", "util"),
     ),
 }
 _MXNET: Final = "https://mxnet.apache.org/versions/1.9.1/api/python/docs/search.html?q="
+#: Of methods that have nothing to say for themselves.
+_SPECIAL: Final = "As Python calls it: for its operators, `len`, `in`, `with`, copies and pickles."
 _LINK: Final = re.compile(r"(\]\()((?!https?://|mailto:|#)[^)\s]+)(\))")
 
 
@@ -133,7 +138,23 @@ def _page(title: str, modules: tuple[str, ...], rows: dict[str, Row]) -> str:
         mxnet = {name.rpartition(".")[2] for name in rows if name.rpartition(".")[0] == path}
         for name, value in _public(module, mxnet):
             lines += _entry(f"{path}.{name}".removeprefix("."), value, rows)
+        lines += _constants(path, module, mxnet)
     return "\n".join(lines)
+
+
+def _constants(path: str, module: Any, mxnet: set[str]) -> list[str]:
+    """A list of the numbers that a module has as MXNet's does, and of its modules' other names."""
+    found = []
+    for name in sorted(mxnet):
+        value = getattr(module, name, mxnet)
+        full = f"{path}.{name}".removeprefix(".")
+        if isinstance(value, types.ModuleType):
+            told = value.__name__.removeprefix("hybridnet.")
+            if told != full:
+                found.append(f"- `{full}`{{: #{full} }}: another name of `{told}`")
+        elif value is None or isinstance(value, int | float | str | tuple | dict | list):
+            found.append(f"- `{full}`{{: #{full} }}: `{value!r}`")
+    return ["### Constants and other names", "", *found, ""] if found else []
 
 
 def _public(module: Any, mxnet: set[str]) -> Iterator[tuple[str, Any]]:
@@ -154,15 +175,26 @@ def _public(module: Any, mxnet: set[str]) -> Iterator[tuple[str, Any]]:
 
 def _entry(name: str, value: Any, rows: dict[str, Row]) -> list[str]:
     lines = [f"### {name} {{: #{name} }}", "", "```python", _signature(name, value), "```", ""]
-    lines += _documented(value)
+    lines += _documented(value, name)
     if name in rows:
         lines += [f"MXNet 1.9.1: [`mx.{name}`]({_MXNET}{name.rpartition('.')[2]})", ""]
     if inspect.isclass(value):
-        for method, member in _methods(value):
-            lines += [f"`{_signature(method, member)}`{{: #{name}.{method} }}", ""]
+        mxnet = {row.rpartition(".")[2] for row in rows if row.rpartition(".")[0] == name}
+        said = "\n".join(lines)
+        for method, member in _methods(value, mxnet):
+            if f"{{: #{name}.{method} }}" in said:
+                continue  # it is among the attributes
+            lines += [_anchored(_signature(method, member), f"{name}.{method}"), ""]
             text = inspect.getdoc(member) or ""
-            lines += [":   " + " ".join(text.partition("\n\n")[0].split()), ""]
+            if method.startswith("__") and text == inspect.getdoc(getattr(object, method, None)):
+                text = _SPECIAL
+            lines += [":   " + (" ".join(text.partition("\n\n")[0].split()) or _SPECIAL), ""]
     return lines
+
+
+def _anchored(code: str, name: str) -> str:
+    """Code that links lead to; of a name with __, which are marks of bold text, by a tag."""
+    return f'<a id="{name}"></a>`{code}`' if "__" in name else f"`{code}`{{: #{name} }}"
 
 
 def _signature(name: str, value: Any) -> str:
@@ -178,7 +210,7 @@ def _signature(name: str, value: Any) -> str:
     return name + re.sub(r" at 0x[0-9a-f]+", "", str(inspect.Signature(plain)))
 
 
-def _documented(value: Any) -> list[str]:
+def _documented(value: Any, name: str) -> list[str]:
     """A docstring, by its sections."""
     lines: list[str] = []
     for section in griffe.Docstring(inspect.getdoc(value) or "", parser="google").parse():
@@ -190,7 +222,8 @@ def _documented(value: Any) -> list[str]:
                 for item in section.value:
                     known = getattr(item, "name", "") or getattr(item, "annotation", None) or ""
                     what = " ".join(item.description.split())
-                    lines.append(f"- `{known}`: {what}" if known else f"- {what}")
+                    mark = f"{{: #{name}.{known} }}" if section.kind.value == "attributes" else ""
+                    lines.append(f"- `{known}`{mark}: {what}" if known else f"- {what}")
                 lines.append("")
             case "examples":
                 lines += [f"```python\n{text}\n```" for _, text in section.value] + [""]
@@ -199,12 +232,17 @@ def _documented(value: Any) -> list[str]:
     return lines
 
 
-def _methods(value: type) -> Iterator[tuple[str, Any]]:
-    for name in sorted(dir(value)):
-        if name.startswith("_"):
+def _methods(value: type, mxnet: set[str]) -> Iterator[tuple[str, Any]]:
+    """A class's methods, properties and fields; of Python's special ones those that MXNet lists."""
+    for name in sorted({*dir(value), *mxnet}):
+        if name.startswith("_") and not (name in mxnet and name.endswith("__")):
             continue
-        member = inspect.getattr_static(value, name)
-        if isinstance(member, property):
-            yield name, member
+        member = inspect.getattr_static(value, name, None)
+        if member is None:
+            continue
+        if isinstance(member, property) or name in getattr(value, "_fields", ()):
+            yield name, property(doc=inspect.getdoc(member))
+        elif name in mxnet and not callable(getattr(value, name)):
+            yield name, property(doc="A value of the class.")
         elif callable(getattr(value, name)) and not inspect.isclass(getattr(value, name)):
             yield name, getattr(value, name)

@@ -36,6 +36,24 @@ def test_reference_holds_every_public_name_with_its_signature(pages, module):
     title = next(title for title, modules in pages.PAGES.items() if module in modules)
     text = pages._page(title, pages.PAGES[title], {row.name: row for row in rows})
     public = [row.name for row in there if not row.name.rpartition(".")[2].startswith("_")]
+    public += [row.name for row in rows if row.name in ("np.pi", "np.newaxis")]
     missing = [name for name in public if f"{{: #{name} }}" not in text]
     assert not missing
     assert len(public) > 10
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("mod", "nd.NDArray.__setitem__", "nd.NDArray.__add__", "executor.Executor.arg_dict"),
+        *("gluon.Block.__call__", "recordio.IRHeader.label", "gluon.contrib.cnn"),
+    ],
+)
+def test_reference_holds_aliases_special_methods_and_fields(pages, name):
+    rows = {row.name: row for row in read_checklist()}
+    module = max((m for all_ in pages.PAGES.values() for m in all_ if f"{name}.".startswith(f"{m}.")
+                  or not m), key=len)  # fmt: skip
+    title = next(title for title, modules in pages.PAGES.items() if module in modules)
+    text = pages._page(title, (module,), rows)
+    anchors = f"{{: #{name} }}", f'<a id="{name}">', f"## {name}\n"
+    assert any(anchor in text for anchor in anchors)
