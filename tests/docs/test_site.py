@@ -1,7 +1,9 @@
 """The documentation site has every page, and the reference every public name."""
 
+import json
 import re
 import sys
+import tomllib
 
 import pytest
 from places import ROOT
@@ -57,3 +59,18 @@ def test_reference_holds_aliases_special_methods_and_fields(pages, name):
     text = pages._page(title, (module,), rows)
     anchors = f"{{: #{name} }}", f'<a id="{name}">', f"## {name}\n"
     assert any(anchor in text for anchor in anchors)
+
+
+NOTEBOOKS = sorted((ROOT / "tutorials").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_install_what_they_need_and_have_no_outputs(path):
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    cells = json.loads(path.read_text())["cells"]
+    text, first = ("".join(cell["source"]) for cell in cells[:2])
+    assert text.startswith("# ")
+    (asked,) = re.findall(r"%pip install --quiet 'hybridnet\[([\w,]+)\]'", first)
+    assert set(asked.split(",")) <= extras["optional-dependencies"].keys()
+    for cell in cells:
+        assert not cell.get("outputs") and cell.get("execution_count") is None
