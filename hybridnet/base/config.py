@@ -80,12 +80,26 @@ def passes() -> bool:
     return text != "off"
 
 
+class _Fork:
+    """What a fork has done to this process."""
+
+    host_only = False
+
+
+def keep_to_host() -> None:
+    """Has `host` answer 'only' from now on: this process has no XLA, and cannot get one."""
+    _Fork.host_only = True
+
+
 def host() -> str:
     """HYBRIDNET_HOST: what runs on NumPy arrays instead of being compiled for XLA.
 
     'auto' (default): what runs a few times; 'only': every operator that can be, and nothing is
-    compiled because it runs often; 'off': none.
+    compiled because it runs often; 'off': none. A forked child of a process in which XLA computes
+    has 'only', whatever the variable says.
     """
+    if _Fork.host_only:
+        return "only"
     given = os.environ.get("HYBRIDNET_HOST")
     if not given:  # it is asked for each operator that is new
         return "auto"

@@ -16,7 +16,7 @@ from hybridnet.base.params_file import load_array
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.call import Backward, HostOnlyCall, Types
 from hybridnet.ops.core.registry import get
-from hybridnet.runtime.platform.jax_devices import device_of
+from hybridnet.runtime.platform.jax_devices import device_of, is_forked
 from hybridnet.runtime.platform.jax_devices import put as place
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.dispatched import note_dispatched
@@ -114,6 +114,8 @@ class CopyAcross(HostOnlyCall):
         if recorder.current_trace() is not None or place is self.source.computes_on:
             copy = get("_copy").bind({})[0]
             return recorder.record(place, copy, (value,), (), (value.type,))[0]
+        if is_forked():
+            return put(np.asarray(recorder.wait(value)), self.target)
         array = send(recorder.ready_array(value), device_of(self.target))
         note_dispatched(self.target, array)
         return Value(value.type, array)

@@ -28,6 +28,8 @@ __all__ = [
     "device_of",
     "has_begun",
     "host",
+    "is_forked",
+    "is_stranded",
     "num_devices",
     "on_device",
     "place",
@@ -59,21 +61,33 @@ class _ForkState:
 
 
 def refuse_forked() -> None:
-    """Raises MXNetError in the forked child of a process that had begun to compute.
+    """Raises MXNetError in the forked child of a process in which XLA computes.
 
     XLA's threads do not live on in a forked child, so that waiting for it would never end.
     """
     if _ForkState.forked:
         raise MXNetError(
-            "this process was forked from one in which arrays had been made already, and cannot "
-            "compute: use NumPy arrays in it, or start it with multiprocessing's 'spawn' method"
+            "this process was forked from one in which XLA computes, and has none: it computes by "
+            "NumPy what NumPy can, on CPUs; start it with multiprocessing's 'spawn' method"
         )
+
+
+def is_forked() -> bool:
+    """Whether this is the forked child of a process in which XLA computes: it has NumPy only."""
+    return _ForkState.forked
+
+
+def is_stranded(array: Any) -> bool:
+    """Whether an array was not there yet when its process was forked: it will never be."""
+    return _ForkState.forked and not array.is_ready()
 
 
 def _after_fork_in_child() -> None:
     # In a child that was forked while a thread imported JAX, that import would never end.
     importing = getattr(getattr(sys.modules.get("jax"), "__spec__", None), "_initializing", False)
     _ForkState.forked = _ForkState.forked or bool(_devices) or importing
+    if _ForkState.forked:
+        config.keep_to_host()
     _devices.clear()
     _shardings.clear()
 
@@ -161,9 +175,9 @@ def check_device(ctx: Context) -> None:
 
 def _is_host(ctx: Context) -> bool:
     """Whether arrays of a context are NumPy's: those in host memory, until JAX has begun."""
-    if _devices or ctx.device_id or not ctx.device_type.startswith("cpu"):
+    if _devices or not ctx.device_type.startswith("cpu") or ctx in _hosts:
         return False
-    return not _ForkState.forked and ctx not in _hosts
+    return _ForkState.forked or not ctx.device_id
 
 
 def has_begun() -> bool:

@@ -30,6 +30,7 @@ from hybridnet.base.interrupts import defer_interrupts, is_from_signal
 
 from ..observe import events
 from ..observe.journal import Launch, Watching, launches, listeners
+from ..platform.jax_devices import is_forked, is_stranded, refuse_forked
 from ..programs.cache import cache
 from ..programs.steps import Failed
 from ..segments.code import Code
@@ -63,6 +64,10 @@ class _Open(weakref.ref[Segment]):
     key: int
 
 
+#: Seconds that a launch in another thread of a forked child may take before it counts as one of the
+#: parent's, which will never end.
+_AT_WORK: Final = 30.0
+
 # Every open segment of every thread, by its `id`, so that `wait_all` and exports can reach them.
 # There is no lock: each change is one step of CPython's. Under a lock a finalizer might run, and
 # need the one for changes in place while its holder, who records, waits for this one.
@@ -91,6 +96,8 @@ def launch(segment: Segment | Flight) -> None:
     # Before taking the lock: its holder may be waiting for the very append that we interrupt.
     if segment.is_interrupted() or (collecting[0] and _is_inside(collecting[0])):
         raise MXNetError(INTERRUPTED)
+    if is_forked():
+        _refuse_stranded(segment)
     with segment.lock:
         if type(segment) is Flight:
             segment.land()
@@ -127,6 +134,18 @@ def _is_inside(thread: int) -> bool:
         finalizer = finalizer or not ours
         frame = frame.f_back
     return False
+
+
+def _refuse_stranded(segment: Segment | Flight) -> None:
+    """In a forked child: raises for what needs the parent's threads, or XLA's, to be computed."""
+    alone = threading.active_count() == 1  # whoever has the lock is not in this process
+    if not segment.lock.acquire(timeout=0 if alone else _AT_WORK):
+        refuse_forked()
+    segment.lock.release()
+    if type(segment) is Segment:
+        for held in segment.inputs:
+            if type(held) is Value and held.array is not None and is_stranded(held.array):
+                refuse_forked()
 
 
 def _launch(segment: Segment) -> None:

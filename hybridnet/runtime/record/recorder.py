@@ -15,6 +15,7 @@ segments of its own, and these read only what is older than they are.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import threading
@@ -33,6 +34,7 @@ from hybridnet.ops.core.call import Call, Types
 from ..segments.code import Instruction
 from ..segments.period import period_of
 from ..segments.segment import Segment, Value
+from .dispatched import finish_recent
 from .launch import INTERRUPTED, collecting, flush_all, launch, note_open
 from .lined import new_segment
 from .waiting import TRACED, ready_array, wait, wait_all
@@ -405,6 +407,13 @@ def outside_trace() -> Iterator[None]:
         thread.trace, thread.segments = trace, segments
 
 
+def _before_fork() -> None:
+    """Finishes what this thread has recorded: a forked child has no XLA to compute it with."""
+    with contextlib.suppress(Exception):  # whoever reads what failed is told
+        flush()
+        finish_recent()
+
+
 def _after_fork_in_child() -> None:
     """Drops what the parent had recorded; see `jax_devices.refuse_forked`."""
     thread.segments.clear()
@@ -415,4 +424,4 @@ def _after_fork_in_child() -> None:
 
 engine.follow(_set_bulk_size, set_naive)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)

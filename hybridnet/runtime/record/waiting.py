@@ -11,7 +11,7 @@ from hybridnet.base.context import cpu
 from hybridnet.base.errors import MXNetError, OpError
 
 from ..observe import events
-from ..platform.jax_devices import on_device, refuse_forked
+from ..platform.jax_devices import is_stranded, on_device, refuse_forked
 from ..segments.segment import Value
 from .dispatched import recent
 from .failures import raise_first, raise_kept
@@ -44,7 +44,6 @@ def ready_array(value: Value) -> Any:
 
 def settled(value: Value) -> Any:
     """Returns the array of a Value as `ready_array` does; that may be a `HostArray`."""
-    refuse_forked()
     segment = value.segment
     if segment is not None and not segment.traced:
         launch(segment)
@@ -60,6 +59,8 @@ def settled(value: Value) -> Any:
             raise
     if value.error is not None:
         raise_kept(value.error)
+    if is_stranded(value.array):
+        refuse_forked()
     return value.array
 
 
