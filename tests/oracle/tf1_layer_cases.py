@@ -349,3 +349,29 @@ def iterators_that_are_started(tf: Any) -> Any:
         session.run(other)
         found.append(session.run(both[0]))
     return [found, error_of(lambda: either.initializer)]
+
+
+# What scripts do besides --------------------------------------------------------------------------
+
+
+@case
+def names_and_dtypes_that_are_made_to_fit(tf: Any) -> Any:
+    logits = tf.constant(numbers(3, 4))
+    labels = np.eye(4)[[1, 0, 3]]  # float64
+    losses = [
+        tf.nn.softmax_cross_entropy_with_logits_v2(labels=labels, logits=logits),
+        tf.nn.softmax_cross_entropy_with_logits(
+            labels=tf.constant(labels, tf.float16), logits=logits
+        ),
+    ]
+    with tf.device("//cpu:0"):
+        placed = tf.constant(1.0)
+    weight = tf.Variable(tf.ones([2]), name="w")
+    shown = [tf.summary.histogram(weight.name, weight), tf.summary.scalar("a b(c)", placed)]
+    x = tf.constant(numbers(3, 4))
+    mean, variance = tf.nn.moments(x, [0])
+    normal = [
+        tf.nn.batch_norm_with_global_normalization(x, mean, variance, mean, x[0], 1e-3, scaled)
+        for scaled in (True, False)
+    ]
+    return [losses, normal, placed.device, [one.name for one in shown]]

@@ -172,7 +172,7 @@ def parsed_device(where: Any) -> DeviceName | None:
         return where
     if isinstance(where, Context):
         return device_name(where)
-    text = str(where)
+    text = re.sub(r"/{2,}", "/", str(where))  # scripts put a / before names that have one
     if text and not text.startswith("/"):
         text = f"/{text}"
     try:

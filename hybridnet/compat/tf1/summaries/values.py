@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, final
@@ -106,7 +107,7 @@ def _summary(
     family: str | None,
     value: Callable[[str, Any], Value],
 ) -> SummaryTensor:
-    clean = name.replace(" ", "_").lstrip("/")
+    clean = re.sub(r"[^-/\w.]", "_", name).lstrip("/")  # as for scopes: 'W:0' is 'W_0'
     with name_scope(clean if family is None else f"{family}/{clean}", values=[given]) as scope:
         tensor = convert_to_tensor(given)
         op: Operation = apply_call(kind, NO_OP, (), name=scope)

@@ -11,6 +11,7 @@ from ...graph.control import name_scope
 from ...graph.operators import handle
 from ...graph.tensor import Tensor
 from ...graph.values import convert_to_tensor, require_same, stop_gradient
+from ..elementwise import cast
 
 __all__ = [
     "sigmoid_cross_entropy_with_logits",
@@ -27,7 +28,7 @@ def _softmax_entropy(labels: Any, logits: Any, axis: Any, scope: str, name: Any)
     with name_scope(name, scope, [logits, labels]):
         x = as_floats("SoftmaxCrossEntropyWithLogits", logits, "logits")
         kind = "SoftmaxCrossEntropyWithLogits"
-        x, y = require_same(kind, ("logits", "labels"), (x, labels))
+        y = cast(convert_to_tensor(labels, name="labels"), x.dtype.base_dtype)
         rank = x.shape.ndims
         number = axis_of(kind, axis, rank)
 

@@ -14,6 +14,7 @@ from ...graph.tensor import Tensor
 from ...graph.values import convert_to_tensor, require_same
 
 __all__ = [
+    "batch_norm_with_global_normalization",
     "batch_normalization",
     "fused_batch_norm",
     "local_response_normalization",
@@ -101,6 +102,40 @@ def batch_normalization(
             return handle("broadcast_add", handle("broadcast_mul", by_name["x"], factor), rest)
 
         return fused("AddV2", normal, inputs, name="add_1")
+
+
+def batch_norm_with_global_normalization(
+    t: Any = None,
+    m: Any = None,
+    v: Any = None,
+    beta: Any = None,
+    gamma: Any = None,
+    variance_epsilon: Any = None,
+    scale_after_normalization: Any = None,
+    name: str | None = None,
+    input: Any = None,
+    mean: Any = None,
+    variance: Any = None,
+) -> Tensor:
+    """An older form of `batch_normalization`.
+
+    Args:
+        t: what is normalized.
+        m: its mean.
+        v: its variance.
+        beta: what is added.
+        gamma: what it is multiplied by,
+        variance_epsilon: a small number.
+        scale_after_normalization: if that is to be done.
+        name: of the scope.
+        input: the newer name of `t`.
+        mean: the newer name of `m`.
+        variance: the newer name of `v`.
+    """
+    x = renamed("input", input, "t", t)
+    center, spread = renamed("mean", mean, "m", m), renamed("variance", variance, "v", v)
+    scale = gamma if scale_after_normalization else None
+    return batch_normalization(x, center, spread, beta, scale, variance_epsilon, name)
 
 
 def fused_batch_norm(
