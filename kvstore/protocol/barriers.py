@@ -13,8 +13,9 @@ class Barriers:
     """How often each worker has come to each barrier, and who waits.
 
     Counts make it idempotent: a question that comes again has the same answer. A worker that was
-    started again counts from 1; where its predecessor had been it passes at once if the others had
-    been there, too.
+    started again passes at once where its predecessor had been, if the others had been there, too;
+    and who comes to a barrier for the n-th time is waited for no more at those with less. Counts
+    may leave numbers out.
     """
 
     def __init__(self) -> None:
@@ -25,6 +26,10 @@ class Barriers:
         """Takes down that a worker has been there so often."""
         counts = self._arrived.setdefault(name, {})
         counts[rank] = max(count, counts.get(rank, 0))
+
+    def most(self, name: str) -> int:
+        """How often the worker that was there most often has come to a barrier."""
+        return max(self._arrived.get(name, {}).values(), default=0)
 
     def wait(self, name: str, rank: int, count: int) -> None:
         """A worker has come there, and waits."""

@@ -60,11 +60,19 @@ class Slice:
 
 @dataclass(slots=True)
 class SlicedKey:
-    """A key as a worker sees it."""
+    """A key as a worker sees it.
+
+    Attributes:
+        number: of the key.
+        spec: what it holds.
+        slices: its parts.
+        pushes: how many this process was asked for.
+    """
 
     number: int
     spec: KeySpec
     slices: tuple[Slice, ...]
+    pushes: int = 0
 
 
 @dataclass(slots=True)

@@ -174,7 +174,7 @@ class SchedulerMachine(Machine):
     def _welcome(self, peer: Peer) -> None:
         """Says to a process who it is, and what there is."""
         to = Peer(peer.role, -1) if peer in self._ranked_here else peer
-        self._post(to, Welcome(self._names[peer], peer, self._view()))
+        self._post(to, Welcome(self._names[peer], peer, self._view(), self._barriers.most("")))
         self._repeats.add(peer, self._now)
 
     def _rank(self, message: Hello) -> Peer | None:

@@ -89,6 +89,9 @@ _GENERATIONS: Final = 1 << 8
 
 #: How far a predecessor may have been ahead of what its servers said of it.
 _AGAIN: Final = 2
+#: The name of barriers that come after a push, and how many there may be between two pushes.
+_AFTER_PUSHES: Final = "@"
+_BETWEEN: Final = 1 << 20
 #: Whose settings and first values count.
 _FIRST: Final = Peer("worker", 0)
 
@@ -116,6 +119,9 @@ class WorkerMachine(Machine):
         self._queue = PushQueue(plan.window)
         self._watch = LossWatch()
         self._barriers: dict[str, int] = {}
+        self._is_sync = True
+        self._pushes = 0  # of the key that this process has pushed most
+        self._before = 0  # barriers that come before the first push
         self._configured = 0
         self._heights: dict[Hashable, tuple[int, bool]] = {}
         self._high = self._resumes = 0
@@ -184,6 +190,7 @@ class WorkerMachine(Machine):
 
     def _call_configure(self, event: CallConfigure) -> None:
         if self._begin_call(event, 1):
+            self._is_sync = event.settings.consistency == "sync"
             self._configured += 1
             mine = self.me.peer.rank == 0
             settings = replace(event.settings, number=self._configured) if mine else None
@@ -219,6 +226,8 @@ class WorkerMachine(Machine):
             self._out.append(Raise(event.call, "wrong", what))
         elif self._begin_call(event, len(key.slices) if key else 0):
             assert key is not None
+            if isinstance(event, CallPush):
+                self._count_push(key)
             for one in key.slices:
                 one.waiting.append(event)
                 self._advance(one)
@@ -226,10 +235,34 @@ class WorkerMachine(Machine):
 
     def _call_barrier(self, event: CallBarrier) -> None:
         if self._begin_call(event, 1):
-            count = self._barriers[event.name] = self._barriers.get(event.name, 0) + 1
-            self._ask_scheduler(
-                ("barrier", event.name, count), Barrier(event.name, count), event.call
-            )
+            self._come_to(*self._next_barrier(event.name), event.call)
+
+    def _next_barrier(self, name: str) -> tuple[str, int]:
+        """The name of the barrier that this worker comes to, and the how-manieth time it is.
+
+        A worker that was started again goes on in the middle of its program, and has not been at
+        the barriers before. So those without a name are known, in a synchronous store, by how many
+        pushes came before, which are as many in all workers, and by their order since then. Before
+        its first push it comes to those of the program's beginning, then to those of the middle;
+        where nothing is left to push it takes the next one for the one that followed the last push.
+        """
+        count = self._barriers.get(name, 0) + 1
+        first = not self._pushes and (not self._resumes or count <= self._before)
+        if name or not self._is_sync or first:
+            return name, count
+        so_far = (self._resumes + self._pushes) * _BETWEEN
+        return _AFTER_PUSHES, max(so_far, self._barriers.get(_AFTER_PUSHES, 0)) + 1
+
+    def _come_to(self, name: str, count: int, call: int | None) -> None:
+        self._barriers[name] = count
+        self._ask_scheduler(("barrier", name, count), Barrier(name, count), call)
+
+    def _count_push(self, key: SlicedKey) -> None:
+        """Counts the pushes of a key; the first says that no barrier before it is come to."""
+        key.pushes += 1
+        if self._is_sync and not self._pushes and self._resumes:
+            self._come_to(_AFTER_PUSHES, (self._resumes + 1) * _BETWEEN, None)
+        self._pushes = max(self._pushes, key.pushes)
 
     def _call_command(self, event: CallCommand) -> None:
         servers = sorted({place.primary for place in self._view.places})
@@ -508,6 +541,8 @@ class WorkerMachine(Machine):
             return
         self._answered(("hello",))
         first = not self._view.number
+        if first:
+            self._before = message.before
         self.me = replace(self.me, peer=message.peer)
         self._see(message.view)
         if self._closed:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
@@ -81,11 +81,17 @@ class Payload:
         codec: 0: as they are; 1: 2-bit compression.
         lane: 0: the bytes are in `frames`; else the frame says where they are in a mapped file of
             the sender's with this number (`mapped_lane.py`).
+        size: how many bytes.
     """
 
     frames: tuple[Buffer, ...]
     codec: int = 0
     lane: int = 0
+    size: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        frames = self.frames
+        self.size = len(frames[0]) if len(frames) == 1 else sum(map(len, frames))
 
     @classmethod
     def of(cls, *buffers: Buffer, codec: int = 0) -> Payload:
@@ -93,11 +99,6 @@ class Payload:
         if len(buffers) == 1 and len(buffers[0]) <= LARGEST_FRAME:
             return cls(buffers, codec)
         return cls(tuple(piece for one in buffers for piece in _pieces(one)), codec)
-
-    @property
-    def size(self) -> int:
-        """How many bytes."""
-        return sum(map(len, self.frames))
 
     def joined(self) -> Buffer:
         """Returns the bytes as one piece."""

@@ -72,8 +72,10 @@ def train(run, rounds, kills, what="sync"):
             change.notify()
 
     dead, seen = [], {}
+    # In "sync" they meet at barriers, too, which who is started again has not been at.
+    asked = [what, rounds, 3] if what == "sync" else [what, rounds]
     for rank in (0, 1):
-        one = run.start("worker", rank, arguments=[what, rounds])
+        one = run.start("worker", rank, arguments=asked)
         seen[rank] = Watched(one, at if rank == 0 else None)
     while any(one._thread.is_alive() for one in seen.values()):
         with change:
@@ -81,7 +83,7 @@ def train(run, rounds, kills, what="sync"):
             due = dead.copy()
             dead.clear()
         for role, rank in due:
-            run.kill(role, rank, arguments=[what, rounds])
+            run.kill(role, rank, arguments=asked)
             if role == "worker":
                 seen[rank] = Watched(run.live[role, rank], at if rank == 0 else None)
     assert [one.ended() for one in seen.values()] == [0, 0]

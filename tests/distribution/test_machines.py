@@ -15,8 +15,11 @@ from hybridnet.kvstore.protocol.words import (
     SCHEDULER,
     Applied,
     Arrived,
+    Barrier,
     Begin,
     Broke,
+    CallBarrier,
+    CallConfigure,
     CallInit,
     CallLeave,
     CallPull,
@@ -90,12 +93,14 @@ def a_server(settings=None):
     return machine
 
 
-def a_worker(high=0, below=False):
+def a_worker(high=0, below=False, before=0):
     """A worker that has a key."""
     machine = WorkerMachine(PLAN, ProcessIdentity("w", W0, 1))
     machine.start(0.0)
-    join = arrive(machine, SCHEDULER, Welcome("w", W0, view()))[-1].message
-    assert Begin(0, 2, 0, view()) in arrive(machine, S0, Joined(join.ticket, high, below))
+    join = arrive(machine, SCHEDULER, Welcome("w", W0, view(), before))[-1].message
+    assert Begin(0, 2, high - below, view()) in arrive(
+        machine, S0, Joined(join.ticket, high, below)
+    )
     (post,) = machine.handle(CallInit(1, "w", SPEC, "value"), 0.0)
     assert arrive(machine, S0, Initialized(post.message.ticket, PART.id, 0)) == [Done(1)]
     return machine
@@ -103,6 +108,44 @@ def a_worker(high=0, below=False):
 
 def messages(actions):
     return [one.message for one in actions if isinstance(one, Post)]
+
+
+def come_to(worker, call):
+    """Comes to a barrier; returns what the scheduler is told."""
+    (told,) = messages(worker.handle(CallBarrier(call), 0.0))
+    return told
+
+
+def test_barriers_are_known_by_the_pushes_before_them():
+    """So a worker that is started again, and goes on after two pushes, meets the others there."""
+    first = a_worker()
+    setup = come_to(first, 2)
+    assert setup == Barrier("", 1)
+    first.handle(CallPush(3, "w", 1), 0.0)
+    first.handle(CallPush(4, "w", 1), 0.0)
+    after_two = come_to(first, 5)
+    first.handle(CallPush(6, "w", 1), 0.0)
+    after_three = [come_to(first, 7), come_to(first, 8)]
+
+    again = a_worker(high=2, before=1)
+    assert come_to(again, 2) == setup
+    told = messages(again.handle(CallPush(3, "w", 1), 0.0))
+    # Nobody waits for it any more at what comes before its third push.
+    (passed,) = [one for one in told if isinstance(one, Barrier)]
+    assert passed.name == after_two.name
+    assert after_two.count < passed.count < after_three[0].count
+    assert [come_to(again, 4), come_to(again, 5)] == after_three
+
+    idle = a_worker(high=2, before=1)
+    assert come_to(idle, 2) == setup
+    assert come_to(idle, 3) == after_two
+
+
+def test_barriers_of_asynchronous_stores_are_counted():
+    worker = a_worker(high=2, before=1)
+    worker.handle(CallConfigure(2, ASYNC), 0.0)
+    worker.handle(CallPush(3, "w", 1), 0.0)
+    assert [come_to(worker, 4).count, come_to(worker, 5).count] == [1, 2]
 
 
 def test_a_round_is_added_up_by_rank_and_answered_after_its_commit():

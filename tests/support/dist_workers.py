@@ -54,12 +54,21 @@ def digest(value: Array) -> str:
     return hashlib.sha256(value.tobytes()).hexdigest()
 
 
-def sync(store: RemoteStore, rounds: int) -> dict[str, object]:
-    """Trains for some rounds; a worker that was started again goes on where it was."""
+def sync(store: RemoteStore, rounds: int, meets: int = 0) -> dict[str, object]:
+    """Trains for some rounds; a worker that was started again goes on where it was.
+
+    Args:
+        store: of this worker.
+        rounds: how many.
+        meets: after so many rounds, again and again, and before the first, workers wait for each
+            other; 0: never.
+    """
     store.configure("numpy_sgd", SETTINGS)
     outs = {key: first(size) for key, size in SIZES.items()}
     for key in SIZES:
         store.init(key, outs[key].copy())
+    if meets:
+        store.barrier()
     longest = 0.0
     for turn in range(store.resumes + 1, rounds + 1):
         begun = time.perf_counter()
@@ -70,6 +79,8 @@ def sync(store: RemoteStore, rounds: int) -> dict[str, object]:
             store.pull(key, outs[key], done=waits[-1])
         for one in waits:
             one.wait()
+        if meets and turn % meets == 0:  # who is started again behind it has not been there
+            store.barrier()
         longest = max(longest, time.perf_counter() - begun)
         print(turn, flush=True)
     for key in SIZES:  # of a worker that was started again after its last push

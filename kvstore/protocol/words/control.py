@@ -41,11 +41,13 @@ class Welcome:
         name: as in its Hello.
         peer: with the rank it has from now on.
         view: the newest.
+        before: how many barriers workers have come to before their first push.
     """
 
     name: str
     peer: Peer
     view: View
+    before: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,7 @@ class Schedule:
     faults: tuple[Fault, ...]
     restores: int = 0  # after this step worker 0 puts states back as they are; 0: never
     commands: bool = False  # workers ask the servers to do something at their end
+    unnamed: bool = False  # barriers between steps have no names, and are skipped by who resumes
 
 
 def draw(seed: int) -> Schedule:
@@ -143,6 +144,7 @@ def draw(seed: int) -> Schedule:
     restores = random.Random(seed ^ 0x57A7E).choice((0,) * 8 + (1, 2))
     later = random.Random(seed ^ 0xC0DE)
     commands, breaks = later.random() < 0.1, later.random() < 0.05
+    unnamed = kind == "sync" and random.Random(seed ^ 0xBA44).random() < 0.5
     schedule = Schedule(
         seed,
         plan,
@@ -159,6 +161,7 @@ def draw(seed: int) -> Schedule:
         faults=drawn.some() if ranked else (),
         # No round closes between taking and putting back where it waits for everybody.
         restores=restores if kind == "sync" and not shrink else 0,
+        unnamed=unnamed,
     )
     if breaks and not standby and not shrink:
         # Alone: whoever is told ends, and what others see of that is a loss already.

@@ -180,6 +180,25 @@ def _() -> Iterator[None]:
         yield
 
 
+@bug("a restarted worker counts the barriers anew")
+def _() -> Iterator[None]:
+    def plain(self: Any, name: str) -> tuple[str, int]:
+        return name, self._barriers.get(name, 0) + 1
+
+    with _patched(worker.WorkerMachine, "_next_barrier", plain):
+        yield
+
+
+@bug("a restarted worker does not say that it has passed barriers")
+def _() -> Iterator[None]:
+    def count(self: Any, key: Any) -> None:
+        key.pushes += 1
+        self._pushes = max(self._pushes, key.pushes)
+
+    with _patched(worker.WorkerMachine, "_count_push", count):
+        yield
+
+
 @bug("barriers count messages")
 def _() -> Iterator[None]:
     def arrive(self: Any, name: str, rank: int, count: int) -> None:

@@ -92,7 +92,10 @@ class Script:
 
     def _plan_steps(self) -> list[Any]:
         schedule = self._schedule
-        if schedule.barriers and self.first > 1:
+        if schedule.unnamed:
+            for step in range(1, self.first):
+                self._reads.setdefault(("barrier", "", f"{step}"), set()).add(self.rank)
+        elif schedule.barriers and self.first > 1:
             # All pushes of the last step count, but its barrier may not have been come to.
             self._todo.append(lambda: self._barrier(f"step {self.first - 1}"))
         for step in range(self.first, schedule.steps + 1):
@@ -107,14 +110,24 @@ class Script:
                 )
             if step == schedule.restores and self.rank == 0:
                 self._todo += [self._states, self._restore]
-            if schedule.barriers:
+            if schedule.barriers and schedule.unnamed:
+                self._todo.append(lambda step=step: self._barrier("", f"{step}"))
+            elif schedule.barriers:
                 self._todo.append(lambda step=step: self._barrier(f"step {step}"))
         if schedule.commands:
             self._todo.append(self._command)
         if schedule.barriers:
-            self._todo.append(lambda: self._barrier("", "last"))
+            self._todo.append(self._last_barrier)
         self._todo.append(self._leave)
         return []
+
+    def _last_barrier(self) -> list[Any]:
+        steps = self._schedule.steps
+        if self._schedule.unnamed and self.first > steps:
+            # It has nothing to push, and cannot tell this from the barrier of the last step.
+            self._reads.setdefault(("barrier", "", "last"), set()).add(self.rank)
+            return self._barrier("", f"{steps}")
+        return self._barrier("", "last")
 
     def _barrier(self, name: str, which: str = "") -> list[Any]:
         call = self._new()
