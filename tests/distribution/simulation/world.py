@@ -153,6 +153,12 @@ class World:
         peer = self.killed_for_good
         return peer is not None and not self.processes[peer].alive
 
+    @property
+    def is_over(self) -> bool:
+        """Whether all workers have left, and the scheduler says so to whoever asks."""
+        scheduler: Any = self.processes.get(SCHEDULER)
+        return scheduler is not None and (scheduler.finished or scheduler.machine._ends < LIMIT)
+
     # -- the heap ------------------------------------------------------------------------------
 
     def at(self, time: float, function: Callable[..., None], *args: Any) -> None:
@@ -199,9 +205,8 @@ class World:
 
     def _start(self, peer: Peer, clock: float | None) -> None:
         generation = self._generations[peer] = self._generations.get(peer, 0) + 1
-        scheduler = self.processes.get(SCHEDULER)
-        if peer.role == "worker" and scheduler is not None and scheduler.finished:
-            self._end_worker(peer.rank)  # the run is over
+        if peer.role == "worker" and self.is_over:
+            self._end_worker(peer.rank)
             return
         schedule = self.schedule
         ranked = schedule.ranked or peer.role == "scheduler"
@@ -361,7 +366,8 @@ class World:
             elif kind is Finish:
                 self._finish(process, action)
             elif process.script is not None:
-                if kind.__name__ == "Raise":
+                replaced = self.processes.get(process.peer) is not process
+                if kind.__name__ == "Raise" and not (replaced and self.is_over):
                     self.raised.append((process.peer, self.now, action.code, action.sentence))
                     self.say(f"{process.peer} raises {action.code}: {action.sentence}")
                 calls += process.script.handle(action, process.machine)  # type: ignore[arg-type]
