@@ -95,12 +95,42 @@ class Scope:
 
 
 def record(train_mode: bool = True) -> Scope:
-    """Returns a scope in which operations on variables are recorded for `backward`."""
+    """Returns a scope in which operations on variables are recorded for `backward`.
+
+    Variables are arrays with `attach_grad`, and parameters. Threads record for themselves.
+
+    Args:
+        train_mode: whether operators such as Dropout and BatchNorm behave as in training.
+
+    Examples:
+        >>> x = nd.array([1, 2, 3])
+        >>> x.attach_grad()
+        >>> with autograd.record():
+        ...     y = (x * x).sum()
+        >>> y.backward()
+        >>> x.grad.asnumpy().tolist()
+        [2.0, 4.0, 6.0]
+    """
     return Scope(True, train_mode)
 
 
 def pause(train_mode: bool = False) -> Scope:
-    """Returns a scope in which nothing is recorded."""
+    """Returns a scope in which nothing is recorded, as within `record`, for what has no gradient.
+
+    Args:
+        train_mode: whether operators behave as in training; default as in prediction.
+
+    Examples:
+        >>> x = nd.array([3])
+        >>> x.attach_grad()
+        >>> with autograd.record():
+        ...     with autograd.pause():
+        ...         factor = x * 2      # a number, to the gradient
+        ...     y = factor * x
+        >>> y.backward()
+        >>> float(x.grad.asscalar())
+        6.0
+    """
     return Scope(False, train_mode)
 
 

@@ -204,7 +204,16 @@ def set_default_context(ctx: Context) -> None:
 
 
 def cpu(device_id: int = 0) -> Context:
-    """Returns a CPU context. There is one for every number; see HYBRIDNET_NUM_CPU_DEVICES."""
+    """Returns a CPU context.
+
+    Args:
+        device_id: any number from 0 on: parts of the processors can stand for several devices; see
+            HYBRIDNET_NUM_CPU_DEVICES.
+
+    Examples:
+        >>> nd.ones((2,), ctx=hn.cpu(1)).context
+        cpu(1)
+    """
     return Context("cpu", device_id)
 
 
@@ -218,5 +227,9 @@ def cpu_pinned(device_id: int = 0) -> Context:
 
 
 def gpu(device_id: int = 0) -> Context:
-    """Returns a GPU context."""
+    """Returns a GPU context. To make one costs nothing; `num_gpus` says how many there are.
+
+    Args:
+        device_id: which of them, from 0 on. Arrays on one that is not there raise an `MXNetError`.
+    """
     return Context("gpu", device_id)

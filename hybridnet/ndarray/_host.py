@@ -91,7 +91,10 @@ class AbstractArray(FluentMethods):
         self.wait_to_read()
 
     def asnumpy(self) -> np.ndarray[Any, Any]:
-        """Returns a NumPy copy of the value; waits for it.
+        """Returns a NumPy copy of the value, of its shape and dtype; waits for it.
+
+        This is where what was recorded must have run, and where its errors come up. In a training
+        loop it is best called rarely: each call lets the device run dry.
 
         Raises:
             OpError: it could not be computed.

@@ -51,6 +51,12 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
         DTypeError: `dtype` is none that hybridnet computes with.
         ShapeError: nested sequences are ragged.
         ParameterError: the data are no real numbers.
+
+    Examples:
+        >>> nd.array([[1, 2], [3, 4]]).dtype
+        <class 'numpy.float32'>
+        >>> nd.array([1, 2], dtype="int32").asnumpy().tolist()
+        [1, 2]
     """
     ctx = ctx or current_context()
     if isinstance(source_array, NDArray):
@@ -119,7 +125,18 @@ def ones(
     out: NDArray | None = None,
     **kwargs: Any,
 ) -> NDArray:
-    """Returns an array of ones (float32 by default); further arguments as for `zeros`."""
+    """Returns an array of ones.
+
+    Args:
+        shape: the dimensions, a number or a sequence of them.
+        ctx: where; default the current context.
+        dtype: default float32.
+        out: an array to overwrite and return instead of making one.
+        **kwargs: as for `zeros`.
+
+    Raises:
+        ShapeError: as for `zeros`.
+    """
     _check_rest("ones", kwargs)
     return filled("_ones", _known("nd.ones", shape), ctx, dtype, out)
 
@@ -127,7 +144,14 @@ def ones(
 def empty(
     shape: Dims, ctx: Context | None = None, dtype: Any = None, stype: str | None = None
 ) -> NDArray:
-    """Returns an array to be overwritten; here it holds zeros. Any shape is one."""
+    """Returns an array that is to be overwritten. In hybridnet it holds zeros.
+
+    Args:
+        shape: the dimensions; unlike for `zeros`, there may be none, or some of 0.
+        ctx: where; default the current context.
+        dtype: default float32.
+        stype: 'default' (dense), 'row_sparse' or 'csr'.
+    """
     return zeros_of(shape, ctx, dtype, stype)
 
 
@@ -138,7 +162,19 @@ def full(
     dtype: Any = FLOAT32,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Returns an array with every element equal to `val`."""
+    """Returns an array with every element equal to `val`.
+
+    Args:
+        shape: the dimensions, a number or a sequence of them.
+        val: a number.
+        ctx: where; default the current context.
+        dtype: default float32.
+        out: an array to overwrite and return instead of making one.
+
+    Examples:
+        >>> nd.full((2, 2), 7).asnumpy().tolist()
+        [[7.0, 7.0], [7.0, 7.0]]
+    """
     made = empty(shape, ctx, dtype) if out is None else out
     made[:] = val
     return made
@@ -156,6 +192,17 @@ def arange(
     """Returns evenly spaced numbers in [start, stop), each `repeat` times.
 
     With one number given, counts from 0 to it.
+
+    Args:
+        start, stop, step: numbers; a negative `step` counts down.
+        repeat: how often each comes.
+        infer_range: must be left out: it is for symbols.
+        ctx: where; default the current context.
+        dtype: default float32, unlike NumPy's.
+
+    Examples:
+        >>> nd.arange(2, 8, 2, repeat=2).asnumpy().tolist()
+        [2.0, 2.0, 4.0, 4.0, 6.0, 6.0]
     """
     if infer_range:
         raise ParameterError("nd.arange: infer_range is for symbols; give stop")

@@ -523,6 +523,12 @@ class NDArray(ViewMethods):
     def copyto(self, other: NDArray | Context) -> NDArray:
         """Copies into another array of the same shape, or to a context.
 
+        Args:
+            other: an array, which is overwritten and keeps its dtype, or a context.
+
+        Returns:
+            The array that was written to; of a context one that is there.
+
         Raises:
             ShapeError: the shapes differ.
         """
@@ -537,7 +543,12 @@ class NDArray(ViewMethods):
         return other
 
     def as_in_context(self, context: Context) -> NDArray:
-        """Returns this array if it is on the context, else a copy there."""
+        """Returns this array if it is on the context, else a copy there; gradients flow back.
+
+        Args:
+            context: where to, such as ``cpu(1)`` or ``gpu(0)``. The copy is started and not waited
+                for.
+        """
         if context is self.context:
             return self
         call = CopyAcross(self.context, context)

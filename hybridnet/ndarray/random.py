@@ -125,7 +125,21 @@ def randint(
     ctx: Context | None = None,
     out: NDArray | None = None,
 ) -> NDArray:
-    """Draws whole numbers from [low, high), each as likely."""
+    """Draws whole numbers from [low, high), each as likely.
+
+    Args:
+        low: the smallest that may come.
+        high: one more than the largest.
+        shape: of the result; None: one number, of shape (1,).
+        dtype: 'int32' or 'int64'.
+        ctx: where; default the current context.
+        out: an array to write into, whose shape, dtype and context then count.
+
+    Examples:
+        >>> drawn = nd.random.randint(0, 3, shape=(100,)).asnumpy()
+        >>> int(drawn.min()) >= 0 and int(drawn.max()) <= 2
+        True
+    """
     if out is not None:
         shape, ctx, dtype = out.shape, out.context, out.dtype
     attrs = {

@@ -59,9 +59,10 @@ class _Chain(Chained):
 
 
 class Sequential(_Chain):
-    """Blocks run one after another.
+    """Blocks run one after another: the result of each is what the next one gets.
 
-    ``net[0]`` is a block, ``net[1:3]`` a container of the same blocks.
+    ``net[0]`` is a block, ``net[1:3]`` a container of the same blocks. `HybridSequential` can be
+    compiled as a whole, if all its blocks can.
     """
 
     def forward(self, x: Any, *args: Any) -> Any:
@@ -84,6 +85,14 @@ class HybridSequential(_Chain, HybridBlock):
     """Hybrid blocks run one after another, traced as one after `hybridize`.
 
     ``net[0]`` is a block, ``net[1:3]`` a container of the same blocks.
+
+    Examples:
+        >>> net = gluon.nn.HybridSequential()
+        >>> net.add(gluon.nn.Dense(16, activation="relu"), gluon.nn.Dense(3))
+        >>> net.initialize()
+        >>> net.hybridize()
+        >>> net(nd.ones((2, 5))).shape
+        (2, 3)
     """
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
