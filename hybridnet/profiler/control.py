@@ -90,7 +90,7 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
 
     Args:
         state: 'run' or 'stop'.
-        profile_process: 'worker': there are no server processes.
+        profile_process: 'worker': servers record nothing; see `traffic` for what they answer.
 
     Raises:
         ParameterError: an argument is none of these.
@@ -162,7 +162,7 @@ def dumps(
 
 
 def set_kvstore_handle(handle: Any) -> None:
-    """Takes a key-value store and does nothing with it: stores run in this process, as its tasks.
+    """Takes a key-value store and does nothing with it: what all stores send is recorded.
 
     Args:
         handle: anything.
@@ -181,8 +181,8 @@ atexit.register(_dump_what_is_due)
 def _check_process(function: str, profile_process: str) -> None:
     if profile_process != "worker":
         raise ParameterError(
-            f"{function}: profile_process must be 'worker' (stores run in this process, there are "
-            f"no servers), got {profile_process!r}"
+            f"{function}: profile_process must be 'worker' (servers record nothing; "
+            f"profiler.traffic() shows what they answer), got {profile_process!r}"
         )
 
 
