@@ -28,6 +28,7 @@ from .compile_options import (
 from .program_rules import picks_for, rule_for
 from .recipe import BY_RULES, Options, Recipe
 from .room import check_extents
+from .transposes import sink
 
 __all__ = [
     "compile_code",
@@ -102,7 +103,7 @@ def compile_code(code: Code, recipe: Recipe = BY_RULES, *, for_disk: bool = Fals
     Raises:
         Exception: whatever a lowering or XLA has against it.
     """
-    traced, sites = _traced(code, recipe)
+    traced, sites = _traced_to_compile(code, recipe)
     check_extents(code, traced.jaxpr)
     beside = options_beside(code, traced.jaxpr, in_blocks=not for_disk)
     return _compiled(code, recipe, traced, sites, beside)
@@ -118,7 +119,7 @@ def compile_in_blocks(code: Code, recipe: Recipe) -> Executable | None:
     Returns:
         None where that would be the same program.
     """
-    traced, sites = _traced(code, recipe)
+    traced, sites = _traced_to_compile(code, recipe)
     beside = options_beside(code, traced.jaxpr)
     if beside == options_beside(code, traced.jaxpr, in_blocks=False):
         return None
@@ -172,6 +173,15 @@ def shapes_of(code: Code) -> list[Any]:
     ]
 
 
+def _traced_to_compile(code: Code, recipe: Recipe) -> tuple[Any, dict[Site, str]]:
+    """Returns what `_traced` returns, the program with as few transposes as can be."""
+    traced, sites = _traced(code, recipe)
+    if platform_of(code.ctx) != "cpu":
+        return traced, sites
+    sunk = sink(traced.jaxpr)
+    return (traced if sunk is None else _trace(code, sunk)), sites
+
+
 def _traced(code: Code, recipe: Recipe) -> tuple[Any, dict[Site, str]]:
     """Returns a structure as `jax.stages.Traced`, and what `sites_of` returns."""
     traced, sites = _traced_with(code, recipe.picks)
@@ -183,17 +193,23 @@ def _traced(code: Code, recipe: Recipe) -> tuple[Any, dict[Site, str]]:
 def _traced_with(code: Code, picks: Mapping[str, str]) -> tuple[Any, dict[Site, str]]:
     seen: dict[Site, str] = {}
     revise = rule_for(code)
+    with picking(picks, seen, revise):
+        return _trace(code, lower(code)), seen
+
+
+def _trace(code: Code, program: Executable) -> Any:
+    """Traces what computes a structure, as `jax.stages.Traced`."""
     # 64-bit types exist while the program is built and nowhere else: the process's own JAX
     # configuration is not ours to change.
-    with jax.enable_x64(True), picking(picks, seen, revise):
+    with jax.enable_x64(True):
         jitted = jax.jit(
-            lower(code),
+            program,
             donate_argnums=code.donated,
             keep_unused=True,
             out_shardings=sharding_of(code.ctx),
         )
         # (A finalizer that runs while the host computes may be what compiles.)
-        return by_jax(jitted.trace, *shapes_of(code)), seen
+        return by_jax(jitted.trace, *shapes_of(code))
 
 
 def to_bytes(code: Code, executable: Any) -> bytes | None:

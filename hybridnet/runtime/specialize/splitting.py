@@ -17,21 +17,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hybridnet.base.lazy import jax_core
 from hybridnet.native import onednn
+
+from ..programs.equations import Equation, Program, run
 
 __all__ = ["Split", "split"]
 
-# Primitives that are calls of a function, and the parameter that holds it.
-_CALLS: Final = {
-    "jit": "jaxpr",
-    "pjit": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "core_call": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "checkpoint": "jaxpr",
-}
 # What XLA does for nothing, or while it reads an operand.
 _VIEWS: Final = frozenset(
     {"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "slice", "copy", "copy_p", "iota"}
@@ -43,47 +34,14 @@ _DRAWS: Final = ("random", "threefry", "rng")
 _FOREIGN: Final = ("callback", "ffi", "custom_call", "infeed", "outfeed")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Literal:
-    """A value that is known when the program is built."""
+class _Program(Program):
+    """A program of which a part may be computed at another time."""
 
-    value: Any
-
-
-# A value of the program by number, or a literal.
-_Atom = int | _Literal
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class _Equation:
-    """One step: a primitive, what it reads, and the numbers of what it makes."""
-
-    primitive: Any
-    params: Mapping[str, Any]
-    inputs: tuple[_Atom, ...]
-    outputs: tuple[int, ...]
-
-    @property
-    def values(self) -> list[int]:
-        """The variables that it reads, without literals."""
-        return [atom for atom in self.inputs if type(atom) is int]
-
-
-class _Program:
-    """A jaxpr whose calls are laid open: equations over numbered values; its inputs come first."""
-
-    def __init__(self, closed: Any) -> None:
-        self.types: list[Any] = []
-        self.equations: list[_Equation] = []
-        self._effects: set[int] = set()
-        self.inputs = [self._new(var.aval) for var in closed.jaxpr.invars]
-        self.outputs = self._walk(closed.jaxpr, closed.consts, self.inputs)
-
-    def may_move(self, equation: _Equation) -> bool:
+    def may_move(self, equation: Equation) -> bool:
         """Whether an equation is a mere preparation, that may be computed at another time."""
         name = equation.primitive.name
         return (
-            equation.outputs[0] not in self._effects
+            equation.outputs[0] not in self.effects
             and name not in _WORK
             and not name.startswith(_DRAWS)
             and (_is_pack(equation) or not any(word in name for word in _FOREIGN))
@@ -95,36 +53,8 @@ class _Program:
         kind = self.types[number]
         return int(math.prod(kind.shape)) * int(kind.dtype.itemsize)
 
-    def _new(self, kind: Any) -> int:
-        self.types.append(kind)
-        return len(self.types) - 1
 
-    def _walk(self, jaxpr: Any, consts: Iterable[Any], inputs: Sequence[_Atom]) -> list[_Atom]:
-        literal = jax_core.Literal
-        known: dict[Any, _Atom] = dict(zip(jaxpr.invars, inputs, strict=True))
-        known.update(zip(jaxpr.constvars, map(_Literal, consts), strict=True))
-
-        def read(atom: Any) -> _Atom:
-            return _Literal(atom.val) if isinstance(atom, literal) else known[atom]
-
-        for equation in jaxpr.eqns:
-            operands = tuple(map(read, equation.invars))
-            inner = equation.params.get(_CALLS.get(equation.primitive.name, ""))
-            if inner is not None:
-                own = getattr(inner, "consts", ())
-                made = self._walk(getattr(inner, "jaxpr", inner), own, operands)
-                known.update(zip(equation.outvars, made, strict=True))
-                continue
-            numbers = tuple(self._new(var.aval) for var in equation.outvars)
-            known.update(zip(equation.outvars, numbers, strict=True))
-            numbers = numbers or (self._new(None),)  # what makes nothing is there for its effect
-            if equation.effects or not equation.outvars:
-                self._effects.update(numbers)
-            self.equations.append(_Equation(equation.primitive, equation.params, operands, numbers))
-        return [read(var) for var in jaxpr.outvars]
-
-
-def _is_pack(equation: _Equation) -> bool:
+def _is_pack(equation: Equation) -> bool:
     """Whether an equation turns weights for a library's kernel, and does nothing else."""
     name = equation.primitive.name
     return name == "ffi_call" and bool(equation.params["target_name"] == onednn.PACK)
@@ -151,8 +81,8 @@ class Split:
     takes: tuple[int, ...]
     nbytes: int
     _program: _Program
-    _early: tuple[_Equation, ...]
-    _late: tuple[_Equation, ...]
+    _early: tuple[Equation, ...]
+    _late: tuple[Equation, ...]
     _kept: tuple[int, ...]
 
     @property
@@ -162,7 +92,7 @@ class Split:
 
     def prologue(self, *arrays: Any) -> tuple[Any, ...]:
         """Computes what the main part takes, from the inputs in `reads`."""
-        return _run(self._early, dict(zip(self.reads, arrays, strict=True)), self._kept)
+        return run(self._early, dict(zip(self.reads, arrays, strict=True)), self._kept)
 
     def main(self, *arrays: Any) -> tuple[Any, ...]:
         """Computes the program's outputs from the inputs in `takes`, and what was made of others.
@@ -170,22 +100,7 @@ class Split:
         Inputs are numbered as values are: both begin with the program's inputs.
         """
         known = dict(zip((*self.takes, *self._kept), arrays, strict=True))
-        return _run(self._late, known, self._program.outputs)
-
-
-def _run(
-    equations: Iterable[_Equation], known: dict[int, Any], outputs: Sequence[_Atom]
-) -> tuple[Any, ...]:
-    def read(atom: _Atom) -> Any:
-        return atom.value if type(atom) is _Literal else known[atom]  # type: ignore[index]
-
-    for equation in equations:
-        primitive = equation.primitive
-        params = primitive.get_bind_params(equation.params)
-        made = primitive.bind(*map(read, equation.inputs), **params)
-        made = made if primitive.multiple_results else (made,)
-        known.update(zip(equation.outputs, made, strict=bool(made)))  # see _walk
-    return tuple(map(read, outputs))
+        return run(self._late, known, self._program.outputs)
 
 
 def split(closed: Any, constant: Iterable[int], limit: int | None = None) -> Split | None:
@@ -237,7 +152,7 @@ def split(closed: Any, constant: Iterable[int], limit: int | None = None) -> Spl
     )
 
 
-def _following(program: _Program, fixed: Iterable[int]) -> list[_Equation]:
+def _following(program: _Program, fixed: Iterable[int]) -> list[Equation]:
     """Returns the equations that depend on some inputs and on nothing else."""
     known = set(fixed)
     found = []
@@ -250,8 +165,8 @@ def _following(program: _Program, fixed: Iterable[int]) -> list[_Equation]:
 
 
 def _frontier(
-    program: _Program, makers: Mapping[int, _Equation], redone: set[_Equation]
-) -> tuple[list[int], set[_Equation]]:
+    program: _Program, makers: Mapping[int, Equation], redone: set[Equation]
+) -> tuple[list[int], set[Equation]]:
     """Returns what the main part needs of an early part, and what of that is done again.
 
     `makers` is the early part: value -> what makes it; `redone` is done again as views are.
@@ -264,7 +179,7 @@ def _frontier(
     ]
     wanted += [atom for atom in program.outputs if type(atom) is int]
     kept: dict[int, None] = {}
-    again: set[_Equation] = set()
+    again: set[Equation] = set()
     while wanted:
         number = wanted.pop()
         maker = makers.get(number)
@@ -278,7 +193,7 @@ def _frontier(
     return sorted(kept), again
 
 
-def _is_view(program: _Program, equation: _Equation) -> bool:
+def _is_view(program: _Program, equation: Equation) -> bool:
     """Whether XLA does something for nothing, or while it reads an operand."""
     name = equation.primitive.name
     if name == "transpose":  # moving axes of length 1 moves nothing
@@ -288,7 +203,7 @@ def _is_view(program: _Program, equation: _Equation) -> bool:
     return name in _VIEWS
 
 
-def _needed(kept: Iterable[int], early: Sequence[_Equation]) -> list[_Equation]:
+def _needed(kept: Iterable[int], early: Sequence[Equation]) -> list[Equation]:
     """Returns the equations that some values depend on, in order."""
     wanted = set(kept)
     found = []
@@ -299,7 +214,7 @@ def _needed(kept: Iterable[int], early: Sequence[_Equation]) -> list[_Equation]:
     return found[::-1]
 
 
-def _growth(program: _Program, equation: _Equation) -> float:
+def _growth(program: _Program, equation: Equation) -> float:
     """Returns how many times larger what an equation makes is than what it reads."""
     given = sum(map(program.nbytes, set(equation.values)))
     return sum(map(program.nbytes, equation.outputs)) / max(given, 1)
