@@ -52,7 +52,7 @@ PREFIX: Final = b"hybridnet_onednn_"
 _HEADERS: Final = "onednn-devel-cpu-gomp"
 _SOURCE: Final = Path(__file__).with_name("onednn.cc")
 _INCLUDED: Final = tuple(
-    map(Path(__file__).with_name, ("calls.h", "lstm.h", "parallel.h", "winograd.h"))
+    map(Path(__file__).with_name, ("calls.h", "lstm.h", "narrow.h", "parallel.h", "winograd.h"))
 )
 _COMPILERS: Final = ("c++", "g++", "clang++")
 # Seconds; on a busy machine it has taken 20.

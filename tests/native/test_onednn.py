@@ -140,6 +140,35 @@ def test_convolutions_and_their_gradients(case: dict[str, Any], seed: int) -> No
     assert_same(found, by_jax(case), arrays_for(case, seed))
 
 
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize(
+    ("channels", "filters", "kernel", "stride", "pad", "size"),
+    [
+        (1, 20, (5, 5), (1, 1), (0, 0), (9, 8)),  # in two vectors
+        (2, 70, (1, 13), (1, 2), (0, 3), (4, 15)),  # more taps and filters than registers
+        (3, 3, (3, 2), (3, 4), (5, 6), (1, 1)),  # windows of zeros alone, too
+    ],
+)
+def test_gradients_of_few_channels(
+    channels: int,
+    filters: int,
+    kernel: tuple[int, int],
+    stride: tuple[int, int],
+    pad: tuple[int, int],
+    size: tuple[int, int],
+    last: bool,
+) -> None:
+    attrs = {"kernel": kernel, "stride": stride, "pad": pad, "dilate": (1, 1)}
+    case = {"attrs": attrs, "groups": 1, "last": last, "channels": channels, "filters": filters}
+    case.update(sizes=size, batch=35, bias=True)
+
+    def found(*arrays: Any) -> Any:
+        params = {**attrs, "num_group": 1, "layout": "NHWC" if last else None}
+        return lowering("Convolution", NAME)(*arrays, **params)
+
+    assert_same(found, by_jax(case), arrays_for(case))
+
+
 def test_parameters_that_are_left_out() -> None:
     data, weight = random(2, 3, 7, 6), random(4, 3, 3, 2)
     call, _ = get("Convolution").bind({"kernel": (3, 2), "num_filter": 4, "no_bias": True})

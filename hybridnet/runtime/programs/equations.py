@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hybridnet.base.lazy import jax_core
 
-__all__ = ["Atom", "Equation", "Known", "Program", "run"]
+__all__ = ["Atom", "Equation", "Known", "LaidOpen", "run"]
 
 # Primitives that are calls of a function, and the parameter that holds it.
 _CALLS: Final = {
@@ -48,7 +48,7 @@ class Equation:
         return [atom for atom in self.inputs if type(atom) is int]
 
 
-class Program:
+class LaidOpen:
     """A jaxpr whose calls are laid open: equations over numbered values; its inputs come first.
 
     Attributes:
@@ -109,5 +109,5 @@ def run(
         params = primitive.get_bind_params(equation.params)
         made = primitive.bind(*map(read, equation.inputs), **params)
         made = made if primitive.multiple_results else (made,)
-        known.update(zip(equation.outputs, made, strict=bool(made)))  # see Program
+        known.update(zip(equation.outputs, made, strict=bool(made)))  # see LaidOpen
     return tuple(map(read, outputs))

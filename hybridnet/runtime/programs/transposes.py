@@ -17,7 +17,7 @@ from typing import Any, Final, final
 
 from hybridnet.base.lazy import lax
 
-from .equations import Atom, Equation, Program, run
+from .equations import Atom, Equation, LaidOpen, run
 
 __all__ = ["sink"]
 
@@ -44,7 +44,7 @@ def sink(closed: Any) -> Callable[..., tuple[Any, ...]] | None:
     """
     if sum(_turns(equation) for equation in closed.jaxpr.eqns) < 2:
         return None
-    laid = Program(closed)
+    laid = LaidOpen(closed)
     if laid.effects or any(one.primitive.name == "checkpoint" for one in closed.jaxpr.eqns):
         return None
     sunk = _Sinking(laid, through_elements=True)
@@ -76,7 +76,7 @@ class _Sinking:
         moved: elements that are transposed, once the pairs that undo each other are dropped.
     """
 
-    def __init__(self, program: Program, *, through_elements: bool) -> None:
+    def __init__(self, program: LaidOpen, *, through_elements: bool) -> None:
         self.equations: list[Equation] = []
         self.moved = 0
         self._through_elements = through_elements

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from hybridnet.native import onednn
 
-from ..programs.equations import Equation, Program, run
+from ..programs.equations import Equation, LaidOpen, run
 
 __all__ = ["Split", "split"]
 
@@ -34,7 +34,7 @@ _DRAWS: Final = ("random", "threefry", "rng")
 _FOREIGN: Final = ("callback", "ffi", "custom_call", "infeed", "outfeed")
 
 
-class _Program(Program):
+class _Program(LaidOpen):
     """A program of which a part may be computed at another time."""
 
     def may_move(self, equation: Equation) -> bool:
