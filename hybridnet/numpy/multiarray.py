@@ -6,7 +6,8 @@ What differs from `NDArray`: results may have no dimensions or no elements, comp
 
 from __future__ import annotations
 
-from typing import Any, Self
+import re
+from typing import Any, Final, Self
 
 import numpy as onp
 
@@ -23,6 +24,9 @@ from . import _protocols
 from .methods import NumpyMethods
 
 __all__ = ["array", "as_host", "ndarray"]
+
+# NumPy says the dtype on a line of its own where the last one is full.
+_FLOAT32: Final = re.compile(r",\s+dtype=float32")
 
 
 def as_host(value: Any) -> Any:
@@ -63,13 +67,17 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
         text = repr(self.asnumpy())
         dtype = self.inferred_dtype
         if dtype == FLOAT32:
-            text = text.replace(", dtype=float32", "")
+            text = _FLOAT32.sub("", text)
         elif dtype != BOOL and "dtype=" not in text:  # NumPy's default types are not ours
             text = f"{text[:-1]}, dtype={dtype})"
         return text if self.context.device_type == "cpu" else f"{text[:-1]}, ctx={self.context})"
 
     def __str__(self) -> str:
-        return repr(self) if recorder.current_trace() is not None else str(self.asnumpy())
+        if recorder.current_trace() is not None:
+            return repr(self)
+        text = str(self.asnumpy())
+        plain = not self.ndim or self.context.device_type == "cpu"
+        return text if plain else f"{text} @{self.context}"
 
     def __format__(self, spec: str) -> str:
         if not spec:

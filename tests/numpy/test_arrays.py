@@ -49,6 +49,11 @@ def test_default_dtypes_are_mxnets():
 
 def test_arrays_print_as_in_mxnet():
     assert repr(np.array([1, 2.5])) == "array([1. , 2.5])"
+    long = "array([ 0.,  1.,  2.,  3.,  4.,  5.,  6.,  7.,  8.,  9., 10., 11.])"
+    assert repr(np.arange(12)) == long  # NumPy has the dtype in a line of its own
+    pinned = np.array([1, 2], ctx=mx.cpu_pinned(0))
+    assert str(pinned) == "[1. 2.] @cpu_pinned(0)"
+    assert repr(pinned) == "array([1., 2.], ctx=cpu_pinned(0))"
     assert repr(np.array([1], dtype="int64")) == "array([1], dtype=int64)"
     assert repr(np.array([True]) > 0) == "array([ True])"
     assert str(np.zeros((0, 2))) == "[]"
