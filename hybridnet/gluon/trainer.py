@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from hybridnet import kv, optimizer
 from hybridnet.base import config
 from hybridnet.base.context import Context
@@ -144,7 +146,8 @@ class Trainer:
         """Adds up the gradients of all devices and updates the parameters.
 
         Args:
-            batch_size: gradients are divided by it.
+            batch_size: gradients are divided by it; a number, or an array of one (the tokens in a
+                batch, say).
             ignore_stale_grad: leave parameters as they are whose gradient no backward pass has
                 written since the last step, instead of raising.
 
@@ -537,7 +540,11 @@ def _is_distributed(store: Any) -> bool:
 
 
 def _checked(batch_size: Any) -> float:
-    """Returns the size of a batch, which gradients are divided by."""
+    """Returns the size of a batch, which gradients are divided by; an array is waited for."""
+    if isinstance(batch_size, NDArray) and batch_size.size == 1:
+        batch_size = batch_size.asscalar()
+    elif isinstance(batch_size, np.ndarray) and batch_size.size == 1:
+        batch_size = batch_size.item()
     if isinstance(batch_size, Real) and float(batch_size) > 0:
         return float(batch_size)
     raise ParameterError(f"Trainer: batch_size must be a number > 0, got {batch_size!r}")

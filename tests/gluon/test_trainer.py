@@ -366,3 +366,19 @@ def test_clipping(check: bool) -> None:
         gluon.utils.clip_global_norm([], 1.0)
     with pytest.warns(UserWarning, match="the norm is nan"):
         gluon.utils.clip_global_norm([nd.array([np.nan])], 1.0)
+
+
+@pytest.mark.parametrize("size", [hn.np.array(4), nd.array([4]), np.array(4), np.float32(4)])
+def test_a_batch_may_be_as_large_as_an_array_says(size):
+    net = nn.Dense(1, in_units=2, use_bias=False)
+    net.initialize(hn.init.One())
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1.0})
+    with autograd.record():
+        loss = net(nd.ones((4, 2))).sum()
+    loss.backward()
+    trainer.step(size)
+    assert net.weight.data().asnumpy().tolist() == [[0, 0]]
+    with pytest.raises(ParameterError, match="batch_size must be a number > 0"):
+        trainer.step(size * 0)
+    with pytest.raises(ParameterError, match="batch_size must be a number > 0"):
+        trainer.step(nd.array([1, 2]))
