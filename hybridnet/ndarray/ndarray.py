@@ -451,8 +451,8 @@ class NDArray(ViewMethods):
         return part
 
     def __iter__(self) -> Iterator[NDArray]:
-        for index in range(len(self)):
-            yield self[index]
+        # No generator: `iter` itself refuses 0-d arrays, by which others know what to iterate over.
+        return map(self.__getitem__, range(len(self)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if tape.state.recording:

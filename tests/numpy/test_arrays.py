@@ -47,6 +47,11 @@ def test_default_dtypes_are_mxnets():
     assert np.mean(ints).dtype == onp.float32
 
 
+def test_arrays_without_dimensions_are_not_iterable():
+    assert not onp.iterable(np.array(1))  # as matplotlib asks
+    assert [int(row[0]) for row in np.array([[1], [2]])] == [1, 2]
+
+
 def test_arrays_print_as_in_mxnet():
     assert repr(np.array([1, 2.5])) == "array([1. , 2.5])"
     long = "array([ 0.,  1.,  2.,  3.,  4.,  5.,  6.,  7.,  8.,  9., 10., 11.])"
