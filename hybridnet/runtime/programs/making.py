@@ -139,6 +139,8 @@ class Maker:
         """
         code = program.code
         program.launches += 1
+        if program.ready is not None and program.launches % 2:  # a pair begins
+            return program.take_over()
         alone = program.is_alone
         if alone:
             return self._on_host(program, as_part=False) or self.obtain_compiled(program)
@@ -245,6 +247,8 @@ class Maker:
             Exception: it does not compile.
         """
         program.host = None
+        if program.ready is not None:
+            return program.take_over()
         return program.compiled if self._load(program) else self._compile(program)
 
     def _costs(self, program: Program) -> tuple[int, int, bool]:
@@ -294,29 +298,37 @@ class Maker:
     def _make(self, program: Program, why: str, *, look: bool = True) -> None:
         """In the background: takes the executable from disk, after a look there, or compiles."""
         try:
-            if not (look and self._load(program)):
-                self._try_compile(program, why)
+            if not (look and self._load(program, in_pairs=True)):
+                self._try_compile(program, why, in_pairs=True)
         finally:
             self._underway.discard(program)
 
-    def _load(self, program: Program) -> bool:
+    def _load(self, program: Program, *, in_pairs: bool = False) -> bool:
         """Takes the executable from disk; returns whether it was there."""
         started = perf_counter()
-        program.compiled = self._store.load(program.code)
-        if program.compiled is None:
+        found = self._store.load(program.code)
+        if found is None:
             return False
-        self._shelf.note_made(program)
+        self._give(program, found, in_pairs=in_pairs)
         self.loaded += 1
         if explaining():
             say("%s: read from disk in %s", describe(program.code), _since(started))
         return True
 
-    def _try_compile(self, program: Program, why: str) -> None:
+    def _give(self, program: Program, executable: Any, *, in_pairs: bool) -> None:
+        """Lets an executable run a program, at once or when a pair of launches begins."""
+        if in_pairs:
+            program.ready = executable
+        else:
+            program.compiled, program.steps = executable, None
+        self._shelf.note_made(program, executable)
+
+    def _try_compile(self, program: Program, why: str, *, in_pairs: bool = False) -> None:
         """Compiles a whole ahead; where that fails, running step by step says what is wrong."""
         started = perf_counter()
         try:
             with leave_one(), short_turns():
-                self._compile(program)
+                self._compile(program, in_pairs=in_pairs)
         except Exception as error:
             described = describe(program.code)
             program_log.log.info("%s: does not compile as a whole: %s", described, error)
@@ -324,22 +336,20 @@ class Maker:
             if explaining():
                 say("%s: compiled in %s: %s", describe(program.code), _since(started), why)
 
-    def _compile(self, program: Program) -> Any:
+    def _compile(self, program: Program, *, in_pairs: bool = False) -> Any:
         started = perf_counter()
         code = program.code
         recipe = book.recipe(code)
         with events.span("compile", code):
             made = compile_code(code, recipe, for_disk=self._store.is_open())
-            program.compiled = compiled = made
-        self._shelf.note_made(program)
+        self._give(program, made, in_pairs=in_pairs)
         self.compilations += 1
         if _weight(code) > 1:
             self._advice.note(code)
-        program.steps = None
-        self._store.save(code, recipe, compiled)
+        self._store.save(code, recipe, made)
         if len(code.instructions) == 1 and explaining():
             say("%s: compiled in %s", describe(code), _since(started))
-        return compiled
+        return made
 
     def replace(self, program: Program, recipe: Recipe, executable: Any) -> None:
         """Lets a program be run by another executable from now on, in later processes, too.
@@ -350,7 +360,7 @@ class Maker:
             executable: what `compile_code` made.
         """
         program.replace(executable)
-        self._shelf.note_made(program)
+        self._shelf.note_made(program, program.compiled)
         self._store.save(program.code, recipe, executable)
 
     def reset_after_fork(self) -> None:

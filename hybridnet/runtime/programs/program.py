@@ -106,6 +106,7 @@ class Program:
     Attributes:
         code: as given.
         compiled: the executable, or a wrapper of it; None: there is none yet.
+        ready: the executable that was made in the background, until it takes over; see `take_over`.
         host: what runs it on NumPy arrays while it is not compiled; None: nothing can; not there
             before `find_host`.
         part: the same, once it ran as a part of a larger structure.
@@ -146,6 +147,7 @@ class Program:
         "missed",
         "on_disk",
         "part",
+        "ready",
         "runs",
         "seconds",
         "size",
@@ -166,6 +168,7 @@ class Program:
         instructions = code.instructions
         self.is_alone = len(instructions) == 1 and not instructions[0][0].has_parts
         self.compiled: Any = None
+        self.ready: Any = None
         self.kept = True
         self.used = False
         self.then: Program | None = None
@@ -221,6 +224,16 @@ class Program:
             self.look_for_room()
         self.note_run(inputs, scalars)
         return self._dispatch(compiled, inputs, scalars, made)
+
+    def take_over(self) -> Any:
+        """Lets what is ready run it from now on; returns it.
+
+        It is to happen where a pair of launches begins: 1 and 2, 3 and 4, ... are run alike. Two
+        tiers round differently, and who takes the difference of two runs (of a loss at two points,
+        for a numeric gradient) would find that instead, magnified.
+        """
+        self.compiled, self.ready, self.steps = self.ready, None, None
+        return self.compiled
 
     def find_host(self) -> HostProgram | None:
         """Returns what runs it on NumPy arrays, a structure of one instruction; None: nothing."""
@@ -342,7 +355,7 @@ class Program:
             for holder in holders or ():
                 holder.release()
         if len(self.code.instructions) == 1:
-            self.compiled = None  # steps of larger programs keep it; who runs it makes it again
+            self.compiled = self.ready = None  # steps of larger programs keep it; who runs it makes it again
 
 
 def _observed(code: Code, compiled: Any, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import Final, final
+from typing import Any, Final, final
 
 from hybridnet.base import config
 from hybridnet.base.allocator import release_memory
@@ -137,9 +137,9 @@ class Shelf:
         found = self._parts[key] = program, made
         return found
 
-    def note_made(self, program: Program) -> None:
+    def note_made(self, program: Program, executable: Any) -> None:
         """Takes notice that a program has got an executable, or another; others may go for it."""
-        size = size_of(program.compiled)
+        size = size_of(executable)
         with self._lock:
             if not program.kept:
                 return
