@@ -142,6 +142,25 @@ def test_jax_is_loaded_for_what_has_taken_as_long_as_that_costs(monkeypatch):
     assert launched(short, 1).submitted
 
 
+@pytest.mark.parametrize("at", [2, 3, 4, 5, 8, 9])
+def test_pairs_of_launches_are_run_by_one_tier(monkeypatch, at):
+    """Differences of two runs, as numeric gradients are, do not hold that of two roundings."""
+    monkeypatch.setattr(making.Maker, "_is_due", lambda self, program, _: program.launches == at)
+    cache = ProgramCache()
+    names = UNARY[:4]
+    for name in names:  # so that it is as cheap to run them one by one
+        run(cache, [name], size=at)
+    code = chain(names, at)
+    compiled = []
+    for _ in range(at + 4):
+        run(cache, names, size=at)
+        state = cache.state(code)
+        assert state is not None
+        compiled.append(state.compiled)
+    firsts, seconds = compiled[::2], compiled[1::2]
+    assert firsts[: len(seconds)] == seconds and not compiled[0] and compiled[-1]
+
+
 def test_wholly_new_parts_are_compiled_together_every_time():
     """Shapes that never come again: the whole takes less than its parts, so it is compiled."""
     cache = ProgramCache()

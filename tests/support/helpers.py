@@ -218,8 +218,10 @@ def settle() -> None:
     engine.wait_for_all()
 
 
-def heat(function: Callable[[], Any], rounds: int = 4) -> Any:
+def heat(function: Callable[[], Any], rounds: int = 5) -> Any:
     """Runs a function until every segment it records runs as one compiled program.
+
+    By the fourth run all are compiled, and take over where a pair of launches begins.
 
     Returns:
         What its last run returned.

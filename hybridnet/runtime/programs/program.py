@@ -355,7 +355,8 @@ class Program:
             for holder in holders or ():
                 holder.release()
         if len(self.code.instructions) == 1:
-            self.compiled = self.ready = None  # steps of larger programs keep it; who runs it makes it again
+            # Steps of larger programs keep it; who runs it makes it again.
+            self.compiled = self.ready = None
 
 
 def _observed(code: Code, compiled: Any, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
