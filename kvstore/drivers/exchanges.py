@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any, Final, final
 
-from hybridnet.kvstore import traffic
+import hybridnet.kvstore.traffic as traffic
 from hybridnet.kvstore.messages import Key
 from hybridnet.kvstore.protocol.words import (
     Applied,

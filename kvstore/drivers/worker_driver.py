@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from hybridnet.kvstore import traffic
+import hybridnet.kvstore.traffic as traffic
 from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.drivers.driver import Driver
 from hybridnet.kvstore.drivers.exchanges import Exchanges

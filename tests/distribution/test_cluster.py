@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -21,6 +23,13 @@ LEAST = {
 
 def read(**more):
     return Cluster.from_environment({**LEAST, **more})
+
+
+@pytest.mark.parametrize("name", ["drivers.remote_store", "serve", "store"])
+def test_each_may_be_the_first_that_a_process_imports(name):
+    """Workers by hand and servers do not load the front end, which would load them in turn."""
+    code = f"import hybridnet.kvstore.{name}, sys; assert 'hybridnet.kv.store' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_the_least_that_there_is():
