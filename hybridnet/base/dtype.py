@@ -74,7 +74,8 @@ _FLOAT_RANK: Final = {FLOAT16: 0, BFLOAT16: 0, FLOAT32: 1, FLOAT64: 2}
 def as_dtype(dtype: Any) -> np.dtype[Any]:
     """Returns the dtype meant by a name, a NumPy scalar type, a Python type or a dtype.
 
-    Python's ``float`` and ``int`` mean float32 and int32, MXNet's defaults.
+    Python's ``float`` and ``int`` mean float32 and int32, MXNet's defaults. An array means its own
+    dtype, as it did for NumPy before its version 2.
 
     Raises:
         DTypeError: it is none that hybridnet computes with.
@@ -84,8 +85,8 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
     except (KeyError, TypeError):
         pass
     try:
-        found = np.dtype(dtype)
-    except TypeError:
+        found = np.dtype(dtype if isinstance(dtype, type) else getattr(dtype, "dtype", dtype))
+    except (TypeError, ValueError):
         found = None
     if found in CODE_OF:
         return found  # type: ignore[no-any-return]

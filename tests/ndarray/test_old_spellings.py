@@ -89,6 +89,14 @@ def test_arrays_like_others_pass_a_dtype_over() -> None:
     assert x.zeros_like(dtype="int32").dtype is nd.ones_like(x, dtype="int32").dtype is np.float32
 
 
+def test_an_array_stands_for_its_dtype() -> None:
+    whole = nd.array([1.5, 2.5])
+    for like in (nd.ones((1,), dtype="int32"), np.ones(1, "int32"), np.int32(3)):
+        assert whole.astype(like).dtype == np.int32
+        assert nd.zeros((2,), dtype=like).dtype == np.int32
+    assert whole.astype(nd.ones((3,)), copy=False) is whole
+
+
 def test_numbers_as_text() -> None:
     assert nd.array(["12", "3"], dtype="int32").asnumpy().tolist() == [12, 3]
     with pytest.raises(ParameterError, match="needs real numbers, got other text"):
