@@ -150,11 +150,14 @@ def gradients(
     for index, edge in head_grads.items():
         of = graph.outputs[index].node
         _accumulate(grads, graph.outputs[index], EdgeHandle(edge, types, of))
+    reached = {graph.outputs[index].node for index in head_grads}
     for node in reversed(graph.nodes):
+        if node in reached:
+            reached.update(edge.node for edge in node.inputs)
         if node.call is None or node not in needed or node.call.no_gradient:
             continue
         outs = [grads.pop(Edge(node, index), None) for index in range(node.num_outputs)]
-        if all(grad is None for grad in outs):
+        if all(grad is None for grad in outs) and not (node in reached and node.call.own_gradient):
             continue
         back = Backward(
             node.call,

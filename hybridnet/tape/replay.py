@@ -36,7 +36,8 @@ _CAPACITY: Final = 512
 def taken(node: TapeNode, grads: dict[Edge, Any]) -> list[Any] | None:
     """Takes the gradients of a node's outputs out of `grads`; None if its rule need not run."""
     outs = [grads.pop(Edge(node, index), None) for index in range(len(node.types))]
-    if node.call.no_gradient or all(value is None for value in outs):
+    call = node.call
+    if call.no_gradient or (all(value is None for value in outs) and not call.own_gradient):
         return None
     return outs
 

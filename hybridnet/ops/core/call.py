@@ -163,6 +163,11 @@ class Call(ABC):
         return ""
 
     @property
+    def own_gradient(self) -> bool:
+        """Whether its gradient does without those of the outputs, as that of a loss."""
+        return False
+
+    @property
     def fingerprint(self) -> bytes | None:
         """A key of what it computes, the same in every process; None where there is none."""
         try:

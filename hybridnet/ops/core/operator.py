@@ -85,6 +85,7 @@ class Operator:
     gradient: Callable[[Backward], Sequence[Any]] | None
     #: Why there is no gradient; empty when there is one.
     no_gradient: str
+    own_gradient: Callable[..., bool] | None
     #: Floating-point operations, from the types of the inputs and the parameters.
     cost: Callable[..., float] | None
     #: Sizes of the outputs that only the values of the inputs tell: parameter -> what it is for
@@ -237,6 +238,12 @@ class OpCall(Call):
     def no_gradient(self) -> str:
         """Why there is no gradient; empty when there is one."""
         return self.operator.no_gradient
+
+    @property
+    def own_gradient(self) -> bool:
+        """Whether its rule does without the gradients of the outputs."""
+        own = self.operator.own_gradient
+        return own is not None and own(**self.attrs)
 
     def facts(self) -> Sequence[Any] | None:
         """The operator's name and parameters; users' lowerings cannot be told apart by that."""

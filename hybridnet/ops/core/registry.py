@@ -68,6 +68,7 @@ def operator(
     complete: Callable[..., Shapes] | None = None,
     gradient: Callable[[Backward], Sequence[Any]] | None = None,
     no_gradient: str = "",
+    own_gradient: Callable[..., bool] | None = None,
     cost: Callable[..., float] | None = None,
     sizes: Mapping[str, Callable[[Sequence[Any], Mapping[str, Any]], int]] | None = None,
     output_names: Sequence[str] = ("output",),
@@ -92,6 +93,9 @@ def operator(
         complete: (shapes, **params) -> shapes, with unknown input shapes filled in.
         gradient: the rule; default `jax.vjp` of the lowering.
         no_gradient: why there is none.
+        own_gradient: (**params) -> whether the rule does without the gradients of the outputs, as
+            that of a loss. It runs wherever something depends on the outputs, were it through
+            operators without a gradient.
         cost: (*types, **params) -> floating-point operations; default the elements of the outputs.
         sizes: for a shape that depends on values: parameter (``int | None = None``) ->
             (arrays, params) -> its value. On arrays a call waits for their values and measures it;
@@ -141,6 +145,7 @@ def operator(
             complete=complete,
             gradient=gradient,
             no_gradient=no_gradient,
+            own_gradient=own_gradient,
             cost=cost,
             sizes=sizes or {},
             output_names=tuple(output_names),

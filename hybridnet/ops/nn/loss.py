@@ -81,6 +81,7 @@ def _rows(data: Any, multi_output: bool, preserve_shape: bool) -> Any:
     infer=same_type,
     complete=_output_shapes,
     gradient=_output_gradient,
+    own_gradient=lambda *, out_grad, **_: not out_grad,
 )
 def softmax_output(
     data: Any,
@@ -222,6 +223,7 @@ def _regression(
         infer=same_type,
         complete=complete,
         gradient=gradient,
+        own_gradient=lambda **_: True,
         doc=f"{doc}\n\n{_REGRESSION_DOC}",
     )(lowering)
     operator(f"_backward_{name}", infer=same_type, doc=f"Gradient of {name}.")(backward)
