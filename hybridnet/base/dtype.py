@@ -89,7 +89,7 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
     except (TypeError, ValueError):
         found = None
     if found in CODE_OF:
-        return found  # type: ignore[no-any-return]
+        return found
     known = ", ".join(sorted(dtype.name for dtype in CODE_OF))
     raise DTypeError(f"dtype must be one of {known}, got {dtype!r}")
 
