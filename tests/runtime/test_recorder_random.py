@@ -21,7 +21,7 @@ def exactly(request, monkeypatch):
 
 @pytest.mark.parametrize("block", range(10))
 def test_however_they_are_run(block):
-    for seed in range(50 * block, 50 * block + thorough(50, 12)):
+    for seed in range(50 * block, 50 * block + thorough(50, 8)):
         check_stepwise(make_program(seed), 4 + seed % 60)
 
 
@@ -33,7 +33,7 @@ def test_cut_anywhere():
 
 def test_two_threads():
     """Each runs programs on arrays of its own, and hands some to a third thread."""
-    seeds = {0: range(3000, 3015), 1: range(3015, 3030)}
+    seeds = {k: range(3000 + 15 * k, 3000 + 15 * k + thorough(15, 8)) for k in range(2)}
     found: dict[int, Any] = {}
 
     def program_of(seed):
@@ -105,7 +105,7 @@ def test_long_programs():
 
 @pytest.mark.slow
 def test_short_segments_of_compiled_programs():
-    for seed in range(30000, 30010):
+    for seed in range(30000, 30000 + thorough(10, 6)):
         program = make_program(seed)
         with naive():
             wanted = run_ours(program)
