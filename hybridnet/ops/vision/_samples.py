@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from hybridnet.ops.host.namespace import at, jnp
 
+from ..core.call import Backward
 from ..core.checks import wide
+from ..core.registry import get
 
-__all__ = ["Visits", "averages", "counted", "spread_back"]
+__all__ = ["Visits", "averages", "by_transpose", "counted", "of_transpose", "spread_back"]
 
 # Of a part of a region along an axis, on maps that have fewer pixels.
 _MOST: Final = 256
@@ -20,6 +22,35 @@ _ENDLESS: Final = 2.0**20
 #: a state, and returns the last one. Pixels are rows of the feature map as (images * height *
 #: width, channels), weights what they count for in their part; both (regions, rows, columns).
 Visits = Callable[[Callable[[Any, Any, Any], Any], Any], Any]
+
+
+def by_transpose(name: str) -> Callable[[Backward], Sequence[Any]]:
+    """Returns the rule of an operator of (data, regions), linear in the data.
+
+    Args:
+        name: its transpose, an operator of (gradient, regions, data).
+    """
+
+    def rule(back: Backward) -> Sequence[Any]:
+        call, _ = get(name).bind(back.attrs)
+        data, regions = back.inputs
+        return [*back.apply(call, [back.grads[0], regions, data]), None]
+
+    return rule
+
+
+def of_transpose(name: str) -> Callable[[Backward], Sequence[Any]]:
+    """Returns the rule of such a transpose.
+
+    Args:
+        name: the operator that it is the transpose of.
+    """
+
+    def rule(back: Backward) -> Sequence[Any]:
+        call, _ = get(name).bind(back.attrs)
+        return [*back.apply(call, [back.grads[0], back.inputs[1]]), None, None]
+
+    return rule
 
 
 def counted(length: Any, count: int, pixels: int, ratio: int) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -11,10 +10,9 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp, lax
 
-from ..core.call import Backward
 from ..core.checks import wide
-from ..core.registry import get, operator
-from ._samples import averages, counted, spread_back
+from ..core.registry import operator
+from ._samples import averages, by_transpose, counted, of_transpose, spread_back
 from .roi import grid_of, require_regions
 
 __all__: list[str] = []
@@ -131,13 +129,12 @@ def _align_check(
         )
 
 
-def _align_gradient(back: Backward) -> Sequence[Any]:
-    call, _ = get("_backward_ROIAlign").bind(back.attrs)
-    data, rois = back.inputs
-    return [*back.apply(call, [back.grads[0], rois, data]), None]
-
-
-@operator("_contrib_ROIAlign", check=_align_check, infer=_align_type, gradient=_align_gradient)
+@operator(
+    "_contrib_ROIAlign",
+    check=_align_check,
+    infer=_align_type,
+    gradient=by_transpose("_backward_ROIAlign"),
+)
 def roi_align(
     data: Any,
     rois: Any,
@@ -183,16 +180,10 @@ def roi_align(
     return jnp.moveaxis(total, 3, 1).astype(data.dtype)
 
 
-def _align_backward_gradient(back: Backward) -> Sequence[Any]:
-    # It is linear, and ROIAlign is its transpose.
-    call, _ = get("_contrib_ROIAlign").bind(back.attrs)
-    return [*back.apply(call, [back.grads[0], back.inputs[1]]), None, None]
-
-
 @operator(
     "_backward_ROIAlign",
     infer=lambda grad, rois, data, **_: (data,),
-    gradient=_align_backward_gradient,
+    gradient=of_transpose("_contrib_ROIAlign"),
 )
 def backward_roi_align(
     grad: Any,

@@ -6,7 +6,7 @@ Ma et al., "Arbitrary-Oriented Scene Text Detection via Rotation Proposals", 201
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,10 +17,9 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp, lax
 
-from ..core.call import Backward
 from ..core.checks import require_one_dtype, wide
-from ..core.registry import get, operator
-from ._samples import averages, counted, spread_back
+from ..core.registry import operator
+from ._samples import averages, by_transpose, counted, of_transpose, spread_back
 from .resize import require_images
 from .roi import grid_of
 
@@ -137,13 +136,12 @@ def _align_type(
     return (tensor_type(shape, data.dtype),)
 
 
-def _align_gradient(back: Backward) -> Sequence[Any]:
-    call, _ = get("_backward_RROIAlign").bind(back.attrs)
-    data, rois = back.inputs
-    return [*back.apply(call, [back.grads[0], rois, data]), None]
-
-
-@operator("_contrib_RROIAlign", check=_align_check, infer=_align_type, gradient=_align_gradient)
+@operator(
+    "_contrib_RROIAlign",
+    check=_align_check,
+    infer=_align_type,
+    gradient=by_transpose("_backward_RROIAlign"),
+)
 def rroi_align(
     data: Any,
     rois: Any,
@@ -177,16 +175,10 @@ def rroi_align(
     return jnp.moveaxis(total, 3, 1).astype(data.dtype)
 
 
-def _align_backward_gradient(back: Backward) -> Sequence[Any]:
-    # It is linear, and RROIAlign is its transpose.
-    call, _ = get("_contrib_RROIAlign").bind(back.attrs)
-    return [*back.apply(call, [back.grads[0], back.inputs[1]]), None, None]
-
-
 @operator(
     "_backward_RROIAlign",
     infer=lambda grad, rois, data, **_: (data,),
-    gradient=_align_backward_gradient,
+    gradient=of_transpose("_contrib_RROIAlign"),
 )
 def backward_rroi_align(
     grad: Any,
