@@ -48,18 +48,13 @@ DTYPES: Final = [
     "float32", "float32", "float32", "float64", "float16", "bfloat16", "int32", "int64", "int8",
     "uint8", "bool",
 ]  # fmt: skip
-SHAPES: Final = [(2, 3)] * 6 + [
-    (3,),
-    (3,),
-    (1,),
-    (2, 1, 3),
-    (3, 2),
-    (2, 3, 4),
-    (0, 3),
-    (2, 0),
-    (6,),
-    (3, 17000),
-]
+SHAPES: Final = [
+    *[(2, 3)] * 6, (3,), (3,), (1,), (2, 1, 3), (3, 2), (2, 3, 4), (0, 3), (2, 0), (6,)
+]  # fmt: skip
+#: Of arrays that NumPy's forms take in blocks.
+_LARGE: Final = [(3, 17000), (30, 2500), (70000,)]
+#: Elements of the arrays that lines are chosen for: others times others would fill the memory.
+_FEW: Final = 1000
 _LARGEST: Final = 64.0  # numbers beyond it are written over before they are used again
 _TOLERANCE: Final = {"float64": 1e-6, "float32": 2e-4, "float16": 2e-2, "bfloat16": 1e-1}
 
@@ -220,10 +215,13 @@ class _Maker:
         return f"a{self.count}"
 
     def pick(self, *, exact: bool = True) -> str:
-        names = list(self.run.arrays())
+        names = [name for name, array in self.run.arrays().items() if array.size <= _FEW]
         if self.recorded is not None and self.rng.random() < 0.7:
             names = [name for name in names if name in self.recorded] or names
         names = [name for name in names if self.program.exact[name] or not exact]
+        if not names:
+            self.constant()
+            return f"a{self.count}"
         return self.rng.choice(names)
 
     def made(self, name: str, *, exact: bool) -> None:
@@ -248,6 +246,16 @@ class _Maker:
             call = fill(self.rng, self.rng.choice(SMOOTH if smooth else EXACT), self, not smooth)
             if self.emit(f"{name} = {call}"):
                 break
+        self.made(name, exact=not smooth)
+
+    def large(self) -> None:
+        """A function of each element, or of rows, of an array of more than a block."""
+        name = self.name()
+        dtype, seed = self.rng.choice(DTYPES), self.rng.randrange(10**6)
+        given = f"array({self.rng.choice(_LARGE)}, {dtype!r}, {seed}, {seed % 2 == 0})"
+        smooth = self.rng.random() < 0.6
+        calls = [call for call in (SMOOTH if smooth else EXACT) if call.endswith("({})")]
+        self.emit(f"{name} = {self.rng.choice(calls).replace('{}', given)}")
         self.made(name, exact=not smooth)
 
     def write(self) -> None:
@@ -340,7 +348,7 @@ class _Maker:
 _NAMES: Final = [name for name in SAMPLES if not name.startswith("_contrib_dgl")]
 _STEPS: Final = [
     *[_Maker.operator] * 8, *[_Maker.write] * 4, *[_Maker.sample] * 2, *[_Maker.drop] * 2,
-    *[_Maker.constant] * 2, _Maker.branch, _Maker.read, _Maker.net, _Maker.train,
+    *[_Maker.constant] * 2, _Maker.branch, _Maker.large, _Maker.read, _Maker.net, _Maker.train,
 ]  # fmt: skip
 
 
