@@ -8,6 +8,7 @@ from helpers import run_gradient, run_op
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import hybridnet as mx
 from hybridnet import autograd, nd
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
 
@@ -20,6 +21,23 @@ def test_take(axis, dtype):
     positions = np.array([[0, 2], [1, 1]], dtype)
     got = run_op("take", _A, positions, axis=axis)[0]
     np.testing.assert_array_equal(got, np.take(_A, positions.astype(int), axis))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, i: nd.take(x, i),
+        lambda x, i: nd.take(x.T, i, axis=-1, mode="wrap"),
+        lambda x, i: mx.np.take(x.as_np_ndarray(), i.as_np_ndarray(), axis=0),
+        lambda x, i: mx.np.take(x.as_np_ndarray(), i.as_np_ndarray()),
+        lambda x, i: nd.gather_nd(x, i.reshape((1, 2))),
+    ],
+)
+def test_nothing_can_be_taken_from_an_empty_axis(call):
+    empty = nd.array(np.zeros((0, 3)))
+    with pytest.raises(ShapeError, match=r"needs at least one element along axis \((0|1),\)"):
+        call(empty, nd.array([0, 1]))
+    assert nd.take(empty, nd.array(np.zeros((0,)))).shape == (0, 3)
 
 
 # Measured with MXNet 1.9.1, apart from the NaN, where it raises.

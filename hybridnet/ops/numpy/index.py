@@ -16,6 +16,7 @@ from hybridnet.ops.host.namespace import jnp
 from ..core.families import STEP, convert, promoted
 from ..core.registry import operator
 from ..core.rules import broadcast_shape, one_axis, promote_types
+from ..shape.indexing import require_some
 from .elementwise import quotient_dtype
 
 __all__: list[str] = []
@@ -30,8 +31,10 @@ def _take_type(
     a: TensorType, indices: TensorType, *, axis: int | None, mode: str
 ) -> tuple[TensorType]:
     if axis is None:
+        require_some("_npi_take", tensor_type((a.size,), a.dtype), [0], indices)
         return (tensor_type(indices.shape, a.dtype),)
     axis = one_axis("_npi_take", axis, a)
+    require_some("_npi_take", a, [axis], indices)
     shape = a.shape[:axis] + indices.shape + a.shape[axis + 1 :]
     return (tensor_type(shape, a.dtype),)
 

@@ -12,7 +12,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import at, jnp
 
 from ..core.registry import operator
-from .indexing import require_inside, whole
+from .indexing import require_inside, require_some, whole
 
 __all__: list[str] = []
 
@@ -30,6 +30,7 @@ def _depth(name: str, indices: TensorType, shape: Sequence[int]) -> int:
 
 def _gather_type(data: TensorType, indices: TensorType) -> tuple[TensorType]:
     depth = _depth("gather_nd", indices, data.shape)
+    require_some("gather_nd", data, range(depth), indices)
     return (tensor_type(indices.shape[1:] + data.shape[depth:] or (1,), data.dtype),)
 
 

@@ -25,7 +25,7 @@ from ..core.operator import Shapes, describe
 from ..core.registry import get, operator
 from ..core.rules import one_axis, promote_types, reduced_shape
 
-__all__ = ["require_inside", "whole"]
+__all__ = ["require_inside", "require_some", "whole"]
 
 Mode = Literal["clip", "wrap"]
 
@@ -45,6 +45,15 @@ def require_inside(op: str, indices: Any, axis: int, size: int, least: int = 0) 
         )
 
 
+def require_some(op: str, a: TensorType, axes: Sequence[int], indices: TensorType) -> None:
+    """Raises ShapeError where there are positions along axes that have none."""
+    if indices.size and not all(a.shape[axis] for axis in axes):
+        raise ShapeError(
+            f"{op}: needs at least one element along axis {tuple(axes)} to take, got {a} and "
+            f"indices {indices}"
+        )
+
+
 def _within(indices: Any, size: int, mode: str) -> Any:
     """Brings positions into the range from 0 to size - 1."""
     indices = whole(indices)
@@ -55,6 +64,7 @@ def _within(indices: Any, size: int, mode: str) -> Any:
 
 def _take_type(a: TensorType, indices: TensorType, *, axis: int, mode: str) -> tuple[TensorType]:
     position = one_axis("take", axis, a)
+    require_some("take", a, [position], indices)
     shape = (*a.shape[:position], *indices.shape, *a.shape[position + 1 :])
     return (tensor_type(shape, a.dtype),)
 
