@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 import pytest
-from eager_maker import make_program
+from eager_maker import Program, make_program
 from eager_programs import check_stepwise, check_whole, short_segments, step_by_step
 from eager_runs import before_jax, compare, compare_exactly, run_ours, run_reference
 from helpers import naive, settle, thorough
@@ -23,6 +23,12 @@ def exactly(request, monkeypatch):
 def test_however_they_are_run(block):
     for seed in range(50 * block, 50 * block + thorough(50, 8)):
         check_stepwise(make_program(seed), 4 + seed % 60)
+
+
+def test_a_remainder_by_zero_is_zero_here_and_in_the_reference():
+    steps = [("constant", "a", (3,), "int32", 1), ("loop", 2, [("scalar", "b", "%", "a", 7)])]
+    program = Program(steps, dict.fromkeys("ab", ((3,), "int32", 0)))
+    assert check_stepwise(program, 4).arrays[1].tolist() == [0, 0, 0]
 
 
 def test_cut_anywhere():

@@ -472,7 +472,8 @@ def run_reference(program: Program, draws: dict[tuple[str, int], Any]) -> Outcom
     """
     env = Env(draws, repeats=program.repeats)
     seen: list[Any] = []
-    run_steps(program.steps, env, seen, _apply_numpy, _others_numpy)
+    with np.errstate(divide="ignore"):  # 7 is 0 in some turns, and remainders by it are 0
+        run_steps(program.steps, env, seen, _apply_numpy, _others_numpy)
     if env.finalized.made:
         seen += [np.full(2, float(env.finalized.made))] * 2
     return Outcome(seen + [np.array(env[name]) for name in program.arrays], env)
