@@ -21,6 +21,7 @@ __all__ = [
     "require_floats",
     "require_one_dtype",
     "require_shape",
+    "require_some",
     "wide",
 ]
 
@@ -77,3 +78,12 @@ def along(vector: Any, ndim: int, axis: int) -> Any:
 def others(ndim: int, axis: int) -> tuple[int, ...]:
     """Returns all the axes but one."""
     return tuple(other for other in range(ndim) if other != axis)
+
+
+def require_some(op: str, a: TensorType, axes: Sequence[int], indices: TensorType) -> None:
+    """Raises ShapeError where there are positions along axes that have none."""
+    if indices.size and not all(a.shape[axis] for axis in axes):
+        raise ShapeError(
+            f"{op}: needs at least one element along axis {tuple(axes)} to take, got {a} and "
+            f"indices {indices}"
+        )

@@ -13,10 +13,10 @@ from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp
 
+from ..core.checks import require_some
 from ..core.families import STEP, convert, promoted
 from ..core.registry import operator
 from ..core.rules import broadcast_shape, one_axis, promote_types
-from ..shape.indexing import require_some
 from .elementwise import quotient_dtype
 
 __all__: list[str] = []

@@ -11,8 +11,9 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import at, jnp
 
+from ..core.checks import require_some
 from ..core.registry import operator
-from .indexing import require_inside, require_some, whole
+from .indexing import require_inside, whole
 
 __all__: list[str] = []
 

@@ -20,12 +20,13 @@ from hybridnet.ops.host.namespace import at, jnp
 
 from ..core.backward import vjp_gradient
 from ..core.call import Backward
+from ..core.checks import require_some
 from ..core.families import promoted
 from ..core.operator import Shapes, describe
 from ..core.registry import get, operator
 from ..core.rules import one_axis, promote_types, reduced_shape
 
-__all__ = ["require_inside", "require_some", "whole"]
+__all__ = ["require_inside", "whole"]
 
 Mode = Literal["clip", "wrap"]
 
@@ -42,15 +43,6 @@ def require_inside(op: str, indices: Any, axis: int, size: int, least: int = 0) 
         raise OutOfBoundsError(
             f"{op}: index {int(indices[outside][0])} is out of bounds for axis {axis} with size "
             f"{size}"
-        )
-
-
-def require_some(op: str, a: TensorType, axes: Sequence[int], indices: TensorType) -> None:
-    """Raises ShapeError where there are positions along axes that have none."""
-    if indices.size and not all(a.shape[axis] for axis in axes):
-        raise ShapeError(
-            f"{op}: needs at least one element along axis {tuple(axes)} to take, got {a} and "
-            f"indices {indices}"
         )
 
 
