@@ -444,7 +444,7 @@ def test_an_update_in_place_reuses_the_memory():
     for _ in range(5):
         step()
         assert address(w) == place
-    assert (w.asnumpy() == -0.5 * 9).all()
+    assert (w.asnumpy() == -0.5 * 10).all()
 
 
 @pytest.mark.compiled
@@ -459,7 +459,7 @@ def test_an_update_of_a_part_reuses_the_memory():
     place = address(w)
     step()
     assert address(w) == place
-    assert w.asnumpy()[3, 5] == 5
+    assert w.asnumpy()[3, 5] == 6
 
 
 def test_asnumpy_does_not_stop_reuse_nor_change():

@@ -366,12 +366,14 @@ class OpCall(Call):
             op.require_sizes(self.attrs)
         if op.infer is not None:
             inferred = tuple(op.infer(*shown, **self.attrs))
-            for one in inferred:
-                if min(one.shape, default=0) < 0:  # of an operator that is given it
+            if not self.takes_state:
+                return inferred
+            for one in inferred:  # of random numbers: others may be open, in graphs
+                if min(one.shape, default=0) < 0:
                     raise ShapeError(
                         f"{self.name}: the dimensions of a result must be >= 0, got {one.shape}"
                     )
-            return (*inferred, types[-1]) if self.takes_state else inferred
+            return (*inferred, types[-1])
         try:
             return output_types(self, types)
         except MXNetError:

@@ -396,6 +396,7 @@ def test_the_page_about_sessions_says_what_happens(capsys):
         "4.0",
         'Tensor("Mean:0", shape=(), dtype=float32)',
         "True (1,)",
+        "(2, 3) True",
         "/job:localhost/replica:0/task:0/device:cpu:0 6 nodes timed",
         "1 part",
     ]
