@@ -5,7 +5,8 @@ XLA gives NaN for a matrix that has no answer; NumPy raises, and so the operator
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,6 +16,10 @@ from .namespace import NoHostForm, jnp
 from .table import FUNCTIONS, Array, named
 
 __all__: list[str] = []
+
+# Rows of triangular systems for each of these, up to which they are solved together: a row of all
+# takes some 3 us, a call of LAPACK 7 and more.
+_ROWS: Final = 2
 
 
 def _of_square(name: str) -> None:
@@ -63,17 +68,33 @@ def _triangular_solve(
         raise NoHostForm("lax.linalg.triangular_solve of nothing")
     if not left_side:  # x a = b is a^T x^T = b^T
         b, transpose_a = b.mT, not transpose_a
+    if transpose_a:
+        a, lower = a.mT, not lower
+    solve = _substitute if a.shape[-1] <= _ROWS * math.prod(b.shape[:-2]) else _solve_one_by_one
+    made = solve(a, b, lower, unit_diagonal)
+    return made if left_side else made.mT
+
+
+def _substitute(a: Array, b: Array, lower: bool, unit_diagonal: bool) -> Array:
+    """Solves many small triangular systems at once, one row of all of them after the other."""
+    count = a.shape[-1]
+    made = np.empty_like(b)
+    for row in range(count) if lower else reversed(range(count)):
+        known = slice(0, row) if lower else slice(row + 1, count)
+        rest = b[..., row, :]
+        if known.stop > known.start:
+            rest = rest - (a[..., row, None, known] @ made[..., known, :])[..., 0, :]
+        made[..., row, :] = rest if unit_diagonal else rest / a[..., row, row, None]
+    return made
+
+
+def _solve_one_by_one(a: Array, b: Array, lower: bool, unit_diagonal: bool) -> Array:
     made = np.empty_like(b)
     for place in np.ndindex(b.shape[:-2]):
         made[place] = lazy.linalg.solve_triangular(
-            a[place],
-            b[place],
-            trans="T" if transpose_a else "N",
-            lower=lower,
-            unit_diagonal=unit_diagonal,
-            check_finite=False,
+            a[place], b[place], lower=lower, unit_diagonal=unit_diagonal, check_finite=False
         )
-    return made if left_side else made.mT
+    return made
 
 
 @named("linalg.solve")
