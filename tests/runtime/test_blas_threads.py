@@ -43,6 +43,27 @@ def test_one_is_left_while_anybody_wants_it():
     assert max(less) < max(before)
 
 
+def test_scipys_copy_is_kept_to_the_limit_when_it_comes_later():
+    out = run_script(
+        """
+        import threadpoolctl
+        from hybridnet.runtime.platform import blas_threads
+
+        def threads():
+            found = threadpoolctl.ThreadpoolController().select(internal_api="openblas").info()
+            return sorted(each["num_threads"] for each in found)
+
+        with blas_threads.leave_one():
+            first = threads()
+            import scipy.linalg
+            with blas_threads.leave_one():
+                both = threads()
+        print(len(both) > len(first), max(both) == max(first), min(threads()) > max(both))
+        """
+    )
+    assert out.split() == ["True"] * 3
+
+
 def test_a_limit_of_the_users_stays():
     def compiles():
         with blas_threads.leave_one():

@@ -9,6 +9,7 @@ many threads as there are processors left.
 from __future__ import annotations
 
 import math
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,8 +29,13 @@ _FIRST: Final = 0.05
 _PERIOD: Final = 0.2
 
 
-@cache
 def _libraries() -> Any:
+    return _copies_of_openblas("scipy.linalg" in sys.modules)
+
+
+@cache
+def _copies_of_openblas(with_scipy: bool) -> Any:
+    """Returns the copies that are loaded: NumPy's, and SciPy's own where that was loaded later."""
     return threadpoolctl.ThreadpoolController().select(internal_api="openblas").lib_controllers
 
 
@@ -40,9 +46,9 @@ class _Threads:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._limits: list[int] = []
-        # What the numbers are without these, and what was made of them.
-        self._without: list[int] = []
-        self._made: list[int] = []
+        # What the numbers are without these, and what was made of them, by library.
+        self._without: dict[str, int] = {}
+        self._made: dict[str, int] = {}
 
     def add(self, limit: int) -> None:
         """Lets them be no more than this, until it is removed."""
@@ -56,14 +62,15 @@ class _Threads:
             self._set()
 
     def _set(self) -> None:
-        libraries = _libraries()
-        numbers = [library.get_num_threads() for library in libraries]
-        if numbers != self._made:  # somebody else has set them
-            self._without = numbers
-        most = min(self._limits, default=max(self._without, default=1))
+        libraries = {library.filepath: library for library in _libraries()}
+        for file, library in libraries.items():
+            number = library.get_num_threads()
+            if number != self._made.get(file):  # somebody else has set it, or it is new
+                self._without[file] = number
+        most = min(self._limits, default=max(self._without.values(), default=1))
         convolutions.use_threads(most)
-        self._made = [min(each, most) for each in self._without]
-        for library, number in zip(libraries, self._made, strict=True):
+        for file, library in libraries.items():
+            number = self._made[file] = min(self._without[file], most)
             library.set_num_threads(number)
             # Else no other thread could set the number any more.
             getattr(library, "clear_controlling_thread", lambda: None)()
@@ -104,6 +111,7 @@ class _Others:
         # When it was looked, the processors' idle seconds by then, and those that this process had.
         self._last: tuple[float, float, float] | None = None
         self._limit: int | None = None
+        self._copies = 0
 
     def look(self, now: float) -> None:
         """Lets NumPy have as many threads as there were processors for this process.
@@ -127,7 +135,9 @@ class _Others:
                 limit = max(1, min(num_threads(), round(free)))
                 self.due = now + _PERIOD
             self._last = now, idle, used
-            if limit != self._limit:
+            copies = len(_libraries())
+            if limit != self._limit or copies != self._copies:
+                self._copies = copies
                 _threads.add(limit)
                 if self._limit is not None:
                     _threads.remove(self._limit)
