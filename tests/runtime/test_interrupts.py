@@ -20,6 +20,7 @@ from interrupted_loops import LOOPS, Struck, lines_of
 import hybridnet as hn
 from hybridnet import autograd, nd
 from hybridnet.base import interrupts
+from hybridnet.ops.host.functions import FUNCTIONS
 from hybridnet.runtime.record import recorder
 
 TRIES = thorough(1000, 60)
@@ -103,6 +104,29 @@ def test_the_exception_of_a_handler_is_not_taken_for_a_failure_of_the_program():
             with contextlib.suppress(Struck):
                 lines_of(step, strike, at)
             check(step, [total])
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_the_exception_of_a_handler_leaves_what_numpy_runs(monkeypatch, together):
+    """A limit of time that an ordinary exception ends, as scripts set with signal.alarm."""
+
+    def limit(number, frame):
+        raise Struck
+
+    def slow(x):
+        signal.raise_signal(signal.SIGALRM)
+        return np.linalg.cholesky(x)
+
+    monkeypatch.setitem(FUNCTIONS, "linalg.cholesky", slow)
+    monkeypatch.setitem(FUNCTIONS, "lax.linalg.cholesky", slow)
+    before = signal.signal(signal.SIGALRM, limit)
+    try:
+        matrix = nd.array(4 * np.eye(3))
+        with pytest.raises(Struck):
+            root = nd.linalg.potrf(matrix)
+            (root + 1 if together else root).asnumpy()
     finally:
         signal.signal(signal.SIGALRM, before)
 

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from hybridnet.base import config
+from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
 
@@ -37,8 +38,9 @@ def output_types(call: Call, types: Types) -> Types:
     if few and config.host() != "off" and all(kind.dtype.char in HOST_DTYPES for kind in types):
         try:
             return _by_numpy(call, types)
-        except Exception:  # which may be the fault of the host form: JAX decides
-            pass
+        except Exception as error:  # which may be the fault of the host form: JAX decides
+            if is_from_signal(error):
+                raise
     return _by_jax(call, types)
 
 

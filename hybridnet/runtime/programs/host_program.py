@@ -19,6 +19,7 @@ import numpy as np
 from hybridnet.base import config
 from hybridnet.base.allocator import keep_memory
 from hybridnet.base.context import Context
+from hybridnet.base.interrupts import is_from_signal
 from hybridnet.ops.core.call import Call, Types
 from hybridnet.ops.host.functions import FUNCTIONS
 from hybridnet.ops.host.namespace import NoHostForm, on_host
@@ -105,6 +106,8 @@ class HostProgram:
             _without.add(self._applied)
             raise
         except Exception as error:  # XLA says what is wrong, if anything is
+            if is_from_signal(error):
+                raise
             raise NoHostForm(str(error)) from error
         made = []
         for number, kind in self._wanted:

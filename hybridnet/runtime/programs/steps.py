@@ -9,6 +9,7 @@ import numpy as np
 
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, OpError
+from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core.call import Call, Parts, Types
@@ -203,6 +204,8 @@ def run_steps(plan: StepPlan, inputs: list[Any], scalars: list[Any]) -> list[Any
             try:
                 outputs = _run(program, arrays, numbers)
             except Exception as caught:
+                if is_from_signal(caught):
+                    raise
                 outputs = [_failure(program.code, origin, caught)] * len(needed)
                 failing = True
         for keep, output in zip(needed, outputs, strict=True):

@@ -324,6 +324,8 @@ class PreparedCall:
         except (TypeError, ValueError):  # inputs that are not the program's, or not there
             return None
         except Exception as error:
+            if is_from_signal(error):
+                raise
             raise OpError(self._failed(error)) from error
         self._note(launch, arrays)  # only now is it sure that the inputs were there
         if outputs:
