@@ -12,8 +12,9 @@ earlier task is in conflict with it:
     engine.wait_for_var(file)
 
 The functions here use the process-wide engine, made at first use; its kind is chosen by the
-environment variable HYBRIDNET_ENGINE_TYPE, `ThreadedEngine` (default) or `NaiveEngine`. In a block
-`with engine.naive():` everything is synchronous, and `bulk` says how many operators become a task.
+environment variable HYBRIDNET_ENGINE_TYPE, or MXNet's MXNET_ENGINE_TYPE, `ThreadedEngine` (default)
+or `NaiveEngine`. In a block `with engine.naive():` everything is synchronous, and `bulk` says how
+many operators become a task.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from .errors import (
     VarError,
 )
 from .manual import ManualPool
-from .process import NaiveEngine, ThreadedEngine, get, set_engine
+from .process import NaiveEngine, ThreadedEngine, get, set_engine, wanted_kind
 from .task import LANES, Completion, Origin, Var, caller_origin, resolve_origin
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "statistics",
     "wait_for_all",
     "wait_for_var",
+    "wanted_kind",
 ]
 
 

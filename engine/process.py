@@ -64,7 +64,13 @@ KINDS: Final[dict[str, type[NaiveEngine] | type[ThreadedEngine]]] = {
     "NaiveEngine": NaiveEngine,
     "ThreadedEngine": ThreadedEngine,
 }
-ENV: Final = "HYBRIDNET_ENGINE_TYPE"
+#: Environment variables that say which kind is wanted, the first that is there; MXNet's is one.
+ENVS: Final = ("HYBRIDNET_ENGINE_TYPE", "MXNET_ENGINE_TYPE")
+#: MXNet's other kinds, which differ in where their threads are.
+_SAME: Final = {
+    "ThreadedEnginePerDevice": "ThreadedEngine",
+    "ThreadedEnginePooled": "ThreadedEngine",
+}
 
 EXIT_TIMEOUT = 10.0  # seconds; long enough to write a checkpoint, short enough not to seem hung
 FORK_TIMEOUT: Final = 1.0  # seconds; the lock is held for microseconds at a time
@@ -83,21 +89,35 @@ class _Process:
 _process: Final = _Process()
 
 
+def wanted_kind() -> str:
+    """The kind of engine that the environment asks for; "ThreadedEngine" if it does not.
+
+    Raises:
+        EngineError: if there is none of this name.
+    """
+    for variable in ENVS:
+        asked = os.environ.get(variable, "").strip()
+        if asked:
+            kind = _SAME.get(asked, asked)
+            if kind not in KINDS:
+                known = ", ".join(KINDS)
+                raise EngineError(f"{variable} requires one of {known}, got {asked!r}")
+            return kind
+    return "ThreadedEngine"
+
+
 def get() -> Engine:
     """The process-wide engine, made at the first call.
 
     Raises:
-        EngineError: if HYBRIDNET_ENGINE_TYPE names no kind of engine.
+        EngineError: if the environment names no kind of engine.
     """
     engine = _process.default
     if engine is not None:
         return engine
     with _process.lock:
         if _process.default is None:
-            kind = os.environ.get(ENV, "ThreadedEngine")
-            if kind not in KINDS:
-                raise EngineError(f"{ENV} requires one of {', '.join(KINDS)}, got {kind!r}")
-            _process.default = KINDS[kind]()
+            _process.default = KINDS[wanted_kind()]()
             _register_exit()
         return _process.default
 

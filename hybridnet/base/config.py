@@ -14,7 +14,6 @@ __all__ = [
     "cache_size",
     "data_dir",
     "do_mirror",
-    "engine_type",
     "explain",
     "host",
     "keep_memory",
@@ -53,11 +52,6 @@ def _flag(name: str, default: bool = False) -> bool:
     if text not in ("", "0", "1"):
         raise ParameterError(f"{name} must be 0 or 1, got {text!r}")
     return text == "1" if text else default
-
-
-def engine_type() -> str:
-    """HYBRIDNET_ENGINE_TYPE: 'ThreadedEngine' (default) or 'NaiveEngine' (all synchronous)."""
-    return os.environ.get("HYBRIDNET_ENGINE_TYPE", "").strip() or "ThreadedEngine"
 
 
 def explain() -> bool:

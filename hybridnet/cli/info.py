@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 import hybridnet
+from hybridnet import engine
 from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.base.processor import num_threads
@@ -30,5 +31,5 @@ def print_info() -> None:
             print(f"device     {kind}({number}): {device.device_kind}")
     print(f"threads    {num_threads()}")
     print(f"oneDNN     {onednn.state()}")
-    print(f"engine     {config.engine_type()}")
+    print(f"engine     {engine.wanted_kind()}")
     print(f"cache      {config.cache_dir() or 'off'}")

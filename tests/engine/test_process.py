@@ -48,6 +48,13 @@ def test_the_environment_chooses_the_kind():
     script = "from hybridnet import engine; print(engine.get().kind)"
     for kind in ("NaiveEngine", "ThreadedEngine"):
         assert python(script, HYBRIDNET_ENGINE_TYPE=kind).stdout.split() == [kind]
+    for kind, found in (
+        ("NaiveEngine", "NaiveEngine"),
+        ("ThreadedEnginePerDevice", "ThreadedEngine"),
+        ("ThreadedEnginePooled", "ThreadedEngine"),
+    ):
+        mxnets = {"HYBRIDNET_ENGINE_TYPE": "", "MXNET_ENGINE_TYPE": kind}
+        assert python(script, **mxnets).stdout.split() == [found]
     result = python(script, HYBRIDNET_ENGINE_TYPE="FastEngine")
     known = "HYBRIDNET_ENGINE_TYPE requires one of NaiveEngine, ThreadedEngine, got 'FastEngine'"
     assert known in result.stderr

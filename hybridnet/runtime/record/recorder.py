@@ -24,7 +24,6 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from hybridnet import engine
-from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.interrupts import defer_interrupts
@@ -98,7 +97,7 @@ class _Recording(threading.local):
         self.whole = False
 
 
-_naive = config.engine_type() == "NaiveEngine"
+_naive = engine.wanted_kind() == "NaiveEngine"
 # Why operators may have to be launched at once: NaiveEngine, and the threads whose limit is 1. All
 # but a few programs have no reason, and spend no more than a look at this.
 _reasons = int(_naive)
