@@ -873,6 +873,7 @@ def test_finalizers_may_record():
 @pytest.mark.parametrize("synchronous", [False, True])
 def test_a_collection_launches_nothing(synchronous):
     """It may have interrupted JAX, or a launch that the thread of what it reads waits for."""
+    settle()  # while another thread collects, gc.collect() does nothing
     mine = nd.ones((2,)) + 1
     theirs = in_thread(lambda: nd.ones((2,)) * 3)
     made = []
