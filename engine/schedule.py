@@ -426,9 +426,10 @@ class Schedule:
                     self.skipped += 1
                 self._release(task, granted)
             out.append(task)
-        for task in self._idle:
-            if task.state is WAITING and self.lets_through(task):
-                self._move(task, READY)
-                out.append(task)
-        self._idle = [task for task in self._idle if task.state is WAITING]
+        if self._idle:
+            for task in self._idle:
+                if task.state is WAITING and self.lets_through(task):
+                    self._move(task, READY)
+                    out.append(task)
+            self._idle = [task for task in self._idle if task.state is WAITING]
         return out

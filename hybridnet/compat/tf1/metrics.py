@@ -75,7 +75,7 @@ def _spread(weights: Any, values: Tensor) -> Tensor:
     return made
 
 
-def _alike(predictions: Any, labels: Any, weights: Any = None) -> tuple[Tensor, Tensor, Any]:
+def _alike(predictions: Any, labels: Any) -> tuple[Tensor, Tensor]:
     """Returns both without a last axis of size 1 that only one of them has."""
     x, y = convert_to_tensor(predictions), convert_to_tensor(labels)
     ranks: Any = (x.shape.ndims, y.shape.ndims)
@@ -85,7 +85,7 @@ def _alike(predictions: Any, labels: Any, weights: Any = None) -> tuple[Tensor, 
         elif ranks[1] == ranks[0] + 1 and y.shape.as_list()[-1] == 1:
             y = squeeze(y, [-1])
     x.shape.assert_is_compatible_with(y.shape)
-    return x, y, weights
+    return x, y
 
 
 def mean(
@@ -127,9 +127,9 @@ def accuracy(
     name: str | None = None,
 ) -> Pair:
     """Returns how often predictions are the labels; see `mean`."""
-    x, y, w = _alike(predictions, labels, weights)
+    x, y = _alike(predictions, labels)
     right = cast(equal(cast(x, y.dtype.base_dtype), y), dtypes.float32)
-    return mean(right, w, metrics_collections, updates_collections, name or "accuracy")
+    return mean(right, weights, metrics_collections, updates_collections, name or "accuracy")
 
 
 def mean_squared_error(
@@ -141,9 +141,11 @@ def mean_squared_error(
     name: str | None = None,
 ) -> Pair:
     """Returns the mean of squared differences; see `mean`."""
-    x, y, w = _alike(predictions, labels, weights)
+    x, y = _alike(predictions, labels)
     square = squared_difference(y, x)
-    return mean(square, w, metrics_collections, updates_collections, name or "mean_squared_error")
+    return mean(
+        square, weights, metrics_collections, updates_collections, name or "mean_squared_error"
+    )
 
 
 def root_mean_squared_error(
@@ -171,9 +173,11 @@ def mean_absolute_error(
 ) -> Pair:
     """Returns the mean of the sizes of differences; see `mean`."""
     x: Any
-    x, y, w = _alike(predictions, labels, weights)
+    x, y = _alike(predictions, labels)
     error = abs(x - y)
-    return mean(error, w, metrics_collections, updates_collections, name or "mean_absolute_error")
+    return mean(
+        error, weights, metrics_collections, updates_collections, name or "mean_absolute_error"
+    )
 
 
 def percentage_below(
@@ -204,19 +208,22 @@ def _count(name: str, chosen: Tensor, weights: Any) -> Pair:
         return identity(count.value()), assign_add(count, reduce_sum(x))
 
 
-def _four(labels: Any, predictions: Any, weights: Any) -> dict[str, Callable[[], Pair]]:
-    """Returns what counts each of the four ways in which a prediction is right or wrong."""
-    x, y, w = _alike(cast(predictions, dtypes.bool), cast(labels, dtypes.bool), weights)
-    pairs = {
-        "true_positives": (x, y),
-        "false_positives": (x, logical_not(y)),
-        "false_negatives": (logical_not(x), y),
-        "true_negatives": (logical_not(x), logical_not(y)),
-    }
-    return {
-        name: lambda name=name, pair=pair: _count(name, logical_and(*pair), w)  # type: ignore[misc]
-        for name, pair in pairs.items()
-    }
+#: The four ways in which a prediction is right or wrong: what was predicted, and what is so.
+_WAYS: Final = {
+    "true_positives": (True, True),
+    "false_positives": (True, False),
+    "false_negatives": (False, True),
+    "true_negatives": (False, False),
+}
+
+
+def _which(kind: str, predicted: Tensor, truth: Tensor) -> Tensor:
+    """Returns which predictions are of one of the four kinds."""
+    is_predicted, is_so = _WAYS[kind]
+    return logical_and(
+        predicted if is_predicted else logical_not(predicted),
+        truth if is_so else logical_not(truth),
+    )
 
 
 def _counted(kind: str) -> Callable[..., Pair]:
@@ -228,10 +235,8 @@ def _counted(kind: str) -> Callable[..., Pair]:
         updates_collections: Any = None,
         name: str | None = None,
     ) -> Pair:
-        x, y, w = _alike(cast(predictions, dtypes.bool), cast(labels, dtypes.bool), weights)
-        x = x if kind.endswith("positives") else logical_not(x)
-        right = kind.startswith("true") == kind.endswith("positives")
-        pair = _count(name or kind, logical_and(x, y if right else logical_not(y)), w)
+        x, y = _alike(cast(predictions, dtypes.bool), cast(labels, dtypes.bool))
+        pair = _count(name or kind, _which(kind, x, y), weights)
         return _collected(pair, metrics_collections, updates_collections)
 
     counting.__name__ = kind
@@ -280,8 +285,9 @@ def _part(
     name: str, wrong: str, labels: Any, predictions: Any, weights: Any, metrics: Any, updates: Any
 ) -> Pair:
     with variable_scope(name):
-        counts = _four(labels, predictions, weights)
-        pairs: Any = zip(counts["true_positives"](), counts[wrong](), strict=True)
+        x, y = _alike(cast(predictions, dtypes.bool), cast(labels, dtypes.bool))
+        counts = [_count(kind, _which(kind, x, y), weights) for kind in ("true_positives", wrong)]
+        pairs: Any = zip(*counts, strict=True)
         value, update = (
             div_no_nan(right, right + missed, name=end)
             for (right, missed), end in zip(pairs, ("value", "update_op"), strict=True)
@@ -326,19 +332,14 @@ def auc(
     between = between if thresholds is None else sorted(thresholds)
     limits = constant([-_BEYOND, *between, 1 + _BEYOND])
     with variable_scope(name, "auc", [labels, predictions]):
-        x, y, w = _alike(cast(predictions, dtypes.float32), cast(labels, dtypes.bool), weights)
+        x, y = _alike(cast(predictions, dtypes.float32), cast(labels, dtypes.bool))
         flat, truth = reshape(x, [1, -1]), reshape(y, [1, -1])
         above = greater(flat, expand_dims(limits, 1))
-        factors = None if w is None else reshape(_spread(w, x), [1, -1])
+        factors = None if weights is None else reshape(_spread(weights, x), [1, -1])
         found = {}
-        for key, chosen in {
-            "true_positives": logical_and(above, truth),
-            "false_negatives": logical_and(logical_not(above), truth),
-            "true_negatives": logical_and(logical_not(above), logical_not(truth)),
-            "false_positives": logical_and(above, logical_not(truth)),
-        }.items():
+        for key in ("true_positives", "false_negatives", "true_negatives", "false_positives"):
             held = _local(key, [len(between) + 2])
-            each: Any = cast(chosen, dtypes.float32)
+            each: Any = cast(_which(key, above, truth), dtypes.float32)
             each = each if factors is None else each * factors
             found[key] = (held.value(), assign_add(held, reduce_sum(each, 1)))
         value, update = (
@@ -383,9 +384,11 @@ def mean_iou(
         The value so far, and what takes new ones in: the matrix of both, (classes, classes).
     """
     with variable_scope(name, "mean_iou", [labels, predictions]):
-        x, y, w = _alike(cast(predictions, dtypes.int64), cast(labels, dtypes.int64), weights)
+        x, y = _alike(cast(predictions, dtypes.int64), cast(labels, dtypes.int64))
         held = _local("total_confusion_matrix", [num_classes, num_classes], dtypes.float64)
-        counts = None if w is None else reshape(cast(convert_to_tensor(w), dtypes.float64), [-1])
+        counts = None
+        if weights is not None:
+            counts = reshape(cast(convert_to_tensor(weights), dtypes.float64), [-1])
         made = confusion_matrix(
             reshape(y, [-1]), reshape(x, [-1]), num_classes, dtypes.float64, weights=counts
         )

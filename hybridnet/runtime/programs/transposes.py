@@ -84,9 +84,8 @@ class _Sinking:
         self._turned: dict[int, tuple[int, _Axes]] = {}  # value -> what it is a transpose of
         self._same: dict[int, Atom] = {}  # value -> the one that it is
         self._made: dict[tuple[int, _Axes], int] = {}  # transposes that are there
-        self._spread: dict[
-            int, tuple[Atom, _Axes]
-        ] = {}  # value -> what is broadcast, to which axes
+        # value -> what is broadcast, and to which axes
+        self._spread: dict[int, tuple[Atom, _Axes]] = {}
         for equation in program.equations:
             self._take(equation)
         self.outputs = [self._plain(atom) for atom in program.outputs]

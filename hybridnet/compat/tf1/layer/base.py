@@ -19,7 +19,16 @@ from ..operations.control_flow import cond
 from ..variables.initial import ones_initializer, zeros_initializer
 from ..variables.scope import VariableScope, get_variable, variable_scope
 
-__all__ = ["ONES", "ZEROS", "Layer", "chosen", "either", "known_sizes", "same"]
+__all__ = [
+    "ONES",
+    "ZEROS",
+    "Layer",
+    "chosen",
+    "either",
+    "known_sizes",
+    "same",
+    "weight_settings",
+]
 
 #: What sets the variables of layers, unless told otherwise.
 ZEROS: Final = zeros_initializer()
@@ -243,6 +252,11 @@ def _in_words(name: str) -> str:
     """Returns the name of a class as that of a scope: 'Conv2DTranspose' as 'conv2d_transpose'."""
     parts = re.sub(r"(?<=.)(?=[A-Z][a-z0-9])|(?<=[a-z])(?=[A-Z])", "_", name.lstrip("_"))
     return parts.lower()
+
+
+def weight_settings(initializer: Any, regularizer: Any, constraint: Any) -> dict[str, Any]:
+    """Returns what layers are told of one of their variables, as `Layer.add_weight` takes it."""
+    return {"initializer": initializer, "regularizer": regularizer, "constraint": constraint}
 
 
 def known_sizes(layer: str, shape: TensorShape, *axes: int) -> list[int]:

@@ -10,7 +10,7 @@ from ..operations.creation import shape as shape_of
 from ..operations.joining import stack
 from ..operations.nn.conv import conv2d_transpose, convolution, separable_conv2d
 from ..operations.reshaping import expand_dims, squeeze
-from .base import ZEROS, Layer, known_sizes
+from .base import ZEROS, Layer, known_sizes, weight_settings
 from .core import finished
 from .windows import format_of, numbers
 
@@ -74,16 +74,8 @@ class _Conv(Layer):
         self.activation = activation
         self.use_bias = use_bias
         self._layout = format_of(data_format, self.spatial)
-        self._kernel = {
-            "initializer": kernel_initializer,
-            "regularizer": kernel_regularizer,
-            "constraint": kernel_constraint,
-        }
-        self._bias = {
-            "initializer": bias_initializer,
-            "regularizer": bias_regularizer,
-            "constraint": bias_constraint,
-        }
+        self._kernel = weight_settings(kernel_initializer, kernel_regularizer, kernel_constraint)
+        self._bias = weight_settings(bias_initializer, bias_regularizer, bias_constraint)
         self.kernel: Any = None
         self.bias: Any = None
 
@@ -276,16 +268,12 @@ class _Separable(_Conv):
             bias_constraint, trainable, name, **kwargs,
         )  # fmt: skip
         self.depth_multiplier = int(depth_multiplier)
-        self._depthwise = {
-            "initializer": depthwise_initializer,
-            "regularizer": depthwise_regularizer,
-            "constraint": depthwise_constraint,
-        }
-        self._pointwise = {
-            "initializer": pointwise_initializer,
-            "regularizer": pointwise_regularizer,
-            "constraint": pointwise_constraint,
-        }
+        self._depthwise = weight_settings(
+            depthwise_initializer, depthwise_regularizer, depthwise_constraint
+        )
+        self._pointwise = weight_settings(
+            pointwise_initializer, pointwise_regularizer, pointwise_constraint
+        )
 
     def build(self, input_shape: TensorShape) -> None:
         """Makes `depthwise_kernel`, `pointwise_kernel` and `bias`."""

@@ -11,7 +11,7 @@ from ..operations.joining import stack
 from ..operations.matrices import matmul, tensordot
 from ..operations.nn.activation import bias_add, dropout
 from ..operations.reshaping import reshape, transpose
-from .base import ZEROS, Layer, either, known_sizes, same
+from .base import ZEROS, Layer, either, known_sizes, same, weight_settings
 
 __all__ = ["Dense", "Dropout", "Flatten", "finished"]
 
@@ -64,16 +64,8 @@ class Dense(Layer):
         self.units = int(units)
         self.activation = activation
         self.use_bias = use_bias
-        self._kernel = {
-            "initializer": kernel_initializer,
-            "regularizer": kernel_regularizer,
-            "constraint": kernel_constraint,
-        }
-        self._bias = {
-            "initializer": bias_initializer,
-            "regularizer": bias_regularizer,
-            "constraint": bias_constraint,
-        }
+        self._kernel = weight_settings(kernel_initializer, kernel_regularizer, kernel_constraint)
+        self._bias = weight_settings(bias_initializer, bias_regularizer, bias_constraint)
         self.kernel: Any = None
         self.bias: Any = None
 

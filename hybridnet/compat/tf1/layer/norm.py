@@ -16,7 +16,7 @@ from ..graph.values import constant
 from ..operations.elementwise import cast
 from ..operations.nn.norm import batch_normalization, fused_batch_norm, moments
 from ..operations.reshaping import reshape
-from .base import ONES, ZEROS, Layer, chosen, either, known_sizes
+from .base import ONES, ZEROS, Layer, chosen, either, known_sizes, weight_settings
 
 __all__ = ["BatchNormalization"]
 
@@ -94,19 +94,11 @@ class BatchNormalization(Layer):
         self._parts: dict[str, tuple[bool, dict[str, Any]]] = {
             "gamma": (
                 scale,
-                {
-                    "initializer": gamma_initializer,
-                    "regularizer": gamma_regularizer,
-                    "constraint": gamma_constraint,
-                },
+                weight_settings(gamma_initializer, gamma_regularizer, gamma_constraint),
             ),
             "beta": (
                 center,
-                {
-                    "initializer": beta_initializer,
-                    "regularizer": beta_regularizer,
-                    "constraint": beta_constraint,
-                },
+                weight_settings(beta_initializer, beta_regularizer, beta_constraint),
             ),
         }
         self._moving = (moving_mean_initializer, moving_variance_initializer)

@@ -21,8 +21,24 @@ __all__ = ["BasicLSTMCell", "BasicRNNCell", "GRUCell", "LSTMCell"]
 _gate: Final[Callable[[Any], Any]] = sigmoid
 
 
+class _OneState(RNNCell):
+    """What the cells have in common whose output is their state, h."""
+
+    _units: int
+
+    @property
+    def state_size(self) -> int:
+        """The size of h."""
+        return self._units
+
+    @property
+    def output_size(self) -> int:
+        """The size of h."""
+        return self._units
+
+
 @final
-class BasicRNNCell(RNNCell):
+class BasicRNNCell(_OneState):
     """h' = activation([x, h] W + b); the output is h', too.
 
     Args:
@@ -47,16 +63,6 @@ class BasicRNNCell(RNNCell):
         self._units = int(num_units)
         self._activation = activation or tanh
 
-    @property
-    def state_size(self) -> int:
-        """The size of h."""
-        return self._units
-
-    @property
-    def output_size(self) -> int:
-        """The size of h."""
-        return self._units
-
     def build(self, input_shape: TensorShape) -> None:
         """Makes the variables."""
         (size,) = known_sizes("BasicRNNCell", input_shape, -1)
@@ -71,7 +77,7 @@ class BasicRNNCell(RNNCell):
 
 
 @final
-class GRUCell(RNNCell):
+class GRUCell(_OneState):
     """Gated recurrent unit (Cho et al., 2014): h' = u h + (1 - u) c.
 
     r, u = sigmoid([x, h] W + b), and c = activation([x, r h] V + d).
@@ -102,16 +108,6 @@ class GRUCell(RNNCell):
         self._units = int(num_units)
         self._activation = activation or tanh
         self._initializers = (kernel_initializer, bias_initializer)
-
-    @property
-    def state_size(self) -> int:
-        """The size of h."""
-        return self._units
-
-    @property
-    def output_size(self) -> int:
-        """The size of h."""
-        return self._units
 
     def build(self, input_shape: TensorShape) -> None:
         """Makes the variables."""
@@ -144,6 +140,8 @@ class _LSTM(RNNCell):
     _units: int
     _outputs: int
     _is_tuple: bool
+    _kernel: Any
+    _bias: Any
 
     @property
     def state_size(self) -> Any:
@@ -161,6 +159,12 @@ class _LSTM(RNNCell):
         if self._is_tuple:
             return state
         return split(state, [self._units, self._outputs], 1)
+
+    def _gates(self, inputs: Tensor, h: Any) -> Sequence[Any]:
+        """Returns i, j, f and o, before their activations."""
+        made = bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias)
+        gates: Sequence[Any] = split(made, 4, 1)
+        return gates
 
     def _whole(self, c: Tensor, h: Tensor) -> Any:
         return LSTMStateTuple(c, h) if self._is_tuple else concat([c, h], 1)
@@ -210,9 +214,7 @@ class BasicLSTMCell(_LSTM):
     def call(self, inputs: Tensor, *args: Any, **keywords: Any) -> tuple[Tensor, Any]:
         """Makes a step; the argument is the state."""
         c, h = self._parts(args[0])
-        made = bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias)
-        gates: Sequence[Any] = split(made, 4, 1)
-        i, j, f, o = gates
+        i, j, f, o = self._gates(inputs, h)
         new: Any = c * _gate(f + self._forget) + _gate(i) * self._activation(j)
         output = self._activation(new) * _gate(o)
         return output, self._whole(new, output)
@@ -284,9 +286,7 @@ class LSTMCell(_LSTM):
     def call(self, inputs: Tensor, *args: Any, **keywords: Any) -> tuple[Tensor, Any]:
         """Makes a step; the argument is the state."""
         c, h = self._parts(args[0])
-        made = bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias)
-        gates: Sequence[Any] = split(made, 4, 1)
-        i, j, f, o = gates
+        i, j, f, o = self._gates(inputs, h)
         if self._peepholes:
             f, i = f + self._seen[0] * c, i + self._seen[1] * c
         new: Any = c * _gate(f + self._forget) + _gate(i) * self._activation(j)
