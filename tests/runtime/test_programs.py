@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -159,6 +160,24 @@ def test_pairs_of_launches_are_run_by_one_tier(monkeypatch, at):
         compiled.append(state.compiled)
     firsts, seconds = compiled[::2], compiled[1::2]
     assert firsts[: len(seconds)] == seconds and not compiled[0] and compiled[-1]
+
+
+def test_threads_that_begin_a_pair_together_both_have_the_program():
+    cache = ProgramCache()
+    program = cache.next(chain(UNARY[:2]))
+    program.ready = made = object()
+    barrier, found = threading.Barrier(4), []
+
+    def begin():
+        barrier.wait()
+        found.append(program.take_over())
+
+    threads = [threading.Thread(target=begin) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [made] * 4 and program.compiled is made and program.ready is None
 
 
 def test_wholly_new_parts_are_compiled_together_every_time():

@@ -140,7 +140,9 @@ class Maker:
         code = program.code
         program.launches += 1
         if program.ready is not None and program.launches % 2:  # a pair begins
-            return program.take_over()
+            made = program.take_over()
+            if made is not None:  # else it was dropped from the cache meanwhile
+                return made
         alone = program.is_alone
         if alone:
             return self._on_host(program, as_part=False) or self.obtain_compiled(program)
@@ -248,7 +250,9 @@ class Maker:
         """
         program.host = None
         if program.ready is not None:
-            return program.take_over()
+            made = program.take_over()
+            if made is not None:
+                return made
         return program.compiled if self._load(program) else self._compile(program)
 
     def _costs(self, program: Program) -> tuple[int, int, bool]:

@@ -226,14 +226,16 @@ class Program:
         return self._dispatch(compiled, inputs, scalars, made)
 
     def take_over(self) -> Any:
-        """Lets what is ready run it from now on; returns it.
+        """Lets what is ready run it from now on; returns what does.
 
         It is to happen where a pair of launches begins: 1 and 2, 3 and 4, ... are run alike. Two
         tiers round differently, and who takes the difference of two runs (of a loss at two points,
         for a numeric gradient) would find that instead, magnified.
         """
-        self.compiled, self.ready, self.steps = self.ready, None, None
-        return self.compiled
+        with _replacing:
+            if self.ready is not None:  # else another thread was quicker
+                self.compiled, self.ready, self.steps = self.ready, None, None
+            return self.compiled
 
     def find_host(self) -> HostProgram | None:
         """Returns what runs it on NumPy arrays, a structure of one instruction; None: nothing."""
