@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, final
 
 from hybridnet import tape
@@ -154,6 +154,11 @@ class FunctionCall(RanCall):
     def __init__(self, function: Any, num_inputs: int, num_outputs: int, ctx: Context) -> None:
         super().__init__(type(function).__name__, num_inputs, num_outputs, ctx)
         self._function = function
+
+    @property
+    def own_gradients(self) -> Collection[int]:
+        """All results: what the user's rule makes of zeros is the user's affair."""
+        return range(self.num_outputs)
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """Calls the user's `backward` with the gradients; zeros where nothing depends on one."""

@@ -5,7 +5,7 @@ The rules are those of the eager tape, run on handles that add nodes instead of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, final
 
 import numpy as np
@@ -20,7 +20,7 @@ from hybridnet.ops.core.registry import get
 
 from .node import Edge, Graph, Node
 
-__all__ = ["REROUTED", "EdgeHandle", "fitted", "gradients"]
+__all__ = ["REROUTED", "EdgeHandle", "fitted", "gradients", "with_own_gradients"]
 
 
 @final
@@ -150,14 +150,16 @@ def gradients(
     for index, edge in head_grads.items():
         of = graph.outputs[index].node
         _accumulate(grads, graph.outputs[index], EdgeHandle(edge, types, of))
-    reached = {graph.outputs[index].node for index in head_grads}
+    reached = _reached(graph, head_grads)
     for node in reversed(graph.nodes):
-        if node in reached:
-            reached.update(edge.node for edge in node.inputs)
         if node.call is None or node not in needed or node.call.no_gradient:
             continue
         outs = [grads.pop(Edge(node, index), None) for index in range(node.num_outputs)]
-        if all(grad is None for grad in outs) and not (node in reached and node.call.own_gradient):
+        for index in node.call.own_gradients:
+            edge = Edge(node, index)
+            if outs[index] is None and edge in reached:
+                outs[index] = EdgeHandle(edge, types, node).zeros_like()
+        if all(grad is None for grad in outs):
             continue
         back = Backward(
             node.call,
@@ -192,6 +194,29 @@ def _accumulate(grads: dict[Edge, EdgeHandle], edge: Edge, grad: EdgeHandle) -> 
     if before is not None:
         grad = EdgeHandle(before.edge, before._types, edge.node) + grad
     grads[edge] = grad
+
+
+def with_own_gradients(graph: Graph, count: int) -> frozenset[int]:
+    """Returns which of the first outputs depend on a node that brings a gradient of its own."""
+    found: set[Edge] = set()
+    for node in graph.nodes:
+        if node.call is not None:
+            if any(edge in found for edge in node.inputs):
+                found.update(Edge(node, index) for index in range(node.num_outputs))
+            else:
+                found.update(Edge(node, index) for index in node.call.own_gradients)
+    return frozenset(i for i, edge in enumerate(graph.outputs[:count]) if edge in found)
+
+
+def _reached(graph: Graph, heads: Collection[int]) -> set[Edge]:
+    """Returns the edges that some of the outputs depend on; none where nobody would ask."""
+    if not any(node.call is not None and node.call.own_gradients for node in graph.nodes):
+        return set()
+    reached = {graph.outputs[index] for index in heads}
+    for node in reversed(graph.nodes):
+        if any(Edge(node, index) in reached for index in range(node.num_outputs)):
+            reached.update(node.inputs)
+    return reached
 
 
 def _needed(graph: Graph, wanted: Sequence[Node]) -> set[Node]:

@@ -6,7 +6,7 @@ that note what they do; from then on the notes are recorded, with the Values of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final, final
 
 from hybridnet.base.attrs import HostScalar
@@ -23,7 +23,7 @@ from hybridnet.runtime.record import recorder
 
 from .nodes import Edge, Leaf, TapeNode
 
-__all__ = ["Replay", "accumulate", "apply_rule", "replay_of", "taken"]
+__all__ = ["Replay", "accumulate", "apply_rule", "reached_edges", "replay_of", "taken"]
 
 #: Passes by their structure; None for one whose rules must run each time.
 _Replays = dict[tuple[Any, ...], "Replay | None"]
@@ -33,13 +33,28 @@ _known: Final[_Replays] = {}
 _CAPACITY: Final = 512
 
 
-def taken(node: TapeNode, grads: dict[Edge, Any]) -> list[Any] | None:
-    """Takes the gradients of a node's outputs out of `grads`; None if its rule need not run."""
+def taken(node: TapeNode, grads: dict[Edge, Any], reached: Collection[Edge]) -> list[Any] | None:
+    """Takes the gradients of a node's outputs out of `grads`; None if its rule need not run.
+
+    Args:
+        reached: what `reached_edges` returned.
+    """
     outs = [grads.pop(Edge(node, index), None) for index in range(len(node.types))]
-    call = node.call
-    if call.no_gradient or (all(value is None for value in outs) and not call.own_gradient):
+    if node.call.no_gradient:
         return None
-    return outs
+    given = any(value is not None for value in outs)
+    own = given or any(Edge(node, index) in reached for index in node.call.own_gradients)
+    return outs if own else None
+
+
+def reached_edges(nodes: Sequence[TapeNode], ends: Sequence[Edge]) -> Collection[Edge]:
+    """Returns the outputs that the heads of a pass depend on, were it without a gradient.
+
+    They matter to what brings a gradient of its own; without such a node there are none.
+    """
+    if not any(node.call.own_gradients for node in nodes):
+        return ()
+    return {*ends, *(edge for node in nodes for edge in node.edges if edge is not None)}
 
 
 def apply_rule(
@@ -47,10 +62,14 @@ def apply_rule(
     scalars: tuple[Any, ...],
     inputs: Sequence[Any],
     outputs: Sequence[Any],
-    outs: Sequence[Any],
+    outs: list[Any],
     grads: dict[Edge, Any],
+    reached: Collection[Edge],
 ) -> None:
     """Runs a node's rule on handles, and adds the results to the gradients of its inputs."""
+    for index in node.call.own_gradients:
+        if outs[index] is None and Edge(node, index) in reached:
+            outs[index] = outputs[index].zeros_like()
     wanted = [edge is not None for edge in node.edges]
     back = Backward(node.call, inputs, outputs, outs, scalars, wanted)
     found = node.call.gradient(back)
@@ -243,11 +262,12 @@ class _Maker:
             head = self._variable("head", end.node.types[end.index])
             heads.append(head.edge.node)
             accumulate(grads, end, head)
+        reached = reached_edges(self._nodes, self._ends)
         try:
             for number, node in enumerate(self._nodes):
-                outs = taken(node, grads)
+                outs = taken(node, grads, reached)
                 if outs is not None:
-                    self._run(number, node, outs, grads)
+                    self._run(number, node, outs, grads, reached)
         except TypeError:
             return None  # it computed with a scalar, for which only a name was there
         leaves: dict[Edge, tuple[int, int]] = {}
@@ -259,7 +279,12 @@ class _Maker:
         return self._written(Graph((), tuple(outputs)), heads, grads, leaves)
 
     def _run(
-        self, number: int, node: TapeNode, outs: list[Any], grads: dict[Edge, EdgeHandle]
+        self,
+        number: int,
+        node: TapeNode,
+        outs: list[Any],
+        grads: dict[Edge, EdgeHandle],
+        reached: Collection[Edge],
     ) -> None:
         assert node.inputs is not None
         inputs = [self._read(number, False, i, x.type) for i, x in enumerate(node.inputs)]
@@ -267,7 +292,7 @@ class _Maker:
         first, count = len(self._scalars), len(node.scalars)
         scalars = [HostScalar(tuple, first + place) for place in range(count)]
         self._scalars += [(number, place) for place in range(count)]
-        apply_rule(node, tuple(scalars), inputs, outputs, outs, grads)
+        apply_rule(node, tuple(scalars), inputs, outputs, outs, grads, reached)
 
     def _variable(self, name: str, type_: TensorType) -> EdgeHandle:
         node = variable(name)

@@ -8,7 +8,7 @@ recorded: the gradient joins the segment of the forward pass, and both become on
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from hybridnet.runtime.record.storage import in_place
 
 from .array import TapeArray
 from .nodes import Edge, Leaf, TapeNode, state
-from .replay import accumulate, apply_rule, replay_of, taken
+from .replay import accumulate, apply_rule, reached_edges, replay_of, taken
 
 __all__ = ["backward"]
 
@@ -187,10 +187,11 @@ def _run_rules(
         accumulate(grads, end, seed)
     wanted = frozenset([target.edge for target in targets])
     kept: dict[Edge, Any] = {}
+    own = reached_edges(nodes, ends)
     complete = {} if targets or create_graph else _summed_leaves(nodes)
     for number, node in enumerate(nodes):
         kept.update((edge, grads.get(edge)) for edge in wanted if edge.node is node)
-        _step(node, grads, wrap, create_graph)
+        _step(node, grads, own, wrap, create_graph)
         if number in complete:
             done = {edge: grads.pop(edge, None) for edge in complete[number]}
             _write_leaves(done, {})
@@ -212,10 +213,14 @@ def _run_rules(
 
 
 def _step(
-    node: TapeNode, grads: dict[Edge, Any], wrap: Callable[..., Any], create_graph: bool
+    node: TapeNode,
+    grads: dict[Edge, Any],
+    reached: Collection[Edge],
+    wrap: Callable[..., Any],
+    create_graph: bool,
 ) -> None:
     """Runs one node's rule on arrays."""
-    outs = taken(node, grads)
+    outs = taken(node, grads, reached)
     if outs is None:
         return
     assert node.inputs is not None and node.outputs is not None
@@ -227,7 +232,7 @@ def _step(
         wrap(value, node.ctx, Edge(node, index) if create_graph else None)
         for index, value in enumerate(node.outputs)
     ]
-    apply_rule(node, node.scalars, inputs, outputs, outs, grads)
+    apply_rule(node, node.scalars, inputs, outputs, outs, grads, reached)
 
 
 def _summed_leaves(nodes: Sequence[TapeNode]) -> dict[int, list[Edge]]:

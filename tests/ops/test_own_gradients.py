@@ -68,3 +68,125 @@ def test_what_no_head_depends_on_is_left_out():
         total = x.sum()
     total.backward()
     np.testing.assert_array_equal(x.grad.asnumpy(), np.ones((2, 4)))
+
+
+_SCORES = np.array([[0.5, -2, 3, 1], [4, 2, 0.2, 2.0]], "float32")
+_TARGETS = np.array([[1, 2, 3, 4], [1, 1, 1, 1.0]], "float32")
+_SIGNS = np.array([[-1, 1, -1, -1], [1, -1, -1, -1]], "float32")  # of the labels 1 and 0
+# What each layer brings for the scores, whatever is above it.
+_LAYERS = {
+    "LinearRegressionOutput": (
+        lambda F, x, label, target: F.LinearRegressionOutput(x, target),
+        (_SCORES - _TARGETS) / 4,
+    ),
+    "MAERegressionOutput": (
+        lambda F, x, label, target: F.MAERegressionOutput(x, target),
+        np.sign(_SCORES - _TARGETS) / 4,
+    ),
+    "LogisticRegressionOutput": (
+        lambda F, x, label, target: F.LogisticRegressionOutput(x, target),
+        (1 / (1 + np.exp(-_SCORES)) - _TARGETS) / 4,
+    ),
+    "make_loss": (lambda F, x, label, target: F.make_loss(x * x), 2 * _SCORES),
+    "MakeLoss": (
+        lambda F, x, label, target: F.MakeLoss(x * x, grad_scale=3.0),
+        6 * _SCORES,
+    ),
+    "SVMOutput": (
+        lambda F, x, label, target: F.SVMOutput(x, label, use_linear=True),
+        np.where(1 - _SIGNS * _SCORES > 0, -_SIGNS, 0),
+    ),
+}
+
+
+class _Layer(gluon.HybridBlock):
+    """An output layer, and what stops its gradient; twice its input beside it."""
+
+    def __init__(self, layer, stop):
+        super().__init__()
+        self._layer, self._stop = layer, stop
+
+    def hybrid_forward(self, F, x, label, target):
+        """Returns the stopped layer and twice `x`."""
+        return self._stop(F, self._layer(F, x, label, target)), x * 2
+
+
+def _gradient(block, hybrid, use):
+    """Returns the gradient of the third pass, for which everything is compiled."""
+    if hybrid:
+        block.hybridize()
+    x = nd.array(_SCORES)
+    x.attach_grad()
+    for _ in range(3):
+        with autograd.record():
+            head = use(*block(x, nd.array(_LABEL), nd.array(_TARGETS)), x)
+        head.backward()
+    return x.grad.asnumpy()
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("name", _LAYERS)
+def test_output_layers_bring_their_gradient_through_a_stop(name, inside, hybrid):
+    layer, wanted = _LAYERS[name]
+    block = _Layer(layer, (lambda F, y: F.BlockGrad(y)) if inside else (lambda F, y: y))
+    found = _gradient(block, hybrid, lambda y, _, x: nd.BlockGrad(y).sum() + x.sum())
+    np.testing.assert_allclose(found, wanted + 1, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("inside", [False, True])
+def test_comparisons_stop_a_gradient_as_well(inside, hybrid):
+    layer, wanted = _LAYERS["make_loss"]
+    block = _Layer(layer, (lambda F, y: F.argmax(y, axis=1)) if inside else (lambda F, y: y == 1))
+    np.testing.assert_allclose(_gradient(block, hybrid, lambda y, _, x: y.sum()), wanted)
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_an_output_that_no_head_depends_on_brings_nothing(hybrid):
+    block = _Layer(_LAYERS["make_loss"][0], lambda F, y: F.BlockGrad(y))
+    np.testing.assert_array_equal(_gradient(block, hybrid, lambda _, y, x: y.sum()), 2)
+
+
+class _Sevens(hn.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        """Copies."""
+        self.assign(out_data[0], req[0], in_data[0])
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        """Sevens, and the gradient from above."""
+        self.assign(in_grad[0], req[0], out_grad[0] + 7)
+
+
+@hn.operator.register("own_gradients_sevens")
+class _SevensProp(hn.operator.CustomOpProp):
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        """There is one kind."""
+        return _Sevens()
+
+
+class _Fives(autograd.Function):
+    def forward(self, x):
+        """Doubles."""
+        return x * 2
+
+    def backward(self, dy):
+        """Fives, and the gradient from above."""
+        return dy + 5
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_a_users_operator_behind_a_stop_is_given_zeros(hybrid):
+    block = _Layer(
+        lambda F, x, *_: F.Custom(x, op_type="own_gradients_sevens"), lambda F, y: F.BlockGrad(y)
+    )
+    np.testing.assert_array_equal(_gradient(block, hybrid, lambda y, _, x: y.sum()), 7)
+
+
+def test_a_users_function_behind_a_stop_is_given_zeros():
+    x = nd.array(_SCORES)
+    x.attach_grad()
+    with autograd.record():
+        total = nd.BlockGrad(_Fives()(x)).sum()
+    total.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), 5)

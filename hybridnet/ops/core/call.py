@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -163,9 +163,13 @@ class Call(ABC):
         return ""
 
     @property
-    def own_gradient(self) -> bool:
-        """Whether its gradient does without those of the outputs, as that of a loss."""
-        return False
+    def own_gradients(self) -> Collection[int]:
+        """The outputs, by number, whose gradient it does without, as a loss.
+
+        Where something depends on one, were it through calls without a gradient, and no gradient
+        comes to it, its rule is run all the same, and is given zeros.
+        """
+        return ()
 
     @property
     def fingerprint(self) -> bytes | None:

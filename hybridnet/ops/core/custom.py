@@ -7,7 +7,7 @@ that holds one is run in stretches, with a host task between them. The code come
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, final
 
 from hybridnet.base.context import Context
@@ -93,6 +93,11 @@ class CustomCall(HostOnlyCall):
     def input_names(self) -> tuple[str, ...]:
         """The names of the arguments and auxiliary states."""
         return (*self.arguments, *self.states)
+
+    @property
+    def own_gradients(self) -> Collection[int]:
+        """All outputs: what the user's rule makes of zeros is the user's affair."""
+        return range(self.num_visible)
 
     def with_train(self, train: bool) -> CustomCall:
         """Returns the same operator in, or out of, a training pass."""

@@ -99,6 +99,7 @@ def unary(
     booleans: bool = False,
     gradient: Gradient | None = None,
     no_gradient: str = "",
+    own_gradient: Callable[..., bool] | None = None,
     output_names: Sequence[str] = ("output",),
 ) -> None:
     """Registers a function of each element; the result has the shape and dtype of the input.
@@ -113,6 +114,7 @@ def unary(
         booleans: whether bool arrays are accepted; of two arrays, whether both may be bool.
         gradient: the rule; default `jax.vjp`.
         no_gradient: why there is none.
+        own_gradient: see `operator`.
         output_names: the name of the output in saved symbols.
     """
 
@@ -129,6 +131,7 @@ def unary(
         check=None if booleans else refuse_bool(name),
         gradient=gradient,
         no_gradient=no_gradient,
+        own_gradient=own_gradient,
         output_names=output_names,
         doc=doc,
     )(lowering)

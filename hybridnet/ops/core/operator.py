@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import islice
@@ -240,10 +240,10 @@ class OpCall(Call):
         return self.operator.no_gradient
 
     @property
-    def own_gradient(self) -> bool:
-        """Whether its rule does without the gradients of the outputs."""
+    def own_gradients(self) -> Collection[int]:
+        """All outputs, where its rule does without their gradients."""
         own = self.operator.own_gradient
-        return own is not None and own(**self.attrs)
+        return range(self.num_outputs) if own is not None and own(**self.attrs) else ()
 
     def facts(self) -> Sequence[Any] | None:
         """The operator's name and parameters; users' lowerings cannot be told apart by that."""

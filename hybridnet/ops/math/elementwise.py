@@ -142,7 +142,7 @@ unary("BlockGrad", lambda x: lax.stop_gradient(x),
       no_gradient="stopping the gradient is what it is for")
 unary("make_loss", lambda x: _loss(x, lambda x: jnp.ones_like(x)),
       "The array itself as a loss: its gradient is 1, whatever is above it.", integers=True,
-      output_names=("loss",))
+      own_gradient=lambda **_: True, output_names=("loss",))
 # fmt: on
 
 
@@ -233,7 +233,12 @@ def _hard_sigmoid(data: Any, *, alpha: Scalar = 0.2, beta: Scalar = 0.5) -> Any:
     return convert(jnp.clip(alpha * x + beta, 0, 1), data.dtype)
 
 
-@operator("MakeLoss", infer=same_type, check=refuse_bool("MakeLoss"))
+@operator(
+    "MakeLoss",
+    infer=same_type,
+    check=refuse_bool("MakeLoss"),
+    own_gradient=lambda **_: True,
+)
 def _make_loss(
     data: Any,
     *,

@@ -37,7 +37,14 @@ def _gradient(back: Backward) -> Sequence[Any]:
     return [*back.apply(call, [back.outputs[0], back.inputs[1]], scalars), None]
 
 
-@operator("SVMOutput", check=_check, infer=same_type, complete=_complete, gradient=_gradient)
+@operator(
+    "SVMOutput",
+    check=_check,
+    infer=same_type,
+    complete=_complete,
+    gradient=_gradient,
+    own_gradient=lambda **_: True,
+)
 def svm_output(
     data: Any,
     label: Any,

@@ -18,6 +18,7 @@ from hybridnet.base.attrs import HostScalar
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import ShapeError
 from hybridnet.graph.evaluate import evaluate, host_scalars_of, infer_types
+from hybridnet.graph.gradient import with_own_gradients
 from hybridnet.graph.node import Graph, Node
 from hybridnet.graph.recompute import renarrowed
 from hybridnet.graph.split import GradientGraph, differentiate, joint_gradient
@@ -55,6 +56,8 @@ class GraphCall(Call):
         input_types: of its inputs.
         output_types: of its outputs.
         hosts: the numbers it asks Python for at each run; given as scalars.
+        own_gradients: the visible outputs that something depends on in the graph which brings a
+            gradient of its own.
         split: how it was made from a graph to be differentiated; None for any other.
         weight: the number of its operators.
         optimized: whether passes are run over the graph before it becomes a part of a program.
@@ -77,6 +80,7 @@ class GraphCall(Call):
         "optimized",
         "origin",
         "output_types",
+        "own_gradients",
         "replays",
         "split",
         "weight",
@@ -105,6 +109,7 @@ class GraphCall(Call):
         self.num_visible = self.num_outputs if num_visible is None else num_visible
         self.num_scalars = len(self.hosts)
         self.takes_state = False
+        self.own_gradients = with_own_gradients(graph, self.num_visible)
         # Here, since the tape's own would keep it alive.
         self.replays: dict[Any, Any] = {}
         types = infer_types(graph, input_types)
