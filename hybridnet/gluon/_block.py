@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from hybridnet import ndarray
 from hybridnet.base.context import Context
@@ -25,7 +25,17 @@ from ._parameter import UNIFORM, Parameter
 from ._parameter_dict import ParameterDict, load_values, read_arrays
 from ._summary import print_summary
 
+if TYPE_CHECKING:
+    from hybridnet.symbol import Symbol
+
 __all__ = ["Block"]
+
+A = TypeVar("A", bound="NDArray | Symbol")
+
+
+def any_signature(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Has type checkers let subclasses define a method with whatever parameters they take."""
+    return method
 
 
 class Block:
@@ -359,6 +369,14 @@ class Block:
         for child in self._children.values():
             child.hybridize(active, **kwargs)
 
+    # What checkers are told of most blocks: arrays give an array of their kind, symbols a symbol.
+    # Where a block gives several, they unpack and index what is returned as they do an array.
+    @overload
+    def __call__(self, *args: A) -> A: ...
+
+    @overload
+    def __call__(self, *args: Any) -> Any: ...
+
     def __call__(self, *args: Any) -> Any:
         """Runs `forward`, and the hooks around it."""
         if self._pre_hooks:
@@ -375,6 +393,7 @@ class Block:
     def _compute(self, args: tuple[Any, ...]) -> Any:
         return run_converted(self.forward, args)
 
+    @any_signature
     def forward(self, *args: Any) -> Any:
         """Computes the outputs; subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} must define forward()")

@@ -25,7 +25,7 @@ from hybridnet.tracing.buckets import several
 from hybridnet.tracing.structure import flatten, unflatten
 
 from . import _changes as changes
-from ._block import Block
+from ._block import Block, any_signature
 from ._nesting import flatten as nesting
 from ._op_hooks import OpHook, run_watched
 from ._parameter import DeferredInitializationError, is_known
@@ -239,6 +239,7 @@ class HybridBlock(Block):
             self._checked = latest
         return self._is_ready
 
+    @any_signature
     def forward(self, x: Any, *args: Any) -> Any:
         """Calls `hybrid_forward` with `nd` or `sym` and the own parameters."""
         first = _first_operand(x, args)

@@ -106,6 +106,36 @@ class Net(gluon.HybridBlock):
         return self.dense(x)
 
 
+class Untyped(gluon.HybridBlock):  # as most scripts write it
+    def hybrid_forward(self, F, x):  # type: ignore[no-untyped-def]
+        return F.relu(x)
+
+
+class Two(gluon.Block):
+    def forward(self, x: nd.NDArray, y: nd.NDArray) -> tuple[nd.NDArray, nd.NDArray]:
+        return x * y, x / y
+
+
+def blocks() -> None:
+    x = nd.ones((2, 5))
+    net = Untyped()
+    assert_type(net(x), nd.NDArray)
+    assert_type(net(np.ones((2, 5))), np.ndarray)
+    assert_type(net(sym.var("x")), sym.Symbol)
+    product, ratio = Two()(x, x + 1)
+    assert_type(product + ratio, nd.NDArray)
+    cell = gluon.rnn.GRUCell(3)
+    cell.initialize()
+    out, states = cell(x, [nd.zeros((2, 3))])
+    assert out.shape == states[0].shape
+    layer = gluon.rnn.LSTM(3)
+    layer.initialize()
+    words = nd.ones((4, 2, 5))
+    assert_type(layer(words), nd.NDArray)
+    begin = [nd.zeros((1, 2, 3)), nd.zeros((1, 2, 3))]
+    assert_type(layer(words, begin), tuple[nd.NDArray, list[nd.NDArray]])
+
+
 def training() -> None:
     net = Net()
     net.initialize(mx.init.Xavier(), ctx=mx.cpu())
@@ -113,8 +143,10 @@ def training() -> None:
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
     x, y = nd.ones((4, 5)), nd.zeros((4,))
     with autograd.record():
-        loss: nd.NDArray = gluon.loss.SoftmaxCrossEntropyLoss()(net(x), y)
+        loss = gluon.loss.SoftmaxCrossEntropyLoss()(net(x), y)
     loss.backward()
+    assert_type(net(x), nd.NDArray)
+    assert_type(loss, nd.NDArray)
     trainer.step(4)
     assert_type(trainer.learning_rate, float)
     assert_type(net.collect_params(), gluon.ParameterDict)
@@ -156,6 +188,7 @@ def main() -> None:
     numpys()
     symbols()
     layers()
+    blocks()
     training()
     functions()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hybridnet.base.errors import ParameterError
 
-from ..array_block import ArrayBlock
+from ..block import HybridBlock
 
 __all__ = ["Loss", "apply_weighting", "reshape_like"]
 
@@ -39,7 +39,7 @@ def reshape_like(F: Any, x: Any, y: Any) -> Any:
     return F.reshape_like(x, y)
 
 
-class Loss(ArrayBlock):
+class Loss(HybridBlock):
     """Base of the losses.
 
     Args:

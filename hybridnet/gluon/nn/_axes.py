@@ -6,7 +6,6 @@ from typing import Any
 
 from hybridnet.base.errors import ParameterError
 
-from ..array_block import ArrayBlock
 from ..block import HybridBlock
 from ..parameter import Parameter
 
@@ -15,7 +14,7 @@ __all__ = ["Sizes", "SpatialBlock", "check_layout", "deferred", "sizes_of"]
 Sizes = int | tuple[int, ...] | list[int]
 
 
-class SpatialBlock(ArrayBlock):
+class SpatialBlock(HybridBlock):
     """Base of layers over spatial axes; a subclass says how many: ``class X(Base, ndim=2)``."""
 
     _ndim: int

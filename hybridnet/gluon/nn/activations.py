@@ -8,13 +8,12 @@ from hybridnet import initializer
 from hybridnet.base.errors import ParameterError
 from hybridnet.ops.core import registry
 
-from ..array_block import ArrayBlock
 from ..block import HybridBlock
 
 __all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
 
 
-class Activation(ArrayBlock):
+class Activation(HybridBlock):
     """An activation function by name.
 
     Args:
@@ -61,7 +60,7 @@ def activation_of(block: HybridBlock, name: str | None) -> Activation | None:
         return Activation(name, prefix=name + "_")
 
 
-class LeakyReLU(ArrayBlock):
+class LeakyReLU(HybridBlock):
     """x where x > 0, alpha · x elsewhere.
 
     Args:
@@ -82,7 +81,7 @@ class LeakyReLU(ArrayBlock):
         return F.LeakyReLU(x, act_type="leaky", slope=self._alpha, name="fwd")
 
 
-class PReLU(ArrayBlock):
+class PReLU(HybridBlock):
     """Leaky ReLU with a learned slope (He et al. 2015).
 
     Args:
@@ -100,7 +99,7 @@ class PReLU(ArrayBlock):
         return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
 
 
-class ELU(ArrayBlock):
+class ELU(HybridBlock):
     """x where x > 0, alpha · (exp(x) - 1) elsewhere (Clevert et al. 2015).
 
     Args:
@@ -116,7 +115,7 @@ class ELU(ArrayBlock):
         return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
 
 
-class SELU(ArrayBlock):
+class SELU(HybridBlock):
     """The self-normalizing ELU (Klambauer et al. 2017)."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
@@ -124,7 +123,7 @@ class SELU(ArrayBlock):
         return F.LeakyReLU(x, act_type="selu", name="fwd")
 
 
-class GELU(ArrayBlock):
+class GELU(HybridBlock):
     """x · Φ(x), with Φ the normal distribution function (Hendrycks and Gimpel 2016)."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
@@ -132,7 +131,7 @@ class GELU(ArrayBlock):
         return F.LeakyReLU(x, act_type="gelu", name="fwd")
 
 
-class Swish(ArrayBlock):
+class Swish(HybridBlock):
     """x · sigmoid(beta · x) (Ramachandran et al. 2017).
 
     Args:

@@ -11,7 +11,6 @@ import numpy as np
 from hybridnet import ndarray, symbol
 from hybridnet.base.errors import ParameterError
 
-from ..array_block import ArrayBlock, Chained
 from ..block import Block, HybridBlock
 from ._axes import deferred
 from .activations import activation_of
@@ -28,7 +27,7 @@ __all__ = [
 ]
 
 
-class _Chain(Chained):
+class _Chain(Block):
     """A container of blocks that are run one after another."""
 
     def add(self, *blocks: Block) -> None:
@@ -100,7 +99,7 @@ class HybridSequential(_Chain, HybridBlock):
         return self._chained(x, args)
 
 
-class Dense(ArrayBlock):
+class Dense(HybridBlock):
     """A fully connected layer: activation(x Wᵀ + b).
 
     Args:
@@ -158,7 +157,7 @@ class Dense(ArrayBlock):
         return f"{type(self).__name__}({shape[1] or None} -> {shape[0]}, {act})"
 
 
-class Dropout(ArrayBlock):
+class Dropout(HybridBlock):
     """Sets each element to 0 with probability `rate` while training, and scales the rest.
 
     Args:
@@ -181,7 +180,7 @@ class Dropout(ArrayBlock):
         return f"{type(self).__name__}(p = {self._rate}, axes={self._axes})"
 
 
-class Embedding(ArrayBlock):
+class Embedding(HybridBlock):
     """Vectors for whole numbers.
 
     Args:
@@ -222,7 +221,7 @@ class Embedding(ArrayBlock):
         return f"{type(self).__name__}({sizes['input_dim']} -> {sizes['output_dim']}, {dtype})"
 
 
-class Flatten(ArrayBlock):
+class Flatten(HybridBlock):
     """(batch, a, b, ...) to (batch, a · b · ...)."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:

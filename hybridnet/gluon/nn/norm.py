@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..array_block import ArrayBlock
+from ..block import HybridBlock
 from ..parameter import Parameter
 from ._axes import deferred
 
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm"]
 
 
-class BatchNorm(ArrayBlock):
+class BatchNorm(HybridBlock):
     """Normalizes each channel over the batch (Ioffe and Szegedy 2015).
 
     In training with the batch's mean and variance, which also move the running ones; else with the
@@ -97,7 +97,7 @@ class BatchNormReLU(BatchNorm):
         return F.Activation(normal, act_type="relu", name="relu")
 
 
-class _Norm(ArrayBlock):
+class _Norm(HybridBlock):
     """Base of the layers with a learned scale and shift, and no running statistics."""
 
     gamma: Parameter

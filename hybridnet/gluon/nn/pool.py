@@ -8,7 +8,7 @@ from typing import Any
 from hybridnet.base.defaults import with_defaults
 from hybridnet.base.errors import ParameterError
 
-from ..array_block import ArrayBlock
+from ..block import HybridBlock
 from ._axes import Sizes, SpatialBlock, check_layout, sizes_of
 
 __all__ = [
@@ -229,7 +229,7 @@ class GlobalAvgPool3D(_GlobalPool, ndim=3, kind="avg"):
     """The average over three axes, which become size 1."""
 
 
-class ReflectionPad2D(ArrayBlock):
+class ReflectionPad2D(HybridBlock):
     """Pads images by their own mirror image at each edge.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar, overload
 
 from hybridnet import ndarray, symbol
 from hybridnet.base.errors import ParameterError, ShapeError
@@ -19,6 +19,8 @@ from .modifiers import DropoutCell
 from .stacks import BidirectionalCell, HybridSequentialRNNCell
 
 __all__ = ["GRU", "LSTM", "RNN"]
+
+A = TypeVar("A", bound=NDArray | Symbol)
 
 _GATES: Final = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
@@ -203,6 +205,14 @@ class _RNNLayer(HybridBlock):
         for side in "lr"[: self._dir]:
             weight = self._own[f"{side}0_i2h_weight"]
             weight.shape = (self._gates * self._hidden_size, inputs.shape[2])
+
+    @overload  # type: ignore[override]
+    def __call__(self, inputs: A, states: None = None, sequence_length: Any = None) -> A: ...
+
+    @overload
+    def __call__(
+        self, inputs: A, states: A | list[A], sequence_length: Any = None
+    ) -> tuple[A, list[A]]: ...
 
     def __call__(self, inputs: Any, states: Any = None, sequence_length: Any = None) -> Any:
         """Runs the layers.

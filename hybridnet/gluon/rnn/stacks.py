@@ -37,7 +37,7 @@ class _Stack(RecurrentCell):
         self._check_own()
         return begin_states(self._children.values(), **kwargs)
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
         """Takes one step through all cells."""
         return super().__call__(inputs, states)
 
@@ -132,7 +132,7 @@ class BidirectionalCell(HybridRecurrentCell):
         self.register_child(r_cell, "r_cell")
         self._output_prefix = output_prefix
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
         """Raises NotImplementedError: the backward cell needs the whole sequence."""
         raise NotImplementedError(
             f"{type(self).__name__}: takes no single steps, because one of its cells begins at the "
