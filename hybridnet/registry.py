@@ -10,13 +10,29 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from hybridnet.base.errors import ParameterError
 
 __all__ = ["get_alias_func", "get_create_func", "get_register_func", "get_registry"]
 
 _Class = TypeVar("_Class", bound=type[Any])
+_Member = TypeVar("_Member")
+
+
+class Register(Protocol):
+    """A decorator that adds a class to a family, and gives it back as it is."""
+
+    def __call__(self, klass: _Class, name: str | None = None) -> _Class:
+        """Registers a class under `name`, by default its own in lower case."""
+
+
+class Alias(Protocol):
+    """Makes decorators that add a class to a family under further names."""
+
+    def __call__(self, *aliases: str) -> Callable[[_Class], _Class]:
+        """Returns the decorator for these names."""
+
 
 _FAMILIES: Final[dict[type, dict[str, type]]] = {}
 
@@ -26,7 +42,7 @@ def get_registry(base_class: type) -> dict[str, type]:
     return dict(_FAMILIES.get(base_class, {}))
 
 
-def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
+def get_register_func(base_class: type, nickname: str) -> Register:
     """Returns the decorator that registers subclasses of `base_class`.
 
     Args:
@@ -56,7 +72,7 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
     return register
 
 
-def get_alias_func(base_class: type, nickname: str) -> Callable[..., Any]:
+def get_alias_func(base_class: type, nickname: str) -> Alias:
     """Returns the decorator factory that registers a class under further names."""
     register = get_register_func(base_class, nickname)
 
@@ -73,7 +89,7 @@ def get_alias_func(base_class: type, nickname: str) -> Callable[..., Any]:
     return alias
 
 
-def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
+def get_create_func(base_class: type[_Member], nickname: str) -> Callable[..., _Member]:
     """Returns the function that makes an instance of a registered class."""
     family = _FAMILIES.setdefault(base_class, {})
 

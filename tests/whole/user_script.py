@@ -138,6 +138,7 @@ def blocks() -> None:
 
 def training() -> None:
     net = Net()
+    assert_type(mx.init.Xavier(), mx.initializer.Xavier)
     net.initialize(mx.init.Xavier(), ctx=mx.cpu())
     net.hybridize()
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
@@ -153,6 +154,13 @@ def training() -> None:
     assert_type(net.dense.weight.data(), nd.NDArray)
     assert_type(net.dense.weight.grad(), nd.NDArray)
     assert_type(autograd.is_recording(), bool)
+    accuracy = mx.metric.Accuracy()
+    accuracy.update([y], [net(x)])
+    assert_type(accuracy, mx.metric.Accuracy)
+    assert_type(accuracy.get(), tuple[Any, Any])
+    assert_type(mx.metric.create("acc"), mx.metric.EvalMetric)
+    batch = mx.io.NDArrayIter(x, y, batch_size=2).next()
+    assert_type(batch.data[0], nd.NDArray)
 
 
 @hn.function
