@@ -45,8 +45,8 @@ class Paced(Transport):
         self._in: deque[tuple[float, Report]] = deque()
         self._out_free = self._in_free = 0.0
 
-    def connect(self, peer: Peer, address: str) -> None:
-        self._inner.connect(peer, address)
+    def connect(self, peer: Peer, address: str, near: Path | None = None) -> None:
+        self._inner.connect(peer, address)  # all of it goes over the card
 
     def bind(self, peer: Peer, route: bytes) -> None:
         self._inner.bind(peer, route)

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from math import inf
+from pathlib import Path
 from typing import Any, Final
 
 from hybridnet.kvstore.drivers.plans import split_address
@@ -31,6 +32,7 @@ from hybridnet.kvstore.protocol.words import (
     Peer,
     PeerLost,
     Peers,
+    PeerState,
     PeerUp,
     Post,
     Refused,
@@ -197,7 +199,7 @@ class Driver(ABC):
         for state in view.peers:
             listens = split_address(state.address)[0]
             if self._wants(state.peer) and listens and state.state in ("up", "lost"):
-                self._transport.connect(state.peer, listens)
+                self._transport.connect(state.peer, listens, self._near_folder(state))
 
     # -- actions -----------------------------------------------------------------------------
 
@@ -239,6 +241,10 @@ class Driver(ABC):
         self._transport.close(linger)
 
     # -- what the roles add ------------------------------------------------------------------
+
+    def _near_folder(self, state: PeerState) -> Path | None:
+        """The folder of a peer that this process sees, too."""
+        return None
 
     def _wants(self, peer: Peer) -> bool:
         """Whether this process connects to this peer."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -26,6 +27,7 @@ from hybridnet.kvstore.protocol.words import (
     PartStates,
     PartValue,
     Peer,
+    PeerState,
     Post,
     PullPart,
     PushPart,
@@ -138,6 +140,11 @@ class WorkerDriver(Driver):
 
     def _wants(self, peer: Peer) -> bool:
         return peer.role == "server"
+
+    def _near_folder(self, state: PeerState) -> Path | None:
+        if split_address(state.address)[1] != self._memory_id:
+            return None
+        return server_folder(self._folder, state.peer.rank)
 
     def _prepare(self, event: Arrived) -> Arrived | None:
         if traffic.observer is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from hybridnet.kvstore.protocol.words import Peer
 from hybridnet.kvstore.transport.wire import Buffer
@@ -64,9 +65,22 @@ class Transport(ABC):
 
     address: str = ""
 
+    def listen_near(self, folder: Path) -> None:  # noqa: B027
+        """Lets peers that see a folder of this process's reach it by a shorter way, if it has one.
+
+        Raises:
+            OSError: the folder does not take it.
+        """
+
     @abstractmethod
-    def connect(self, peer: Peer, address: str) -> None:
-        """Opens the way to a peer; a way to another address is closed. Does not wait."""
+    def connect(self, peer: Peer, address: str, near: Path | None = None) -> None:
+        """Opens the way to a peer; a way to another address is closed. Does not wait.
+
+        Args:
+            peer: whom.
+            address: where it listens.
+            near: the folder of the peer's that this process sees, if it does: see `listen_near`.
+        """
 
     @abstractmethod
     def bind(self, peer: Peer, route: bytes) -> None:

@@ -16,6 +16,7 @@ import secrets
 import socket
 import struct
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final, final
 
 from hybridnet.kvstore.cluster import is_loopback
@@ -31,6 +32,7 @@ from hybridnet.kvstore.transport.interface import (
     Report,
     Transport,
 )
+from hybridnet.kvstore.transport.near_sockets import NearSockets, Way
 from hybridnet.kvstore.transport.wire import LARGEST_FRAME, MOST_TOGETHER, SMALL, Buffer
 from hybridnet.kvstore.transport.zmq_library import load_zmq
 
@@ -89,7 +91,7 @@ class ZmqTransport(Transport):
         self._dealers: dict[Peer, _Dealer] = {}
         self._routes: dict[Peer, bytes] = {}
         self._peers: dict[bytes, Peer] = {}
-        self._kept: dict[tuple[Any, bytes], list[Buffer]] = {}
+        self._kept: dict[_Dealer | bytes, list[Buffer]] = {}  # by where to
         self._route_of: dict[int, bytes] = {}  # by the connection's file descriptor
         self._admission = None if token is None else Admission.of(token, zmq)
         self._door: Door | None = None
@@ -97,6 +99,7 @@ class ZmqTransport(Transport):
         self._bell.setblocking(False)
         self._ear.setblocking(False)
         self._poller.register(self._ear.fileno(), zmq.POLLIN)
+        self._near = NearSockets(self._poller)
         self._router: Any = None
         if host is not None:
             self._listen(host, port)
@@ -142,7 +145,11 @@ class ZmqTransport(Transport):
 
     # -- ways to peers -----------------------------------------------------------------------
 
-    def connect(self, peer: Peer, address: str) -> None:
+    def listen_near(self, folder: Path) -> None:
+        """See `Transport.listen_near`."""
+        self._near.listen(folder)
+
+    def connect(self, peer: Peer, address: str, near: Path | None = None) -> None:
         """See `Transport.connect`."""
         known = self._dealers.get(peer)
         if known is not None and known.address == address:
@@ -151,20 +158,21 @@ class ZmqTransport(Transport):
             self.disconnect(peer)
         zmq = self._zmq
         made = self._socket(zmq.DEALER)
-        made.routing_id = b"\1" + secrets.token_bytes(8)
+        name = made.routing_id = b"\1" + secrets.token_bytes(8)
         if self._admission is not None:
             encrypt = self._encrypt or peer in self._encrypted
             self._admission.connect(made, encrypt=encrypt)
         monitor = self._monitor(made)
         made.connect(address)
         self._poller.register(made, zmq.POLLIN)
-        self._dealers[peer] = _Dealer(address, made, monitor)
+        self._dealers[peer] = _Dealer(address, made, monitor, name, near)
 
     def disconnect(self, peer: Peer) -> None:
         """See `Transport.disconnect`."""
         dealer = self._dealers.pop(peer, None)
         if dealer is not None:
-            self._kept.pop((dealer.socket, b""), None)
+            self._kept.pop(dealer, None)
+            self._near.shut(dealer.way)
             self._poller.unregister(dealer.socket)
             self._poller.unregister(dealer.monitor)
             dealer.socket.disable_monitor()
@@ -183,26 +191,24 @@ class ZmqTransport(Transport):
         self, to: Peer, frames: Sequence[Buffer], *, route: bytes = b"", copy: bool = False
     ) -> bool:
         """See `Transport.send`."""
-        dealer = None if route else self._dealers.get(to)
-        out: Any
-        if dealer is not None:
-            out = dealer.socket
-        else:
-            out, route = self._router, route or self._routes.get(to, b"")
-            if out is None or not route:
-                return False
+        target = None if route else self._dealers.get(to)
+        where = target or route or self._routes.get(to, b"")
+        if not where or (target is None and self._router is None):
+            return False
         if len(frames) == 1 and len(frames[0]) <= SMALL:
-            self._keep(out, route, frames[0])
+            self._keep(where, frames[0])
             return True
         if self._kept:
-            self._flush(out, route)
-        return self._send(out, route, frames, copy)
+            self._flush(where)
+        return self._send(where, frames, copy)
 
-    def _send(self, out: Any, route: bytes, frames: Sequence[Buffer], copy: bool) -> bool:
+    def _send(self, where: _Dealer | bytes, frames: Sequence[Buffer], copy: bool) -> bool:
+        is_route = isinstance(where, bytes)
+        out: Any = self._router if is_route else where.socket  # type: ignore[union-attr]
         last = len(frames) - 1
         try:
-            if route:
-                out.send(route, self._more)
+            if is_route:
+                out.send(where, self._more)
             for place, frame in enumerate(frames):
                 small = copy or len(frame) < _LARGE
                 out.send(frame, self._more if place < last else self._last, copy=small, track=False)
@@ -210,23 +216,28 @@ class ZmqTransport(Transport):
             return False
         return True
 
-    def _keep(self, out: Any, route: bytes, frame: Buffer) -> None:
+    def _keep(self, where: _Dealer | bytes, frame: Buffer) -> None:
         """Keeps a short message: those to one peer leave as one, when this thread waits."""
-        kept = self._kept.setdefault((out, route), [])
+        kept = self._kept.setdefault(where, [])
         kept.append(frame)
         # One of 16 is large enough to be counted with.
         if len(kept) >= MOST_TOGETHER or (len(kept) % 16 == 0 and _size(kept) >= _TOGETHER):
-            self._flush(out, route)
+            self._flush(where)
 
-    def _flush(self, out: Any, route: bytes) -> None:
-        kept = self._kept.pop((out, route), None)
+    def _flush(self, where: _Dealer | bytes) -> None:
+        kept: Sequence[Buffer] | None = self._kept.pop(where, None)
+        if not kept:
+            return
+        way = self._near.find(where) if isinstance(where, bytes) else where.way
+        if way is not None:
+            kept = self._near.send(way, kept)
         if kept:
-            self._send(out, route, [kept[0] if len(kept) == 1 else b"".join(kept)], True)
+            self._send(where, [kept[0] if len(kept) == 1 else b"".join(kept)], True)
 
     def flush(self) -> None:
         """See `Transport.flush`."""
         while self._kept:
-            self._flush(*next(iter(self._kept)))
+            self._flush(next(iter(self._kept)))
 
     # -- what happens ------------------------------------------------------------------------
 
@@ -254,6 +265,9 @@ class ZmqTransport(Transport):
             if dealer.socket in ready:
                 frames = self._read(dealer.socket)
                 reports.append(Heard(b"", [one.buffer for one in frames], peer))
+        for way, packet in self._near.heard(ready):
+            known = way.peer or self._peers.get(way.route)
+            reports.append(Heard(way.route, [packet], known))
         return reports
 
     def _events(self, monitor: Any) -> list[tuple[int, int]]:
@@ -271,8 +285,12 @@ class ZmqTransport(Transport):
         for event, _ in self._events(dealer.monitor):
             if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
                 dealer.hung_up = 0
+                if dealer.near is not None:
+                    self._near.shut(dealer.way)
+                    dealer.way = self._near.open(peer, dealer.near, dealer.name)
                 reports.append(Connected(peer))
             elif event == zmq.EVENT_DISCONNECTED:
+                self._near.shut(dealer.way)
                 reports.append(Disconnected(peer))
             elif event == zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL and dealer.hung_up < _HUNG_UP:
                 # Who does not know our keys hangs up without a word; so does one that is ending.
@@ -286,6 +304,7 @@ class ZmqTransport(Transport):
                 route = self._route_of.pop(descriptor, None)
                 if route is None or route in self._route_of.values():
                     continue  # nothing was heard over it, or its owner is connected anew
+                self._near.shut(self._near.find(route))
                 peer = self._peers.pop(route, None)
                 if peer is not None:
                     self._routes.pop(peer, None)
@@ -332,6 +351,7 @@ class ZmqTransport(Transport):
         if self._door is not None:
             self._door.close()
             self._door = None
+        self._near.close()
         self._bell.close()
         self._ear.close()
         self._context.term()
@@ -349,11 +369,19 @@ class _Dealer:
         address: where it is connected to.
         socket: it.
         monitor: tells what happens to its connection.
+        name: of the connection, by which the peer knows it.
+        near: the folder with the peer's door, if it is of this host.
+        way: through that door, while the connection is there.
         hung_up: how often the peer has closed it before it knew who we are.
     """
 
-    def __init__(self, address: str, socket: Any, monitor: Any) -> None:
+    def __init__(
+        self, address: str, socket: Any, monitor: Any, name: bytes, near: Path | None
+    ) -> None:
         self.address = address
         self.socket = socket
         self.monitor = monitor
+        self.name = name
+        self.near = near
+        self.way: Way | None = None
         self.hung_up = 0
