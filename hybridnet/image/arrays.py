@@ -34,7 +34,7 @@ def require_image(src: Any, what: str) -> NDArray:
     return src
 
 
-def apply(work: Callable[[Array], Array], src: Any, out: Any, what: str) -> Any:
+def apply(work: Callable[[Array], Array], src: Any, out: Any, what: str) -> NDArray:
     """Runs a function of NumPy's arrays on an image; returns an array of the same class.
 
     Args:
@@ -48,7 +48,7 @@ def apply(work: Callable[[Array], Array], src: Any, out: Any, what: str) -> Any:
     return _into(made, out, what) if out is not None else made.as_kind(type(image))
 
 
-def finish(image: Array, out: Any, what: str) -> Any:
+def finish(image: Array, out: Any, what: str) -> NDArray:
     """Returns an image that was read, as an array on cpu(0) of the class that is in force.
 
     Args:
@@ -62,7 +62,7 @@ def finish(image: Array, out: Any, what: str) -> Any:
     return made.as_np_ndarray() if is_np_array() else made
 
 
-def _into(made: NDArray, out: Any, what: str) -> Any:
+def _into(made: NDArray, out: Any, what: str) -> NDArray:
     if not isinstance(out, NDArray) or out.shape != made.shape:
         got = getattr(out, "shape", type(out).__name__)
         raise ShapeError(f"{what}: out must be an array of shape {made.shape}, got {got}")

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from hybridnet.base.errors import ParameterError
+from hybridnet.ndarray import NDArray
 
 from .arrays import require_image
 from .resizing import choose_method, imresize, scale_down
@@ -30,7 +31,7 @@ _ATTEMPTS: Final = 10
 
 def fixed_crop(
     src: Any, x0: int, y0: int, w: int, h: int, size: Any = None, interp: int = 2
-) -> Any:
+) -> NDArray:
     """Returns a part of an image.
 
     Args:
@@ -45,7 +46,7 @@ def fixed_crop(
     Raises:
         MXNetError: as `imresize`.
     """
-    part = src[y0 : y0 + h, x0 : x0 + w]
+    part: NDArray = src[y0 : y0 + h, x0 : x0 + w]
     if size is not None and (w, h) != size:
         width, height = size
         method = choose_method(interp, (h, w, height, width))
@@ -53,7 +54,7 @@ def fixed_crop(
     return part
 
 
-def random_crop(src: Any, size: Sequence[int], interp: int = 2) -> tuple[Any, Box]:
+def random_crop(src: Any, size: Sequence[int], interp: int = 2) -> tuple[NDArray, Box]:
     """Returns a part of an image from anywhere in it.
 
     Args:
@@ -75,7 +76,7 @@ def random_crop(src: Any, size: Sequence[int], interp: int = 2) -> tuple[Any, Bo
     return part, (x0, y0, new_width, new_height)
 
 
-def center_crop(src: Any, size: Sequence[int], interp: int = 2) -> tuple[Any, Box]:
+def center_crop(src: Any, size: Sequence[int], interp: int = 2) -> tuple[NDArray, Box]:
     """Returns the middle of an image.
 
     Args:
@@ -99,7 +100,7 @@ def center_crop(src: Any, size: Sequence[int], interp: int = 2) -> tuple[Any, Bo
 
 def random_size_crop(
     src: Any, size: Sequence[int], area: Any, ratio: Sequence[float], interp: int = 2, **kwargs: Any
-) -> tuple[Any, Box]:
+) -> tuple[NDArray, Box]:
     """Returns a part of an image of random area, form and place, in one size.
 
     Args:

@@ -19,7 +19,7 @@ __all__ = ["imdecode", "imread"]
 
 def imread(
     filename: str | os.PathLike[str], flag: int = 1, to_rgb: bool = True, out: Any = None
-) -> Any:
+) -> NDArray:
     """Reads an image from a file.
 
     Args:
@@ -46,7 +46,7 @@ def imread(
     return finish(decode(data, int(flag), bool(to_rgb), what), out, what)
 
 
-def imdecode(buf: Any, flag: int = 1, to_rgb: bool = True, out: Any = None) -> Any:
+def imdecode(buf: Any, flag: int = 1, to_rgb: bool = True, out: Any = None) -> NDArray:
     """Decodes an image.
 
     Args:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from hybridnet.base.errors import ParameterError
 from hybridnet.io.pixels import add_border, resize
+from hybridnet.ndarray import NDArray
 
 from .arrays import apply, require_image
 
@@ -45,7 +46,7 @@ def choose_method(interp: int, sizes: Sequence[int] = ()) -> int:
     return interp
 
 
-def imresize(src: Any, w: int, h: int, interp: int = 1, out: Any = None) -> Any:
+def imresize(src: Any, w: int, h: int, interp: int = 1, out: Any = None) -> NDArray:
     """Resizes an image.
 
     Args:
@@ -72,7 +73,7 @@ def imresize(src: Any, w: int, h: int, interp: int = 1, out: Any = None) -> Any:
     return apply(lambda image: resize(image, width, height, interp, what), src, out, what)
 
 
-def resize_short(src: Any, size: int, interp: int = 2) -> Any:
+def resize_short(src: Any, size: int, interp: int = 2) -> NDArray:
     """Resizes an image so that its shorter side has `size` pixels; its form stays.
 
     Args:

@@ -14,7 +14,9 @@ from hybridnet.ndarray import NDArray
 __all__ = ["imrotate", "random_rotate"]
 
 
-def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False) -> Any:
+def imrotate(
+    src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False
+) -> NDArray:
     """Rotates an image, or each of a batch, about its middle; outside of it there is 0.
 
     Args:

@@ -21,7 +21,7 @@ _KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "program": ("#3f8f4f", "programs"),
     "device": ("#1f6f5f", "devices at work"),
     "host": ("#a09a2a", "operators by NumPy"),
-    "steps": ("#b9c7a5", "launches one by one"),
+    "steps": ("#8a9c6f", "launches one by one"),
     "compile": ("#c0392b", "compilations"),
     "task": ("#3b74b5", "tasks of the engine"),
     "wait": ("#d98cb3", "waits"),
@@ -42,7 +42,7 @@ _STYLE: Final = """\
 .row { position: relative; border-bottom: 1px solid #8884; }
 .row > span { position: sticky; left: 2px; font-size: 11px; opacity: .7; }
 .bar { position: absolute; height: 14px; min-width: 1px; overflow: hidden; white-space: nowrap;
-  font-size: 10px; color: #fff; cursor: pointer; border-radius: 2px; }
+  font-size: 10px; text-indent: 3px; color: #fff; cursor: pointer; border-radius: 2px; }
 .bar.chosen { outline: 2px solid currentColor; outline-color: #f60; }
 #said { white-space: pre-wrap; min-height: 4em; }
 """
