@@ -109,7 +109,9 @@ class GraphCall(Call):
         self.num_visible = self.num_outputs if num_visible is None else num_visible
         self.num_scalars = len(self.hosts)
         self.takes_state = False
-        self.own_gradients = with_own_gradients(graph, self.num_visible)
+        self.own_gradients = with_own_gradients(  # type: ignore[misc]  # a slot of this class
+            graph, self.num_visible
+        )
         # Here, since the tape's own would keep it alive.
         self.replays: dict[Any, Any] = {}
         types = infer_types(graph, input_types)
