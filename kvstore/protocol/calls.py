@@ -1,36 +1,74 @@
-"""What a worker remembers: calls, slices of keys, and messages without an answer."""
+"""What a worker remembers: calls that are not complete, and slices of keys."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import final
 
 from hybridnet.kvstore.protocol.words import (
+    Action,
     CallPull,
     CallPush,
     CallRestore,
     CallStates,
+    Done,
     KeySpec,
-    Message,
     Part,
-    Peer,
 )
 
-__all__ = ["OpenCall", "Request", "Slice", "SlicedKey", "resume_at"]
+__all__ = ["Calls", "Slice", "SliceCall", "SlicedKey", "resume_at"]
+
+#: Calls that are carried out part by part.
+SliceCall = CallPush | CallPull | CallStates | CallRestore
 
 
-@dataclass(slots=True)
-class OpenCall:
-    """A call that is not complete.
+@final
+class Calls:
+    """The calls that are not complete, and how many answers each of them lacks.
 
-    Attributes:
-        call: the driver's number of it.
-        left: how many answers are missing.
+    Args:
+        out: takes the actions.
+        ended: called when one is complete.
     """
 
-    call: int
-    left: int
+    def __init__(self, out: list[Action], ended: Callable[[], None]) -> None:
+        self._out = out
+        self._ended = ended
+        self._left: dict[int, int] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._left)
+
+    def __contains__(self, call: int | None) -> bool:
+        return call in self._left
+
+    def begin(self, call: int, answers: int) -> None:
+        """Takes down a call that is complete after so many answers."""
+        self._left[call] = answers
+
+    def answered(self, call: int | None) -> None:
+        """One of a call's answers has come; None, or a call that has failed, waits for none."""
+        left = self._left.get(call)  # type: ignore[arg-type]
+        if left is None or call is None:
+            return
+        if left > 1:
+            self._left[call] = left - 1
+            return
+        del self._left[call]
+        self._out.append(Done(call))
+        self._ended()
+
+    def drop(self, call: int) -> bool:
+        """Forgets a call that fails; whether it was not complete."""
+        return self._left.pop(call, None) is not None
+
+    def drop_all(self) -> list[int]:
+        """Forgets all calls; returns them."""
+        calls = list(self._left)
+        self._left.clear()
+        return calls
 
 
 @dataclass(slots=True)
@@ -55,7 +93,7 @@ class Slice:
     number: int = 0
     pushing: bool = False
     pulling: int = 0
-    waiting: deque[CallPush | CallPull | CallStates | CallRestore] = field(default_factory=deque)
+    waiting: deque[SliceCall] = field(default_factory=deque)
 
 
 @dataclass(slots=True)
@@ -73,31 +111,6 @@ class SlicedKey:
     spec: KeySpec
     slices: tuple[Slice, ...]
     pushes: int = 0
-
-
-@dataclass(slots=True)
-class Request:
-    """A message that wants an answer.
-
-    Attributes:
-        key: a ticket, or what else the answer is known by.
-        message: as it is said, again and again.
-        call: which it is for.
-        shard: it goes to this shard's server, whoever that is; -1: to `peer`.
-        peer: whom it goes to otherwise.
-        slice: whose push or pull it is.
-        sent: a push: its turn has come.
-        kept: a push: a server said that it has it.
-    """
-
-    key: Hashable
-    message: Message
-    call: int | None = None
-    shard: int = -1
-    peer: Peer | None = None
-    slice: Slice | None = None
-    sent: bool = True
-    kept: bool = False
 
 
 def resume_at(heights: list[tuple[int, bool]]) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from math import inf
-from typing import Any
+from typing import Any, final
 
 from hybridnet.kvstore.protocol.words import (
     Action,
@@ -20,7 +20,21 @@ from hybridnet.kvstore.protocol.words import (
     Wake,
 )
 
-__all__ = ["Machine"]
+__all__ = ["Machine", "Moment"]
+
+
+@final
+class Moment:
+    """The time of what is being handled, for all parts of a machine.
+
+    Attributes:
+        now: seconds.
+    """
+
+    __slots__ = ("now",)
+
+    def __init__(self) -> None:
+        self.now = 0.0
 
 
 class Machine(ABC):
@@ -37,7 +51,7 @@ class Machine(ABC):
     def __init__(self, plan: RunPlan, me: ProcessIdentity) -> None:
         self.plan = plan
         self.me = me
-        self._now = 0.0
+        self._moment = Moment()
         self._out: list[Action] = []
         self._wake = inf
         #: Nothing is handled any more.
@@ -47,7 +61,7 @@ class Machine(ABC):
 
     def start(self, now: float) -> list[Action]:
         """Returns what a process does first."""
-        self._now = now
+        self._moment.now = now
         self._begin()
         return self._flush()
 
@@ -60,7 +74,7 @@ class Machine(ABC):
         """
         if self._closed:
             return []
-        self._now = now
+        self._moment.now = now
         if type(event) is Arrived:
             if event.run == self.plan.run:
                 self._receive(event.source, event.generation, event.message)
@@ -73,6 +87,10 @@ class Machine(ABC):
                 raise TypeError(f"{type(self).__name__} takes no {type(event).__name__}")
             handler(event)
         return self._flush()
+
+    @property
+    def _now(self) -> float:
+        return self._moment.now
 
     @abstractmethod
     def _begin(self) -> None:

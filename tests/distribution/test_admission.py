@@ -91,8 +91,8 @@ def test_a_push_that_does_not_fit_is_refused_by_the_server():
         key = store._keys["w"]
         key.spec = replace(key.spec, size=7)  # as a worker with a fault would have it
         with pytest.raises(KVStoreError, match="a part of 5 float32 was sent as 24 bytes"):
-            store._driver._machine._parts[0, 0] = replace(
-                store._driver._machine._parts[0, 0], last=6
+            store._driver._machine._slices._parts[0, 0] = replace(
+                store._driver._machine._slices._parts[0, 0], last=6
             )
             store.push_pull("w", np.zeros(7, np.float32), np.zeros(7, np.float32))
 

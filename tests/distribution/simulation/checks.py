@@ -10,7 +10,7 @@ from typing import Any
 from distribution.simulation import data
 from distribution.simulation.drawn import Kill, Schedule, draw, is_final, smaller
 from distribution.simulation.server_disk import Wrong
-from distribution.simulation.world import World
+from distribution.simulation.world import Process, World
 
 from hybridnet.kvstore.protocol.words import ShardPlace, View
 
@@ -160,11 +160,19 @@ def _newest_view(world: World) -> View:
     """What the scheduler knew, or those who had heard of it."""
     found = View(0)
     for process in world.processes.values():
-        machine: Any = process.machine
-        view = machine._view() if process.peer.role == "scheduler" else machine._view
+        view = _view_of(process)
         if view.places and view.number > found.number:
             found = view
     return found
+
+
+def _view_of(process: Process) -> View:
+    machine: Any = process.machine
+    if process.peer.role == "scheduler":
+        view: View = machine._view()
+    else:
+        view = machine._requests.view if process.peer.role == "worker" else machine._view
+    return view
 
 
 def _values(world: World) -> dict[Any, tuple[ShardPlace, list[int]]]:

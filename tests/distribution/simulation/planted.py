@@ -14,9 +14,11 @@ from hybridnet.kvstore.protocol import (
     barriers,
     liveness,
     parts,
+    passed_barriers,
     places,
     rounds,
     server,
+    slices,
     standby,
     worker,
 )
@@ -73,12 +75,12 @@ def _() -> Iterator[None]:
 
 @bug("a restarted worker begins at push 1")
 def _() -> Iterator[None]:
-    right = worker.WorkerMachine._initialized
+    right = slices.Slices.initialized
 
-    def initialized(self: Any, source: Any, generation: int, message: Any) -> None:
-        right(self, source, generation, replace(message, number=0))
+    def initialized(self: Any, message: Any) -> None:
+        right(self, replace(message, number=0))
 
-    with _patched(worker.WorkerMachine, "_initialized", initialized):
+    with _patched(slices.Slices, "initialized", initialized):
         yield
 
 
@@ -164,38 +166,37 @@ def _() -> Iterator[None]:
 
 @bug("the window counts pushes until they are applied")
 def _() -> Iterator[None]:
-    with _patched(worker.WorkerMachine, "_kept", lambda *_: None):
+    with _patched(slices.Slices, "kept", lambda *_: None):
         yield
 
 
 @bug("a push overtakes the pulls before it")
 def _() -> Iterator[None]:
-    right = worker.WorkerMachine._begin_pull
+    right = slices.Slices._begin_pull
 
     def begin_pull(self: Any, one: Any, *args: Any) -> None:
         right(self, one, *args)
         one.pulling = 0
 
-    with _patched(worker.WorkerMachine, "_begin_pull", begin_pull):
+    with _patched(slices.Slices, "_begin_pull", begin_pull):
         yield
 
 
 @bug("a restarted worker counts the barriers anew")
 def _() -> Iterator[None]:
     def plain(self: Any, name: str) -> tuple[str, int]:
-        return name, self._barriers.get(name, 0) + 1
+        return name, self.counts.get(name, 0) + 1
 
-    with _patched(worker.WorkerMachine, "_next_barrier", plain):
+    with _patched(passed_barriers.PassedBarriers, "following", plain):
         yield
 
 
 @bug("a restarted worker does not say that it has passed barriers")
 def _() -> Iterator[None]:
-    def count(self: Any, key: Any) -> None:
-        key.pushes += 1
-        self._pushes = max(self._pushes, key.pushes)
+    def pushed(self: Any, times: int) -> None:
+        self._pushes = max(self._pushes, times)
 
-    with _patched(worker.WorkerMachine, "_count_push", count):
+    with _patched(passed_barriers.PassedBarriers, "pushed", pushed):
         yield
 
 
