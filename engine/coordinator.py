@@ -22,9 +22,10 @@ priority and push.
 Ctrl-C can raise between any two steps of the main thread. The inbox, the set of pending tasks, each
 task's state and the set of waits are each changed in single steps and in an order that loses
 nothing; `_recover` rebuilds the rest from these, and hands out again what may not have been handed
-out. A task that so reaches the pool twice runs once: `execute` takes only a ready one. If a second
-Ctrl-C strikes in there, `_struck` says so to the next `pump`, of whatever thread, which recovers
-first. (It is set where a handler of exceptions begins, and there nothing can strike.)
+out. A task that so reaches the pool twice is run by the thread that takes it first; a wait has
+nothing to run, and stays ready until the holder of the lock ends it. If a second Ctrl-C strikes in
+there, `_struck` says so to the next `pump`, of whatever thread, which recovers first. (It is set
+where a handler of exceptions begins, and there nothing can strike.)
 """
 
 from __future__ import annotations
@@ -117,6 +118,8 @@ class Coordinator:
             return self.schedule.push(event)
         elif event.state is RUNNING:
             return self.schedule.complete(event, event.error)
+        elif event.state is READY and event.lane is WAIT_LANE and self.schedule.start(event):
+            return self.schedule.complete(event)
         return ()
 
     def _dispatch(self, task: Task) -> None:
@@ -126,7 +129,6 @@ class Coordinator:
                 self.pool.submit(task)
             return
         if task.state is READY and task.lane is WAIT_LANE:
-            self.schedule.start(task)
             self.inbox.append(task)  # its end; the loop of `pump` goes on to handle it
         if task in self._waits:
             with suppress(RuntimeError):  # released before, when an interruption followed

@@ -209,13 +209,13 @@ class Engine:
         """Counts since the start. Each is right; together they may be one task apart."""
         self.core.pump()
         schedule = self.core.schedule
-        pushed, completed = schedule.pushed, schedule.completed
+        completed, pending = schedule.completed, schedule.count_pending()
         return Statistics(
-            pushed=pushed,
+            pushed=completed + pending,
             completed=completed,
             failed=schedule.failed,
             skipped=schedule.skipped,
-            pending=max(pushed - completed, 0),
+            pending=pending,
             threads=self.core.pool.threads,
         )
 
@@ -262,9 +262,8 @@ class Engine:
             Whether the task has ended, so that `finish` is due: not so for one that ends by its
             `on_complete`, or was dropped, or handed to the pool twice, see coordinator.py.
         """
-        if task.state is not READY:
+        if not self.core.schedule.start(task):
             return False
-        self.core.schedule.start(task)
         current = _current
         task.outer = current.task
         if self._observer is not None:

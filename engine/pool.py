@@ -37,6 +37,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from heapq import heappop, heappush
+from threading import get_ident
 from time import monotonic
 from typing import Final, Protocol, final
 
@@ -192,7 +193,7 @@ class InlinePool(AbstractPool):
                 runner.execute(task)
             if isinstance(task.error, KeyboardInterrupt):
                 chain.interrupt = task.error
-            if task.state is RUNNING and not task.is_async:
+            if task.state is RUNNING and not task.is_async and task.takers[0] == get_ident():
                 state.freed = chain.freed
                 runner.finish(task)
             if chain.freed:

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
+from threading import get_ident
 from typing import Final, final
 
 from hybridnet.engine.errors import EngineBug, EngineError
@@ -97,7 +98,6 @@ class Schedule:
         "failed",
         "failures",
         "lost",
-        "pushed",
         "skipped",
     )
 
@@ -115,7 +115,6 @@ class Schedule:
         #: failures not kept in `failures` for want of room.
         self.lost = 0
         #: counts of tasks, waits not included; those skipped are not among those failed.
-        self.pushed = 0
         self.completed = 0
         self.failed = 0
         self.skipped = 0
@@ -124,6 +123,10 @@ class Schedule:
     def pending(self) -> int:
         """Number of tasks pushed and not completed, waits included."""
         return len(self._pending)
+
+    def count_pending(self) -> int:
+        """Number of tasks pushed and not completed, waits left out. Needs no lock."""
+        return sum(task.latch is None for task in list(self._pending))
 
     def is_pending(self, task: Task) -> bool:
         """Whether `task` is one of this schedule's and not completed."""
@@ -149,8 +152,6 @@ class Schedule:
             self._move(task, WAITING)
             self._idle.append(task)
             return ()
-        if task.latch is None:
-            self.pushed += 1
         self._seq = task.seq = self._seq + 1
         self._pending[task] = None
         if task.lane == BACKGROUND:
@@ -167,11 +168,23 @@ class Schedule:
         task.state = READY
         return (task,)
 
-    def start(self, task: Task) -> None:
-        """Note that the pool runs `task` now. Needs no lock: only the thread that took it calls."""
+    def start(self, task: Task) -> bool:
+        """Note that the calling thread runs a task now. Needs no lock.
+
+        A task is handed out twice if nobody knows, after an interruption, whether it was. To append
+        is one step for all threads: the first has the task, and has it still if it asks again.
+
+        Returns:
+            Whether it may: not so if the task is not ready, or another thread has it.
+        """
         if task.state is not READY:
-            raise EngineBug(f"start requires a ready task, got {task!r}")
+            return False
+        caller = get_ident()
+        task.takers.append(caller)
+        if task.takers[0] != caller:
+            return False
         task.state = RUNNING
+        return True
 
     def complete(self, task: Task, error: BaseException | None = None) -> Sequence[Task]:
         """Note that a running task has ended, with an error or well.
@@ -261,7 +274,7 @@ class Schedule:
             for var in (*task.reads, *task.writes):
                 if var.state is DOOMED:
                     self._bury(var)
-        self.completed += sum(task.latch is None for task in self._pending)
+        self.completed += self.count_pending()
         self._pending.clear()
         self._background = 0
         self._idle.clear()

@@ -113,6 +113,7 @@ class Task:
         "seq",
         "start_ns",
         "state",
+        "takers",
         "updates",
         "waits",
         "writes",
@@ -146,6 +147,8 @@ class Task:
         #: released when the task ends; only waits have one.
         self.latch = latch
         self.state = NEW
+        #: threads that came to run it; the first does.
+        self.takers: list[int] = []
         #: number of Vars not yet granted.
         self.waits = 0
         #: position in the order of pushes, 1 for the first; 0 before the schedule has seen it.

@@ -237,8 +237,7 @@ def test_forbidden_transitions_are_bugs(script: Script):
     task = script.tasks["a"]
     with pytest.raises(EngineBug, match="push requires a new task, got <Task a #1 running>"):
         schedule.push(task)
-    with pytest.raises(EngineBug, match="start requires a ready task"):
-        schedule.start(task)
+    assert not schedule.start(task)
     script.end("a")
     with pytest.raises(EngineBug, match="complete requires a running task"):
         schedule.complete(task)

@@ -100,15 +100,16 @@ def traced_step() -> Loop:
 LOOPS = [function_in_place, eager_in_place, executor, eager, hybridized, traced_step]
 
 
-def _can_raise(frame: FrameType) -> bool:
+def can_raise(frame: FrameType) -> bool:
     """Whether an exception raised here is one that may come.
 
     Python raises nothing as a `with` ends, before it calls `__exit__`. And what a tracer raises in
     a comprehension, as it goes on to the next element, leaves a `with` around it without its end
-    (Python 3.12 and 3.13; what a signal's handler raises does not).
+    (Python 3.12 and 3.13; what a signal's handler raises does not). A `try` inside another is one
+    instruction that neither of them holds, and a signal's handler never runs there.
     """
     step = dis.opname[frame.f_code.co_code[frame.f_lasti]]
-    return not (leaves_with(frame) or step.startswith("JUMP_BACKWARD"))
+    return not (leaves_with(frame) or step.startswith(("JUMP_BACKWARD", "NOP")))
 
 
 class Struck(Exception):
@@ -130,7 +131,7 @@ def lines_of(step: Callable[[], Any], strike: Callable[[FrameType], None], at: i
 
     def line(frame: FrameType, event: str, argument: Any) -> Any:
         nonlocal count
-        if event == "line" and _can_raise(frame):
+        if event == "line" and can_raise(frame):
             count += 1
             if count == at:
                 strike(frame)

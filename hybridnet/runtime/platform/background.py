@@ -54,7 +54,7 @@ class _Exit:
         self.begun: float | None = None
         self.hooked = False
         #: What runs, and the threads that run it.
-        self._running: dict[engine.Completion, int] = {}
+        self._running: dict[engine.Completion, threading.Thread] = {}
         #: Those of `_running` that are waited for: what may still begin now is done in a moment.
         self._short: set[engine.Completion] = set()
         self._ended = threading.Condition()
@@ -64,7 +64,7 @@ class _Exit:
         with self._ended:
             late = self.begun is not None and monotonic() - self.begun >= grace
             if not late:
-                self._running[on_complete] = threading.get_ident()
+                self._running[on_complete] = threading.current_thread()
                 if grace:
                     self._short.add(on_complete)
         error = None
@@ -165,14 +165,14 @@ def _yield_processors() -> None:
                 os.setpriority(os.PRIO_PROCESS, thread, 19)
 
 
-def _stop(threads: Collection[int], *, imports_end: bool = False) -> None:
+def _stop(left: Collection[threading.Thread], *, imports_end: bool = False) -> None:
     """Ends the Python code of threads, or sees them in XLA's compiler, where they may stay.
 
     Python ends a thread that wants to go on after the interpreter by unwinding its frames, those of
     JAX's C++ library included, which then drops Python's objects and crashes.
 
     Args:
-        threads: which.
+        left: which threads. The number of one that has ended may be that of a new one by now.
         imports_end: whether this thread has the lock without which no import begins, so that those
             that import come to an end, too; else these are left for later.
     """
@@ -181,17 +181,19 @@ def _stop(threads: Collection[int], *, imports_end: bool = False) -> None:
         return frame is None or _is_compiling(frame) or (imports_end and _is_held_up(frame))
 
     frames = _others_frames()
+    threads = {each.ident: each for each in left if each.ident and each.is_alive()}
     running = {each for each in threads if imports_end or not _is_importing(frames.get(each))}
     untold = _note_untold()
     untold.update(running)
     begun = monotonic()
     while running and monotonic() < begun + _STOPPING:
         # An exception that comes while a C++ library sets itself up ends the process, too.
-        for thread in [each for each in untold if not _is_importing(frames.get(each))]:
-            untold.discard(thread)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(thread), ctypes.py_object(_Left)
-            )
+        for number in [each for each in untold if not _is_importing(frames.get(each))]:
+            untold.discard(number)
+            if threads[number].is_alive():
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(number), ctypes.py_object(_Left)
+                )
         sleep(0.002)  # for these threads to run; nobody tells when they have come to XLA
         frames = _others_frames()
         running = {each for each in running if not is_done(frames.get(each))}
@@ -252,7 +254,7 @@ def _is_compiling(frame: FrameType) -> bool:
     return frame.f_globals.get("__name__") == "jax._src.compiler"
 
 
-def _leave_behind(left: Collection[int]) -> None:
+def _leave_behind(left: Collection[threading.Thread]) -> None:
     """Lets threads that are in XLA, or may be soon, end with the process and not end it.
 
     Called as late as can be. When such a thread wants to go on in Python, which is gone, the C++
