@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import sys
+import threading
 import time
 
 import pytest
 from endings import ENDS, WORK, run_to_the_end
 from helpers import thorough
+
+from hybridnet.runtime.platform import background
 
 TRIES = thorough(100, 1)
 ALL = list(itertools.product(WORK, ENDS))
@@ -26,3 +30,28 @@ def test_a_process_ends(work, end):
             assert told == noise[-1:], done.stderr
         else:
             assert not noise, done.stderr
+
+
+def test_a_new_thread_is_not_ended_for_an_old_one_that_had_its_number(monkeypatch):
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    go, ended = threading.Event(), []
+    old = threading.Thread(target=int)
+    old.start()
+    old.join()
+
+    def run():
+        while not go.wait(0.01):
+            pass
+        ended.append(threading.get_ident())
+
+    new = [threading.Thread(target=run) for _ in range(3)]
+    for thread in new:
+        thread.start()
+    if old.ident not in {thread.ident for thread in new}:
+        pytest.skip("no thread has the number of the one that has ended")
+    background._stop([old])
+    go.set()
+    for thread in new:
+        thread.join()
+    assert sorted(ended) == sorted(thread.ident for thread in new)
