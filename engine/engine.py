@@ -23,7 +23,6 @@ from hybridnet.engine.task import (
     LANES,
     LIVE,
     QUIET_LANE,
-    READY,
     RUNNING,
     WAIT_LANE,
     Completion,

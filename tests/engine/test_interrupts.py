@@ -1,4 +1,4 @@
-"""Ctrl-C before any line of the coordinator and the schedule: nothing is lost, nothing runs twice."""
+"""Ctrl-C before any line of the coordinator and the schedule: nothing is lost or runs twice."""
 
 from __future__ import annotations
 
