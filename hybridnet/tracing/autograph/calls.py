@@ -19,6 +19,8 @@ from hybridnet.runtime.record import recorder
 from ..environment import paths_of
 from . import builtins as overloads
 from .appended import stacked
+from .compiled import has_source
+from .conversion import convert
 from .library import user_function
 from .number import Number, in_array
 
@@ -101,15 +103,15 @@ def _may_call_user(function: types.FunctionType, args: Sequence[Any]) -> bool:
     return False
 
 
-def _converted_function(function: types.FunctionType) -> types.FunctionType:
+def _converted_function(
+    function: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> types.FunctionType:
     """Returns a user's function with its control flow converted; itself where that cannot be."""
-    from . import transpile  # the library that converts is loaded when it is needed
-
     try:
-        return transpile.convert(function, OPERATORS)
+        return convert(function, args, kwargs, OPERATORS)
     except Exception as error:
         if _jumps(function.__code__):
-            _warn(function, error, transpile.has_source(function))
+            _warn(function, error, has_source(function))
         return function
 
 
@@ -145,7 +147,7 @@ def _call_converted(
     """Calls a function of the user's, converted if need be."""
     plain = hasattr(function, "is_converted") or inspect.isgeneratorfunction(function)
     if not plain and _needs_conversion(function, args):
-        function = _converted_function(function)
+        function = _converted_function(function, args, kwargs)
     return function(*args, **kwargs)
 
 

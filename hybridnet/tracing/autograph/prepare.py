@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Final, TypeVar, final
 
-__all__ = ["REBOUND", "prepare"]
+__all__ = ["REBOUND", "call_operator", "full_name", "prepare"]
 
 #: The option of a loop that names the variables to which its body assigns other objects.
 REBOUND: Final = "rebound"
@@ -58,6 +58,14 @@ def call_operator(operator: str, *args: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(_name("ag__"), operator, ast.Load()), list(args), [])
 
 
+def full_name(attribute: str, class_name: str | None) -> str:
+    """Returns the name of an attribute for Python, which is longer for those like ``__name``."""
+    hidden = attribute.startswith("__") and not attribute.endswith("__")
+    if not hidden or class_name is None:
+        return attribute
+    return f"_{class_name.lstrip('_')}{attribute}"
+
+
 def _lambda(body: ast.expr) -> ast.Lambda:
     return ast.Lambda(ast.arguments([], [], None, [], [], None, []), body)
 
@@ -67,7 +75,7 @@ class _Rewriter(ast.NodeTransformer):
     """The rewriting of one function; see the module's docstring."""
 
     def __init__(self, class_name: str | None, first: str | None, at: Any) -> None:
-        self._class = None if class_name is None else class_name.lstrip("_")
+        self._class = class_name
         self._first = first
         self._at = at
         self._count = 0
@@ -84,9 +92,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
-        hidden = node.attr.startswith("__") and not node.attr.endswith("__")
-        if hidden and self._class is not None:
-            node.attr = f"_{self._class}{node.attr}"
+        node.attr = full_name(node.attr, self._class)
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
@@ -114,7 +120,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        outer, self._class = self._class, node.name.lstrip("_")
+        outer, self._class = self._class, node.name
         self.generic_visit(node)
         self._class = outer
         return node

@@ -6,17 +6,11 @@ places of operators name the user's lines, with nothing to translate.
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
-import inspect
 import linecache
-import re
-import threading
 import types
-from collections.abc import Callable, Sequence
 from typing import Any, Final, final
-from weakref import WeakKeyDictionary
 
 from malt.converters import (
     break_statements,
@@ -50,18 +44,13 @@ from malt.pyct.static_analysis import (
     reaching_fndefs,
 )
 
+from .compiled import class_of, compiled, defined, factory, lambda_of
+from .expressions import FRAMED
 from .prepare import REBOUND, call_operator, prepare
 
-__all__ = ["convert"]
+__all__ = ["convert_whole"]
 
-_lock: Final = threading.RLock()
 _OPTIONS: Final = converter.STANDARD_OPTIONS
-# Names of functions that stand for parts of the user's.
-_PARTS: Final = re.compile(
-    r"(if_body|else_body|loop_body|loop_test|extra_test|[gs]et_state)(_\d+)?"
-)
-# These look at the frame that calls them.
-_FRAMED: Final = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
 
 
 @final
@@ -69,7 +58,7 @@ class _Calls(call_trees.CallTreeTransformer):
     """Calls go through `converted_call`, but for those that look at their caller."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if isinstance(node.func, ast.Name) and node.func.id in _FRAMED:
+        if isinstance(node.func, ast.Name) and node.func.id in FRAMED:
             made: ast.AST = self.generic_visit(node)
         else:
             made = super().visit_Call(node)
@@ -138,10 +127,8 @@ class _Transpiler(PyToPy):
     def transform_ast(self, node: Any, ctx: Any) -> Any:
         """Rewrites a function."""
         code = self._function.__code__
-        names = self._function.__qualname__.split(".")
-        owner = names[-2] if len(names) > 1 and names[-2] != "<locals>" else None
         first = code.co_varnames[0] if code.co_argcount else None
-        prepare(node, owner, first, _same_line)
+        prepare(node, class_of(self._function), first, _same_line)
         for part in ast.walk(node):
             rebound = vars(part).get(REBOUND)
             if rebound is not None:
@@ -151,8 +138,11 @@ class _Transpiler(PyToPy):
         unsupported_features_checker.verify(node)
         node = self.initial_analysis(node, ctx)
         node = functions.transform(node, ctx)
-        node = break_statements.transform(node, ctx)
-        node = continue_statements.transform(node, ctx)
+        jumps = {type(part) for part in ast.walk(node)} & {ast.Break, ast.Continue}
+        if ast.Break in jumps:  # each step reads all of the function
+            node = break_statements.transform(node, ctx)
+        if jumps:  # `break` became `continue`
+            node = continue_statements.transform(node, ctx)
         node = return_statements.transform(node, ctx)
         node = qual_names.resolve(node)
         node = _Calls(ctx).visit(node)
@@ -190,31 +180,9 @@ def _parsed(function: types.FunctionType, features: Any) -> tuple[Any, str]:
         return node, source
     file = function.__code__.co_filename
     source = "".join(linecache.getlines(file, function.__globals__))
-    node = _lambda(function.__code__, source)
+    node = lambda_of(function.__code__, source)
     origin_info.resolve(node, source, file, node.lineno, node.col_offset)
     return node, source
-
-
-def _lambda(code: types.CodeType, source: str) -> ast.Lambda:
-    """Returns the innermost lambda in a file in which the instructions of a code are.
-
-    Raises:
-        OSError: there is none.
-    """
-    places = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
-    names = code.co_varnames[: code.co_argcount]
-    found = None
-    for node in ast.walk(ast.parse(source)):
-        if not isinstance(node, ast.Lambda) or node.end_lineno is None:
-            continue
-        begin, end = (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset or 0)
-        arguments = [*node.args.posonlyargs, *node.args.args]
-        fits = tuple(argument.arg for argument in arguments) == names
-        if fits and places and begin <= min(places) and max(places) <= end:
-            found = node  # those inside others are found later
-    if found is None:
-        raise OSError("its source is not in its file")
-    return found
 
 
 def _same_line(made: ast.AST, like: ast.AST) -> None:
@@ -225,65 +193,18 @@ def _same_line(made: ast.AST, like: ast.AST) -> None:
             anno.setanno(part, anno.Basic.ORIGIN, origin)
 
 
-#: By the code of a function and its file, that of a function that gets the operators and returns
-#: the converted one.
-_made: Final[WeakKeyDictionary[types.CodeType, dict[str, types.CodeType]]] = WeakKeyDictionary()
-# The flags of features from the future, of which each has bits of its own.
-_FEATURES: Final = sum(
-    {getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
-)
-
-
-def convert(function: types.FunctionType, operators: Any) -> types.FunctionType:
-    """Returns a function that does the same through operators; converted once for each code.
+def convert_whole(function: types.FunctionType) -> types.CodeType:
+    """Returns the code of what makes a function that does the same through operators.
 
     Raises:
         Exception: of many kinds, where its source is not there or cannot be converted.
     """
-    code = function.__code__
-    with _lock:
-        kept = _made.setdefault(code, {})
-        made = kept.get(code.co_filename)
-        if made is None:
-            made = kept[code.co_filename] = _convert(function)
-    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-    closure = tuple(cells[name] for name in made.co_freevars)
-    factory: Callable[..., Any] = types.FunctionType(made, function.__globals__, closure=closure)
-    converted: types.FunctionType = factory(operators)
-    converted.__code__ = converted.__code__.replace(
-        co_name=code.co_name, co_qualname=code.co_qualname
-    )
-    converted.__defaults__ = function.__defaults__
-    converted.__kwdefaults__ = function.__kwdefaults__
-    converted.__name__, converted.__qualname__ = function.__name__, function.__qualname__
-    converted.__module__, converted.__doc__ = function.__module__, function.__doc__
-    return converted
-
-
-def _convert(function: types.FunctionType) -> types.CodeType:
     node, name = _Transpiler(function).convert()
-    if isinstance(node, ast.Lambda):
-        node = ast.Assign([ast.Name(name, ast.Store())], node)
-    else:
-        node.name = name
     code = function.__code__
-    module = _factory(node, name, code.co_freevars)
+    module, body = factory(name, code.co_freevars)
+    body.insert(0, defined(node, name))
     _place(module, code.co_firstlineno, 0)
-    flags = code.co_flags & _FEATURES
-    compiled = compile(module, code.co_filename, "exec", flags=flags, dont_inherit=True)
-    (outer,) = _codes(compiled)
-    (inner,) = _codes(outer)
-    return _named(inner, code.co_name)
-
-
-def _factory(node: ast.stmt, name: str, freevars: Sequence[str]) -> ast.Module:
-    """Returns the code of a function that defines the converted one, with its free variables."""
-    lines = ["def outer():", *(f"    {freevar} = None" for freevar in freevars)]
-    lines += ["    def inner(ag__):", f"        return {name}", "    return inner"]
-    module = ast.parse("\n".join(lines))
-    outer: Any = module.body[0]
-    outer.body[-2].body.insert(0, node)
-    return module
+    return compiled(module, code)
 
 
 def _place(node: ast.AST, line: int, width: int) -> None:
@@ -302,31 +223,3 @@ def _place(node: ast.AST, line: int, width: int) -> None:
         at.col_offset, at.end_col_offset = 0, width
     for child in ast.iter_child_nodes(node):
         _place(child, line, width)
-
-
-def _codes(code: types.CodeType) -> list[types.CodeType]:
-    return [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
-
-
-def _named(code: types.CodeType, name: str) -> types.CodeType:
-    """Gives functions that stand for parts of the user's the name of the user's."""
-    constants = []
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            inner = constant.co_name
-            if _PARTS.fullmatch(inner):
-                constant = constant.replace(co_name=name)
-                inner = name
-            elif inner.startswith("ag__"):
-                inner = name
-            constant = _named(constant, inner)
-        constants.append(constant)
-    return code.replace(co_consts=tuple(constants))
-
-
-def has_source(function: types.FunctionType) -> bool:
-    """Whether the source of a function is there."""
-    try:
-        return bool(inspect.getsourcelines(function))
-    except (OSError, TypeError):
-        return False
