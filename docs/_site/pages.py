@@ -30,7 +30,10 @@ PAGES: Final = {
     "nd": ("nd", "nd.contrib", "nd.image", "nd.linalg", "nd.random", "nd.sparse"),
     "np": ("np", "np.linalg", "np.random"),
     "npx": ("npx", "npx.image", "npx.random"),
-    "sym": ("sym", "sym.contrib", "sym.linalg", "sym.random", "sym.sparse", "executor"),
+    "sym": (
+        *("sym", "sym.contrib", "sym.linalg", "sym.np.random", "sym.random", "sym.sparse"),
+        *("executor", "executor_manager"),
+    ),
     "autograd": ("autograd",),
     "gluon": ("gluon", "gluon.loss", "gluon.utils"),
     "gluon.nn": ("gluon.nn",),
@@ -40,14 +43,20 @@ PAGES: Final = {
         *("gluon.data.vision", "gluon.data.vision.transforms"),
     ),
     "gluon.model_zoo": ("gluon.model_zoo.vision", "gluon.model_zoo.model_store"),
-    "gluon.contrib": tuple(f"gluon.contrib.{part}" for part in ("cnn", "estimator", "nn", "rnn")),
-    "module": ("module", "model", "callback", "monitor", "rnn"),
-    "optimizer": ("optimizer", "lr_scheduler", "initializer", "metric"),
+    "gluon.contrib": tuple(
+        f"gluon.contrib.{part}" for part in ("cnn", "data", "data.text", "estimator", "nn", "rnn")
+    ),
+    "module": ("module", "module.executor_group", "model", "callback", "monitor", "rnn"),
+    "optimizer": ("optimizer", "optimizer.contrib", "lr_scheduler", "initializer", "metric"),
     "io": ("io", "recordio", "image"),
     "kv": ("kv", "distributed"),
     "session": ("session", "checkpoint", "passes"),
     "runtime": ("runtime", "engine", "profiler", "visualization"),
-    "contrib": ("onnx", "contrib.amp", "contrib.text", "contrib.svrg_optimization"),
+    "contrib": (
+        *("onnx", "contrib.amp", "contrib.autograd", "contrib.io", "contrib.onnx"),
+        *("contrib.svrg_optimization", "contrib.tensorboard", "contrib.text"),
+        *("contrib.text.embedding", "contrib.text.utils", "contrib.text.vocab"),
+    ),
     "others": (
         *("attribute", "base", "context", "error", "log", "name"),
         *("operator", "random", "registry", "test_utils", "util"),
@@ -151,9 +160,10 @@ def _constants(path: str, module: Any, mxnet: set[str]) -> list[str]:
         if isinstance(value, types.ModuleType):
             told = value.__name__.removeprefix("hybridnet.")
             if told != full:
-                found.append(f"- `{full}`{{: #{full} }}: another name of `{told}`")
+                what = f"another name of `{told}`"
+                found.append(f"- {_anchored(full, full)}: {what} ({_in_mxnet(full)})")
         elif value is None or isinstance(value, int | float | str | tuple | dict | list):
-            found.append(f"- `{full}`{{: #{full} }}: `{value!r}`")
+            found.append(f"- {_anchored(full, full)}: `{value!r}` ({_in_mxnet(full)})")
     return ["### Constants and other names", "", *found, ""] if found else []
 
 
@@ -175,9 +185,9 @@ def _public(module: Any, mxnet: set[str]) -> Iterator[tuple[str, Any]]:
 
 def _entry(name: str, value: Any, rows: dict[str, Row]) -> list[str]:
     lines = [f"### {name} {{: #{name} }}", "", "```python", _signature(name, value), "```", ""]
-    lines += _documented(value, name)
+    lines += _documented(value, name, rows)
     if name in rows:
-        lines += [f"MXNet 1.9.1: [`mx.{name}`]({_MXNET}{name.rpartition('.')[2]})", ""]
+        lines += [_in_mxnet(name), ""]
     if inspect.isclass(value):
         mxnet = {row.rpartition(".")[2] for row in rows if row.rpartition(".")[0] == name}
         said = "\n".join(lines)
@@ -188,8 +198,16 @@ def _entry(name: str, value: Any, rows: dict[str, Row]) -> list[str]:
             text = inspect.getdoc(member) or ""
             if method.startswith("__") and text == inspect.getdoc(getattr(object, method, None)):
                 text = _SPECIAL
-            lines += [":   " + (" ".join(text.partition("\n\n")[0].split()) or _SPECIAL), ""]
+            text = " ".join(text.partition("\n\n")[0].split()) or _SPECIAL
+            if f"{name}.{method}" in rows:
+                text += f" ({_in_mxnet(f'{name}.{method}')})"
+            lines += [f":   {text}", ""]
     return lines
+
+
+def _in_mxnet(name: str) -> str:
+    """MXNet's own name of the same, which leads to what its documentation says of it."""
+    return f"MXNet 1.9.1: [`mx.{name}`]({_MXNET}{name.rpartition('.')[2]})"
 
 
 def _anchored(code: str, name: str) -> str:
@@ -210,8 +228,8 @@ def _signature(name: str, value: Any) -> str:
     return name + re.sub(r" at 0x[0-9a-f]+", "", str(inspect.Signature(plain)))
 
 
-def _documented(value: Any, name: str) -> list[str]:
-    """A docstring, by its sections."""
+def _documented(value: Any, name: str, rows: dict[str, Row]) -> list[str]:
+    """A docstring, by its sections; attributes have anchors, and MXNet's names, as methods have."""
     lines: list[str] = []
     for section in griffe.Docstring(inspect.getdoc(value) or "", parser="google").parse():
         match section.kind.value:
@@ -222,7 +240,10 @@ def _documented(value: Any, name: str) -> list[str]:
                 for item in section.value:
                     known = getattr(item, "name", "") or getattr(item, "annotation", None) or ""
                     what = " ".join(item.description.split())
-                    mark = f"{{: #{name}.{known} }}" if section.kind.value == "attributes" else ""
+                    full = f"{name}.{known}"
+                    mark = f"{{: #{full} }}" if section.kind.value == "attributes" else ""
+                    if mark and full in rows:
+                        what += f" ({_in_mxnet(full)})"
                     lines.append(f"- `{known}`{mark}: {what}" if known else f"- {what}")
                 lines.append("")
             case "examples":
@@ -237,9 +258,9 @@ def _methods(value: type, mxnet: set[str]) -> Iterator[tuple[str, Any]]:
     for name in sorted({*dir(value), *mxnet}):
         if name.startswith("_") and not (name in mxnet and name.endswith("__")):
             continue
-        member = inspect.getattr_static(value, name, None)
-        if member is None:
-            continue
+        member = inspect.getattr_static(value, name, mxnet)
+        if member is mxnet or (member is None and name not in mxnet):
+            continue  # not here, or taken away from what a base class has
         if isinstance(member, property) or name in getattr(value, "_fields", ()):
             yield name, property(doc=inspect.getdoc(member))
         elif name in mxnet and not callable(getattr(value, name)):
