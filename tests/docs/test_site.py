@@ -44,6 +44,13 @@ def test_reference_holds_every_public_name_with_mxnets_own(pages):
     assert public - modules - linked == set()
 
 
+def test_the_search_finds_a_name_by_its_last_part():
+    (separator,) = re.findall(r"search: \{separator: '(.*)'\}", SITE)
+    words = re.split(separator, "nd.topk(data, axis=-1, k=1) 0.5 list_ops")
+    assert words[:3] == ["nd", "topk", "data"]
+    assert {"0.5", "list_ops"} <= set(words)
+
+
 NOTEBOOKS = sorted((ROOT / "tutorials").glob("*.ipynb"))
 
 
