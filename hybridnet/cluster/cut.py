@@ -16,6 +16,7 @@ from hybridnet.passes.lower_control import lower_control
 from hybridnet.passes.part_json import ReadPart, write_part
 from hybridnet.passes.partition import DevicePart, partition
 from hybridnet.passes.place import DeviceSite, asked_for, place
+from hybridnet.passes.shortcuts import shortened, sunk
 from hybridnet.session.step import Ready
 
 from .containers import held_name
@@ -76,8 +77,10 @@ def cut(
         GraphError: a node names a device that is not there, or cannot go to another process.
     """
     graph = ready.graph
+    count = len(graph.outputs)
     fixed = {node: variables[node] for node in graph.inputs if node in variables}
     devices = dict(place(graph, sites, default=home, fixed=fixed, soft=soft).devices)
+    graph, devices = shortened(graph, devices)
     names = [site.name for site in sites]
 
     def inside(node: Node, other: str) -> str:
@@ -99,11 +102,14 @@ def cut(
     wanted: list[str | None] = [None] * ready.num_heads
     wanted += [variables[node] for node in ready.writes]
     wanted += [home] * ready.draws
-    found = partition(lowered.graph, lowered.devices, lowered.types, wanted, lowered.scopes)
+    late = range(ready.num_heads, ready.num_heads + len(ready.writes))
+    scopes = sunk(lowered.graph, lowered.devices, lowered.scopes, late)
+    found = partition(lowered.graph, lowered.devices, lowered.types, wanted, scopes)
     ranks = upward_ranks(lowered.graph, lowered.types, lambda node: 0.0, lambda kind: 0.0)
     owners = {name: task_of(name) for name in found.parts}
     made: dict[str, TaskPart] = {}
-    for task in dict.fromkeys(owners.values()):
+    # This process's last: the others work while it does.
+    for task in sorted(dict.fromkeys(owners.values()), key=lambda one: one == own):
         parts = [part for name, part in found.parts.items() if owners[name] == task]
         inputs = sorted(number for part in parts for number in part.inputs)
         results = sorted(number for part in parts for number in part.results)
@@ -114,7 +120,7 @@ def cut(
         words: dict[str, Any] = {
             "kind": "register",
             "owners": owners,
-            "outputs": len(graph.outputs),
+            "outputs": count,
             "parts": [
                 _kept(part, types, ranks) if task == own else write_part(part, types, ranks)
                 for part in parts

@@ -127,7 +127,15 @@ class Endpoint(TaskTransport):
 
     def _hear(self, frames: Sequence[Buffer], named: Callable[[str], None]) -> None:
         try:
-            packet = unpack(frames)
+            packets = unpack(frames)
+        except MXNetError as error:
+            _log.warning("messages were dropped: %s", error)
+            return
+        for packet in packets:
+            self._hear_one(packet, named)
+
+    def _hear_one(self, packet: Packet, named: Callable[[str], None]) -> None:
+        try:
             sender = packet.words.get("from")
             if not isinstance(sender, str):
                 return

@@ -233,7 +233,12 @@ class ClusterRunner:
             for task, part in parts.items():
                 fed = [n for n in part.inputs if n >= len(ready.reads) or inputs[n] in given]
                 arrays = [state if n >= len(ready.reads) else given[inputs[n]] for n in fed]
-                words = {"kind": "run", "step": number, "graph": program.graphs[task], "feeds": fed}
+                words = {
+                    "kind": "run", "step": number, "graph": program.graphs[task], "feeds": fed,
+                    "over": self._members.over(task),
+                }  # fmt: skip
+                if task == self._members.own:  # which takes them as they are
+                    arrays = [np.array(one) for one in arrays]
                 tensors = [TravellingTensor.of(one) for one in arrays]
                 asked[task] = self._members.request(task, words, tensors)
             answers = self._answers(asked)
@@ -243,7 +248,7 @@ class ClusterRunner:
             raise
         finally:
             for task in asked:
-                self._members.tell(task, {"kind": "end", "step": number, "why": why})
+                self._members.end(task, number, why)
         return self._results(ready, answers)
 
     def _answers(self, asked: Mapping[str, Future[Packet]]) -> list[Packet]:

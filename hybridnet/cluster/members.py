@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
@@ -57,6 +58,8 @@ class Members:
         address = target.removeprefix("grpc://")
         self.endpoint = local.endpoint if local else Endpoint(None, None, {_TARGET: address})
         self._found: dict[str, Member] = {}
+        self._over: dict[str, list[int]] = {}
+        self._lock = threading.Lock()
         words = self._ask(local.name if local else _TARGET, address)
         self.home = str(words["task"])
         self._note(self.home, words)
@@ -67,9 +70,12 @@ class Members:
         }
         if self.own is None:
             self.endpoint.addresses.update(self.addresses)
+        self.endpoint.ticks.append(self._tell_over)
 
     def close(self) -> None:
         """Ends what is the client's alone."""
+        self.endpoint.ticks.remove(self._tell_over)
+        self._tell_over()
         if self.own is None:
             self.endpoint.close()
 
@@ -106,6 +112,32 @@ class Members:
     def tell(self, task: str, words: Mapping[str, Any]) -> None:
         """Tells a task something."""
         self.endpoint.tell(task, Packet(words))
+
+    def end(self, task: str, step: int, why: str | None) -> None:
+        """Tells a task that a step has ended.
+
+        Args:
+            task: which.
+            step: the number of the step.
+            why: it failed; None: it did not, and the task hears of it with the next one, or within
+                a second.
+        """
+        if why is None and task != self.own:
+            with self._lock:
+                self._over.setdefault(task, []).append(step)
+        else:
+            self.tell(task, {"kind": "end", "steps": [step], "why": why})
+
+    def over(self, task: str) -> list[int]:
+        """Returns the steps that have ended, which a task is told now."""
+        with self._lock:
+            return self._over.pop(task, [])
+
+    def _tell_over(self) -> None:
+        for task in list(self._over):
+            steps = self.over(task)
+            if steps:
+                self.tell(task, {"kind": "end", "steps": steps, "why": None})
 
     def _ask(self, name: str, address: str) -> Mapping[str, Any]:
         asked = self.endpoint.request(name, Packet({"kind": "devices"}), patient=True)

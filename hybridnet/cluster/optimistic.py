@@ -7,7 +7,7 @@ and no task waits for another while a variable is locked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from hybridnet.base.errors import OpError
@@ -17,6 +17,7 @@ from hybridnet.runtime.executor.rendezvous import (
     LocalRendezvous,
     Received,
     Rendezvous,
+    Sent,
 )
 
 __all__ = ["NotingRendezvous", "RepeatedRendezvous"]
@@ -42,6 +43,10 @@ class NotingRendezvous(Rendezvous):
     def send(self, key: Key, value: Any, dead: bool = False) -> None:
         """See `Rendezvous.send`."""
         self._around.send(key, value, dead)
+
+    def send_all(self, tensors: Sequence[Sent]) -> None:
+        """See `Rendezvous.send_all`."""
+        self._around.send_all(tensors)
 
     def receive_async(self, key: Key, callback: Callback) -> None:
         """See `Rendezvous.receive_async`."""

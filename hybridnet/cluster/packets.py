@@ -1,7 +1,7 @@
 """Messages between tasks as frames of bytes and back; every bound is checked.
 
-A message is a head of 16 bytes, JSON, and tensors. What is longer than a frame may be goes in
-several.
+A message is a head of 16 bytes, JSON, and tensors, one after the other. What is short is joined,
+and what is longer than a frame may be goes in several: where frames end means nothing.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from hybridnet.base.errors import FormatError
-from hybridnet.kvstore.transport.wire import Buffer
+from hybridnet.kvstore.transport.wire import SMALL, Buffer
 from hybridnet.runtime.executor.rendezvous import Key
 from hybridnet.runtime.executor.task_messages import (
-    Answer,
-    Ask,
     Cancel,
-    Got,
+    Have,
+    Made,
     Message,
+    Tensors,
     TravellingTensor,
 )
 
@@ -31,7 +33,11 @@ _MAGIC: Final = b"HNTK"
 _JSON: Final = 64 << 20
 _FRAME: Final = 16 << 20
 _TENSORS: Final = 1 << 16
+#: Short parts that are joined at most.
+_TOGETHER: Final = 64
 _AXES: Final = 32
+#: Bytes to which XLA has its arrays aligned.
+_LINE: Final = 64
 
 
 class Packet(NamedTuple):
@@ -47,35 +53,51 @@ class Packet(NamedTuple):
 
 
 def pack(packet: Packet) -> list[Buffer]:
-    """Returns a message as frames.
+    """Returns a message as frames: what is short is in one, what is long in frames of its own.
 
     Raises:
         FormatError: its JSON is too long.
     """
     tensors = [[one.dtype, list(one.shape)] for one in packet.tensors]
-    sizes = [len(one.payload) for one in packet.tensors]
+    sizes = [one.nbytes for one in packet.tensors]
     text = json.dumps({**packet.words, "tensors": tensors, "sizes": sizes}).encode()
     if len(text) > _JSON:
         raise FormatError(f"a part of a graph has {len(text)} bytes; {_JSON} can be sent")
-    frames: list[Buffer] = [_HEAD.pack(_MAGIC, len(text), bytes(8))]
+    frames: list[Buffer] = []
+    short: list[Buffer] = [_HEAD.pack(_MAGIC, len(text), bytes(8))]
     for one in (text, *(tensor.payload for tensor in packet.tensors)):
-        view = memoryview(one)
-        frames += [view[start : start + _FRAME] for start in range(0, len(view), _FRAME)]
+        if len(one) <= SMALL:
+            short.append(one)
+            if len(short) < _TOGETHER:
+                continue
+        if short:
+            frames.append(b"".join(short))
+            short = []
+        if len(one) > SMALL:
+            view = memoryview(one)
+            frames += [view[start : start + _FRAME] for start in range(0, len(view), _FRAME)]
+    if short:
+        frames.append(b"".join(short))
     return frames
 
 
-def unpack(frames: Sequence[Buffer]) -> Packet:
-    """Returns the message that `pack` wrote.
+def unpack(frames: Sequence[Buffer]) -> list[Packet]:
+    """Returns the messages that `pack` wrote: short ones may follow one another.
 
     Raises:
-        FormatError: it is none.
+        FormatError: these are none.
     """
-    if not frames or len(frames[0]) != _HEAD.size:
-        raise FormatError("a message between tasks begins with its head")
-    magic, size, _ = _HEAD.unpack(frames[0])
+    rest = _Bytes(frames)
+    found = [_packet(rest)]
+    while not rest.is_empty:
+        found.append(_packet(rest))
+    return found
+
+
+def _packet(rest: _Bytes) -> Packet:
+    magic, size, _ = _HEAD.unpack(rest.take(_HEAD.size))
     if magic != _MAGIC or size > _JSON:
         raise FormatError("a message of another program, or too long")
-    rest = _Frames(frames[1:])
     try:
         words = json.loads(bytes(rest.take(size)))
     except (ValueError, RecursionError) as error:
@@ -90,49 +112,69 @@ def unpack(frames: Sequence[Buffer]) -> Packet:
     return Packet(words, [_tensor(*one, rest) for one in zip(kinds, sizes, strict=True)])
 
 
-class _Frames:
-    """Frames, read one after the other."""
+class _Bytes:
+    """What frames hold, read from the beginning to the end."""
 
     def __init__(self, frames: Sequence[Buffer]) -> None:
+        self._left = sum(map(len, frames))
         self._frames = iter(frames)
+        self._now = memoryview(b"")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all was read."""
+        return self._left == 0
 
     def take(self, size: Any) -> Buffer:
-        """Returns the next bytes; those of one frame without a copy."""
-        if type(size) is not int or size < 0:
-            raise FormatError("sizes must be numbers")
-        if size == 0:
-            return b""
-        found: list[Buffer] = []
-        left = size
-        while left > 0:
-            frame = next(self._frames, None)
-            if frame is None or not 0 < len(frame) <= left:
-                raise FormatError("a message is not as long as it says")
-            found.append(frame)
-            left -= len(frame)
-        return found[0] if len(found) == 1 else b"".join(found)
+        """Returns the next bytes; those that are in one frame without a copy."""
+        if type(size) is not int or not 0 <= size <= self._left:
+            raise FormatError("a message between tasks is not as long as it says")
+        self._left -= size
+        if len(self._now) == 0 < size:
+            self._now = memoryview(next(self._frames))
+        if size <= len(self._now):
+            found, self._now = self._now[:size], self._now[size:]
+            return found
+        # Where XLA would have it, so that it need not be copied once more.
+        whole = _room(size)
+        done = 0
+        while done < size:
+            if len(self._now) == 0:
+                self._now = memoryview(next(self._frames))
+            count = min(size - done, len(self._now))
+            whole[done : done + count] = np.frombuffer(self._now[:count], np.uint8)
+            self._now, done = self._now[count:], done + count
+        return whole.data
 
 
-def _tensor(kind: Any, size: Any, frames: _Frames) -> TravellingTensor:
+def _room(size: int) -> np.ndarray[Any, Any]:
+    """Returns memory that begins where a line of the cache does."""
+    whole = np.empty(size + _LINE, np.uint8)
+    start = -whole.ctypes.data % _LINE
+    return whole[start : start + size]
+
+
+def _tensor(kind: Any, size: Any, rest: _Bytes) -> TravellingTensor:
     if not isinstance(kind, list) or len(kind) != 2 or not isinstance(kind[1], list):
         raise FormatError("a tensor has a dtype and a shape")
     code, shape = kind
     if len(shape) > _AXES or not all(type(one) is int for one in (code, *shape)):
         raise FormatError("a tensor's dtype and shape are numbers")
-    payload = frames.take(size)
-    return TravellingTensor(code, tuple(shape), memoryview(payload))
+    return TravellingTensor(code, tuple(shape), memoryview(rest.take(size)))
 
 
 def write_message(message: Message) -> Packet:
     """Returns what one rendezvous says to another as a packet."""
     match message:
-        case Ask(step, number, key):
-            return Packet({"kind": "ask", "step": step, "number": number, "key": list(key)})
-        case Answer(step, number, dead, tensor):
-            words = {"kind": "answer", "step": step, "number": number, "dead": dead}
-            return Packet(words, () if tensor is None else (tensor,))
-        case Got(step, number):
-            return Packet({"kind": "got", "step": step, "number": number})
+        case Tensors(step, number, made):
+            tensors = [one.tensor for one in made if one.tensor is not None]
+            keys = [[*one.key, one.dead, one.tensor is not None] for one in made]
+            return Packet(
+                {"kind": "tensors", "step": step, "number": number, "keys": keys}, tensors
+            )
+        case Have(step, below, beyond, again):
+            words = {"kind": "have", "step": step, "number": below, "beyond": list(beyond)}
+            return Packet({**words, "again": again})
         case Cancel(step, why):
             return Packet({"kind": "abort", "step": step, "why": why[:4096]})
 
@@ -145,20 +187,31 @@ def read_message(packet: Packet) -> Message | None:
     """
     words = packet.words
     kind = words.get("kind")
-    if kind not in ("ask", "answer", "got", "abort"):
+    if kind not in ("tensors", "have", "abort"):
         return None
     step, number = words.get("step"), words.get("number", 0)
     if type(step) is not int or type(number) is not int or not 0 <= number < 1 << 62:
-        raise FormatError("steps and requests have numbers")
-    if kind == "got":
-        return Got(step, number)
+        raise FormatError("steps and messages have numbers")
     if kind == "abort":
         return Cancel(step, str(words.get("why")))
-    if kind == "answer":
-        return Answer(
-            step, number, words.get("dead") is True, packet.tensors[0] if packet.tensors else None
-        )
-    key = words.get("key")
-    if not isinstance(key, list) or len(key) != 5 or type(key[4]) is not int:
-        raise FormatError("a tensor is asked for by its key")
-    return Ask(step, number, Key(str(key[0]), str(key[1]), str(key[2]), str(key[3]), key[4]))
+    if kind == "have":
+        beyond = words.get("beyond")
+        if not isinstance(beyond, list) or not all(type(one) is int for one in beyond):
+            raise FormatError("what has come is said by numbers")
+        return Have(step, number, tuple(beyond), words.get("again") is True)
+    keys = words.get("keys")
+    if not isinstance(keys, list) or not all(map(_is_key, keys)):
+        raise FormatError("tensors have keys")
+    if sum(one[6] for one in keys) != len(packet.tensors):
+        raise FormatError("of each tensor it is said whether it is there")
+    tensors = iter(packet.tensors)
+    made = [Made(Key(*one[:5]), one[5], next(tensors) if one[6] else None) for one in keys]
+    return Tensors(step, number, tuple(made))
+
+
+#: What a key is made of, and whether it is dead, and there.
+_KEY: Final = (str, str, str, str, int, bool, bool)
+
+
+def _is_key(words: Any) -> bool:
+    return isinstance(words, list) and tuple(map(type, words)) == _KEY

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
@@ -12,7 +12,7 @@ from hybridnet.base.errors import FormatError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.passes.part_json import ReadPart, read_part
 from hybridnet.runtime.devices.device import device_at
-from hybridnet.runtime.executor.device_plan import DevicePlan
+from hybridnet.runtime.executor.device_plan import DevicePlan, DeviceProgram
 
 __all__ = ["Registered", "read_registered"]
 
@@ -33,6 +33,8 @@ class Registered:
         reads: the inputs that are variables, by number: their names.
         writes: the outputs that are new values of variables, by number: their names.
         updates: the variables that are read and written.
+        late: the programs that change variables by what comes from other tasks; of each the places
+            of these variables among what it reads, and their names.
         heads: the outputs that the client gets.
         input_types: of this task's inputs.
         places: of the inputs, by number, the plan that takes them.
@@ -45,6 +47,7 @@ class Registered:
     reads: Mapping[int, str]
     writes: Mapping[int, str]
     updates: frozenset[str]
+    late: Mapping[DeviceProgram, Sequence[tuple[int, str]]]
     heads: tuple[int, ...]
     input_types: Mapping[int, TensorType]
     places: Mapping[int, DevicePlan]
@@ -83,9 +86,16 @@ def read_registered(words: Mapping[str, Any], task: str) -> Registered:
     if type(count) is not int or not 0 <= count <= _MOST:
         raise FormatError("a graph says how many outputs it has")
     reads, writes = _names(words, "reads", types), _names(words, "writes", range(count))
+    updates = frozenset(reads.values()) & frozenset(writes.values())
+    both = {number for number, one in reads.items() if one in updates}
+    late = {
+        program: [(place, reads[number]) for place, number in places]
+        for plan in (plans if len(plans) == 1 else ())
+        for program, places in plan.late_reads(both, writes.keys()).items()
+        if places
+    }
     return Registered(
-        tuple(plans), frozenset(devices), owners, count, reads, writes,
-        frozenset(reads.values()) & frozenset(writes.values()),
+        tuple(plans), frozenset(devices), owners, count, reads, writes, updates, late,
         tuple(one for one in _list(words, "heads") if type(one) is int and 0 <= one < count),
         types, places,
     )  # fmt: skip

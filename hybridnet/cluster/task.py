@@ -16,6 +16,7 @@ import numpy as np
 from hybridnet.base.errors import FormatError, MXNetError
 from hybridnet.base.host_array import HostArray
 from hybridnet.runtime.devices.device import find_device, list_devices
+from hybridnet.runtime.executor.device_plan import DeviceProgram
 from hybridnet.runtime.executor.device_run import GraphRun
 from hybridnet.runtime.executor.remote_rendezvous import StepExchange
 from hybridnet.runtime.executor.rendezvous import Rendezvous
@@ -54,7 +55,12 @@ def task_at(target: str) -> ClusterTask | None:
 
 @dataclass(eq=False, slots=True)
 class _Step:
-    """A step that is under way on this task."""
+    """A step that is under way on this task.
+
+    Attributes:
+        held: the variables' values that it reads and changes.
+        is_late: whether they are those of the moment when what came from other tasks was there.
+    """
 
     number: int
     client: str
@@ -63,6 +69,7 @@ class _Step:
     held: Mapping[str, Any]
     feeds: dict[int, Any]
     rendezvous: Rendezvous
+    is_late: bool = False
 
 
 @final
@@ -101,6 +108,7 @@ class ClusterTask:
         self._steps: dict[int, _Step] = {}
         self._numbers = itertools.count(1)
         self._lock = threading.RLock()
+        self._late_lock = threading.Lock()
         self._pool = ThreadPoolExecutor(_THREADS, "hybridnet-task")
         self._ended = threading.Event()
         self._exchange = StepExchange(self.endpoint)
@@ -222,6 +230,8 @@ class ClusterTask:
     def _run(self, sender: str, asked: Packet) -> None:
         self._check(asked)
         words = asked.words
+        for over in words.get("over", ()):
+            self._end_step(over, None)
         number, graph = words.get("step"), self._graphs.get(words.get("graph", 0))
         if graph is None:
             raise StaleError(f"task {self.name} has no such graph")
@@ -229,11 +239,9 @@ class ClusterTask:
             raise FormatError("a step has a number of its own")
         held = self._held
         feeds = dict(zip(words.get("feeds", ()), (one.array() for one in asked.tensors)))  # noqa: B905
-        for place, name in graph.reads.items():
-            value = held.get(name)
-            kind = graph.input_types[place]
-            if value is None or tuple(value.shape) != kind.shape or value.dtype != kind.dtype:
-                raise StaleError(f"variable {name!r} of task {self.name} is not as it was: {kind}")
+        if not self._fits(graph, held):
+            names = ", ".join(sorted(graph.reads.values()))
+            raise StaleError(f"a variable of task {self.name} is not as it was: one of {names}")
         meeting: Rendezvous = self._exchange.begin(number, graph.owners)
         if graph.writes:
             meeting = NotingRendezvous(meeting, graph.devices)
@@ -260,9 +268,40 @@ class ClusterTask:
                 given[number] = plan.device.receive(step.feeds[number])
             else:
                 raise FormatError(f"input {number} was not given")
-        run = GraphRun(graph.plans, meeting, {}, graph.num_outputs, None)
+        refresh = self._refresh(step) if graph.late else None
+        run = GraphRun(graph.plans, meeting, {}, graph.num_outputs, None, refresh)
         run.start(given)
         return run
+
+    def _refresh(self, step: _Step) -> Callable[[DeviceProgram, list[Any]], None]:
+        """Returns what has variables changed from their values of now.
+
+        What comes from other tasks comes late, and by then other steps have changed the variables,
+        so that nearly every step would be repeated (see `optimistic`).
+        """
+        late = step.graph.late
+
+        def refresh(program: DeviceProgram, values: list[Any]) -> None:
+            if program not in late:
+                return
+            with self._late_lock:  # not the other, which is held while a repeated run goes on
+                if not step.is_late:
+                    held = self._held
+                    if self._fits(step.graph, held):
+                        step.held = held
+                    step.is_late = True
+            for place, name in late[program]:
+                values[place] = step.held[name]
+
+        return refresh
+
+    def _fits(self, graph: Registered, held: Mapping[str, Any]) -> bool:
+        """Whether variables have the types that a part was cut for."""
+        for place, name in graph.reads.items():
+            value, kind = held.get(name), graph.input_types[place]
+            if value is None or tuple(value.shape) != kind.shape or value.dtype != kind.dtype:
+                return False
+        return True
 
     def _take_end(self, step: _Step, run: GraphRun) -> None:
         """Answers at once where there is nothing to wait for; else a thread of the pool does.
@@ -322,7 +361,7 @@ class ClusterTask:
         The lock is held, so that nobody changes them again.
         """
         assert isinstance(step.rendezvous, NotingRendezvous)
-        step.held = self._held
+        step.held, step.is_late = self._held, True
         ended = threading.Event()
         again = RepeatedRendezvous(step.rendezvous.came, step.graph.devices)
         run = self._begun(step, again)
@@ -340,12 +379,16 @@ class ClusterTask:
         self.endpoint.answer(step.client, step.asked, refusal(error))
 
     def _end(self, sender: str, asked: Packet) -> None:
-        step = self._steps.pop(asked.words.get("step", 0), None)
-        if step is not None:
-            why = asked.words.get("why")
-            if why is not None:
-                step.rendezvous.abort(ClusterError(str(why)))
-            self._exchange.end(step.number)
+        for number in asked.words.get("steps", ()):
+            self._end_step(number, asked.words.get("why"))
+
+    def _end_step(self, number: Any, why: Any) -> None:
+        if type(number) is not int:
+            raise FormatError("a step has a number")
+        step = self._steps.pop(number, None)
+        if step is not None and why is not None:
+            step.rendezvous.abort(ClusterError(str(why)))
+        self._exchange.end(number)
 
     def _lose(self, name: str) -> None:
         """Ends the steps of a client that is gone."""

@@ -31,6 +31,7 @@ __all__ = [
     "RecvCall",
     "SendCall",
     "Transfer",
+    "TransferCall",
     "partition",
 ]
 
@@ -54,7 +55,7 @@ class Transfer(NamedTuple):
     tensor: str
 
 
-class _TransferCall(ExecutorCall):
+class TransferCall(ExecutorCall):
     """Base of Send and Recv, which do not compute."""
 
     __slots__ = ("transfer", "type")
@@ -79,7 +80,7 @@ class _TransferCall(ExecutorCall):
 
 
 @final
-class SendCall(_TransferCall):
+class SendCall(TransferCall):
     """Hands its input to the rendezvous; its output is that input."""
 
     __slots__ = ()
@@ -87,7 +88,7 @@ class SendCall(_TransferCall):
 
 
 @final
-class RecvCall(_TransferCall):
+class RecvCall(TransferCall):
     """Its output comes from the rendezvous; it has no input."""
 
     __slots__ = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import control_programs as cp
@@ -21,8 +22,14 @@ from hybridnet.base.errors import DTypeError, FormatError, OpError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.engine import ManualPool, ThreadedEngine
 from hybridnet.runtime.executor.remote_rendezvous import StepExchange
-from hybridnet.runtime.executor.rendezvous import Key
-from hybridnet.runtime.executor.task_messages import Answer, Ask, Cancel, Got, TravellingTensor
+from hybridnet.runtime.executor.rendezvous import Key, Sent
+from hybridnet.runtime.executor.task_messages import (
+    Cancel,
+    Have,
+    Made,
+    Tensors,
+    TravellingTensor,
+)
 
 FLOAT = np.dtype(np.float64)
 HERE, THERE = (f"/job:worker/replica:0/task:{number}" for number in range(2))
@@ -84,7 +91,7 @@ def test_a_failure_on_one_task_ends_the_step_on_all():
             assert len(messages) >= 2 and all("meant" in one for one in messages)
 
 
-def test_each_tensor_goes_once_to_each_task_that_needs_it():
+def test_what_is_made_together_goes_together_and_unasked():
     pool = ManualPool(seed=0)
     with (
         simulated(*(Simulated(number) for number in range(3))) as toys,
@@ -99,10 +106,14 @@ def test_each_tensor_goes_once_to_each_task_that_needs_it():
         network = Network(0, loss=0, doubles=0)
         tasks = Tasks(network, pool)
         runs = tasks.run(call, [value.array for value in values_of([np.ones(2)])])
-        assert network.count <= 3 * len(call.transfers) == 12  # Ask, Answer, Got
+        assert len(call.transfers) == 4 and network.count == 2  # x there, and three results back
         np.testing.assert_allclose(results_of(runs, 1)[0], 2 * np.sin(1) + np.cos(1) + np.e)
-        tasks.end()
+        for exchange in tasks.exchanges:
+            exchange.resend()  # each says what it has
+        while network.deliver():
+            pass
         assert [one.pending for one in tasks.rendezvous] == [(0, 0)] * 3
+        tasks.end()
 
 
 # -- by hand ---------------------------------------------------------------------------------
@@ -153,51 +164,74 @@ def test_what_stays_on_a_task_is_handed_over_as_it_is():
     assert rendezvous.receive(WITHIN).value is value and not noted.sent
 
 
-def test_a_producer_keeps_what_nobody_has_asked_for():
+def test_what_is_for_another_task_is_sent_at_once_and_kept_until_it_has_come():
     noted, _, rendezvous = begun()
     rendezvous.send(OUT, Ready(1, 2))
-    assert not noted.sent and rendezvous.pending == (1, 0)
-    noted.hear(THERE, Ask(7, 0, OUT))
-    ((to, answer),) = noted.sent
-    assert to == THERE and answer.tensor.array().tolist() == [1, 2] and not answer.dead
-    noted.hear(THERE, Ask(7, 0, OUT))  # the answer was lost
-    assert noted.sent[1] == noted.sent[0]
-    noted.hear(THERE, Got(7, 0))
-    noted.hear(THERE, Ask(7, 0, OUT))  # late
+    ((to, message),) = noted.sent
+    ((key, dead, tensor),) = message.made
+    assert (to, message.number, key, dead) == (THERE, 0, OUT, False)
+    assert tensor.array().tolist() == [1, 2]
+    noted.hear(THERE, Have(7, 0, (), True))  # it was lost
+    assert noted.sent[1] == noted.sent[0] and rendezvous.pending == (1, 0)
+    noted.hear(THERE, Have(7, 1, (), False))
+    noted.hear(THERE, Have(7, 0, (), True))  # late
     assert len(noted.sent) == 2 and rendezvous.pending == (0, 0)
 
 
-def test_who_asks_first_is_answered_later():
+def test_what_is_sent_together_is_one_message_to_each_task():
     noted, _, rendezvous = begun()
-    noted.hear(THERE, Ask(7, 0, OUT))
-    assert not noted.sent
-    rendezvous.send(OUT, None, dead=True)
-    assert noted.sent == [(THERE, Answer(7, 0, True, None))]
+    other = OUT._replace(tensor="z:0")
+    rendezvous.send_all([Sent(OUT, None, True), Sent(WITHIN, 5), Sent(other, Ready(3))])
+    ((to, message),) = noted.sent
+    assert to == THERE and message.made[0] == Made(OUT, True, None)
+    assert [one.key for one in message.made] == [OUT, other]
+    assert rendezvous.receive(WITHIN).value == 5
 
 
-def test_an_answer_counts_once():
+def brought(number, key, value):
+    made = Made(key, False, TravellingTensor.of(np.array([value])))
+    return Tensors(7, number, (made,))
+
+
+def test_a_message_counts_once_and_is_said_to_have_come():
     noted, exchange, rendezvous = begun()
     found: list[Any] = []
     rendezvous.receive_async(IN, found.append)
     exchange.resend()
-    assert noted.sent == [(THERE, Ask(7, 0, IN))] * 2
+    assert noted.sent == [(THERE, Have(7, 0, (), True))]
     for _ in range(2):
-        noted.hear(THERE, Answer(7, 0, False, TravellingTensor.of(np.array([3.0]))))
+        noted.hear(THERE, brought(2, IN, 3.0))
     assert [one.value.tolist() for one in found] == [[3.0]]
-    assert noted.sent[2:] == [(THERE, Got(7, 0))] * 2
     exchange.resend()
-    assert len(noted.sent) == 4
+    assert noted.sent[1:] == [(THERE, Have(7, 0, (2,), True))]
+    noted.hear(THERE, brought(0, IN._replace(iteration=1), 4.0))
+    exchange.resend()
+    assert noted.sent[2:] == [(THERE, Have(7, 1, (2,), True))]
 
 
-def test_an_abort_is_told_and_asked_for_again():
+def test_who_hears_nothing_asks_less_and_less_often():
+    noted, exchange, _ = begun()
+    for _ in range(7):
+        exchange.resend()
+    assert len(noted.sent) == 3  # at once, after two, after four
+
+
+def test_much_that_comes_is_said_to_have_come():
+    noted, _, _ = begun()
+    for number in range(64):
+        noted.hear(THERE, brought(number, IN._replace(iteration=number), 1.0))
+    assert noted.sent == [(THERE, Have(7, 64, (), False))]
+
+
+def test_an_abort_is_told_and_told_again():
     noted, _, rendezvous = begun()
     found: list[Any] = []
     rendezvous.receive_async(IN, found.append)
     rendezvous.abort(OpError("no memory"))
-    assert noted.sent[1:] == [(THERE, Cancel(7, "no memory"))]
+    assert noted.sent == [(THERE, Cancel(7, "no memory"))]
     assert "no memory" in str(found[0].error)
-    noted.hear(THERE, Ask(7, 0, OUT))
-    assert noted.sent[2:] == [(THERE, Cancel(7, "no memory"))]
+    noted.hear(THERE, brought(0, IN, 1.0))
+    assert noted.sent[1:] == [(THERE, Cancel(7, "no memory"))]
     with pytest.raises(OpError, match="y:0 from b to a will not come"):
         rendezvous.receive(IN)
 
@@ -206,22 +240,35 @@ def test_what_comes_before_a_step_begins_is_kept_and_after_it_forgotten():
     noted = Noted()
     exchange = StepExchange(noted)
     noted.hear(THERE, Cancel(7, "too early"))
-    noted.hear(THERE, Ask(8, 0, OUT))
+    noted.hear(THERE, dataclasses.replace(brought(0, IN, 5.0), step=8))
     with pytest.raises(OpError, match="task:1 ended the step: too early"):
         exchange.begin(7, OWNERS).receive(WITHIN)
     exchange.end(7)
-    noted.hear(THERE, Ask(7, 0, OUT))
+    noted.hear(THERE, brought(0, IN, 1.0))
     assert not noted.sent
-    exchange.begin(8, OWNERS).send(OUT, Ready(1))
-    assert [message.number for _, message in noted.sent] == [0]
+    assert exchange.begin(8, OWNERS).receive(IN).value.tolist() == [5.0]
 
 
-def test_a_task_gets_no_tensor_that_is_not_for_it():
-    noted, _, _ = begun()
-    noted.hear(THERE, Ask(7, 0, WITHIN))
+def test_too_much_that_comes_early_is_dropped_and_asked_for():
+    noted = Noted()
+    exchange = StepExchange(noted)
+    large = Made(IN, False, TravellingTensor.of(np.zeros(1 << 27, np.uint8)))
+    for step in (7, 8, 9):
+        noted.hear(THERE, Tensors(step, 0, (large,)))
+    assert exchange.begin(9, OWNERS).receive(IN).value.size == 1 << 27
+    assert exchange.begin(7, OWNERS).pending == (0, 0)
+    exchange.resend()
+    assert (THERE, Have(7, 0, (), True)) in noted.sent
+
+
+def test_a_task_takes_no_tensor_that_is_not_for_it():
+    noted, _, rendezvous = begun()
+    noted.hear("/job:other/task:0", brought(0, IN, 1.0))
+    assert not noted.sent
+    noted.hear(THERE, brought(0, WITHIN, 1.0))
     assert isinstance(noted.sent[0][1], Cancel)
-    noted.hear("/job:other/task:0", Ask(7, 0, OUT))
-    assert len(noted.sent) == 1
+    with pytest.raises(OpError, match="task:1 does not send z:0 from a to c"):
+        rendezvous.receive(WITHIN)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +301,7 @@ def test_tensors_that_are_none_are_refused(tensor):
     noted, _, rendezvous = begun()
     found: list[Any] = []
     rendezvous.receive_async(IN, found.append)
-    noted.hear(THERE, Answer(7, 0, False, tensor))
+    noted.hear(THERE, Tensors(7, 0, (Made(IN, False, tensor),)))
     assert "sent a tensor" in str(found[0].error)
 
 

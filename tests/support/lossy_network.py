@@ -17,7 +17,7 @@ from hybridnet.runtime.executor.device_plan import DevicePlan
 from hybridnet.runtime.executor.device_run import GraphRun
 from hybridnet.runtime.executor.partitioned import PartitionedCall
 from hybridnet.runtime.executor.remote_rendezvous import RemoteRendezvous, StepExchange
-from hybridnet.runtime.executor.task_messages import Answer, Message, TaskTransport
+from hybridnet.runtime.executor.task_messages import Made, Message, TaskTransport, Tensors
 
 __all__ = ["Network", "Tasks"]
 
@@ -47,9 +47,8 @@ class Network:
 
     def post(self, sender: str, to: str, message: Message) -> None:
         self.count += 1
-        if isinstance(message, Answer) and message.tensor is not None:
-            payload = bytes(message.tensor.payload)
-            message = replace(message, tensor=replace(message.tensor, payload=payload))
+        if isinstance(message, Tensors):
+            message = replace(message, made=tuple(map(_copied, message.made)))
         self._under_way.append((sender, to, message))
 
     def deliver(self) -> bool:
@@ -64,6 +63,13 @@ class Network:
         if self.random.random() >= self._loss:
             self._listeners[to](sender, message)
         return True
+
+
+def _copied(made: Made) -> Made:
+    tensor = made.tensor
+    if tensor is None:
+        return made
+    return made._replace(tensor=replace(tensor, payload=bytes(tensor.payload)))
 
 
 class _Transport(TaskTransport):

@@ -19,6 +19,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, final
 
+import numpy as np
+
 from hybridnet.base.context import Context
 from hybridnet.base.device_name import LOCALHOST, DeviceName, device_name
 from hybridnet.base.errors import MXNetError, ParameterError
@@ -28,7 +30,7 @@ from hybridnet.ops.core.call import Call
 from hybridnet.passes.cost import DeviceCost
 from hybridnet.passes.place import DeviceSite
 
-from ..platform.jax_devices import device_of, host, num_devices, sharding_of
+from ..platform.jax_devices import device_of, host, num_devices, put_on_device, sharding_of
 from ..programs.cache import cache
 from ..segments.code import Code
 
@@ -79,7 +81,10 @@ class Device(ABC):
 
     @abstractmethod
     def receive(self, array: Any) -> Any:
-        """Returns a copy of another device's JAX array in this one's memory; must not block."""
+        """Returns a copy of another device's JAX array in this one's memory; must not block.
+
+        What comes from another process is an array of NumPy's, to which nobody writes.
+        """
 
     @abstractmethod
     def run(self, code: Code, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
@@ -122,7 +127,12 @@ class JaxDevice(Device):
         return True
 
     def receive(self, array: Any) -> Any:
-        """JAX copies, and orders the copy after the program that makes the array."""
+        """JAX copies, and orders the copy after the program that makes the array.
+
+        An array of NumPy's came from another process, and nobody writes to it: it is taken over.
+        """
+        if type(array) is np.ndarray:
+            return put_on_device(self.context, [array])[0]
         with jax.enable_x64(True):
             given = array.numpy if type(array) is HostArray else array
             # Contexts of CPUs may share a device, and programs overwrite what is theirs.

@@ -9,7 +9,7 @@ on and compute nothing. A slot belongs to a frame: each iteration of it has slot
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
@@ -19,7 +19,7 @@ from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.ops.core.call import Types
 from hybridnet.passes.cost import operations
 from hybridnet.passes.flow import EnterCall, ExitCall, FlowCall, Frame, MergeCall, SwitchCall
-from hybridnet.passes.partition import DevicePart, RecvCall, SendCall, Transfer
+from hybridnet.passes.partition import DevicePart, RecvCall, SendCall, Transfer, TransferCall
 from hybridnet.passes.pieces import Piece, pieces_of
 
 from ..devices.device import Device
@@ -33,9 +33,11 @@ __all__ = ["DevicePlan", "DeviceProgram", "FlowStep", "FramePlan"]
 # takes no longer than handing it to another thread.
 _LIGHT_OPERATIONS: Final = 1e5
 _LIGHT_BYTES: Final = 1 << 16
-# And from these on, about a millisecond's work, other devices had better not wait for all of it.
+# And from these on, about a millisecond's work, other devices had better not wait for all of it;
+# those of other tasks, to which a message takes as long, from ten times as much on.
 _HEAVY_OPERATIONS: Final = 3e7
 _HEAVY_BYTES: Final = 1 << 23
+_OTHER_TASKS: Final = 10
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -167,11 +169,12 @@ class DevicePlan:
             assert isinstance(node.call, RecvCall)
             slot = self._slot(node if node.call.is_control else Edge(node, 0))
             self._frame(part.frames[node]).receives.append((slot, node.call.transfer))
+        share = 1 / _OTHER_TASKS if _meets_tasks(part) else 1.0
         self.programs = [
             self._program(
                 number, piece, types, max(ranks[part.originals[n]] for n in piece.nodes), part
             )
-            for number, piece in enumerate(pieces_of(part, lambda n: _is_heavy(n, types)))
+            for number, piece in enumerate(pieces_of(part, lambda n: _is_heavy(n, types, share)))
         ]
         self.steps = self._steps_of(part)
         for step in (*self.programs, *self.steps):
@@ -191,6 +194,38 @@ class DevicePlan:
         if events.observer is None and self.device.hands_over(program.code):
             return True
         return program.light and program.number in self.warm
+
+    def late_reads(
+        self, inputs: Collection[int], outputs: Set[int]
+    ) -> dict[DeviceProgram, list[tuple[int, int]]]:
+        """Finds the programs that make outputs of inputs and of what they receive.
+
+        Args:
+            inputs: of the whole graph, by number.
+            outputs: likewise.
+
+        Returns:
+            For each such program the places of these inputs among what it reads, and their numbers;
+            nothing if these outputs depend on these inputs by programs that receive nothing.
+        """
+        if self.steps:
+            return {}
+        fed = {slot: number for number, slot in self.feeds if number in inputs}
+        came = {slot for slot, _ in self.frames[None].receives}
+        for program in self.programs:
+            if not came.isdisjoint(program.reads):
+                came.update(program.makes)
+        needed = {slot for slot, numbers in self.results.items() if not outputs.isdisjoint(numbers)}
+        found = {}
+        for program in reversed(self.programs):
+            if needed.isdisjoint(program.makes):
+                continue
+            needed.update(program.reads)
+            places = [(i, fed[slot]) for i, slot in enumerate(program.reads) if slot in fed]
+            if places and came.isdisjoint(program.reads):
+                return {}
+            found[program] = places
+        return found
 
     def _frame(self, frame: Frame | None) -> FramePlan:
         found = self.frames.get(frame)
@@ -289,9 +324,18 @@ def _is_light(nodes: Sequence[Node], types: Mapping[Node, Types]) -> bool:
     return work <= _LIGHT_OPERATIONS and moved <= _LIGHT_BYTES
 
 
-def _is_heavy(nodes: Sequence[Node], types: Mapping[Node, Types]) -> bool:
+def _is_heavy(nodes: Sequence[Node], types: Mapping[Node, Types], share: float) -> bool:
     work, moved = _load(nodes, types)
-    return work >= _HEAVY_OPERATIONS or moved >= _HEAVY_BYTES
+    return work * share >= _HEAVY_OPERATIONS or moved * share >= _HEAVY_BYTES
+
+
+def _meets_tasks(part: DevicePart) -> bool:
+    """Whether a part meets devices of other tasks, and no other of its own."""
+    calls = [node.call for node in (*part.sends, *part.receives)]
+    ends = [end for call in calls if isinstance(call, TransferCall) for end in call.transfer[:2]]
+    task = part.device.rpartition("/device:")[0]
+    others = [end for end in ends if end != part.device]
+    return bool(others) and not any(end.startswith(f"{task}/") for end in others)
 
 
 def _load(nodes: Sequence[Node], types: Mapping[Node, Types]) -> tuple[float, float]:

@@ -40,7 +40,7 @@ from ..record import waiting
 from .dataflow import Dataflow, Iteration, Todo
 from .device_plan import DevicePlan, DeviceProgram
 from .program_run import error_of, run_program
-from .rendezvous import Key, Received, Rendezvous, died
+from .rendezvous import Key, Received, Rendezvous, Sent, died
 
 __all__ = ["GraphRun"]
 
@@ -114,6 +114,7 @@ class GraphRun:
         numbers: the values of the `HostScalar`s.
         num_outputs: of the whole graph.
         origin: the user's line, for traces.
+        refresh: may replace what a program is about to read; it is in a list.
 
     Attributes:
         outputs: JAX arrays, complete when it is finished without an error; those that a device of
@@ -130,8 +131,10 @@ class GraphRun:
         numbers: Mapping[HostScalar, float],
         num_outputs: int,
         origin: engine.Origin | None,
+        refresh: Callable[[DeviceProgram, list[Any]], None] | None = None,
     ) -> None:
         self.rendezvous = rendezvous
+        self.refresh = refresh
         self.numbers = numbers
         self.origin = origin
         self.outputs: list[Any] = [None] * num_outputs
@@ -248,8 +251,8 @@ class _DeviceRun:
             for iteration, slot, transfer in todo.receives:
                 loop = iteration.loop.path
                 self._expect(iteration, slot, Key(*transfer, loop, iteration.number))
-            for iteration, slot, tensor in todo.came:
-                self._hand_out(iteration, slot, tensor)
+            if todo.came:
+                self._hand_out(todo.came)
             for iteration, slot, tensor in todo.undecided:
                 self._decide(iteration, slot, tensor)
             for iteration, program in todo.ready:
@@ -276,17 +279,18 @@ class _DeviceRun:
 
         self.run.rendezvous.receive_async(key, take)
 
-    def _hand_out(self, iteration: Iteration, slot: int, tensor: Received) -> None:
-        """Gives a tensor to the user, and to other devices."""
-        plan, loop = self.plan, iteration.loop.path
-        for number in plan.results.get(slot, ()):
-            self.run.give(number, tensor, f"on {plan.device.context}")
-        for transfer in plan.sends.get(slot, ()):
-            key = Key(*transfer, loop, iteration.number)
-            # What this makes ready on the other device must not keep this one waiting.
-            _start_soon(
-                lambda key=key: self.run.rendezvous.send(key, tensor.value, tensor.dead)  # type: ignore[misc]
-            )
+    def _hand_out(self, came: Sequence[tuple[Iteration, int, Received]]) -> None:
+        """Gives tensors to the user, and to other devices; these get together what was made so."""
+        plan, run = self.plan, self.run
+        away: list[Sent] = []
+        for iteration, slot, tensor in came:
+            for number in plan.results.get(slot, ()):
+                run.give(number, tensor, f"on {plan.device.context}")
+            for transfer in plan.sends.get(slot, ()):
+                key = Key(*transfer, iteration.loop.path, iteration.number)
+                away.append(Sent(key, tensor.value, tensor.dead))
+        if away:  # what this makes ready on other devices must not keep this one waiting
+            _start_soon(lambda: run.rendezvous.send_all(away))
 
     def _decide(self, iteration: Iteration, slot: int, tensor: Received) -> None:
         """Has the value of a predicate told, once it is known."""
@@ -334,6 +338,8 @@ class _DeviceRun:
             try:
                 with _at_once():
                     values = [tensor.value for tensor in taken[: len(program.reads)]]
+                    if run.refresh is not None:
+                        run.refresh(program, values)
                     taken.clear()  # so that the program may be the last to hold them
                     arrays = run_program(self.plan, program, values, run.numbers, run.origin)
             except BaseException as caught:

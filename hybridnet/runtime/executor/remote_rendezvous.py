@@ -1,51 +1,62 @@
 """The meeting point of the Sends and Recvs of one step that runs on several tasks.
 
-What is sent to a device of another task is kept where it was made, until that task asks for it: so
-a producer never waits, and nothing is sent to who has no room for it yet. Messages may be lost,
-doubled and out of order, so a request has a number: it is repeated until its answer is there, the
-answer is kept until it is known to have come, and a number is answered once.
+What is made for devices of another task is sent there at once and unasked, all that was made
+together in one message; a producer never waits. Messages may be lost, doubled and out of order, so
+they are numbered and kept until it is known that they have come. Who is short of something says
+what it has, now and then, and gets the rest again.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, final
 
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError
 
-from .rendezvous import Callback, Key, LocalRendezvous, Received, Rendezvous
-from .task_messages import Answer, Ask, Cancel, Got, Message, TaskTransport, TravellingTensor
+from .rendezvous import Callback, Key, LocalRendezvous, Rendezvous, Sent
+from .task_messages import Cancel, Have, Made, Message, TaskTransport, Tensors, TravellingTensor
 
 __all__ = ["RemoteRendezvous", "StepExchange"]
 
-#: Messages of steps that have not begun here, which are kept; more are sent again by who sent them.
+#: Messages, and bytes, of steps that have not begun here, which are kept; who sent more sends them
+#: again.
 _EARLY: Final = 1 << 12
+_EARLY_BYTES: Final = 1 << 28
 #: Steps that have ended and are remembered, so that late messages are known for what they are.
 _REMEMBERED: Final = 1 << 10
+#: What comes is acknowledged after so many messages, or bytes: until then its producer keeps it.
+_UNSAID: Final = 1 << 6
+_UNSAID_BYTES: Final = 1 << 22
+#: Calls of `resend` between two that do something, at most.
+_PATIENCE: Final = 1 << 6
 
 
 @final
 class _Numbers:
-    """A set of numbers that grow, with few gaps at a time."""
+    """A set of numbers that grow, with few gaps at a time.
 
-    __slots__ = ("_below", "_beyond")
+    Attributes:
+        below: all lower ones are in it.
+        beyond: and these.
+    """
+
+    __slots__ = ("below", "beyond")
 
     def __init__(self) -> None:
-        self._below = 0
-        self._beyond: set[int] = set()
+        self.below = 0
+        self.beyond: set[int] = set()
 
     def __contains__(self, number: int) -> bool:
-        return number < self._below or number in self._beyond
+        return number < self.below or number in self.beyond
 
     def add(self, number: int) -> None:
         """Adds a number."""
-        self._beyond.add(number)
-        while self._below in self._beyond:
-            self._beyond.remove(self._below)
-            self._below += 1
+        self.beyond.add(number)
+        while self.below in self.beyond:
+            self.beyond.remove(self.below)
+            self.below += 1
 
 
 @final
@@ -53,18 +64,20 @@ class _Peer:
     """What passes between this task and another in one step.
 
     Attributes:
-        asked: requests of this task's that are not answered, by number.
+        sent: messages that are not known to have come, by number.
         next: the number of the next one.
-        answers: those that this task gave, by number, until they have come; None where one is in
-            the making.
-        got: the numbers of answers that have come.
+        came: the numbers of those that have come from there.
+        unsaid: how many came since that was said last, and their bytes.
+        patience: calls of `resend` before it is said again, doubled each time that nothing came.
+        left: of these.
     """
 
     def __init__(self) -> None:
-        self.asked: dict[int, tuple[Key, Callback]] = {}
+        self.sent: dict[int, Tensors] = {}
         self.next = 0
-        self.answers: dict[int, Answer | None] = {}
-        self.got = _Numbers()
+        self.came = _Numbers()
+        self.unsaid = (0, 0)
+        self.patience = self.left = 1
 
 
 @final
@@ -81,63 +94,84 @@ class RemoteRendezvous(Rendezvous):
         self._step = step
         self._owners = owners
         self._transport = transport
+        self._task = transport.task
         self._here = LocalRendezvous()
-        # What was made for others and not asked for.
-        self._kept = LocalRendezvous()
-        others = set(owners.values()) - {transport.task}
+        others = set(owners.values()) - {self._task}
         self._peers: dict[str, _Peer] = {name: _Peer() for name in sorted(others)}
         self._lock = threading.RLock()
         self._error: BaseException | None = None
 
     def send(self, key: Key, value: Any, dead: bool = False) -> None:
         """See `Rendezvous.send`."""
-        to = self._owners[key.destination]
-        (self._here if to == self._transport.task else self._kept).send(key, value, dead)
+        self.send_all([Sent(key, value, dead)])
+
+    def send_all(self, tensors: Sequence[Sent]) -> None:
+        """See `Rendezvous.send_all`; those for one task go in one message."""
+        away: dict[str, list[Sent]] = {}
+        for one in tensors:
+            to = self._owners[one.key.destination]
+            if to == self._task:
+                self._here.send(*one)
+            else:
+                away.setdefault(to, []).append(one)
+        for to, some in away.items():
+            self._post(to, some)
 
     def receive_async(self, key: Key, callback: Callback) -> None:
         """See `Rendezvous.receive_async`; what comes from another task is a NumPy array."""
-        owner = self._owners[key.source]
-        if owner == self._transport.task:
-            self._here.receive_async(key, callback)
-            return
-        with self._lock:
-            error = self._error
-            if error is None:
-                peer = self._peers[owner]
-                ask = Ask(self._step, peer.next, key)
-                peer.asked[peer.next] = (key, callback)
-                peer.next += 1
-        if error is None:
-            self._transport.send(owner, ask)
-        else:
-            callback(Received(error=error))
+        self._here.receive_async(key, callback)
 
     def abort(self, error: BaseException) -> None:
         """See `Rendezvous.abort`; the other tasks are told."""
         self._end(error, tell=True)
 
     def resend(self) -> None:
-        """Asks again for all that has not come; to be called now and then."""
+        """Asks again for what has not come; to be called now and then."""
         with self._lock:
-            asks = [
-                (name, Ask(self._step, number, key))
-                for name, peer in self._peers.items()
-                for number, (key, _) in peer.asked.items()
-            ]
-        for name, ask in asks:
-            self._transport.send(name, ask)
+            if self._error is not None:
+                return
+            due = []
+            for name, peer in self._peers.items():
+                peer.left -= 1
+                if peer.left <= 0:
+                    peer.patience = min(2 * peer.patience, _PATIENCE)
+                    peer.left = peer.patience
+                    due.append((name, self._have(peer, again=True)))
+        for name, have in due:
+            self._transport.send(name, have)
 
     @property
     def pending(self) -> tuple[int, int]:
-        """Counts tensors that were made and have not come to whom they are for, and open requests.
+        """Counts tensors that are not known to have come to whom they are for, and open receives.
 
-        An answer that is on its way counts on both sides.
+        What is on its way counts on both sides.
         """
         with self._lock:
-            given = sum(len(peer.answers) for peer in self._peers.values())
-            asked = sum(len(peer.asked) for peer in self._peers.values())
-        (here, waiting), (kept, _) = self._here.pending, self._kept.pending
-        return here + kept + given, waiting + asked
+            kept = sum(len(one.made) for peer in self._peers.values() for one in peer.sent.values())
+        here, waiting = self._here.pending
+        return here + kept, waiting
+
+    def _post(self, to: str, tensors: Sequence[Sent]) -> None:
+        """Sends tensors to a task: at once, or in a task that waits until they are computed."""
+
+        def give() -> None:
+            try:
+                made = tuple(map(_made, tensors))
+            except MXNetError as error:
+                self.abort(error)
+                return
+            with self._lock:
+                if self._error is not None:
+                    return
+                peer = self._peers[to]
+                message = peer.sent[peer.next] = Tensors(self._step, peer.next, made)
+                peer.next += 1
+            self._transport.send(to, message)
+
+        if all(one.dead or one.value is None or one.value.is_ready() for one in tensors):
+            give()
+        else:
+            engine.push(give, lane="copy", name=f"send {tensors[0].key}")
 
     # -- what others say ---------------------------------------------------------------------
 
@@ -146,92 +180,111 @@ class RemoteRendezvous(Rendezvous):
         peer = self._peers.get(sender)
         if peer is None:
             return
-        match message:
-            case Ask():
-                self._answer(sender, peer, message)
-            case Answer():
-                self._take(sender, peer, message)
-            case Got():
-                with self._lock:
-                    if peer.answers.pop(message.number, None) is not None:
-                        peer.got.add(message.number)
-            case Cancel():
-                self._end(OpError(f"{sender} ended the step: {message.why}"), tell=False)
-
-    def _answer(self, sender: str, peer: _Peer, ask: Ask) -> None:
-        here = self._transport.task
-        ends = (self._owners.get(ask.key.source), self._owners.get(ask.key.destination))
-        if ends != (here, sender):
-            self._transport.send(
-                sender, Cancel(self._step, f"{here} does not send {ask.key} there")
-            )
+        if isinstance(message, Cancel):
+            self._end(OpError(f"{sender} ended the step: {message.why}"), tell=False)
             return
-        with self._lock:
-            error = self._error
-            is_new = error is None and ask.number not in peer.answers and ask.number not in peer.got
-            if is_new:
-                peer.answers[ask.number] = None
-            answer = peer.answers.get(ask.number)
+        error = self._error
         if error is not None:  # it may not have heard of that
             self._transport.send(sender, Cancel(self._step, str(error)))
-        elif is_new:
-            self._kept.receive_async(ask.key, lambda made: self._give(sender, ask, made))
-        elif answer is not None:
-            self._transport.send(sender, answer)
-
-    def _give(self, sender: str, ask: Ask, made: Received) -> None:
-        """Answers with what was made: at once, or in a task that waits until it is computed."""
-        if made.error is not None:
-            return
-
-        def give() -> None:
-            try:
-                tensor = None if made.value is None else TravellingTensor.of(made.value)
-            except Exception as error:
-                self.abort(OpError(f"send: {ask.key} cannot be sent: {error}"))
-                return
-            answer = Answer(self._step, ask.number, made.dead, tensor)
-            with self._lock:
-                if self._error is not None:
-                    return
-                self._peers[sender].answers[ask.number] = answer
-            self._transport.send(sender, answer)
-
-        if made.value is None or made.value.is_ready():
-            give()
+        elif isinstance(message, Tensors):
+            self._take(sender, peer, message)
         else:
-            engine.push(give, lane="copy", name=f"send {ask.key}")
+            self._forget(sender, peer, message)
 
-    def _take(self, sender: str, peer: _Peer, answer: Answer) -> None:
+    def _take(self, sender: str, peer: _Peer, message: Tensors) -> None:
+        have = None
         with self._lock:
-            found = peer.asked.pop(answer.number, None)
-        self._transport.send(sender, Got(self._step, answer.number))
-        if found is None:
-            return
-        key, callback = found
-        try:
-            value = None if answer.tensor is None else answer.tensor.array()
-        except MXNetError as error:
-            callback(Received(error=OpError(f"receive: {key}: {sender} sent {error}")))
-            return
-        callback(Received(value, answer.dead))
+            if message.number in peer.came:
+                return
+            peer.came.add(message.number)
+            peer.patience = peer.left = 1
+            size = sum(one.tensor.nbytes for one in message.made if one.tensor is not None)
+            count, nbytes = peer.unsaid
+            peer.unsaid = (count + 1, nbytes + size)
+            if count + 1 >= _UNSAID or nbytes + size >= _UNSAID_BYTES:
+                have = self._have(peer, again=False)
+        if have is not None:
+            self._transport.send(sender, have)
+        for key, dead, tensor in message.made:
+            ends = (self._owners.get(key.source), self._owners.get(key.destination))
+            if ends != (sender, self._task):
+                self.abort(OpError(f"receive: {sender} does not send {key} to {self._task}"))
+                return
+            try:
+                value = None if tensor is None else tensor.array()
+            except MXNetError as error:
+                self.abort(OpError(f"receive: {key}: {sender} sent {error}"))
+                return
+            self._here.send(key, value, dead)
+
+    def _forget(self, sender: str, peer: _Peer, have: Have) -> None:
+        """Lets go of what has come there, and sends the rest again if that is asked for."""
+        with self._lock:
+            for number in [n for n in peer.sent if n < have.below or n in have.beyond]:
+                del peer.sent[number]
+            rest = list(peer.sent.values()) if have.again else ()
+        for message in rest:
+            self._transport.send(sender, message)
+
+    def _have(self, peer: _Peer, again: bool) -> Have:
+        """Returns what is said of what has come; the lock is held."""
+        peer.unsaid = (0, 0)
+        return Have(self._step, peer.came.below, tuple(sorted(peer.came.beyond)), again)
 
     def _end(self, error: BaseException, tell: bool) -> None:
         with self._lock:
             if self._error is not None:
                 return
             self._error = error
-            waiting = [one for peer in self._peers.values() for one in peer.asked.values()]
             for peer in self._peers.values():
-                peer.asked.clear()
-                peer.answers.clear()
+                peer.sent.clear()
         if tell:
             for name in self._peers:
                 self._transport.send(name, Cancel(self._step, str(error)))
         self._here.abort(error)
-        self._kept.abort(error)
-        for _, callback in waiting:
-            callback(Received(error=error))
+
+
+def _made(sent: Sent) -> Made:
+    """Returns a tensor as it travels.
+
+    Raises:
+        OpError: it cannot.
+    """
+    if sent.dead or sent.value is None:
+        return Made(sent.key, sent.dead, None)
+    try:
+        return Made(sent.key, False, TravellingTensor.of(sent.value))
+    except Exception as error:
+        raise OpError(f"send: {sent.key} cannot be sent: {error}") from error
+
+
+@final
+class _Early:
+    """Messages of steps that have not begun here; where they are too many, the oldest steps' go."""
+
+    def __init__(self) -> None:
+        self._steps: dict[int, list[tuple[str, Message]]] = {}
+        self._count = self._nbytes = 0
+
+    def add(self, sender: str, message: Message) -> None:
+        """Keeps a message."""
+        self._steps.setdefault(message.step, []).append((sender, message))
+        self._count += 1
+        self._nbytes += _nbytes(message)
+        while self._count > _EARLY or self._nbytes > _EARLY_BYTES:
+            self.take(next(iter(self._steps)))
+
+    def take(self, step: int) -> list[tuple[str, Message]]:
+        """Returns what there is of a step, which is not kept any more."""
+        found = self._steps.pop(step, [])
+        self._count -= len(found)
+        self._nbytes -= sum(_nbytes(message) for _, message in found)
+        return found
+
+
+def _nbytes(message: Message) -> int:
+    made = message.made if isinstance(message, Tensors) else ()
+    return sum(one.tensor.nbytes for one in made if one.tensor is not None)
 
 
 @final
@@ -246,8 +299,8 @@ class StepExchange:
         self._transport = transport
         self._lock = threading.RLock()
         self._steps: dict[int, RemoteRendezvous] = {}
-        self._early: deque[tuple[str, Message]] = deque(maxlen=_EARLY)
-        self._ended: deque[int] = deque(maxlen=_REMEMBERED)
+        self._early = _Early()
+        self._ended: dict[int, None] = {}
         transport.listen(self._hear)
 
     def begin(self, step: int, owners: Mapping[str, str]) -> RemoteRendezvous:
@@ -260,10 +313,7 @@ class StepExchange:
         made = RemoteRendezvous(step, owners, self._transport)
         with self._lock:
             self._steps[step] = made
-            heard = [one for one in self._early if one[1].step == step]
-            rest = [one for one in self._early if one[1].step != step]
-            self._early.clear()
-            self._early.extend(rest)
+            heard = self._early.take(step)
         for sender, message in heard:
             made.hear(sender, message)
         return made
@@ -272,10 +322,13 @@ class StepExchange:
         """Forgets a step, which has ended on all tasks."""
         with self._lock:
             self._steps.pop(step, None)
-            self._ended.append(step)
+            self._early.take(step)
+            self._ended[step] = None
+            if len(self._ended) > _REMEMBERED:
+                del self._ended[next(iter(self._ended))]
 
     def resend(self) -> None:
-        """Repeats what has not been answered; to be called about once a second."""
+        """Asks again for what has not come; to be called about once a second."""
         with self._lock:
             steps = list(self._steps.values())
         for one in steps:
@@ -285,6 +338,6 @@ class StepExchange:
         with self._lock:
             step = self._steps.get(message.step)
             if step is None and message.step not in self._ended:
-                self._early.append((sender, message))
+                self._early.add(sender, message)
         if step is not None:
             step.hear(sender, message)

@@ -18,14 +18,14 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple, final
 
 from hybridnet.base.errors import MXNetError, OpError
 
-__all__ = ["Key", "LocalRendezvous", "Received", "Rendezvous"]
+__all__ = ["Key", "LocalRendezvous", "Received", "Rendezvous", "Sent"]
 
 
 class Key(NamedTuple):
@@ -66,6 +66,14 @@ class Received:
     error: BaseException | None = None
 
 
+class Sent(NamedTuple):
+    """A tensor that is handed over; see `Rendezvous.send`."""
+
+    key: Key
+    value: Any
+    dead: bool = False
+
+
 #: Called once with what came.
 Callback = Callable[[Received], None]
 
@@ -80,6 +88,11 @@ class Rendezvous(ABC):
         The value is anything that the two sides agree on; a dead tensor has none, since its branch
         was not taken.
         """
+
+    def send_all(self, tensors: Sequence[Sent]) -> None:
+        """Hands over tensors that were made together."""
+        for one in tensors:
+            self.send(*one)
 
     @abstractmethod
     def receive_async(self, key: Key, callback: Callback) -> None:

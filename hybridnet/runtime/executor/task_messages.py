@@ -1,8 +1,9 @@
 """What tasks of a cluster say to each other while a step runs, and how the messages travel.
 
-A *task* is a process that runs the parts of a graph for its devices. The words are those of
-TensorFlow's RecvTensor (Abadi et al., "TensorFlow: Large-Scale Machine Learning on Heterogeneous
-Distributed Systems", 2015, section 3.3): who needs a tensor asks for it.
+A *task* is a process that runs the parts of a graph for its devices. In TensorFlow who needs a
+tensor asks for it (RecvTensor in Abadi et al., "TensorFlow: Large-Scale Machine Learning on
+Heterogeneous Distributed Systems", 2015, section 3.3). But every Send has its Recv, so that each
+tensor would be asked for in each step: here it is sent unasked, with all that was made with it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from hybridnet.base.errors import DTypeError, FormatError
 
 from .rendezvous import Key
 
-__all__ = ["Answer", "Ask", "Cancel", "Got", "Message", "TaskTransport", "TravellingTensor"]
+__all__ = ["Cancel", "Have", "Made", "Message", "TaskTransport", "Tensors", "TravellingTensor"]
 
 
 @final
@@ -38,6 +39,11 @@ class TravellingTensor:
     shape: tuple[int, ...]
     payload: bytes | memoryview
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the payload."""
+        return len(self.payload)
+
     @staticmethod
     def of(array: Any) -> TravellingTensor:
         """Takes a JAX or NumPy array, for which it waits; memory is shared where that is possible.
@@ -53,7 +59,7 @@ class TravellingTensor:
         return TravellingTensor(code, np.shape(array), host.reshape(-1).view(np.uint8).data)
 
     def array(self) -> np.ndarray[Any, Any]:
-        """Returns it as a NumPy array on the memory of the payload.
+        """Returns it as a NumPy array, on the memory of the payload where that is aligned.
 
         Raises:
             FormatError: there is no such dtype, or the payload has not the bytes of that shape.
@@ -66,53 +72,56 @@ class TravellingTensor:
             raise FormatError(
                 f"a tensor {dtype.name}{list(self.shape)} needs {wanted} bytes, got {got}"
             )
-        return np.frombuffer(self.payload, np.uint8).view(dtype).reshape(self.shape)
+        array = np.frombuffer(self.payload, np.uint8).view(dtype).reshape(self.shape)
+        return array if array.flags.aligned else array.copy()
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """Asks for the next tensor of a key, from the task that makes it.
-
-    Attributes:
-        step: of which step.
-        number: of this request, among those of the asking task to that one; from 0 on.
-        key: what is wanted.
-    """
-
-    step: int
-    number: int
-    key: Key
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Answers `Ask`.
+class Made(NamedTuple):
+    """A tensor that was made for another task.
 
     Attributes:
-        step, number: as asked.
-        dead: whether the tensor's branch was not taken.
+        key: what it is known by.
+        dead: whether its branch was not taken.
         tensor: None where it is dead, or stands for a control edge.
     """
 
-    step: int
-    number: int
+    key: Key
     dead: bool
     tensor: TravellingTensor | None
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Got:
-    """Says that an `Answer` has come, so that it need not be kept.
+class Tensors:
+    """Brings tensors, as soon as they are made.
 
     Attributes:
-        step, number: as asked.
+        step: of which step.
+        number: of this message, among those of its sender to that task; from 0 on.
+        made: the tensors.
     """
 
     step: int
     number: int
+    made: tuple[Made, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Have:
+    """Says which `Tensors` have come, so that they need not be kept.
+
+    Attributes:
+        step: of which step.
+        below: all with a lower number have come.
+        beyond: and these.
+        again: whether the others are to be sent again.
+    """
+
+    step: int
+    below: int
+    beyond: tuple[int, ...]
+    again: bool
 
 
 @final
@@ -129,7 +138,7 @@ class Cancel:
     why: str
 
 
-Message = Ask | Answer | Got | Cancel
+Message = Tensors | Have | Cancel
 
 
 class TaskTransport(ABC):

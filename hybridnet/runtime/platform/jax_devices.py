@@ -35,6 +35,7 @@ __all__ = [
     "place",
     "platform_of",
     "put",
+    "put_on_device",
     "refuse_forked",
     "sharding_of",
 ]
@@ -214,7 +215,7 @@ def put(ctx: Context, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
     if _is_host(ctx):
         background.hook()
         return [HostArray(x) for x in arrays]
-    return _put_on_device(ctx, arrays)
+    return put_on_device(ctx, arrays)
 
 
 def on_device(ctx: Context, array: Any) -> Any:
@@ -227,7 +228,7 @@ def on_device(ctx: Context, array: Any) -> Any:
     if type(array) is not HostArray:
         return array
     if array.placed is None:
-        (array.placed,) = _put_on_device(ctx, [array.numpy])
+        (array.placed,) = put_on_device(ctx, [array.numpy])
     return array.placed
 
 
@@ -237,7 +238,8 @@ def place(ctx: Context, arrays: list[Any]) -> None:
         arrays[:] = [on_device(ctx, array) for array in arrays]
 
 
-def _put_on_device(ctx: Context, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
+def put_on_device(ctx: Context, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
+    """Returns JAX's arrays with the values of NumPy's, whose memory they may share on CPUs."""
     # `jax.device_put` takes 30 us for each, most of it for what is known here; this takes 3. The
     # names are JAX's own: one without them has its public function called.
     if any(x.dtype.itemsize == 8 for x in arrays):
