@@ -55,3 +55,37 @@ def test_a_new_thread_is_not_ended_for_an_old_one_that_had_its_number(monkeypatc
     for thread in new:
         thread.join()
     assert sorted(ended) == sorted(thread.ident for thread in new)
+
+
+def test_a_thread_that_starts_another_is_ended_when_that_runs(monkeypatch):
+    """Until then both have one number, and Python raises in the newer of the two."""
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    begun, go = threading.Event(), threading.Event()
+
+    class Late(threading.Thread):
+        def _bootstrap(self):  # as if the system had given it no processor yet
+            begun.set()
+            go.wait()
+            super()._bootstrap()
+
+    outcome, second = [], Late(target=int)
+
+    def start():
+        try:
+            second.start()
+            outcome.append("started")
+            while True:
+                begun.wait(0.01)
+        except background._Left:
+            outcome.append("ended")
+
+    first = threading.Thread(target=start, daemon=True)
+    first.start()
+    begun.wait()
+    opener = threading.Timer(0.1, go.set)
+    opener.start()
+    background._stop([first])
+    for thread in (opener, first, second):
+        thread.join()
+    assert outcome == ["started", "ended"]

@@ -16,7 +16,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from time import monotonic, sleep
 from types import FrameType
@@ -187,8 +187,7 @@ def _stop(left: Collection[threading.Thread], *, imports_end: bool = False) -> N
     untold.update(running)
     begun = monotonic()
     while running and monotonic() < begun + _STOPPING:
-        # An exception that comes while a C++ library sets itself up ends the process, too.
-        for number in [each for each in untold if not _is_importing(frames.get(each))]:
+        for number in [each for each in untold if _can_be_told(frames.get(each))]:
             untold.discard(number)
             if threads[number].is_alive():
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(
@@ -235,12 +234,27 @@ def _note_untold() -> set[int]:
     return untold
 
 
+def _can_be_told(frame: FrameType | None) -> bool:
+    """Whether an exception may be raised in a thread now.
+
+    While a C++ library sets itself up it would end the process. While the thread starts another,
+    that one has its number until it runs, and would have the exception in its place: nobody would
+    tell the first that the second has started.
+    """
+    return not _is_importing(frame) and not any(
+        each.f_code is threading.Thread.start.__code__ for each in _stack(frame)
+    )
+
+
 def _is_importing(frame: FrameType | None) -> bool:
+    return any(each.f_globals.get("__name__") == "importlib._bootstrap" for each in _stack(frame))
+
+
+def _stack(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yields a frame and those that called it."""
     while frame is not None:
-        if frame.f_globals.get("__name__") == "importlib._bootstrap":
-            return True
+        yield frame
         frame = frame.f_back
-    return False
 
 
 def _is_held_up(frame: FrameType) -> bool:
