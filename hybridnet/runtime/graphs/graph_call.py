@@ -56,8 +56,6 @@ class GraphCall(Call):
         input_types: of its inputs.
         output_types: of its outputs.
         hosts: the numbers it asks Python for at each run; given as scalars.
-        own_gradients: the visible outputs that something depends on in the graph which brings a
-            gradient of its own.
         split: how it was made from a graph to be differentiated; None for any other.
         weight: the number of its operators.
         optimized: whether passes are run over the graph before it becomes a part of a program.
@@ -71,6 +69,7 @@ class GraphCall(Call):
         "_joint",
         "_lowered",
         "_name",
+        "_own_gradients",
         "_training",
         "graph",
         "has_parts",
@@ -80,7 +79,6 @@ class GraphCall(Call):
         "optimized",
         "origin",
         "output_types",
-        "own_gradients",
         "replays",
         "split",
         "weight",
@@ -109,9 +107,7 @@ class GraphCall(Call):
         self.num_visible = self.num_outputs if num_visible is None else num_visible
         self.num_scalars = len(self.hosts)
         self.takes_state = False
-        self.own_gradients = with_own_gradients(  # type: ignore[misc]  # a slot of this class
-            graph, self.num_visible
-        )
+        self._own_gradients = with_own_gradients(graph, self.num_visible)
         # Here, since the tape's own would keep it alive.
         self.replays: dict[Any, Any] = {}
         types = infer_types(graph, input_types)
@@ -148,6 +144,11 @@ class GraphCall(Call):
             for scalar in scalars
         ]
         return (inputs, calls, outputs, order, numbers, self.optimized)
+
+    @property
+    def own_gradients(self) -> frozenset[int]:
+        """The visible outputs that depend on what brings a gradient of its own in the graph."""
+        return self._own_gradients
 
     def infer(self, types: Types) -> Types:
         """Returns the types of the outputs; the inputs must have the types it was made for."""
