@@ -15,15 +15,14 @@ __all__ = ["UNSUPPORTED", "NotSupportedError", "missing"]
 
 _DGL: Final = "sampling graphs belongs to the graph library that brought it"
 _DOWNLOAD: Final = "nothing is downloaded; bring the files, or use bundled data"
-_QUANTIZED: Final = "networks of 8-bit integers are not supported; use float16 or bfloat16"
+_QUANTIZED: Final = "contrib.quantization leaves such layers in floats"
 
 _CONTRIB: Final = {
     _DGL: "dgl_adjacency dgl_csr_neighbor_non_uniform_sample dgl_csr_neighbor_uniform_sample "
     "dgl_graph_compact dgl_subgraph edge_id",
-    _QUANTIZED: "calibrate_entropy quantize_asym quantize_v2 "
-    "quantized_act quantized_batch_norm quantized_concat quantized_conv "
-    "quantized_elemwise_add quantized_elemwise_mul quantized_embedding quantized_flatten "
-    "quantized_fully_connected quantized_pooling quantized_rnn requantize",
+    _QUANTIZED: "quantize_asym quantized_batch_norm quantized_concat quantized_elemwise_add "
+    "quantized_elemwise_mul quantized_embedding quantized_rnn",
+    "contrib.quantization.calib_graph finds the threshold": "calibrate_entropy",
     "pool with PSROIPooling or RROIAlign instead": "DeformablePSROIPooling",
     "it is rarely used": "hawkesll",
     "apply BatchNorm and then relu": "BatchNormWithReLU",
@@ -44,7 +43,6 @@ UNSUPPORTED: Final[dict[str, dict[str, str]]] = {
         "decode with Pillow or OpenCV, and make an array of the result": "imdecode",
         "it is rarely used": "IdentityAttachKLSparseReg",
     },
-    "contrib": {_QUANTIZED: "quantization"},
     "nd.contrib": _CONTRIB,
     "sym.contrib": _CONTRIB,
     "sym": {"it is rarely used": "IdentityAttachKLSparseReg"},

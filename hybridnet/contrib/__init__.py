@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from . import caffe as caffe
     from . import io as io
     from . import onnx as onnx
+    from . import quantization as quantization
     from . import svrg_optimization as svrg_optimization
     from . import tensorboard as tensorboard
     from . import text as text
@@ -28,6 +29,7 @@ _MODULES: Final = {
     "nd": "hybridnet.ndarray.contrib",
     "ndarray": "hybridnet.ndarray.contrib",
     "onnx": "hybridnet.contrib.onnx",
+    "quantization": "hybridnet.contrib.quantization",
     "svrg_optimization": "hybridnet.contrib.svrg_optimization",
     "sym": "hybridnet.symbol.contrib",
     "symbol": "hybridnet.symbol.contrib",
@@ -43,6 +45,7 @@ __all__ = [
     "nd",
     "ndarray",
     "onnx",
+    "quantization",
     "svrg_optimization",
     "sym",
     "symbol",

@@ -163,6 +163,11 @@ class _DtypeInference(Inference[DType]):
                 self.learn(edge, None if data is None else wide(data))
         elif call.name == "Embedding":
             self.learn(node.inputs[1], as_dtype(call.attrs["dtype"]))
+        fixed = call.operator.input_dtypes
+        if fixed:
+            for name, edge in zip(call.input_names(), node.inputs, strict=True):
+                if name in fixed:
+                    self.learn(edge, as_dtype(fixed[name]))
 
     def probe(self, node: Node, dtypes: Sequence[Any]) -> list[DType]:
         """Returns the dtypes of a node's outputs for these of its inputs."""
@@ -190,7 +195,9 @@ def _followers(call: Call, edges: Sequence[_T]) -> Sequence[_T]:
     return [
         edge
         for name, edge in zip(names, edges, strict=False)
-        if name not in _OWN and (call.name, name) not in _OWN
+        if name not in _OWN
+        and (call.name, name) not in _OWN
+        and name not in call.operator.input_dtypes
     ]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hybridnet import nd, sym
-from hybridnet.base.errors import DTypeError, ShapeError
+from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 
 
 def test_whole_numbers_centered_at_zero():
@@ -49,3 +49,126 @@ def test_what_cannot_be_quantized():
         nd.contrib.quantize(nd.ones((2,)), nd.ones((2,)), one)
     with pytest.raises(DTypeError, match="data must be uint8 or int8"):
         nd.contrib.dequantize(nd.ones((2,)), one, one)
+
+
+def _read(made, low, high):
+    """Returns the floats that int32 sums stand for."""
+    return made.asnumpy() * (high.asnumpy() / np.float32(2**31 - 1))
+
+
+def _drawn(*shape, seed=0, low=-1.0):
+    return np.random.default_rng(seed).uniform(low, 1, shape).astype("float32")
+
+
+def test_a_range_that_was_measured_before_cuts_off():
+    x = nd.array([-3.0, -1.0, 0.5, 1.0])
+    made, low, high = nd.contrib.quantize_v2(x, min_calib_range=-1.0, max_calib_range=0.5)
+    assert made.asnumpy().tolist() == [-127, -127, 64, 127]
+    assert (low.asnumpy().tolist(), high.asnumpy().tolist()) == ([-1], [1])
+    made, low, high = nd.contrib.quantize_v2(
+        x, out_type="auto", min_calib_range=0.0, max_calib_range=2.0
+    )
+    assert made.dtype == np.uint8
+    assert made.asnumpy().tolist() == [0, 0, 64, 128]
+
+
+def test_zeros_have_no_range_and_stay_zeros():
+    made, *_ = nd.contrib.quantize_v2(nd.zeros((3,)))
+    assert made.asnumpy().tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("out_type", ["int8", "uint8"])
+@pytest.mark.parametrize("features", [7, 3000])
+def test_dense_layers_of_whole_numbers(features, out_type):
+    x, w, b = _drawn(4, features), _drawn(5, features, seed=1), _drawn(5, seed=2)
+    data, weight = nd.contrib.quantize_v2(nd.array(x), out_type=out_type), nd.array(w)
+    weight = nd.contrib.quantize_v2(weight)
+    bias = nd.contrib.quantize_v2(nd.array(b))
+    parts = zip(data, weight, bias, strict=True)
+    (x8, w8, b8), *ends = parts
+    ranges = [end for pair in zip(*ends, strict=True) for end in pair]
+    made = nd.contrib.quantized_fully_connected(x8, w8, b8, *ranges, num_hidden=5)
+    wanted = x @ w.T + b
+    # Half a step of each factor.
+    bound = features * (1 / 127 + 1 / 127) + 0.02
+    assert abs(_read(*made) - wanted).max() < bound / (1 if features < 10 else 10)
+    if out_type == "int8":
+        whole = x8.asnumpy().astype("int64") @ w8.asnumpy().astype("int64").T
+        step = abs(x).max() / 127 * abs(w).max() / 127
+        added = np.trunc(b8.asnumpy() * (abs(b).max() / 127 / step))
+        np.testing.assert_allclose(made[0].asnumpy(), whole + added, atol=1)
+
+
+@pytest.mark.parametrize("out_type", ["int8", "uint8"])
+def test_convolutions_of_whole_numbers(out_type):
+    x, w = _drawn(2, 70, 6, 6, low=-0.3), _drawn(3, 70, 3, 3, seed=1)
+    x8, *x_range = nd.contrib.quantize_v2(nd.array(x), out_type=out_type)
+    w8, *w_range = nd.contrib.quantize_v2(nd.array(w))
+    settings = {"kernel": (3, 3), "num_filter": 3, "pad": (1, 1), "no_bias": True}
+    made = nd.contrib.quantized_conv(x8, w8, *x_range, *w_range, **settings)
+    floats = nd.Convolution(nd.contrib.dequantize(x8, *x_range), nd.array(w), **settings).asnumpy()
+    assert abs(_read(*made) - floats).max() < 0.005 * abs(floats).max() + 0.3
+    if out_type == "int8":
+        padded = np.pad(x8.asnumpy().astype("int64"), ((0, 0), (0, 0), (1, 1), (1, 1)))
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+        wanted = np.einsum("nchwij,ocij->nohw", windows, w8.asnumpy().astype("int64"))
+        np.testing.assert_array_equal(made[0].asnumpy(), wanted)
+
+
+@pytest.mark.parametrize("out_type", ["int8", "uint8"])
+def test_layers_that_keep_the_range(out_type):
+    x = _drawn(2, 3, 4, 4, low=-0.4)
+    x8, *ends = nd.contrib.quantize_v2(nd.array(x), out_type=out_type)
+    floats = nd.contrib.dequantize(x8, *ends)
+    pool = {"kernel": (2, 2), "stride": (2, 2)}
+    for made, wanted in (
+        (nd.contrib.quantized_act(x8, *ends), floats.relu()),
+        (nd.contrib.quantized_flatten(x8, *ends), floats.flatten()),
+        (nd.contrib.quantized_pooling(x8, *ends, **pool), nd.Pooling(floats, **pool)),
+        (
+            nd.contrib.quantized_pooling(x8, *ends, pool_type="avg", **pool),
+            nd.Pooling(floats, pool_type="avg", **pool),
+        ),
+    ):
+        assert made[0].dtype == x8.dtype
+        back = nd.contrib.dequantize(*made).asnumpy()
+        np.testing.assert_allclose(back, wanted.asnumpy(), atol=0.5 / 127 + 1e-6)
+
+
+def test_sums_become_8_bits():
+    sums = nd.array(np.array([2**31 - 1, -(2**30), 2**29]), dtype="int32")
+    low, high = nd.array([-8.0]), nd.array([8.0])
+    made, *ends = nd.contrib.requantize(sums, low, high)
+    assert made.asnumpy().tolist() == [127, -64, 32]
+    made, *ends = nd.contrib.requantize(sums, low, high, min_calib_range=-4, max_calib_range=2)
+    assert made.asnumpy().tolist() == [127, -127, 64]
+    assert [end.asscalar() for end in ends] == [-4, 4]
+    settings = {"out_type": "auto", "min_calib_range": 0, "max_calib_range": 4}
+    made, *ends = nd.contrib.requantize(sums, low, high, **settings)
+    assert (made.dtype, made.asnumpy().tolist()) == (np.uint8, [255, 0, 128])
+
+
+def test_variables_of_quantized_layers_have_their_dtypes():
+    names = ("weight", "min_data", "max_data", "min_weight", "max_weight")
+    data, others = sym.var("data", dtype="uint8"), [sym.var(name) for name in names]
+    layer = sym.contrib.quantized_fully_connected(data, *others, num_hidden=3, no_bias=True)
+    dtypes, outputs, _ = layer.infer_type()
+    assert [np.dtype(dtype).name for dtype in dtypes] == ["uint8", "int8"] + ["float32"] * 4
+    assert [np.dtype(dtype).name for dtype in outputs] == ["int32", "float32", "float32"]
+    assert layer.infer_shape(data=(2, 7))[0][1] == (3, 7)
+
+
+def test_what_quantized_layers_refuse():
+    one, eight = nd.ones((1,)), nd.ones((1, 2, 4, 4), dtype="int8")
+    ends = [one] * 4
+    with pytest.raises(DTypeError, match="data must be int8 or uint8"):
+        nd.contrib.quantized_act(nd.ones((2,)), one, one)
+    with pytest.raises(ParameterError, match=r"leave this layer in floats \(excluded_sym_names\)"):
+        nd.contrib.quantized_conv(
+            eight, nd.ones((2, 1, 1, 1), dtype="int8"), *ends,
+            kernel=(1, 1), num_filter=2, num_group=2, no_bias=True,
+        )  # fmt: skip
+    with pytest.raises(ShapeError, match="weight"):
+        nd.contrib.quantized_fully_connected(
+            eight, nd.ones((2, 3), dtype="int8"), *ends, num_hidden=2, no_bias=True
+        )

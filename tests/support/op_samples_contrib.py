@@ -24,6 +24,11 @@ _TURNED: Final = np.array(
     [[0, 2.1, 1.8, 3.1, 2.4, 31], [1, 2.6, 2.2, 2.4, 1.3, 155], [7, 0, 0, 1, 1, 0]]
 )
 _RANGE: Final = (np.array([-1.5], "float32"), np.array([1.25], "float32"))
+_WHOLE: Final = np.array([[-127, 3, 50, 100], [0, 127, -8, 77]], "int8")
+_WHOLE_WEIGHT: Final = np.array([[1, -2, 3, 127], [-127, 0, 9, 44], [5, 5, -5, 1]], "int8")
+_WHOLE_BIAS: Final = np.array([127, -3, 40], "int8")
+_WHOLE_IMAGE: Final = (np.arange(36).reshape(1, 4, 3, 3) * 7 - 120).astype("int8")
+_WHOLE_FILTERS: Final = (np.arange(48).reshape(3, 4, 2, 2) * 5 - 110).astype("int8")
 _DETECTED: Final = (random(1, 3, 4, low=0.1, high=0.9), random(1, 16), _CORNERS[None] / 4)
 
 SAMPLES: Final[dict[str, list[Sample]]] = {
@@ -158,6 +163,46 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     "_contrib_dequantize": [
         sample(np.array([[0, 3, 255]], "uint8"), *_RANGE),
         sample(np.array([[-127, 3, 127]], "int8"), *_RANGE),
+    ],
+    "_contrib_quantize_v2": [
+        sample(_X.astype("float32")),
+        sample(_X.astype("float32"), out_type="uint8"),
+        sample(_X.astype("float32"), out_type="auto", min_calib_range=0.0, max_calib_range=2.0),
+    ],
+    "_contrib_requantize": [
+        sample(np.array([[-(2**30), 5, 2**31 - 1]], "int32"), *_RANGE),
+        sample(
+            np.array([[-(2**30), 5, 2**31 - 1]], "int32"),
+            *_RANGE,
+            out_type="uint8",
+            min_calib_range=0.0,
+            max_calib_range=0.5,
+        ),
+    ],
+    "_contrib_quantized_fully_connected": [
+        sample(_WHOLE, _WHOLE_WEIGHT, _WHOLE_BIAS, *_RANGE * 3, num_hidden=3),
+        sample(_WHOLE.view("uint8"), _WHOLE_WEIGHT, *_RANGE * 2, num_hidden=3, no_bias=True),
+    ],
+    "_contrib_quantized_conv": [
+        sample(_WHOLE_IMAGE, _WHOLE_FILTERS, _WHOLE_BIAS, *_RANGE * 3, kernel=(2, 2), num_filter=3),
+        sample(
+            _WHOLE_IMAGE.view("uint8"),
+            _WHOLE_FILTERS,
+            *_RANGE * 2,
+            kernel=(2, 2),
+            pad=(1, 1),
+            num_filter=3,
+            no_bias=True,
+        ),
+    ],
+    "_contrib_quantized_pooling": [
+        sample(_WHOLE_IMAGE, *_RANGE, kernel=(2, 2), pool_type="avg"),
+        sample(_WHOLE_IMAGE.view("uint8"), *_RANGE, global_pool=True),
+    ],
+    "_contrib_quantized_flatten": [sample(_WHOLE_IMAGE, *_RANGE)],
+    "_contrib_quantized_act": [
+        sample(_WHOLE, *_RANGE),
+        sample(_WHOLE.view("uint8"), *_RANGE),
     ],
     "_contrib_ROIAlign": [
         sample(_IMAGE, _REGIONS, skip=[1], pooled_size=(2, 1), spatial_scale=0.9, sample_ratio=2),

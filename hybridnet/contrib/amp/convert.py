@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from hybridnet import symbol
-from hybridnet.base.context import Context, cpu
+from hybridnet.base.context import Context
 from hybridnet.base.dtype import CODE_OF, DTYPE_OF_CODE
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.gluon import HybridBlock, SymbolBlock
 from hybridnet.graph.node import Edge, Node
 from hybridnet.module import BucketingModule
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray import load as load_arrays
 from hybridnet.symbol import Symbol
 
+from .._blocks import as_block, as_symbol
 from .casts import Casts
 
 __all__ = ["convert_bucketing_module", "convert_hybrid_block", "convert_model", "convert_symbol"]
@@ -161,11 +158,8 @@ def convert_hybrid_block(
         raise ParameterError(
             f"convert_hybrid_block: needs a HybridBlock, got {type(block).__name__}"
         )
-    with tempfile.TemporaryDirectory() as folder:
-        graph_file, params_file = block.export(str(Path(folder) / "block"))
-        sym, arrays = symbol.load(graph_file), load_arrays(params_file)
-    assert isinstance(arrays, dict)
-    values = {name.partition(":")[2]: array for name, array in arrays.items()}
+    sym, args, aux = as_symbol(block)
+    values = {**args, **aux}
     data = [name for name in sym.list_inputs() if name not in values]
     made = convert_symbol(
         sym,
@@ -177,14 +171,7 @@ def convert_hybrid_block(
         data,
         cast_optional_params,
     )
-    converted = SymbolBlock(made, [symbol.var(name) for name in data])
-    for name, array in _as_said(values, made.attr_dict()).items():
-        param = converted.collect_params()[name]
-        param.cast(array.dtype)
-        param.shape = array.shape
-        param.initialize(ctx=ctx or cpu())
-        param.set_data(array)
-    return converted
+    return as_block(made, data, _as_said(values, made.attr_dict()), ctx)
 
 
 def convert_bucketing_module(

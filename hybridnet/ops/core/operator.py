@@ -85,7 +85,10 @@ class Operator:
     gradient: Callable[[Backward], Sequence[Any]] | None
     #: Why there is no gradient; empty when there is one.
     no_gradient: str
+    #: Whether the rule does without the gradients of the outputs, by the parameters.
     own_gradient: Callable[..., bool] | None
+    #: Inputs, by name, that have this dtype whatever the others have.
+    input_dtypes: Mapping[str, str]
     #: Floating-point operations, from the types of the inputs and the parameters.
     cost: Callable[..., float] | None
     #: Sizes of the outputs that only the values of the inputs tell: parameter -> what it is for

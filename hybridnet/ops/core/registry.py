@@ -69,6 +69,7 @@ def operator(
     gradient: Callable[[Backward], Sequence[Any]] | None = None,
     no_gradient: str = "",
     own_gradient: Callable[..., bool] | None = None,
+    input_dtypes: Mapping[str, str] | None = None,
     cost: Callable[..., float] | None = None,
     sizes: Mapping[str, Callable[[Sequence[Any], Mapping[str, Any]], int]] | None = None,
     output_names: Sequence[str] = ("output",),
@@ -96,6 +97,8 @@ def operator(
         own_gradient: (**params) -> whether the rule does without the gradients of the outputs, as
             that of a loss. It runs wherever something depends on the outputs, were it through
             operators without a gradient.
+        input_dtypes: names of inputs -> the dtype that they have whatever the others have: where
+            variables of a graph are given none, it is theirs.
         cost: (*types, **params) -> floating-point operations; default the elements of the outputs.
         sizes: for a shape that depends on values: parameter (``int | None = None``) ->
             (arrays, params) -> its value. On arrays a call waits for their values and measures it;
@@ -146,6 +149,7 @@ def operator(
             gradient=gradient,
             no_gradient=no_gradient,
             own_gradient=own_gradient,
+            input_dtypes=input_dtypes or {},
             cost=cost,
             sizes=sizes or {},
             output_names=tuple(output_names),

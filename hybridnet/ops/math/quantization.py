@@ -14,16 +14,17 @@ from hybridnet.ops.host.namespace import jnp
 from ..core.operator import Shapes, describe
 from ..core.registry import operator
 
-__all__: list[str] = []
+__all__ = ["RANGE", "ROUNDED", "furthest", "range_type"]
 
-_ROUNDED: Final = "its result is whole numbers"
-_RANGE: Final = ("min_range", "max_range")
+ROUNDED: Final = "its result is whole numbers"
+RANGE: Final = ("min_range", "max_range")
+_RANGE_DTYPES: Final = dict.fromkeys(RANGE, "float32")
 # The largest number of each dtype that is used; -128 is not.
 _MOST: Final = {"uint8": 255, "int8": 127}
 
 
 def _check(op: str, *types: TensorType, dtypes: tuple[str, ...]) -> None:
-    names = ("data", *_RANGE)
+    names = ("data", *RANGE)
     if types[0].dtype.name not in dtypes:
         raise DTypeError(f"{op}: data must be {' or '.join(dtypes)}, got {describe(names, types)}")
     if any(kind.size != 1 or kind.dtype != FLOAT32 for kind in types[1:]):
@@ -33,20 +34,32 @@ def _check(op: str, *types: TensorType, dtypes: tuple[str, ...]) -> None:
         )
 
 
+def range_type() -> TensorType:
+    """The type of one end of a range."""
+    return tensor_type((1,), FLOAT32)
+
+
 def _range_shapes(shapes: Shapes, **_: Any) -> Shapes:
     return [shapes[0], *(shape or (1,) for shape in shapes[1:])]
 
 
-def _furthest(low: Any, high: Any) -> Any:
+def furthest(low: Any, high: Any) -> Any:
     """The largest magnitude of a range."""
     return jnp.maximum(jnp.abs(low), jnp.abs(high)).reshape(())
+
+
+def _centered(data: Any, real: Any) -> tuple[Any, Any, Any]:
+    """Floats as int8, of which 127 stands for `real`; halves go away from 0."""
+    most = np.float32(_MOST["int8"])
+    scale = jnp.where(real > 0, most / jnp.where(real > 0, real, 1), 0)
+    scaled = jnp.minimum(jnp.abs(data) * scale + np.float32(0.5), most)
+    return (jnp.sign(data) * jnp.floor(scaled)).astype(np.int8), -real.reshape(1), real.reshape(1)
 
 
 def _quantized_types(
     data: TensorType, *_: TensorType, out_type: str
 ) -> tuple[TensorType, TensorType, TensorType]:
-    one = tensor_type((1,), FLOAT32)
-    return tensor_type(data.shape, np.dtype(out_type)), one, one
+    return tensor_type(data.shape, np.dtype(out_type)), range_type(), range_type()
 
 
 @operator(
@@ -55,8 +68,9 @@ def _quantized_types(
     check=lambda *types, **_: _check("quantize", *types, dtypes=("float32",)),
     infer=_quantized_types,
     complete=_range_shapes,
-    no_gradient=_ROUNDED,
-    output_names=("output", *_RANGE),
+    input_dtypes=_RANGE_DTYPES,
+    no_gradient=ROUNDED,
+    output_names=("output", *RANGE),
 )
 def quantize(
     data: Any, min_range: Any, max_range: Any, *, out_type: Literal["int8", "uint8"] = "uint8"
@@ -77,10 +91,7 @@ def quantize(
     if out_type == "uint8":
         scaled = (data - low) * (_MOST[out_type] / (high - low)) + np.float32(0.5)
         return scaled.astype(np.uint8), low.reshape(1), high.reshape(1)
-    real = _furthest(low, high)
-    most = np.float32(_MOST[out_type])
-    scaled = jnp.minimum(jnp.abs(data) * (most / real) + np.float32(0.5), most)
-    return (jnp.sign(data) * jnp.floor(scaled)).astype(np.int8), -real.reshape(1), real.reshape(1)
+    return _centered(data, furthest(low, high))
 
 
 @operator(
@@ -88,6 +99,7 @@ def quantize(
     check=lambda *types, **_: _check("dequantize", *types, dtypes=("uint8", "int8")),
     infer=lambda data, *_, **__: (tensor_type(data.shape, FLOAT32),),
     complete=_range_shapes,
+    input_dtypes=_RANGE_DTYPES,
     no_gradient="its input is whole numbers",
 )
 def dequantize(
@@ -105,4 +117,121 @@ def dequantize(
     if data.dtype == np.uint8:
         low, high = min_range.reshape(()), max_range.reshape(())
         return floats * ((high - low) / _MOST["uint8"]) + low
-    return floats * (_furthest(min_range, max_range) / _MOST["int8"])
+    return floats * (furthest(min_range, max_range) / _MOST["int8"])
+
+
+# With a range that was measured before, or is measured then --------------------------------------
+
+_Chosen = Literal["auto", "int8", "uint8"]
+
+
+def _chosen(out_type: str, low: float | None, high: float | None) -> str:
+    """The dtype that 'auto' means: uint8 of what is known not to be negative."""
+    if out_type != "auto":
+        return out_type
+    return "uint8" if low is not None and high is not None and low >= 0 else "int8"
+
+
+def _chosen_types(
+    data: TensorType,
+    *_: TensorType,
+    out_type: str,
+    min_calib_range: float | None,
+    max_calib_range: float | None,
+) -> tuple[TensorType, TensorType, TensorType]:
+    dtype = np.dtype(_chosen(out_type, min_calib_range, max_calib_range))
+    return tensor_type(data.shape, dtype), range_type(), range_type()
+
+
+def _check_floats(data: TensorType, **_: Any) -> None:
+    if data.dtype != FLOAT32 or not data.size:
+        raise DTypeError(f"quantize_v2: data must be float32, not empty, got data {data}")
+
+
+@operator(
+    "_contrib_quantize_v2",
+    outputs=3,
+    check=_check_floats,
+    infer=_chosen_types,
+    no_gradient=ROUNDED,
+    output_names=("output", *RANGE),
+)
+def quantize_v2(
+    data: Any,
+    *,
+    out_type: _Chosen = "int8",
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+) -> Any:
+    """Turns floats into 8-bit whole numbers; what is outside the range becomes its nearer end.
+
+    Args:
+        data: float32, any shape.
+        out_type: as for `quantize`; 'auto' is 'uint8' where `min_calib_range` is 0 or more.
+        min_calib_range: the least number, known from other data; default that of `data`.
+        max_calib_range: the greatest, likewise.
+
+    Returns:
+        The whole numbers, and the range that they stand for, two arrays of shape (1,).
+    """
+    if min_calib_range is None or max_calib_range is None:
+        low, high = data.min(), data.max()
+    else:
+        low, high = (np.full((), end, np.float32) for end in (min_calib_range, max_calib_range))
+    if _chosen(out_type, min_calib_range, max_calib_range) == "int8":
+        return _centered(data, furthest(low, high))
+    most = np.float32(_MOST["uint8"])
+    spread = high - low
+    scale = jnp.where(spread > 0, most / jnp.where(spread > 0, spread, 1), 0)
+    scaled = jnp.clip((data - low) * scale + np.float32(0.5), 0, most)
+    return scaled.astype(np.uint8), jnp.reshape(low, 1), jnp.reshape(high, 1)
+
+
+def _check_sums(*types: TensorType, **_: Any) -> None:
+    _check("requantize", *types, dtypes=("int32",))
+
+
+@operator(
+    "_contrib_requantize",
+    outputs=3,
+    check=_check_sums,
+    infer=_chosen_types,
+    complete=_range_shapes,
+    input_dtypes=_RANGE_DTYPES,
+    no_gradient=ROUNDED,
+    output_names=("output", *RANGE),
+)
+def requantize(
+    data: Any,
+    min_range: Any,
+    max_range: Any,
+    *,
+    out_type: _Chosen = "int8",
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+) -> Any:
+    """Turns the sums that a quantized layer returns into 8-bit whole numbers.
+
+    Args:
+        data: int32, any shape, of which the greatest int32 stands for the end of the range.
+        min_range: one number, as the layer returns it.
+        max_range: likewise.
+        out_type: 'int8' is centered at 0, 'uint8' begins at 0; 'auto' is 'uint8' where
+            `min_calib_range` is 0 or more.
+        min_calib_range: the least result, known from other data; default that of `data`.
+        max_calib_range: the greatest, likewise.
+
+    Returns:
+        The whole numbers, and the range that they stand for, two arrays of shape (1,).
+    """
+    floats = data.astype(np.float32) * (furthest(min_range, max_range) / np.float32(2**31 - 1))
+    if min_calib_range is None or max_calib_range is None:
+        real: Any = jnp.abs(floats).max()
+    else:
+        real = np.full((), max(abs(min_calib_range), abs(max_calib_range)), np.float32)
+    if _chosen(out_type, min_calib_range, max_calib_range) == "int8":
+        return _centered(floats, real)
+    most = np.float32(_MOST["uint8"])
+    scale = jnp.where(real > 0, most / jnp.where(real > 0, real, 1), 0)
+    scaled = jnp.clip(floats * scale + np.float32(0.5), 0, most)
+    return scaled.astype(np.uint8), jnp.zeros((1,), np.float32), jnp.reshape(real, 1)

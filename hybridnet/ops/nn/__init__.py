@@ -9,6 +9,7 @@ from . import dense as dense
 from . import entropy as entropy
 from . import loss as loss
 from . import norm as norm
+from . import quantized as quantized
 from . import rnn as rnn
 from . import sequence as sequence
 from . import sketch as sketch

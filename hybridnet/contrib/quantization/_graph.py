@@ -1,0 +1,213 @@
+"""A symbol of floats as one whose large layers compute with 8-bit whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, TypeGuard
+
+from hybridnet.base.errors import ParameterError
+from hybridnet.graph.node import Edge, Node, variable
+from hybridnet.ops.core.operator import OpCall
+from hybridnet.ops.core.registry import get
+from hybridnet.symbol import Symbol
+
+__all__ = ["calibrated", "measured", "quantized"]
+
+_QUANTIZE: Final = "_contrib_quantize_v2"
+_REQUANTIZE: Final = "_contrib_requantize"
+_PREFIX: Final = "quantized_"
+
+
+class _Kind(NamedTuple):
+    """How a layer is quantized: by which operator, and whether that returns int32 sums."""
+
+    operator: str
+    sums: bool
+
+
+_KINDS: Final = {
+    "Convolution": _Kind("_contrib_quantized_conv", True),
+    "FullyConnected": _Kind("_contrib_quantized_fully_connected", True),
+    "Pooling": _Kind("_contrib_quantized_pooling", False),
+    "Flatten": _Kind("_contrib_quantized_flatten", False),
+    "Activation": _Kind("_contrib_quantized_act", False),
+}
+
+
+def _can_be(call: Any) -> bool:
+    """Whether an operator of 8-bit whole numbers computes what a call does."""
+    if not isinstance(call, OpCall) or call.name not in _KINDS:
+        return False
+    attrs = call.attrs
+    if call.name == "Convolution":
+        return attrs["num_group"] == 1 and not (attrs["layout"] or "NCHW").endswith("C")
+    if call.name == "Pooling":
+        return attrs["pool_type"] in ("avg", "max")
+    return call.name != "Activation" or attrs["act_type"] == "relu"
+
+
+def _chosen(
+    nodes: Collection[Node], names: Collection[str], operators: Collection[str], mode: str
+) -> set[Node]:
+    """Returns the nodes that are quantized.
+
+    Args:
+        nodes: all, in order.
+        names: of nodes that are not.
+        operators: of which no node is.
+        mode: 'full' for all that can be; 'smart' for layers with weights and what lies between
+            two of them, which spares the conversions in between and no others.
+    """
+    if mode not in ("full", "smart"):
+        raise ParameterError(f"quantize_mode: must be 'full' or 'smart', got {mode!r}")
+    can = [
+        node
+        for node in nodes
+        if _can_be(node.call)
+        and node.name not in names
+        and isinstance(node.call, OpCall)
+        and node.call.name not in operators
+    ]
+    large = {node for node in can if isinstance(node.call, OpCall) and _kind(node.call).sums}
+    if mode == "full":
+        return set(can)
+    others = set(can) - large
+    after, before = set(large), set(large)
+    for node in can:
+        if node in others and any(edge.node in after for edge in node.inputs):
+            after.add(node)
+    for node in reversed(can):
+        if node in before:
+            before.update(edge.node for edge in node.inputs if edge.node in others)
+    return large | (others & after & before)
+
+
+def _kind(call: OpCall) -> _Kind:
+    return _KINDS[call.name]
+
+
+def quantized(
+    sym: Symbol,
+    parameters: Collection[str],
+    *,
+    excluded_names: Collection[str] = (),
+    excluded_operators: Collection[str] = (),
+    dtype: str = "int8",
+    mode: str = "smart",
+) -> Symbol:
+    """Returns the quantized symbol.
+
+    Args:
+        sym: the symbol of floats.
+        parameters: the variables that are given as whole numbers, and not quantized at each call:
+            of ``x`` the new symbol has ``x_quantize``, ``x_quantize_min`` and ``x_quantize_max``.
+        excluded_names: nodes that stay as they are.
+        excluded_operators: operators whose nodes stay as they are.
+        dtype: of data: 'int8', 'uint8', or 'auto' for uint8 of what is found not to be negative.
+        mode: see `_chosen`.
+    """
+    graph = sym.graph
+    operators = {get(name).name for name in excluded_operators}
+    writer = _Writer(parameters, dtype)
+    chosen = _chosen(graph.nodes, excluded_names, operators, mode)
+    for node in graph.nodes:
+        if node in chosen:
+            writer.quantize(node)
+        else:
+            writer.copy(node)
+    return Symbol([writer.floats(edge) for edge in graph.outputs])
+
+
+def measured(sym: Symbol) -> list[str]:
+    """Returns the names of the float outputs whose ranges a quantized symbol can be told."""
+    nodes = [node for node in sym.graph.nodes if _has_range(node.call)]
+    return list(dict.fromkeys(_measured(node) for node in nodes))
+
+
+def _has_range(call: Any) -> TypeGuard[OpCall]:
+    return isinstance(call, OpCall) and call.name in (_QUANTIZE, _REQUANTIZE)
+
+
+def _measured(node: Node) -> str:
+    return _name(node.inputs[0]).removeprefix(_PREFIX)
+
+
+def _name(edge: Edge) -> str:
+    (name,) = Symbol([edge]).list_outputs()
+    return name
+
+
+def calibrated(sym: Symbol, ranges: Mapping[str, tuple[float, float]]) -> Symbol:
+    """Returns a quantized symbol that knows the ranges of float outputs, by their names."""
+
+    def change(node: Node, inputs: tuple[Edge, ...]) -> Node:
+        call = node.call
+        if _has_range(call):
+            found = ranges.get(_measured(node))
+            if found is not None:
+                low, high = (float(end) for end in found)
+                call = call.with_attrs(min_calib_range=low, max_calib_range=high)
+        return replace(node, call=call, inputs=inputs)
+
+    return Symbol(sym.graph.map(change).outputs)
+
+
+class _Writer:
+    """Writes the new graph, node by node.
+
+    Args:
+        parameters, dtype: see `quantized`.
+    """
+
+    def __init__(self, parameters: Collection[str], dtype: str) -> None:
+        self._parameters = parameters
+        self._dtype = dtype
+        # By the edges of the old graph: what has the same floats, and what stands for them: the
+        # whole numbers and the two ends of their range.
+        self._floats: dict[Edge, Edge] = {}
+        self._wholes: dict[Edge, tuple[Edge, ...]] = {}
+
+    def copy(self, node: Node) -> None:
+        """Writes a node that computes with floats."""
+        made = node.with_inputs(tuple(self.floats(edge) for edge in node.inputs))
+        for index in range(node.num_outputs):
+            self._floats[Edge(node, index)] = Edge(made, index)
+
+    def quantize(self, node: Node) -> None:
+        """Writes a node that computes with whole numbers."""
+        assert isinstance(node.call, OpCall)
+        kind = _kind(node.call)
+        op = get(kind.operator)
+        attrs = {name: x for name, x in node.call.attrs.items() if name in op.params}
+        given = [self._whole(edge, place) for place, edge in enumerate(node.inputs)]
+        inputs = (*(one[0] for one in given), *(end for one in given for end in one[1:]))
+        made = Node(op.bind(attrs)[0], inputs, f"{_PREFIX}{node.name}", (), node.attrs)
+        if kind.sums:
+            # Sums may be negative, which uint8 would cut off.
+            dtype = "int8" if self._dtype == "int8" else "auto"
+            call = get(_REQUANTIZE).bind({"out_type": dtype})[0]
+            made = Node(call, tuple(Edge(made, i) for i in range(3)), f"requantize_{node.name}")
+        self._wholes[Edge(node, 0)] = tuple(Edge(made, index) for index in range(3))
+
+    def floats(self, edge: Edge) -> Edge:
+        """Returns what has the floats of an edge of the old graph."""
+        if edge not in self._floats:
+            call = get("_contrib_dequantize").bind({})[0]
+            node = Node(call, self._wholes[edge], f"{edge.node.name}_dequantize")
+            self._floats[edge] = Edge(node, 0)
+        return self._floats[edge]
+
+    def _whole(self, edge: Edge, place: int) -> tuple[Edge, ...]:
+        """Returns what stands for an edge that a layer reads as its input number `place`."""
+        if edge not in self._wholes:
+            name = f"{_name(edge)}_quantize"
+            if edge.node.is_variable and edge.node.name in self._parameters:
+                ends = [variable(f"{name}{end}") for end in ("", "_min", "_max")]
+                self._wholes[edge] = tuple(Edge(one, 0) for one in ends)
+            else:
+                dtype = "int8" if place else self._dtype  # weights and biases
+                call = get(_QUANTIZE).bind({"out_type": dtype})[0]
+                node = Node(call, (self.floats(edge),), name)
+                self._wholes[edge] = tuple(Edge(node, index) for index in range(3))
+        return self._wholes[edge]
