@@ -103,11 +103,13 @@ INSIDE = {
         ".": ("dataset", "training", "contrib"),
     },
     "contrib": {
-        "amp": (),
+        "_blocks": (),
+        "amp": ("_blocks",),
         "caffe": (),
+        "quantization": ("_blocks",),
         "svrg_optimization": (),
         "text": (),
-        ".": ("amp", "caffe", "svrg_optimization", "text"),
+        ".": ("amp", "caffe", "quantization", "svrg_optimization", "text"),
     },
     "gluon": {
         "model_zoo": ("contrib",),
