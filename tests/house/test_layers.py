@@ -103,10 +103,10 @@ INSIDE = {
         ".": ("dataset", "training", "contrib"),
     },
     "contrib": {
-        "_blocks": (),
-        "amp": ("_blocks",),
+        "block_symbols": (),
+        "amp": ("block_symbols",),
         "caffe": (),
-        "quantization": ("_blocks",),
+        "quantization": ("block_symbols",),
         "svrg_optimization": (),
         "text": (),
         ".": ("amp", "caffe", "quantization", "svrg_optimization", "text"),

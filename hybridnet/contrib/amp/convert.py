@@ -15,7 +15,7 @@ from hybridnet.module import BucketingModule
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
-from .._blocks import as_block, as_symbol
+from ..block_symbols import as_block, as_symbol
 from .casts import Casts
 
 __all__ = ["convert_bucketing_module", "convert_hybrid_block", "convert_model", "convert_symbol"]

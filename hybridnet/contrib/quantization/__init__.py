@@ -21,7 +21,7 @@ from hybridnet.gluon import HybridBlock, SymbolBlock
 from hybridnet.ndarray import NDArray, contrib, zeros
 from hybridnet.symbol import Symbol
 
-from .._blocks import as_block, as_symbol
+from ..block_symbols import as_block, as_symbol
 from ._calibration import (
     HistogramCollector,
     RangeCollector,
