@@ -129,6 +129,11 @@ class WindowAssign(_WindowCall):
         """The array keeps its type."""
         return (types[0],)
 
+    @property
+    def rewrites(self) -> bool:
+        """Yes."""
+        return True
+
     def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Rewrites the span that holds the part and puts it back."""
         steps, lengths, shape = self.pattern
@@ -214,6 +219,11 @@ class Scatter(_ArrayIndexCall):
 
     __slots__ = ()
     _made: ClassVar[dict[Any, Any]] = {}
+
+    @property
+    def rewrites(self) -> bool:
+        """Yes."""
+        return True
 
     def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Positions out of range are left out."""

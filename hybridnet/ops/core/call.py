@@ -139,6 +139,14 @@ class Call(ABC):
         """The name in messages and printed graphs."""
 
     @property
+    def rewrites(self) -> bool:
+        """Whether it gives its first input with a part of it changed.
+
+        Its host form may do that in the memory of the input, where nobody needs that any more.
+        """
+        return False
+
+    @property
     def updates(self) -> Mapping[int, int]:
         """The inputs that it really overwrites: some calls change their states in training only."""
         return self.mutates

@@ -100,6 +100,8 @@ class Operator:
     look: Callable[..., Callable[[Sequence[Any], Sequence[Any]], None] | None] | None
     #: Why numbers that a call takes beside its inputs have no meaning; "" where they have one.
     refuse: Callable[..., str] | None
+    #: Whether it gives its first input with a part of it changed; see `Call.rewrites`.
+    rewrites: bool
     aliases: tuple[str, ...]
     doc: str
     #: Whether it is a row of the library, whose code is known by hybridnet's own source.
@@ -236,6 +238,11 @@ class OpCall(Call):
     def name(self) -> str:
         """The operator's name."""
         return self.operator.name
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether the operator gives its first input with a part of it changed."""
+        return self.operator.rewrites
 
     @property
     def no_gradient(self) -> str:

@@ -76,6 +76,7 @@ def operator(
     takes_state: Callable[..., bool] | None = None,
     look: Callable[..., Callable[[Sequence[Any], Sequence[Any]], None] | None] | None = None,
     refuse: Callable[..., str] | None = None,
+    rewrites: bool = False,
     doc: str = "",
 ) -> Callable[[Lowering], Lowering]:
     """Registers the decorated lowering as an operator.
@@ -112,6 +113,9 @@ def operator(
         refuse: (*numbers) -> why numbers that the call takes beside its inputs have no meaning, or
             "". Arrays of such a call fail as if it had failed while it ran, which is when MXNet
             finds out; a graph is refused.
+        rewrites: whether it gives its first input with a part of it changed, and its lowering does
+            that by `at` or `lax.dynamic_update_slice`, last of all. NumPy then changes the array
+            itself where nobody needs it any more.
         doc: documentation, where the lowering's own docstring is not it.
 
     Raises:
@@ -155,6 +159,7 @@ def operator(
             output_names=tuple(output_names),
             look=look,
             refuse=refuse,
+            rewrites=rewrites,
             aliases=tuple(aliases),
             doc=doc or lowering.__doc__ or "",
             built_in=not _Library.complete,

@@ -21,7 +21,7 @@ from . import control_flow as control_flow
 from . import matrices as matrices
 from .convolution import Convolution
 from .half import sum_in_float32
-from .namespace import NoHostForm, jax, jnp, lax
+from .namespace import NoHostForm, changeable, jax, jnp, lax
 from .random_bits import bits, fold_in
 from .table import FUNCTIONS, Array, named, words
 
@@ -388,7 +388,7 @@ def _dynamic_slice_in_dim(x: Any, start_index: Any, slice_size: int, axis: int =
 
 @named("lax.dynamic_update_slice")
 def _dynamic_update_slice(x: Array, update: Array, start_indices: Sequence[Any]) -> Array:
-    changed = x.copy()
+    changed = changeable(x)
     changed[place_of(x.shape, start_indices, update.shape)] = update
     return changed
 
@@ -466,7 +466,7 @@ class _At:
 
     def set(self, values: Any, mode: str | None = None) -> Array:
         """With these in their place."""
-        changed = self._array.copy()
+        changed = changeable(self._array)
         changed[self._key] = values
         return changed
 

@@ -21,12 +21,14 @@ __all__ = [
     "NoHostForm",
     "at",
     "by_jax",
+    "changeable",
     "elementwise",
     "has_host_form",
     "jax",
     "jnp",
     "lax",
     "on_host",
+    "on_host_in",
     "plus",
     "times",
 ]
@@ -45,6 +47,8 @@ class _Mode(threading.local):
 
     #: Functions of NumPy arrays by their names in JAX; None: JAX's own.
     functions: Functions | None = None
+    #: An array that nobody needs after what runs now, and whose memory nobody else has.
+    spare: np.ndarray[Any, Any] | None = None
 
 
 _mode: Final = _Mode()
@@ -179,6 +183,33 @@ def on_host(functions: Functions | None, compute: Callable[..., _Result], *args:
         return compute(*args)
     finally:
         _mode.functions = before
+
+
+def on_host_in(
+    spare: np.ndarray[Any, Any],
+    functions: Functions,
+    compute: Callable[..., _Result],
+    *args: Any,
+) -> _Result:
+    """As `on_host`, of something that gives an array with a part of it changed; see `changeable`.
+
+    Args:
+        spare: that array, which has its own memory. Nobody needs it any more.
+        functions, compute, args: as for `on_host`.
+    """
+    try:
+        _mode.spare = spare
+        return on_host(functions, compute, *args)
+    finally:
+        _mode.spare = None
+
+
+def changeable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Returns an array to be changed: a copy, but of the spare one it is that, or a part of it."""
+    spare = _mode.spare
+    if spare is not None and (array is spare or array.base is spare):
+        return array
+    return array.copy()
 
 
 def by_jax(compute: Callable[..., _Result], *args: Any) -> _Result:

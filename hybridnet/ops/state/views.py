@@ -78,7 +78,7 @@ def view(base: Any, *, offset: Index, shape: Shape, block: bool = False) -> Any:
     return lax.dynamic_slice(base, starts, lengths).reshape(shape)
 
 
-@operator("_view_assign", infer=lambda base, value, **_: [base])
+@operator("_view_assign", infer=lambda base, value, **_: [base], rewrites=True)
 def view_assign(base: Any, value: Any, *, offset: Index, block: bool = False) -> Any:
     """Returns `base` with the elements from `offset` on replaced by those of `value`.
 

@@ -22,7 +22,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.interrupts import is_from_signal
 from hybridnet.ops.core.call import Call, Types
 from hybridnet.ops.host.functions import FUNCTIONS
-from hybridnet.ops.host.namespace import NoHostForm, on_host
+from hybridnet.ops.host.namespace import NoHostForm, on_host, on_host_in
 from hybridnet.ops.host.table import HOST_DTYPES
 from hybridnet.passes.cost import operations
 
@@ -30,7 +30,7 @@ from ..platform.blas_threads import keep_to_limit, others
 from ..platform.jax_devices import put
 from ..segments.code import Code
 
-__all__ = ["HostProgram", "host_program", "put_owned"]
+__all__ = ["Array", "HostProgram", "host_program", "is_own", "put_owned"]
 
 Array = np.ndarray[Any, Any]
 
@@ -82,7 +82,9 @@ class HostProgram:
             made = self.run(inputs, numbers)
         return put_owned(self._code.ctx, made)
 
-    def run(self, inputs: Sequence[Any], numbers: Sequence[Any]) -> list[Array]:
+    def run(
+        self, inputs: Sequence[Any], numbers: Sequence[Any], spare: Array | None = None
+    ) -> list[Array]:
         """Runs it on arrays of JAX or NumPy; returns NumPy's, which may be views of these.
 
         The caller has told NumPy not to warn (`np.errstate`), which XLA does not do either.
@@ -90,6 +92,8 @@ class HostProgram:
         Args:
             inputs: of the structure: arrays of JAX or NumPy, or `HostArray`.
             numbers: that the call takes beside them.
+            spare: the first input, where the call gives that with a part changed (`Call.rewrites`)
+                and may do so in its memory, which is its own and nobody else's.
 
         Raises:
             NoHostForm: it cannot be run on the host, with these arrays or at all.
@@ -101,7 +105,10 @@ class HostProgram:
                 operands[i] = np.asarray(x)
         scalars = [*map(np.float64, numbers)] if numbers else _NONE
         try:
-            results = on_host(FUNCTIONS, self._applied.evaluate, operands, scalars)
+            if spare is None:
+                results = on_host(FUNCTIONS, self._applied.evaluate, operands, scalars)
+            else:
+                results = on_host_in(spare, FUNCTIONS, self._applied.evaluate, operands, scalars)
         except NoHostForm:
             _without.add(self._applied)
             raise
@@ -117,7 +124,8 @@ class HostProgram:
             if array.shape != kind.shape or array.dtype != kind.dtype:
                 _without.add(self._applied)
                 raise NoHostForm(f"{array.dtype}{array.shape} instead of {kind}")
-            made.append(array)
+            # The next rewriting wants the array that has the memory, and not a view of all of it.
+            made.append(spare if spare is not None and array.base is spare else array)
         self.runs += 1
         ended = perf_counter()
         took = ended - started
@@ -134,13 +142,14 @@ def put_owned(ctx: Context, arrays: Sequence[Array]) -> list[Any]:
     taken: set[int] = set()
     owned = []
     for x in arrays:
-        is_own = _is_own(x.flags) and id(x) not in taken  # what passes its input on gives it twice
+        own = is_own(x.flags) and id(x) not in taken  # what passes its input on gives it twice
         taken.add(id(x))
-        owned.append(x if is_own else np.array(x, order="C"))
+        owned.append(x if own else np.array(x, order="C"))
     return put(ctx, owned)
 
 
-def _is_own(flags: Any) -> bool:
+def is_own(flags: Any) -> bool:
+    """Whether an array of NumPy's has memory of its own, in order, that may be changed."""
     return bool(flags.owndata and flags.c_contiguous and flags.writeable)
 
 

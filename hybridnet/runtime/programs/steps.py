@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -15,9 +16,9 @@ from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core.call import Call, Parts, Types
 from hybridnet.ops.host.namespace import NoHostForm
 
-from ..platform.jax_devices import on_device, platform_of
+from ..platform.jax_devices import platform_of
 from ..segments.code import Code, Instruction
-from .host_program import put_owned
+from .host_program import Array, is_own, put_owned
 
 if TYPE_CHECKING:
     from .program import Program
@@ -60,6 +61,8 @@ class StepPlan(NamedTuple):
         counts: how many of the scalars each takes.
         needed: for each result of each, whether anything reads it.
         dead: results of earlier steps that nothing reads after this one.
+        rewritten: whether each gives its first operand, which nothing reads after it, with a part
+            changed.
         origins: the number of the structure's result that an error here is told of.
         num_results: of all steps.
         outputs: the results that are asked for, or ``~i`` for input ``i``.
@@ -73,6 +76,7 @@ class StepPlan(NamedTuple):
     counts: list[int]
     needed: list[tuple[bool, ...]]
     dead: list[tuple[int, ...]]
+    rewritten: list[bool]
     origins: list[int]
     num_results: int
     outputs: tuple[int, ...]
@@ -96,7 +100,7 @@ def plan(code: Code, find: FindPart) -> StepPlan:
     if any(call.has_parts for call, _ in instructions):
         (instructions, outputs, scalars), origins = _laid_open(code)
     last = _last_uses(instructions, outputs)
-    programs, dead, firsts = [], [], []
+    programs, dead, rewritten, firsts = [], [], [], []
     needed: list[tuple[bool, ...]] = []
     types: list[TensorType] = []
     for number, (call, operands) in enumerate(instructions):
@@ -111,6 +115,7 @@ def plan(code: Code, find: FindPart) -> StepPlan:
         else:
             needed.append(tuple([i in last for i in range(first, len(types))]))
         dead.append(tuple({i for i in operands if i >= 0 and last[i] == number}))
+        rewritten.append(call.rewrites and operands[0] in dead[-1])
     return StepPlan(
         ctx,
         programs,
@@ -118,6 +123,7 @@ def plan(code: Code, find: FindPart) -> StepPlan:
         [call.num_scalars for call, _ in instructions],
         needed,
         dead,
+        rewritten,
         firsts if origins is None else origins,
         len(types),
         outputs,
@@ -183,6 +189,10 @@ def run_steps(plan: StepPlan, inputs: list[Any], scalars: list[Any]) -> list[Any
         run.
     """
     ctx, wanted, sources = plan.ctx, plan.outputs, plan.scalars
+    steps = (
+        *(plan.programs, plan.operands, plan.counts, plan.needed),
+        *(plan.dead, plan.rewritten, plan.origins),
+    )
     # Results, and behind them the inputs backwards: so each stands where operands say it is.
     arrays_at = [None] * plan.num_results + inputs[::-1]
     array_at = arrays_at.__getitem__
@@ -190,19 +200,22 @@ def run_steps(plan: StepPlan, inputs: list[Any], scalars: list[Any]) -> list[Any
     if sources is not None:
         scalars = [x if type(x) is float else scalars[int(x)] for x in sources]
     failing = Failed in map(type, inputs)
-    for program, operands, count, needed, dead, origin in zip(
-        plan.programs, plan.operands, plan.counts, plan.needed, plan.dead, plan.origins, strict=True
-    ):
+    outputs: Sequence[Any]
+    spare: Array | None
+    for program, operands, count, needed, dead, rewritten, origin in zip(*steps, strict=True):
         arrays = [*map(array_at, operands)]
+        output = spare = None
+        if rewritten:
+            outputs = _NOTHING  # the last step's may be what this one rewrites
+            spare = _spare(arrays)
         numbers = scalars[position : position + count] if count else _NOTHING
         position += count
         cause = next((x for x in arrays if type(x) is Failed), None) if failing else None
-        outputs: Sequence[Any]
         if cause is not None:
             outputs = [cause] * len(needed)
         else:
             try:
-                outputs = _run(program, arrays, numbers)
+                outputs = _run(program, arrays, numbers, spare)
             except Exception as caught:
                 if is_from_signal(caught):
                     raise
@@ -221,17 +234,45 @@ def run_steps(plan: StepPlan, inputs: list[Any], scalars: list[Any]) -> list[Any
         taken = set()
         for number, i in enumerate(wanted):
             if (i < 0 or i in taken) and type(outputs[number]) is not Failed:
-                outputs[number] = jnp.copy(on_device(ctx, outputs[number]))
+                outputs[number] = _copied(ctx, outputs[number])
             taken.add(i)
     return outputs
 
 
-def _run(program: Program, arrays: list[Any], numbers: list[Any]) -> Sequence[Any]:
+def _copied(ctx: Context, array: Any) -> Any:
+    """Returns a copy of an array; on CPUs one that nothing is compiled for."""
+    if platform_of(ctx) == "cpu":
+        return put_owned(ctx, [np.array(array, order="C")])[0]
+    return jnp.copy(array)
+
+
+def _holders(operands: list[Any]) -> int:
+    """Returns how many hold the first operand of a step, and views of it, as Python counts."""
+    array = operands[0]
+    return sys.getrefcount(array)
+
+
+_kept: Final = [object()]
+# As many as if only the results and the step's operands held it.
+_OURS: Final = _holders(_kept.copy())
+
+
+def _spare(operands: list[Any]) -> Array | None:
+    """Returns the first operand of a step if its memory is its own, and nobody else holds it."""
+    if type(operands[0]) is not np.ndarray or _holders(operands) > _OURS:
+        return None
+    array: Array = operands[0]
+    return array if is_own(array.flags) else None
+
+
+def _run(
+    program: Program, arrays: list[Any], numbers: list[Any], spare: Array | None
+) -> Sequence[Any]:
     """Runs a step; what the host runs takes and gives NumPy arrays, which stay such in between."""
     host = program.on_host()
     if host is not None:
         try:
-            return host.run(arrays, numbers)
+            return host.run(arrays, numbers, spare)
         except NoHostForm:
             program.leave_host()
     return program.run(_on_device(program.code.ctx, arrays), numbers)
