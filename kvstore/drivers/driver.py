@@ -32,7 +32,6 @@ from hybridnet.kvstore.protocol.words import (
     Peer,
     PeerLost,
     Peers,
-    PeerState,
     PeerUp,
     Post,
     Refused,
@@ -60,6 +59,10 @@ __all__ = ["ANSWERS", "FIRST", "Driver"]
 FIRST: Final = (Install, Fold, Commit, Remember)
 #: What is refused then instead of being answered.
 ANSWERS: Final = (Applied, Initialized, PartValue, PartStates, StatesPut)
+#: What says who is where.
+_TELLING: Final = frozenset((Hello, Welcome, Peers))
+#: Bytes in mapped files from which on it is said at once that they are there.
+_EARLY: Final = 1 << 18
 #: Names of processes without a rank whose way back is remembered.
 _MOST_NAMES: Final = 1 << 16
 
@@ -85,11 +88,14 @@ class Driver(ABC):
         self._plan = plan
         self._wake = inf
         self._view = View(0)
+        self._near: dict[Peer, bool] = {}
+        self._shared = 0  # bytes in mapped files that are announced, and not yet told
         self._names: dict[str, bytes] = {}
         self._way = b""  # by which the message came that is being handled
         self._generations: dict[Peer, int] = {}
         self._lost: set[Peer] = set()
         self._events: deque[Incoming] = deque()
+        self._handling = False
         self.finished: Finish | None = None
         self.refused = 0
         self.bytes_sent = self.bytes_received = 0
@@ -117,12 +123,16 @@ class Driver(ABC):
 
     def handle(self, event: Incoming) -> None:
         """Hands an event to the machine, and does what follows."""
-        self._events.append(event)
-        if len(self._events) > 1:
-            return  # it came up while another is handled
+        if self._handling:  # it came up while another is handled
+            self._events.append(event)
+            return
+        if self.finished is not None:
+            return
+        self._handling = True
+        self._carry_out(self._machine.handle(event, time.monotonic()))
         while self._events and self.finished is None:
-            self._carry_out(self._machine.handle(self._events[0], time.monotonic()))
-            self._events.popleft()
+            self._carry_out(self._machine.handle(self._events.popleft(), time.monotonic()))
+        self._handling = False
 
     # -- events ------------------------------------------------------------------------------
 
@@ -170,11 +180,9 @@ class Driver(ABC):
 
     def _know(self, heard: Heard, event: Arrived) -> None:
         """Remembers the way to who sent this."""
-        source, message = event.source, event.message
-        if isinstance(message, Hello) and len(self._names) < _MOST_NAMES:
-            self._names[message.name] = heard.route
-        if isinstance(message, (Welcome, Peers)):
-            self._see(message.view)
+        source = event.source
+        if type(event.message) in _TELLING:
+            self._learn(heard, event.message)
         if heard.route and source.rank >= 0 and heard.peer != source:
             if event.generation < self._generations.get(source, 0):
                 return  # what it is answered goes to the newest process of its name
@@ -183,6 +191,12 @@ class Driver(ABC):
             if source in self._lost:
                 self._lost.discard(source)
                 self.handle(PeerUp(source))
+
+    def _learn(self, heard: Heard, message: Any) -> None:
+        if not isinstance(message, Hello):
+            self._see(message.view)
+        elif len(self._names) < _MOST_NAMES:
+            self._names[message.name] = heard.route
 
     def _refuse(self, route: bytes, event: Arrived, sentence: str) -> None:
         ticket = getattr(event.message, "ticket", 0)
@@ -196,45 +210,61 @@ class Driver(ABC):
         if view.number <= self._view.number:
             return
         self._view = view
+        self._near.clear()
         for state in view.peers:
             listens = split_address(state.address)[0]
             if self._wants(state.peer) and listens and state.state in ("up", "lost"):
-                self._transport.connect(state.peer, listens, self._near_folder(state))
+                self._transport.connect(state.peer, listens, self._near_folder(state.peer))
 
     # -- actions -----------------------------------------------------------------------------
 
     def _carry_out(self, actions: Sequence[Action]) -> None:
         failure = ""
         for action in actions:
-            if isinstance(action, Wake):
+            kind = type(action)
+            if kind is Post and not failure:
+                self._post(action)  # type: ignore[arg-type]
+            elif isinstance(action, Wake):
                 self._wake = min(self._wake, action.at)
             elif failure and not isinstance(action, FIRST):
                 if isinstance(action, Post) and isinstance(action.message, ANSWERS):
                     refusal = Refused(action.message.ticket, "broke", failure)
                     self._post(Post(action.to, refusal))
-            elif isinstance(action, Post):
-                self._post(action)
             elif isinstance(action, Finish):
                 self.finished = action
             else:
                 failure = self._act(action)
 
     def _post(self, post: Post) -> None:
-        message, me = post.message, self._machine.me
+        message, me, to = post.message, self._machine.me, post.to
         route = b""
-        if post.to.rank < 0:
+        if to.rank < 0:
             route = self._names.get(getattr(message, "name", ""), b"") or self._way
-        elif post.generation not in (0, self._generations.get(post.to, post.generation)):
+            if not route:
+                return
+        elif post.generation and post.generation != self._generations.get(to, post.generation):
             route = self._way  # an older process of this name is being answered
-        if not route and post.to.rank < 0:
-            return
         payload, rows, copy = self._data(post)
         frames = encode(message, me.peer, me.generation, self._plan.run, payload=payload, rows=rows)
+        self._transport.send(to, frames, route=route, copy=copy)
         if payload is not None:
             self.bytes_sent += payload.size
-        self._transport.send(post.to, frames, route=route, copy=copy)
-        if payload is not None and payload.lane:
-            self._transport.flush()  # the receiver has work to do while the next is copied
+            self._shared += payload.shared
+            if self._shared >= _EARLY:  # the receiver has work to do while the next is copied
+                self._shared = 0
+                self._transport.flush()
+
+    def _is_near(self, peer: Peer) -> bool:
+        """Whether a peer sees the same mapped files as this process."""
+        near = self._near.get(peer)
+        if near is None:
+            near = self._near[peer] = self._sees(peer)
+        return near
+
+    def _sees(self, peer: Peer) -> bool:
+        state = self._view.find(peer)
+        mine = split_address(self._machine.me.address)[1]
+        return state is not None and split_address(state.address)[1] == mine
 
     def close(self, linger: float = 0.0) -> None:
         """Closes the transport."""
@@ -242,7 +272,7 @@ class Driver(ABC):
 
     # -- what the roles add ------------------------------------------------------------------
 
-    def _near_folder(self, state: PeerState) -> Path | None:
+    def _near_folder(self, peer: Peer) -> Path | None:
         """The folder of a peer that this process sees, too."""
         return None
 

@@ -23,7 +23,7 @@ from hybridnet.kvstore.protocol.words import (
     PutStates,
     StatesPut,
 )
-from hybridnet.kvstore.transport.mapped_lane import Span
+from hybridnet.kvstore.transport.mapped_lane import span_size
 from hybridnet.kvstore.transport.wire import Buffer, Payload
 
 __all__ = ["Exchanges"]
@@ -118,7 +118,7 @@ def _size(payload: Payload | None) -> tuple[int, bool]:
     if payload is None:
         return 0, False
     if payload.lane:
-        return Span.unpack(payload.frames[0]).size, True
+        return span_size(payload.frames[0]), True
     return payload.size, False
 
 

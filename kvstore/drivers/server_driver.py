@@ -14,7 +14,7 @@ import numpy as np
 
 from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.drivers.driver import Driver
-from hybridnet.kvstore.drivers.plans import identity_of, memory_id, plan_of, split_address
+from hybridnet.kvstore.drivers.plans import identity_of, plan_of
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.mapped_file import make_folder
 from hybridnet.kvstore.protocol.server import ServerMachine
@@ -49,13 +49,15 @@ from hybridnet.kvstore.storage.stored_parts import PartStore, open_parts
 from hybridnet.kvstore.storage.updates import Array, Assign, Updates, find_updates
 from hybridnet.kvstore.transport.interface import Transport
 from hybridnet.kvstore.transport.json_words import read_word, write_word
-from hybridnet.kvstore.transport.mapped_lane import LEAST, Span, server_folder
+from hybridnet.kvstore.transport.mapped_lane import LEAST, server_folder
 from hybridnet.kvstore.transport.wire import Buffer, Payload, WireError
 
 __all__ = ["ServerDriver", "server_driver"]
 
 _MEMORY: Final = "memory.json"
 _MOST_UPDATES: Final = 1 << 62
+#: What brings bytes of a part, or names rows of one.
+_CHECKED: Final = (PushPart, PullPart, InitPart, Copy, PutStates)
 _NOTHING: Final = (None, None, False)  # to be sent with a message
 
 
@@ -89,7 +91,6 @@ class ServerDriver(Driver):
         self._checks = PartChecks(cluster.state_folder)
         for one in stores:
             self._checks.add(one.stored.part, one.stored.spec)
-        self._memory_id = memory_id(cluster.state_folder)
 
     # -- what comes in -----------------------------------------------------------------------
 
@@ -99,9 +100,11 @@ class ServerDriver(Driver):
     def _prepare(self, event: Arrived) -> Arrived | None:
         """Makes arrays of payloads; refuses what does not fit its part."""
         message = event.message
-        if not isinstance(message, (PushPart, PullPart, InitPart, Copy, PutStates)):
+        kind = type(message)
+        if kind not in _CHECKED:
             return event
-        payload = getattr(message, "payload", None)
+        assert isinstance(message, _CHECKED)
+        payload = None if isinstance(message, PullPart) else message.payload
         if payload is not None:
             self.bytes_received += payload.size
         try:
@@ -155,13 +158,13 @@ class ServerDriver(Driver):
 
     def _value_of(self, store: PartStore, to: Peer) -> tuple[Payload | None, Buffer | None, bool]:
         copy = self._settings.consistency == "async"
-        value, path = store.value, store.path
-        if path is not None and not copy and value.nbytes >= LEAST and self._is_near(to):
-            span = Span(store.offset, value.nbytes)
-            return Payload((span.pack(),), lane=store.serial), None, True
+        value = store.value_bytes
+        size = len(value)
+        if size >= LEAST and not copy and store.path is not None and self._is_near(to):
+            return Payload((store.span,), 0, store.serial, size), None, True
         # Two commits later the memory is another value's; by then every worker of a synchronous
         # store has had this one, as it has pushed twice since.
-        return Payload.of(_bytes(value)), None, copy
+        return Payload.of(value), None, copy
 
     def _copy_of(
         self, store: PartStore, content: Content
@@ -170,11 +173,6 @@ class ServerDriver(Driver):
             return Payload.of(*map(_bytes, store.all_arrays)), None, True
         rows, total = store.merged()
         return Payload.of(_bytes(total)), None if rows is None else _bytes(rows), True
-
-    def _is_near(self, peer: Peer) -> bool:
-        """Whether a worker sees this server's files."""
-        state = self._view.find(peer)
-        return state is not None and split_address(state.address)[1] == self._memory_id
 
     # -- actions -----------------------------------------------------------------------------
 

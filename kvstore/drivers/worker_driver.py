@@ -13,7 +13,7 @@ import hybridnet.kvstore.traffic as traffic
 from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.drivers.driver import Driver
 from hybridnet.kvstore.drivers.exchanges import Exchanges
-from hybridnet.kvstore.drivers.plans import identity_of, memory_id, plan_of, split_address
+from hybridnet.kvstore.drivers.plans import identity_of, plan_of
 from hybridnet.kvstore.errors import DeadNodeError, KVStoreError
 from hybridnet.kvstore.protocol.words import (
     Applied,
@@ -27,7 +27,6 @@ from hybridnet.kvstore.protocol.words import (
     PartStates,
     PartValue,
     Peer,
-    PeerState,
     Post,
     PullPart,
     PushPart,
@@ -43,7 +42,7 @@ from hybridnet.kvstore.transport.mapped_lane import (
     LEAST,
     FileCache,
     OutLane,
-    Span,
+    Place,
     server_folder,
     value_path,
 )
@@ -61,16 +60,16 @@ class Outgoing:
     """What a call sends: a key or rows of one.
 
     Attributes:
-        array: flat; of a table two-dimensional, its rows or those that are named.
+        array: flat, one piece of memory; of a table two-dimensional, its rows or those named.
         rows: (n,) int64, which they are; None: all.
         packed: by a part's index its 2-bit bytes.
-        spans: by a part's index where in a mapped file they are.
+        places: by a part's index where in a mapped file they are.
     """
 
     array: Array
     rows: Array | None = None
     packed: dict[int, Array] = field(default_factory=dict)
-    spans: dict[int, tuple[int, Span]] = field(default_factory=dict)
+    places: dict[int, Place] = field(default_factory=dict)
 
     def of(self, part: Part) -> Array:
         """The values of a part."""
@@ -131,9 +130,8 @@ class WorkerDriver(Driver):
         self.calls: dict[int, Waiting] = {}
         self.pushed = self.pulled = 0
         self._folder = cluster.state_folder
-        self._memory_id = memory_id(cluster.state_folder)
         self._lane: OutLane | None = None
-        self._files = FileCache()
+        self._files = FileCache(lambda key: value_path(self._folder, *key))
         self._exchanges = Exchanges()
 
     # -- what comes in -----------------------------------------------------------------------
@@ -141,10 +139,12 @@ class WorkerDriver(Driver):
     def _wants(self, peer: Peer) -> bool:
         return peer.role == "server"
 
-    def _near_folder(self, state: PeerState) -> Path | None:
-        if split_address(state.address)[1] != self._memory_id:
-            return None
-        return server_folder(self._folder, state.peer.rank)
+    def _sees(self, peer: Peer) -> bool:
+        # A server that keeps its values in memory only has no folder.
+        return super()._sees(peer) and server_folder(self._folder, peer.rank).exists()
+
+    def _near_folder(self, peer: Peer) -> Path | None:
+        return server_folder(self._folder, peer.rank) if self._is_near(peer) else None
 
     def _prepare(self, event: Arrived) -> Arrived | None:
         if traffic.observer is None:
@@ -172,11 +172,10 @@ class WorkerDriver(Driver):
                 return None
         return event
 
-    def _bytes(self, source: Peer, part: PartId, payload: Payload) -> Array:
+    def _bytes(self, source: Peer, part: PartId, payload: Payload) -> Buffer:
         if not payload.lane:
-            return np.frombuffer(payload.joined(), np.uint8)
-        path = value_path(self._folder, source.rank, part, payload.lane)
-        return self._files.view(path, Span.unpack(payload.frames[0]))
+            return payload.joined()
+        return self._files.view((source.rank, part, payload.lane), payload.frames[0])
 
     # -- what goes out -----------------------------------------------------------------------
 
@@ -220,13 +219,13 @@ class WorkerDriver(Driver):
         codec = int(bool(given.packed))
         data = given.packed[part.index] if codec else given.of(part)
         if data.nbytes >= LEAST and self._is_near(to):
-            lane, span = self._put(given, part, data)
-            return Payload((span.pack(),), codec, lane), rows, True
+            place = self._put(given, part, data)
+            return Payload((place.span,), codec, place.lane, data.nbytes), rows, True
         return Payload.of(_view(data), codec=codec), rows, False
 
-    def _put(self, given: Outgoing, part: Part, data: Array) -> tuple[int, Span]:
+    def _put(self, given: Outgoing, part: Part, data: Array) -> Place:
         """Puts values into a mapped file, once: they are sent again from there."""
-        found = given.spans.get(part.index)
+        found = given.places.get(part.index)
         if found is None:
             if self._lane is None:
                 me = self._machine.me
@@ -234,16 +233,8 @@ class WorkerDriver(Driver):
                 for rest in self._folder.glob(f"lane-worker{me.peer.rank}.*"):
                     rest.unlink(missing_ok=True)
                 self._lane = OutLane(self._folder, me.peer, me.generation)
-            flat = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
-            found = given.spans[part.index] = self._lane.put(flat)
+            found = given.places[part.index] = self._lane.put(_bytes(data))
         return found
-
-    def _is_near(self, peer: Peer) -> bool:
-        """Whether a server sees this worker's files, and has a place for them."""
-        state = self._view.find(peer)
-        if state is None or split_address(state.address)[1] != self._memory_id:
-            return False
-        return server_folder(self._folder, peer.rank).exists() if self._lane is None else True
 
     @staticmethod
     def compress(given: Outgoing, parts: Sequence[Part], residual: Array, threshold: float) -> None:
@@ -256,12 +247,12 @@ class WorkerDriver(Driver):
 
     def _act(self, action: Any) -> str:
         match action:
-            case Begin():
-                self.begun = action
             case Deliver():
                 self._deliver(action)
             case Done(call):
                 self._complete(call, None)
+            case Begin():
+                self.begun = action
             case Raise(call, code, sentence):
                 kind = DeadNodeError if code == "dead" else KVStoreError
                 self._complete(call, kind(sentence))
@@ -277,7 +268,8 @@ class WorkerDriver(Driver):
             waiting.answers.append(str(action.payload))
             return
         if waiting.states is not None:
-            waiting.states[action.part[1]] = (action.round, action.payload)
+            states = np.frombuffer(action.payload, np.uint8)
+            waiting.states[action.part[1]] = (action.round, states)
             return
         if waiting.out is None:
             return
@@ -286,11 +278,11 @@ class WorkerDriver(Driver):
             there = waiting.out[part.first : part.last]
         else:
             there = waiting.out[_range(waiting.rows, part)]
-        if there.nbytes != action.payload.nbytes:
+        if there.nbytes != len(action.payload):
             what = f"{there.nbytes} bytes of part {action.part} were asked for, and others came"
             self._complete(action.call, KVStoreError(what))
         elif there.nbytes:
-            np.copyto(there.reshape(-1).view(np.uint8), action.payload)
+            np.copyto(there.reshape(-1), np.frombuffer(action.payload, there.dtype))
 
     def _complete(self, call: int, error: BaseException | None) -> None:
         waiting = self.calls.pop(call, None)
@@ -298,8 +290,8 @@ class WorkerDriver(Driver):
             return
         if waiting.sent is not None and self._lane is not None and error is None:
             # What failed may still be read by a server: its places are not used again.
-            for lane, span in waiting.sent.spans.values():
-                self._lane.release(lane, span)
+            for place in waiting.sent.places.values():
+                self._lane.release(place)
         waiting.done(error)
 
     def fail_all(self, error: BaseException) -> None:
@@ -314,5 +306,11 @@ class WorkerDriver(Driver):
             self._lane.close()
 
 
+def _bytes(array: Array) -> Array:
+    """The bytes of an array as (n,) uint8; what is flat is one piece of memory (`Outgoing`)."""
+    flat = array if array.ndim == 1 else np.ascontiguousarray(array).reshape(-1)
+    return flat.view(np.uint8)
+
+
 def _view(array: Array) -> memoryview:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+    return _bytes(array).data

@@ -16,6 +16,7 @@ from hybridnet.kvstore.protocol.words import (
     Done,
     KeySpec,
     Part,
+    PartId,
 )
 
 __all__ = ["Calls", "Slice", "SliceCall", "SlicedKey", "resume_at"]
@@ -81,6 +82,7 @@ class Slice:
 
     Attributes:
         part: which.
+        id: of the part.
         ready: servers have it.
         number: of the last push that has begun.
         pushing: a push has begun and is not applied.
@@ -89,6 +91,7 @@ class Slice:
     """
 
     part: Part
+    id: PartId
     ready: bool = False
     number: int = 0
     pushing: bool = False

@@ -27,6 +27,7 @@ from hybridnet.kvstore.protocol.words import (
     Missing,
     Name,
     Part,
+    PartId,
     PartRecord,
     PartStates,
     PartValue,
@@ -77,6 +78,7 @@ class HeldPart:
         scale: of the last commit.
         followed: of the `ShardPlace` whose standby has had all of the part; 0: none.
         broken: why nothing can be committed.
+        id: of the part.
     """
 
     part: Part
@@ -95,6 +97,10 @@ class HeldPart:
     scale: tuple[int, int] = (1, 1)
     followed: int = 0
     broken: str = ""
+    id: PartId = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.id = self.part.id
 
     def forget(self) -> None:
         """Drops all that is not on the disk."""
@@ -235,10 +241,14 @@ class Rounds:
         held.late = {}
         for rank, push in late.items():
             self._apply(held, rank, push.ticket, push.wants_value and push.rows is None)
-        self._answer_inits(held)
-        self._answer_puts(held)
-        self.look_again(held)
-        self.proceed(held)
+        if held.inits:
+            self._answer_inits(held)
+        if held.puts:
+            self._answer_puts(held)
+        if held.pulls:
+            self.look_again(held)
+        if held.kept:
+            self.proceed(held)
 
     def look_again(self, held: HeldPart) -> None:
         """Answers the pulls that may be answered by now."""
@@ -287,7 +297,7 @@ class Rounds:
 
     def _fold(self, held: HeldPart, rank: int, push: KeptPush) -> None:
         first = not held.folded
-        self._out.append(Fold(held.part.id, rank, push.payload, push.rows, first))
+        self._out.append(Fold(held.id, rank, push.payload, push.rows, first))
         held.folded.add(rank)
         held.merged = False
         push.payload = None
@@ -309,7 +319,7 @@ class Rounds:
         held.turn = 0
         held.merged = True
         held.settled = False
-        self._out.append(Commit(held.part.id, held.record, held.scale))
+        self._out.append(Commit(held.id, held.record, held.scale))
         self._committed(held)
 
     def _end_round(self, held: HeldPart, rank: int) -> None:
@@ -353,7 +363,7 @@ class Rounds:
         number = self.number(held, rank)
         # Too far ahead of others it is answered without the value, and pulls it.
         payload = Content.STORED if wants_value and self._may_see(held, rank, number) else None
-        self._say(rank, Applied(ticket, held.part.id, number, payload))
+        self._say(rank, Applied(ticket, held.id, number, payload))
 
     def _answer_inits(self, held: HeldPart) -> None:
         for rank, ticket in held.inits.items():

@@ -61,9 +61,8 @@ _EARLY: Final = 4096
 #: Answers to commands that are kept for those who ask again.
 _COMMANDS: Final = 64
 
-_FROM_WORKERS: Final = (
-    *(PushPart, PullPart, PullStates, PutStates, AskPart, InitPart),
-    *(Join, Command),
+_FROM_WORKERS: Final = frozenset(
+    (PushPart, PullPart, PullStates, PutStates, AskPart, InitPart, Join, Command)
 )
 
 
@@ -114,7 +113,7 @@ class ServerMachine(Machine):
             Refused: self._refused,
             Join: self._join,
             InitPart: self._init,
-            PushPart: self._about_part,
+            PushPart: self._push,
             AskPart: self._about_part,
             PullPart: self._about_part,
             PullStates: self._about_part,
@@ -270,7 +269,7 @@ class ServerMachine(Machine):
             if len(self._early) < _EARLY:
                 self._early.append((source, generation, message))
             return
-        if isinstance(message, _FROM_WORKERS) and not self._admit(source, generation, message):
+        if type(message) in _FROM_WORKERS and not self._admit(source, generation, message):
             return
         super()._receive(source, generation, message)
 
@@ -324,31 +323,39 @@ class ServerMachine(Machine):
         else:
             self._rounds.init(held, rank, message.ticket)
 
+    def _push(self, source: Peer, generation: int, message: PushPart) -> None:
+        held = self._find(source.rank, message)
+        if held is not None:
+            self._rounds.push(held, source.rank, message)
+
     def _about_part(
-        self,
-        source: Peer,
-        generation: int,
-        message: PushPart | AskPart | PullPart | PullStates | PutStates,
+        self, source: Peer, generation: int, message: AskPart | PullPart | PullStates | PutStates
     ) -> None:
-        held, rank = self._parts.get(message.part), source.rank
-        if held is None and self.plan.standby:
-            return  # another server answers for it now; the scheduler says so if nobody does
+        held, rank = self._find(source.rank, message), source.rank
         if held is None:
-            what = (
-                f"server {self.me.peer.rank} has no part {message.part}: it was started again "
-                "without its state; start from a checkpoint"
-            )
-            self._rounds.refuse(rank, message.ticket, "lost", what)
-        elif not self._answers_for(held.part.shard):
-            return  # the worker knows a newer or an older view, and asks again
-        elif isinstance(message, PushPart):
-            self._rounds.push(held, rank, message)
-        elif isinstance(message, AskPart):
+            return
+        if isinstance(message, AskPart):
             self._rounds.ask(held, rank, message)
         elif isinstance(message, PutStates):
             self._rounds.put(held, rank, message)
         else:
             self._rounds.pull(held, rank, message)
+
+    def _find(
+        self, rank: int, message: PushPart | AskPart | PullPart | PullStates | PutStates
+    ) -> HeldPart | None:
+        """The part that a message is about, if this server answers for it."""
+        held = self._parts.get(message.part)
+        if held is not None:
+            # Otherwise the worker knows a newer or an older view, and asks again.
+            return held if self._answers_for(held.part.shard) else None
+        if not self.plan.standby:  # else another answers; the scheduler says so if nobody does
+            what = (
+                f"server {self.me.peer.rank} has no part {message.part}: it was started again "
+                "without its state; start from a checkpoint"
+            )
+            self._rounds.refuse(rank, message.ticket, "lost", what)
+        return None
 
     def _committed(self, held: HeldPart) -> None:
         place = self._view.places[held.part.shard]
@@ -446,4 +453,5 @@ class ServerMachine(Machine):
         return None if place.standby is None else (held, place)
 
     def _deadline(self) -> float:
-        return min(self._repeats.next, self._leader.next)
+        again = self._repeats.next
+        return min(again, self._leader.next) if self.plan.standby else again

@@ -91,7 +91,7 @@ class Slices:
         for part in parts:
             share = (part.last - part.first) / max(1, event.spec.rows or event.spec.size)
             self._loads[part.shard] += round(share * event.spec.size * event.spec.item)
-        slices = tuple(Slice(part) for part in parts)
+        slices = tuple(Slice(part, part.id) for part in parts)
         self.keys[event.name] = SlicedKey(len(self.keys), event.spec, slices)
         for part, one in zip(parts, slices, strict=True):
             self._parts[part.id] = part
@@ -157,7 +157,7 @@ class Slices:
         ticket = self._requests.new_ticket()
         message = PushPart(
             ticket,
-            one.part.id,
+            one.id,
             one.number,
             event.payload,
             event.rows,
@@ -165,31 +165,37 @@ class Slices:
             self._plan.window > 0,
             event.priority,
         )
-        request = Request(ticket, message, event.call, one.part.shard, slice=one, sent=False)
-        self._requests.hold(request)
-        self._queue.add(ticket, event.priority)
+        request = Request(ticket, message, event.call, one.part.shard, slice=one)
+        if self._plan.window:
+            request.sent = False
+            self._requests.hold(request)
+            self._queue.add(ticket, event.priority)
+        else:
+            self._requests.ask(request)
 
     def _begin_pull(self, one: Slice, call: int, rows: Any, priority: int) -> None:
         one.pulling += 1
         ticket = self._requests.new_ticket()
-        message = PullPart(ticket, one.part.id, one.number, rows, priority)
+        message = PullPart(ticket, one.id, one.number, rows, priority)
         self._requests.ask_shard(one.part.shard, ticket, message, call, one)
 
     def _begin_states(self, one: Slice, event: CallStates) -> None:
         one.pulling += 1
         ticket = self._requests.new_ticket()
-        message = PullStates(ticket, one.part.id, one.number)
+        message = PullStates(ticket, one.id, one.number)
         self._requests.ask_shard(one.part.shard, ticket, message, event.call, one)
 
     def _begin_restore(self, one: Slice, event: CallRestore) -> None:
         """Puts states in their place; the next push waits for that, as for a push."""
         one.pushing = True
         ticket = self._requests.new_ticket()
-        message = PutStates(ticket, one.part.id, event.number, event.updates, event.payload)
+        message = PutStates(ticket, one.id, event.number, event.updates, event.payload)
         self._requests.ask_shard(one.part.shard, ticket, message, event.call, one)
 
     def send_pushes(self) -> None:
         """Sends the pushes whose turn has come."""
+        if not self._plan.window:
+            return  # nothing waits for its turn
         for ticket in self._queue.take():
             request = self._requests.find(ticket)
             assert request is not None
@@ -198,10 +204,14 @@ class Slices:
 
     def _push_again(self, request: Request) -> None:
         """A push must be sent whole once more, in its turn."""
-        request.kept = request.sent = False
+        request.kept = False
         assert isinstance(request.message, PushPart)
-        self._requests.wait_again(request)
-        self._queue.add(request.message.ticket, request.message.priority)
+        if self._plan.window:
+            request.sent = False
+            self._requests.wait_again(request)
+            self._queue.add(request.message.ticket, request.message.priority)
+        else:
+            self._requests.say(request)
 
     def send_again(self, peers: set[Peer]) -> None:
         """Says once more what peers were told that may not know it any longer."""
@@ -236,7 +246,8 @@ class Slices:
             return
         one, push = request.slice, request.message
         assert isinstance(push, PushPart)
-        self._queue.arrived(message.ticket)
+        if self._plan.window:
+            self._queue.arrived(message.ticket)
         one.pushing = False
         if one.number > self.high + _AGAIN:
             # Rounds closed without this worker. Before that it does again what counts already.
@@ -245,10 +256,11 @@ class Slices:
             self._begin_pull(one, request.call or 0, push.rows, push.priority)
         else:
             if push.wants_value and request.call in self._calls:
-                deliver = Deliver(request.call or 0, one.part.id, message.payload)
+                deliver = Deliver(request.call or 0, one.id, message.payload)
                 self._out.append(deliver)
             self._calls.answered(request.call)
-        self._advance(one)
+        if one.waiting:
+            self._advance(one)
         self.send_pushes()
 
     def kept(self, message: Kept) -> None:

@@ -31,7 +31,7 @@ from hybridnet.kvstore.storage.dtypes import DTYPES, dtype_of
 from hybridnet.kvstore.storage.slots import ArrayLayout
 from hybridnet.kvstore.storage.two_bit import compressed_size, dequantize
 from hybridnet.kvstore.storage.updates import Array, PartOf
-from hybridnet.kvstore.transport.mapped_lane import FileCache, Span, lane_path
+from hybridnet.kvstore.transport.mapped_lane import FileCache, lane_path
 from hybridnet.kvstore.transport.wire import (
     LARGEST_FRAME,
     LARGEST_PART,
@@ -72,7 +72,7 @@ class Given:
 
     array: Array | None
     packed: Array | None
-    frames: Sequence[memoryview]
+    frames: Sequence[Buffer]
     count: int
 
     def values(self, threshold: float) -> Array:
@@ -91,11 +91,11 @@ class Given:
             WireError: they are others than the layout's.
         """
         sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in layout]
-        found = sum(one.nbytes for one in self.frames)
+        found = sum(map(len, self.frames))
         if sum(sizes) != found:
             raise WireError(f"a full copy requires arrays of {sizes} bytes, got {found}")
         frames: Sequence[Buffer] = self.frames
-        if [one.nbytes for one in self.frames] != sizes:  # some came in pieces
+        if list(map(len, self.frames)) != sizes:  # some came in pieces
             every, ends = memoryview(b"".join(self.frames)), list(itertools.accumulate(sizes))
             frames = [every[last - size : last] for last, size in zip(ends, sizes, strict=True)]
         pairs = zip(frames, layout, strict=True)
@@ -127,17 +127,13 @@ class PartChecks:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._files = FileCache()
-        self._parts: dict[PartId, tuple[Part, KeySpec]] = {}
+        self._files = FileCache(lambda key: lane_path(folder, Peer("worker", key[0]), *key[1:]))
+        self._generations: dict[int, int] = {}  # of workers whose files are mapped
+        self._parts: dict[PartId, _Known] = {}
 
     def add(self, part: Part, spec: KeySpec) -> None:
         """Makes a part known."""
-        self._parts[part.id] = (part, spec)
-
-    def forget_worker(self, rank: int) -> None:
-        """Lets go of the files of a worker whose process has gone."""
-        self._files.forget(f"lane-worker{rank}.")
+        self._parts[part.id] = _known(part, spec)
 
     def check(
         self,
@@ -150,9 +146,10 @@ class PartChecks:
         Raises:
             WireError: they do not fit the part.
         """
+        known: _Known | None
         if isinstance(message, (InitPart, Copy)):
             _check_key(message.part, message.spec)
-            part, spec = message.part, message.spec
+            known = _known(message.part, message.spec)
         else:
             known = self._parts.get(message.part)
             if known is None:  # the machine says so
@@ -161,10 +158,9 @@ class PartChecks:
                 if not isinstance(message, PullPart):
                     message.payload = None
                 return
-            part, spec = known
         rows = None
         if not isinstance(message, (InitPart, PutStates)) and message.rows is not None:
-            rows = message.rows = _rows(message.rows, part, spec)
+            rows = message.rows = _rows(message.rows, known.part, known.spec)
         if isinstance(message, PullPart):
             return
         payload: Payload | None = message.payload
@@ -175,12 +171,17 @@ class PartChecks:
         if payload.lane:
             payload = self._from_file(payload, source, generation)
         full = isinstance(message, PutStates) or (isinstance(message, Copy) and message.full)
-        message.payload = _full(payload) if full else _given(payload, part, spec, rows)
+        message.payload = _full(payload) if full else _given(payload, known, rows)
 
     def _from_file(self, payload: Payload, source: Peer, generation: int) -> Payload:
-        path = lane_path(self._folder, source, generation, payload.lane)
-        view = self._files.view(path, Span.unpack(payload.frames[0]))
-        return Payload((view.data,), payload.codec)
+        if source.role != "worker":
+            raise WireError(f"a {source.role} has no files for what it sends")
+        rank = source.rank
+        if self._generations.get(rank) != generation:  # the files of its predecessor are done with
+            self._generations[rank] = generation
+            self._files.forget(lambda key: key[0] == rank and key[1] != generation)
+        view = self._files.view((rank, generation, payload.lane), payload.frames[0])
+        return Payload((view,), payload.codec)
 
 
 def _check_key(part: Part, spec: KeySpec) -> None:
@@ -217,26 +218,53 @@ def _rows(data: memoryview, part: Part, spec: KeySpec) -> Rows:
     return Rows(numbers)
 
 
-def _given(payload: Payload, part: Part, spec: KeySpec, rows: Rows | None) -> Given:
-    count = part.last - part.first if rows is None else len(rows.numbers)
+@final
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A part whose messages are checked.
+
+    Attributes:
+        part: which.
+        spec: the key's.
+        dtype: of the values.
+        row: of a table, the shape of a row.
+        count: how many values there are; of a table, in a row.
+    """
+
+    part: Part
+    spec: KeySpec
+    dtype: np.dtype[Any]
+    row: tuple[int, ...]
+    count: int
+
+
+def _known(part: Part, spec: KeySpec) -> _Known:
+    shape = shape_of(part, spec)
+    count = math.prod(shape[1:] if spec.rows else shape)
+    return _Known(part, spec, dtype_of(spec.dtype), shape[1:], count)
+
+
+def _given(payload: Payload, known: _Known, rows: Rows | None) -> Given:
+    spec, count = known.spec, known.count
     if spec.rows:
-        shape = (count, *shape_of(part, spec)[1:])
-        count = math.prod(shape)
-    data = memoryview(payload.joined())
+        part = known.part
+        height = part.last - part.first if rows is None else len(rows.numbers)
+        count *= height
+    data = payload.joined()
     if payload.codec:
-        if spec.dtype != "float32" or spec.rows or data.nbytes != compressed_size(count):
+        if spec.dtype != "float32" or spec.rows or len(data) != compressed_size(count):
             raise WireError(
                 f"2-bit compression requires {compressed_size(count)} bytes of a dense float32 "
-                f"part, got {data.nbytes} of {spec.dtype}"
+                f"part, got {len(data)} of {spec.dtype}"
             )
         return Given(None, np.frombuffer(data, np.uint8), (data,), count)
-    if data.nbytes != count * spec.item:
-        raise WireError(f"a part of {count} {spec.dtype} was sent as {data.nbytes} bytes")
-    array: Any = np.frombuffer(data, dtype_of(spec.dtype))
+    if len(data) != count * spec.item:
+        raise WireError(f"a part of {count} {spec.dtype} was sent as {len(data)} bytes")
+    array: Any = np.frombuffer(data, known.dtype)
     if spec.rows:
-        array = array.reshape(shape)
+        array = array.reshape(height, *known.row)
     return Given(array, None, (data,), count)
 
 
 def _full(payload: Payload) -> Given:
-    return Given(None, None, tuple(memoryview(one) for one in payload.frames), 0)
+    return Given(None, None, payload.frames, 0)

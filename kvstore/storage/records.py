@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final, final
 
 from hybridnet.kvstore.protocol.words import PartRecord
@@ -17,6 +18,7 @@ from hybridnet.kvstore.protocol.words import PartRecord
 __all__ = ["Records", "body_size", "pack_body", "record_size", "unpack_body"]
 
 _HEAD: Final = struct.Struct("<4sIQQI36x")  # magic, crc, serial, its complement, ranks: 64 bytes
+_CRC: Final = struct.Struct("<I")
 _MAGIC: Final = b"HNrc"
 _ALL: Final = 2**64 - 1
 
@@ -28,14 +30,19 @@ def body_size(ranks: int) -> int:
 
 def pack_body(record: PartRecord) -> bytes:
     """Returns a record as bytes."""
-    count = len(record.pushes)
+    pushes = record.pushes
     own = (record.round, record.since, record.ahead, record.restored)
-    return struct.pack(f"<QqqQ{count}Q", *own, *record.pushes)
+    return _body(len(pushes)).pack(*own, *pushes)
+
+
+@lru_cache
+def _body(ranks: int) -> struct.Struct:
+    return struct.Struct(f"<QqqQ{ranks}Q")
 
 
 def unpack_body(body: bytes) -> PartRecord:
     """Reads what `pack_body` gave."""
-    turn, since, ahead, restored, *pushes = struct.unpack(f"<QqqQ{len(body) // 8 - 4}Q", body)
+    turn, since, ahead, restored, *pushes = _body(len(body) // 8 - 4).unpack(body)
     return PartRecord(turn, tuple(pushes), since, ahead, restored)
 
 
@@ -44,10 +51,11 @@ def record_size(ranks: int) -> int:
     return _HEAD.size + -(-body_size(ranks) // 64) * 64
 
 
-def _pack(record: PartRecord, serial: int) -> bytes:
+def _pack(record: PartRecord, serial: int) -> bytearray:
     fields, body = (serial, serial ^ _ALL, len(record.pushes)), pack_body(record)
-    crc = zlib.crc32(_HEAD.pack(_MAGIC, 0, *fields) + body)
-    return _HEAD.pack(_MAGIC, crc, *fields) + body
+    data = bytearray(_HEAD.pack(_MAGIC, 0, *fields) + body)
+    _CRC.pack_into(data, 4, zlib.crc32(data))
+    return data
 
 
 def _unpack(data: memoryview, ranks: int) -> tuple[int, PartRecord] | None:

@@ -54,6 +54,7 @@ class Slots:
         record: what counts.
         file: where it is.
         arrays: of each copy, the value and the states.
+        offsets: of each copy, where in the file they are, in bytes.
     """
 
     def __init__(
@@ -80,6 +81,8 @@ class Slots:
             self.arrays.append(made)
             self.offsets.append(offsets)
             offset = _round_up(offset, _PAGE)
+        size = self.arrays[0][0].nbytes
+        self._values = [view[one[0] : one[0] + size] for one in self.offsets]
 
     @classmethod
     def create(
@@ -173,9 +176,14 @@ class Slots:
         return self.arrays[1 - self._records.place]
 
     @property
-    def offset(self) -> int:
-        """Where in the file the value that counts is, in bytes."""
-        return self.offsets[self._records.place % len(self.arrays)][0]
+    def copy(self) -> int:
+        """Which copy counts."""
+        return self._records.place % len(self.arrays)
+
+    @property
+    def value_bytes(self) -> memoryview:
+        """The value that counts, as bytes."""
+        return self._values[self._records.place % len(self.arrays)]
 
     def commit(self, record: PartRecord) -> None:
         """Makes the spare arrays, which the caller has written, count, with their record."""

@@ -21,6 +21,7 @@ from hybridnet.kvstore.storage.pushed import part_of, shape_of
 from hybridnet.kvstore.storage.slots import ArrayLayout, Slots
 from hybridnet.kvstore.storage.sums import DenseSum, RowSum
 from hybridnet.kvstore.storage.updates import Array, PartOf, Updates
+from hybridnet.kvstore.transport.mapped_lane import pack_span
 
 __all__ = ["PartStore", "open_parts"]
 
@@ -88,6 +89,8 @@ class PartStore:
 
     def _take(self, slots: Slots) -> None:
         self._slots = slots
+        size = slots.current[0].nbytes
+        self._spans = [pack_span(offsets[0], size) for offsets in slots.offsets]
         shape, dtype = slots.layout[0]
         self.sum: DenseSum | RowSum
         self._journal: Journal | None = None
@@ -187,9 +190,14 @@ class PartStore:
         return self._slots.file.path
 
     @property
-    def offset(self) -> int:
-        """Where in its file the value is now."""
-        return self._slots.offset
+    def value_bytes(self) -> memoryview:
+        """The value as bytes; see `value`."""
+        return self._slots.value_bytes
+
+    @property
+    def span(self) -> bytes:
+        """Where in its file the value is now, as it is sent (`mapped_lane.py`)."""
+        return self._spans[self._slots.copy]
 
     @property
     def all_arrays(self) -> Sequence[Array]:

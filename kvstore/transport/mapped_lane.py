@@ -2,15 +2,16 @@
 
 A worker puts what it pushes into a file of its own (`OutLane`), and the server adds it up from
 there. A server's values are in mapped files already (`slots.py`), which the worker reads itself.
-What travels is a `Span`: where the bytes are in which file. The receiver knows the names of the
+What travels is a span: where the bytes are in which file. The receiver knows the names of the
 files from who sends: no path comes from outside.
 """
 
 from __future__ import annotations
 
+import mmap
 import struct
 from collections import defaultdict
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -20,12 +21,23 @@ from hybridnet.kvstore.mapped_file import MappedFile
 from hybridnet.kvstore.protocol.words import PartId, Peer
 from hybridnet.kvstore.transport.json_words import WireError
 
-__all__ = ["LEAST", "FileCache", "OutLane", "Span", "lane_path", "server_folder", "value_path"]
+__all__ = [
+    "LEAST",
+    "FileCache",
+    "OutLane",
+    "Place",
+    "lane_path",
+    "pack_span",
+    "server_folder",
+    "span_size",
+    "value_path",
+]
 
 Bytes = np.ndarray[Any, Any]
+Buffer = bytes | bytearray | memoryview
 
 #: Bytes from which on a payload goes this way: below, one message is quicker than two memories.
-LEAST: Final = 1 << 14
+LEAST: Final = 1 << 12
 _SPAN: Final = struct.Struct("<QQ")
 _FILE: Final = 16 << 20  # bytes of a lane's file at least
 _ALIGNED: Final = 4096
@@ -33,32 +45,15 @@ _ALIGNED: Final = 4096
 _OPEN: Final = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Where bytes are in a file.
+def pack_span(offset: int, size: int) -> bytes:
+    """Returns what is sent of bytes in a file."""
+    return _SPAN.pack(offset, size)
 
-    Attributes:
-        offset: of the first.
-        size: how many.
-    """
 
-    offset: int
-    size: int
-
-    def pack(self) -> bytes:
-        """Returns what is sent."""
-        return _SPAN.pack(self.offset, self.size)
-
-    @classmethod
-    def unpack(cls, data: bytes | bytearray | memoryview) -> Span:
-        """Reads what `pack` gave.
-
-        Raises:
-            WireError: it is something else.
-        """
-        if memoryview(data).nbytes != _SPAN.size:
-            raise WireError(f"a span has {_SPAN.size} bytes, got {memoryview(data).nbytes}")
-        return cls(*_SPAN.unpack(data))
+def span_size(span: Buffer) -> int:
+    """Returns how many bytes a span is about."""
+    size: int = _SPAN.unpack(span)[1]
+    return size
 
 
 def lane_path(folder: Path, peer: Peer, generation: int, lane: int) -> Path:
@@ -77,6 +72,32 @@ def value_path(folder: Path, rank: int, part: PartId, serial: int) -> Path:
 
 
 @final
+class Place:
+    """A place in one of a worker's files.
+
+    Attributes:
+        lane: the file's number, from 1.
+        span: of the bytes that were put there last, as it is sent.
+        room: how many bytes it has.
+    """
+
+    __slots__ = ("_bytes", "_offset", "lane", "room", "span")
+
+    def __init__(self, lane: int, memory: mmap.mmap, offset: int, room: int) -> None:
+        self.lane = lane
+        self.room = room
+        self.span = b""
+        self._offset = offset
+        self._bytes = np.frombuffer(memory, np.uint8, room, offset)
+
+    def put(self, data: Bytes) -> None:
+        """Copies (n,) uint8 there."""
+        size = data.nbytes
+        np.copyto(self._bytes[:size], data)
+        self.span = _SPAN.pack(self._offset, size)
+
+
+@final
 class OutLane:
     """The files that a worker's payloads are put into.
 
@@ -90,42 +111,34 @@ class OutLane:
         self._folder, self._peer, self._generation = folder, peer, generation
         self._files: list[MappedFile] = []
         self._end = 0  # of what is taken of the last file
-        self._free: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        self._free: dict[int, list[Place]] = defaultdict(list)
 
-    def put(self, data: Bytes) -> tuple[int, Span]:
-        """Copies bytes into a file.
-
-        Args:
-            data: (n,) uint8.
-
-        Returns:
-            The file's number, from 1, and where in it.
+    def put(self, data: Bytes) -> Place:
+        """Copies (n,) uint8 into a file; the place is the caller's until `release`.
 
         Raises:
             KVStoreError: there is no room.
         """
-        size = -(-data.nbytes // _ALIGNED) * _ALIGNED
-        spare = self._free[size]
-        lane, offset = spare.pop() if spare else self._take(size)
-        view = np.frombuffer(self._files[lane - 1].memory, np.uint8, data.nbytes, offset)
-        np.copyto(view, data)
-        return lane, Span(offset, data.nbytes)
+        room = -(-data.nbytes // _ALIGNED) * _ALIGNED
+        spare = self._free[room]
+        place = spare.pop() if spare else self._take(room)
+        place.put(data)
+        return place
 
-    def release(self, lane: int, span: Span) -> None:
+    def release(self, place: Place) -> None:
         """Says that nobody needs these bytes any more."""
-        size = -(-span.size // _ALIGNED) * _ALIGNED
-        self._free[size].append((lane, span.offset))
+        self._free[place.room].append(place)
 
-    def _take(self, size: int) -> tuple[int, int]:
-        if not self._files or self._end + size > self._files[-1].size:
+    def _take(self, room: int) -> Place:
+        if not self._files or self._end + room > self._files[-1].size:
             lane = len(self._files) + 1
             path = lane_path(self._folder, self._peer, self._generation, lane)
             path.unlink(missing_ok=True)
-            self._files.append(MappedFile.create(path, max(size, _FILE)))
+            self._files.append(MappedFile.create(path, max(room, _FILE)))
             self._end = 0
         offset = self._end
-        self._end += size
-        return len(self._files), offset
+        self._end += room
+        return Place(len(self._files), self._files[-1].memory, offset, room)
 
     def close(self) -> None:
         """Removes the files; who has them mapped keeps their content."""
@@ -137,31 +150,48 @@ class OutLane:
 
 @final
 class FileCache:
-    """Files of others, mapped when their first bytes are asked for."""
+    """Files of others, mapped when their first bytes are asked for.
 
-    def __init__(self) -> None:
-        self._files: dict[Path, MappedFile] = {}
+    Args:
+        find: where the file is that a key names.
+    """
 
-    def view(self, path: Path, span: Span) -> Bytes:
-        """Returns bytes of a file, as (n,) uint8, not to be written.
+    def __init__(self, find: Callable[[Any], Path]) -> None:
+        self._find = find
+        self._files: dict[Any, memoryview] = {}
+
+    def view(self, key: Any, span: Buffer) -> memoryview:
+        """Returns bytes of a file, not to be written.
+
+        Args:
+            key: names the file.
+            span: as it was sent.
 
         Raises:
             WireError: there are no such bytes.
         """
-        file = self._files.get(path)
-        if file is None:
-            try:
-                file = MappedFile.open(path, write=False)
-            except (OSError, RuntimeError) as error:
-                raise WireError(f"a payload's file cannot be mapped: {error}") from None
-            if len(self._files) >= _OPEN:
-                del self._files[next(iter(self._files))]
-            self._files[path] = file
-        if span.offset + span.size > file.size:
-            raise WireError(f"{path.name} has {file.size} bytes, asked for {span}")
-        return np.frombuffer(file.memory, np.uint8, span.size, span.offset)
+        memory = self._files.get(key)
+        if memory is None:
+            memory = self._map(key)
+        if len(span) != _SPAN.size:
+            raise WireError(f"a span has {_SPAN.size} bytes, got {len(span)}")
+        offset, size = _SPAN.unpack(span)
+        if offset + size > memory.nbytes:
+            name = self._find(key).name
+            raise WireError(f"{name} has {memory.nbytes} bytes, asked for {size} from {offset}")
+        return memory[offset : offset + size]
 
-    def forget(self, prefix: str) -> None:
-        """Lets go of the files whose names begin so."""
-        for path in [one for one in self._files if one.name.startswith(prefix)]:
-            del self._files[path]
+    def _map(self, key: Any) -> memoryview:
+        try:
+            file = MappedFile.open(self._find(key), write=False)
+        except (OSError, RuntimeError) as error:
+            raise WireError(f"a payload's file cannot be mapped: {error}") from None
+        if len(self._files) >= _OPEN:
+            del self._files[next(iter(self._files))]
+        memory = self._files[key] = memoryview(file.memory)
+        return memory
+
+    def forget(self, wanted: Callable[[Any], bool]) -> None:
+        """Lets go of the files with such keys."""
+        for key in [one for one in self._files if wanted(one)]:
+            del self._files[key]

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, final
 
 from hybridnet.kvstore.protocol import words as w
 from hybridnet.kvstore.transport.json_words import WireError, read_word, write_word
@@ -72,7 +72,7 @@ _FILL: Final = [bytes(-size % _ALIGNED) for size in range(_ALIGNED)]
 _JSON, _ROWS, _PAYLOAD, _VALUE, _RECEIPT, _BELOW = (1 << n for n in range(6))
 
 
-@dataclass(slots=True)
+@final
 class Payload:
     """Bytes that travel with a message.
 
@@ -81,16 +81,19 @@ class Payload:
         codec: 0: as they are; 1: 2-bit compression.
         lane: 0: the bytes are in `frames`; else the frame says where they are in a mapped file of
             the sender's with this number (`mapped_lane.py`).
-        size: how many bytes.
+        size: how many bytes the frames have.
+        shared: how many bytes are in the file.
     """
 
-    frames: tuple[Buffer, ...]
-    codec: int = 0
-    lane: int = 0
-    size: int = field(init=False)
+    __slots__ = ("codec", "frames", "lane", "shared", "size")
 
-    def __post_init__(self) -> None:
-        frames = self.frames
+    def __init__(
+        self, frames: tuple[Buffer, ...], codec: int = 0, lane: int = 0, shared: int = 0
+    ) -> None:
+        self.frames = frames
+        self.codec = codec
+        self.lane = lane
+        self.shared = shared
         self.size = len(frames[0]) if len(frames) == 1 else sum(map(len, frames))
 
     @classmethod

@@ -72,8 +72,9 @@ def train(run, rounds, kills, what="sync"):
             change.notify()
 
     dead, seen = [], {}
-    # In "sync" they meet at barriers, too, which who is started again has not been at.
-    asked = [what, rounds, 3] if what == "sync" else [what, rounds]
+    # In "sync" they meet at barriers, too, which who is started again has not been at; else worker 0
+    # stops at these rounds, as nobody would wait for whom is killed.
+    asked = [what, rounds, 3] if what == "sync" else [what, rounds, *kills]
     for rank in (0, 1):
         one = run.start("worker", rank, arguments=asked)
         seen[rank] = Watched(one, at if rank == 0 else None)
@@ -83,7 +84,12 @@ def train(run, rounds, kills, what="sync"):
             due = dead.copy()
             dead.clear()
         for role, rank in due:
+            first = run.live["worker", 0].process.pid
+            if what == "count":
+                os.waitid(os.P_PID, first, os.WSTOPPED)
             run.kill(role, rank, arguments=asked)
+            if what == "count":
+                os.kill(first, signal.SIGCONT)
             if role == "worker":
                 seen[rank] = Watched(run.live[role, rank], at if rank == 0 else None)
     assert [one.ended() for one in seen.values()] == [0, 0]

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import signal
 import sys
 import time
 
@@ -88,8 +90,11 @@ def sync(store: RemoteStore, rounds: int, meets: int = 0) -> dict[str, object]:
     return {"longest": longest, **{key: digest(out) for key, out in outs.items()}}
 
 
-def count(store: RemoteStore, rounds: int) -> dict[str, object]:
-    """Pushes ones, asynchronously: the value is how many pushes counted."""
+def count(store: RemoteStore, rounds: int, *stops: int) -> dict[str, object]:
+    """Pushes ones, asynchronously: the value is how many pushes counted.
+
+    Worker 0 stops after some rounds, until it is told to go on (SIGCONT).
+    """
     store.configure("sum", {}, consistency="async")
     value = np.zeros(20_000, np.float32)
     store.init("count", value.copy())
@@ -98,6 +103,8 @@ def count(store: RemoteStore, rounds: int) -> dict[str, object]:
         store.push("count", np.ones_like(value), done=done)
         done.wait()
         print(turn, flush=True)
+        if store.rank == 0 and turn in stops:
+            os.kill(os.getpid(), signal.SIGSTOP)
     store.barrier()
     store.pull("count", value)
     return {"least": float(value.min()), "most": float(value.max())}
