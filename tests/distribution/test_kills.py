@@ -72,8 +72,8 @@ def train(run, rounds, kills, what="sync"):
             change.notify()
 
     dead, seen = [], {}
-    # In "sync" they meet at barriers, too, which who is started again has not been at; else worker 0
-    # stops at these rounds, as nobody would wait for whom is killed.
+    # In "sync" they meet at barriers, too, which who is started again has not been at; else
+    # worker 0 stops at these rounds, as nobody would wait for whom is killed.
     asked = [what, rounds, 3] if what == "sync" else [what, rounds, *kills]
     for rank in (0, 1):
         one = run.start("worker", rank, arguments=asked)
