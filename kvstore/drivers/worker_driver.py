@@ -41,8 +41,8 @@ from hybridnet.kvstore.transport.interface import Transport
 from hybridnet.kvstore.transport.mapped_lane import (
     LEAST,
     FileCache,
+    LanePlace,
     OutLane,
-    Place,
     server_folder,
     value_path,
 )
@@ -69,7 +69,7 @@ class Outgoing:
     array: Array
     rows: Array | None = None
     packed: dict[int, Array] = field(default_factory=dict)
-    places: dict[int, Place] = field(default_factory=dict)
+    places: dict[int, LanePlace] = field(default_factory=dict)
 
     def of(self, part: Part) -> Array:
         """The values of a part."""
@@ -223,7 +223,7 @@ class WorkerDriver(Driver):
             return Payload((place.span,), codec, place.lane, data.nbytes), rows, True
         return Payload.of(_view(data), codec=codec), rows, False
 
-    def _put(self, given: Outgoing, part: Part, data: Array) -> Place:
+    def _put(self, given: Outgoing, part: Part, data: Array) -> LanePlace:
         """Puts values into a mapped file, once: they are sent again from there."""
         found = given.places.get(part.index)
         if found is None:

@@ -24,8 +24,8 @@ from hybridnet.kvstore.transport.json_words import WireError
 __all__ = [
     "LEAST",
     "FileCache",
+    "LanePlace",
     "OutLane",
-    "Place",
     "lane_path",
     "pack_span",
     "server_folder",
@@ -72,7 +72,7 @@ def value_path(folder: Path, rank: int, part: PartId, serial: int) -> Path:
 
 
 @final
-class Place:
+class LanePlace:
     """A place in one of a worker's files.
 
     Attributes:
@@ -111,9 +111,9 @@ class OutLane:
         self._folder, self._peer, self._generation = folder, peer, generation
         self._files: list[MappedFile] = []
         self._end = 0  # of what is taken of the last file
-        self._free: dict[int, list[Place]] = defaultdict(list)
+        self._free: dict[int, list[LanePlace]] = defaultdict(list)
 
-    def put(self, data: Bytes) -> Place:
+    def put(self, data: Bytes) -> LanePlace:
         """Copies (n,) uint8 into a file; the place is the caller's until `release`.
 
         Raises:
@@ -125,11 +125,11 @@ class OutLane:
         place.put(data)
         return place
 
-    def release(self, place: Place) -> None:
+    def release(self, place: LanePlace) -> None:
         """Says that nobody needs these bytes any more."""
         self._free[place.room].append(place)
 
-    def _take(self, room: int) -> Place:
+    def _take(self, room: int) -> LanePlace:
         if not self._files or self._end + room > self._files[-1].size:
             lane = len(self._files) + 1
             path = lane_path(self._folder, self._peer, self._generation, lane)
@@ -138,7 +138,7 @@ class OutLane:
             self._end = 0
         offset = self._end
         self._end += room
-        return Place(len(self._files), self._files[-1].memory, offset, room)
+        return LanePlace(len(self._files), self._files[-1].memory, offset, room)
 
     def close(self) -> None:
         """Removes the files; who has them mapped keeps their content."""
