@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -108,7 +108,8 @@ class Pictures:
 
     def scoring(self, reading: Reading) -> io.MXDataIter:
         """Begins a pass over the images as they are, in their order; of each the middle is seen."""
-        return self._iter(reading)
+        # Files of a few images, of which two passes would not fill a batch, are scored, too.
+        return self._iter(replace(reading, batch_size=min(reading.batch_size, self.count)))
 
     def _iter(self, reading: Reading, **options: Any) -> io.MXDataIter:
         if self.index is not None:

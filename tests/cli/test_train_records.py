@@ -110,6 +110,20 @@ def test_spellings_agree_and_runs_go_on(
     assert "module: 3 epochs are done already" in capsys.readouterr().out
 
 
+def test_a_few_images_are_scored_whatever_the_batches(
+    records: tuple[Path, Path], small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = write(tmp_path / "few", 3, 2)
+    arguments = ["--data", records[0], "--val", few, "--network", "small", "--epochs", 1]
+    arguments += ["--batch-size", 11, "--ways", "eager"]
+    assert run(*arguments, "--out", tmp_path) == 0
+    capsys.readouterr()
+    ((_, _, accuracy, loss),) = table(tmp_path / "small-eager-log.tsv")
+    assert round(accuracy * 3) in range(4)
+    assert accuracy * 3 == pytest.approx(round(accuracy * 3), abs=1e-3)
+    assert np.isfinite(loss)
+
+
 def test_a_network_of_the_zoo_is_loaded_elsewhere(
     records: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
