@@ -37,7 +37,8 @@ def plot_memory(
         symbol: the network.
         is_train: with the gradients, whose nodes come after those of forward.
         strategy: 'naive', 'inplace', 'co-share' or 'both'; see `Symbol.estimate_memory`.
-        ax: the Matplotlib axes to draw in; default new ones.
+        ax: the Matplotlib axes to draw in, by the scale of the plans in axes that share its height;
+            default new ones.
         type_dict, grad_req: see `Symbol.estimate_memory`.
         kwargs: shapes of inputs by name.
 
@@ -55,7 +56,10 @@ def plot_memory(
     pyplot = import_extra("matplotlib.pyplot", "plot_memory")
     if ax is None:
         _, ax = pyplot.subplots(figsize=(7, 3), layout="constrained")
-    unit, scale = next((name, size) for name, size in _UNITS if plan.num_bytes >= size or size == 1)
+    fitting = next(name for name, size in _UNITS if plan.num_bytes >= size or size == 1)
+    others = _beside(ax)
+    unit = others[0].get_ylabel() if others else fitting
+    scale = dict(_UNITS)[unit]
     at = {node: number for number, node in enumerate(graph.nodes)}
     last = _last_reads(graph)
     for edge, place in plan.place.items():
@@ -69,12 +73,19 @@ def plot_memory(
             )
         )
     ax.set_xlim(0, max(len(graph.nodes), 1))
-    ax.set_ylim(0, max(plan.num_bytes / scale * 1.02, 1e-9))
+    highest = ax.get_ylim()[1] if others else 1e-9
+    ax.set_ylim(0, max(plan.num_bytes / scale * 1.02, highest))
     what = "training" if is_train else "prediction"
-    ax.set_title(f"{what}, {strategy}: {plan.num_bytes / scale:.4g} {unit}")
+    ax.set_title(f"{what}, {strategy}: {plan.num_bytes / dict(_UNITS)[fitting]:.4g} {fitting}")
     ax.set_xlabel("node")
     ax.set_ylabel(unit)
     return ax
+
+
+def _beside(ax: Any) -> list[Any]:
+    """Returns the axes with plans that share their height, and so the unit, with these."""
+    shared = ax.get_shared_y_axes().get_siblings(ax)
+    return [one for one in shared if one is not ax and one.get_ylabel() in dict(_UNITS)]
 
 
 def _last_reads(graph: Graph) -> dict[Edge, int]:

@@ -118,5 +118,22 @@ def test_a_picture_of_memory_is_the_plan(network, is_train, strategy):
                 assert beside or one.y1 <= other.y0 + 1e-9 or other.y1 <= one.y0 + 1e-9
 
 
+def test_plans_whose_axes_share_their_height_are_drawn_by_one_scale(network):
+    sizes = {
+        strategy: network.estimate_memory(True, strategy, data=(2500, 4)).internal
+        for strategy in ("both", "naive")
+    }
+    assert sizes["both"] < 2**20 < sizes["naive"]  # each alone has a unit of its own
+    figure, axes = pyplot.subplots(1, 2, sharey=True)
+    for ax, strategy in zip(axes, sizes, strict=True):
+        viz.plot_memory(network, True, strategy, ax=ax, data=(2500, 4))
+    assert [ax.get_ylabel() for ax in axes] == ["KiB", "KiB"]
+    assert ["KiB" in ax.get_title() for ax in axes] == [True, False]
+    for ax, size in zip(axes, sizes.values(), strict=True):
+        assert max(patch.get_bbox().y1 for patch in ax.patches) * 1024 == pytest.approx(size)
+        assert ax.get_ylim()[1] * 1024 >= sizes["naive"]
+    pyplot.close(figure)
+
+
 def test_a_function_that_hn_exports_is_there():
     assert {"fold_network", "plot_memory"} <= set(hn.viz.__all__)
