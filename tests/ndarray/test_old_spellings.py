@@ -87,6 +87,7 @@ def test_axes_by_name() -> None:
 def test_arrays_like_others_pass_a_dtype_over() -> None:
     x = nd.ones((2,))
     assert x.zeros_like(dtype="int32").dtype is nd.ones_like(x, dtype="int32").dtype is np.float32
+    assert nd.zeros_like(x, ctx=hn.cpu(0)).context == nd.ones_like(x, ctx="cpu(0)").context
 
 
 def test_an_array_stands_for_its_dtype() -> None:

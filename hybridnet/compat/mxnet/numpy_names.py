@@ -71,6 +71,29 @@ def _trapz(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
     return np.trapezoid(y, x, dx, axis)
 
 
+def _binary_fromstring(string: Any, dtype: Any = float, count: int = -1, *, sep: str = "") -> Any:
+    """Returns the numbers in bytes or, with a separator, in text."""
+    if sep:
+        return _fromstring(string, dtype, count, sep=sep)
+    data = string.encode("latin1") if isinstance(string, str) else string
+    return np.frombuffer(data, dtype, count).copy()
+
+
+_fromstring: Final[Any] = np.fromstring
+
+
+def _reads_bytes() -> bool:
+    """Whether `np.fromstring` reads bytes, which NumPy 2.3 no longer does."""
+    read: Any = np.fromstring
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            read(b"\0", np.uint8)
+        except ValueError:
+            return False
+    return True
+
+
 _FUNCTIONS: Final[dict[str, Any]] = {
     "asfarray": _asfarray,
     "asscalar": _asscalar,
@@ -82,6 +105,8 @@ _FUNCTIONS: Final[dict[str, Any]] = {
 
 def restore_numpy_names() -> list[str]:
     """Gives NumPy the names back that it dropped, such as ``np.bool`` and ``np.float``.
+
+    `np.fromstring` reads bytes again.
 
     Names that the installed NumPy has are left alone. It changes NumPy for the whole process, also
     for libraries that ask which names there are; so it is done where a script is run by MXNet's
@@ -98,4 +123,7 @@ def restore_numpy_names() -> list[str]:
                 continue
         setattr(np, name, value)
         added.append(name)
+    if not _reads_bytes():
+        setattr(np, "fromstring", _binary_fromstring)  # noqa: B010  # its type has overloads
+        added.append("fromstring")
     return added

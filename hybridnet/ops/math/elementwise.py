@@ -147,9 +147,9 @@ unary("make_loss", lambda x: _loss(x, lambda x: jnp.ones_like(x)),
 
 
 def _filled_like(name: str, function: Callable[[Any], Any], doc: str) -> None:
-    """Registers what makes an array like another one; its `dtype` MXNet's programs give it."""
+    """Registers what makes an array like another one; the rest MXNet's programs give it."""
 
-    def lowering(data: Any, *, dtype: DType | None = None) -> Any:
+    def lowering(data: Any, *, ctx: str = "", dtype: DType | None = None) -> Any:
         return function(data)
 
     ELEMENTWISE.add(name)
@@ -157,7 +157,8 @@ def _filled_like(name: str, function: Callable[[Any], Any], doc: str) -> None:
         name,
         infer=same_type,
         no_gradient="its result does not depend on the elements",
-        doc=f"{doc}\n\nArgs:\n    dtype: without meaning, as in MXNet; use astype.\n",
+        doc=f"{doc}\n\nArgs:\n    ctx: without meaning, as in MXNet; use as_in_context.\n"
+        "    dtype: without meaning, too; use astype.\n",
     )(lowering)
 
 

@@ -174,7 +174,9 @@ def test_mxnet_itself_is_not_replaced_behind_its_back(monkeypatch):
 def numpy_kept():
     modules = (np, collections, fractions, inspect, time)
     before = [set(vars(module)) for module in modules]
+    fromstring = np.fromstring
     yield
+    np.fromstring = fromstring
     for module, names in zip(modules, before, strict=True):
         for name in set(vars(module)) - names:
             delattr(module, name)
@@ -188,6 +190,8 @@ def test_numpys_old_names_mean_what_they_meant(numpy_kept):
     assert np.in1d([[1, 5]], [5]).tolist() == [False, True]
     assert np.msort(np.array([[2, 1], [1, 2]])).tolist() == [[1, 1], [2, 2]]
     assert np.trapz([0, 1, 2], dx=2) == 4
+    assert np.fromstring(b"\1\2", np.uint8).tolist() == [1, 2]
+    assert np.fromstring("1 2", sep=" ").tolist() == [1, 2]
     assert alias.restore_numpy_names() == []
 
 
