@@ -14,7 +14,7 @@ from .errors import MXNetError
 __all__ = ["UNSUPPORTED", "NotSupportedError", "missing"]
 
 _DGL: Final = "sampling graphs belongs to the graph library that brought it"
-_DOWNLOAD: Final = "nothing is downloaded; bring the files, or use bundled data"
+_DOWNLOAD: Final = "its server is gone; bring the files, or use bundled data"
 _QUANTIZED: Final = "contrib.quantization leaves such layers in floats"
 
 _CONTRIB: Final = {
@@ -47,7 +47,7 @@ UNSUPPORTED: Final[dict[str, dict[str, str]]] = {
     "sym.contrib": _CONTRIB,
     "sym": {"it is rarely used": "IdentityAttachKLSparseReg"},
     "test_utils": {
-        _DOWNLOAD: "download_model get_bz2_data get_cifar10 get_mnist_pkl get_zip_data",
+        _DOWNLOAD: "download_model get_mnist_pkl",
         "make one with rand_sparse_ndarray": "create_sparse_array create_sparse_array_zd "
         "shuffle_csr_column_indices",
     },

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import os
+import shutil
 import time
 import urllib.request
+import zipfile
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -17,7 +20,18 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.io import DataBatch, DataIter, MNISTIter, MXDataIter
 from hybridnet.io.mnist import load_mnist
 
-__all__ = ["DummyIter", "download", "get_mnist", "get_mnist_iterator", "get_mnist_ubyte"]
+__all__ = [
+    "DummyIter",
+    "download",
+    "get_bz2_data",
+    "get_cifar10",
+    "get_mnist",
+    "get_mnist_iterator",
+    "get_mnist_ubyte",
+    "get_zip_data",
+]
+
+_CIFAR10: Final = "http://data.mxnet.io/mxnet/data/cifar10.zip"
 
 Array = np.ndarray[Any, Any]
 
@@ -96,6 +110,53 @@ def get_mnist_iterator(
         MNISTIter(*train, batch_size, True, flat, num_parts=num_parts, part_index=part_index),
         MNISTIter(*test, batch_size, False, flat),
     )
+
+
+def get_cifar10() -> None:
+    """Fetches CIFAR-10 as record files into ``data/cifar/`` in the current directory.
+
+    Files that are there are kept: nothing is fetched where all four are.
+    """
+    names = (f"{name}.{kind}" for name in ("train", "test") for kind in ("rec", "lst"))
+    if not all(Path("data", "cifar", name).exists() for name in names):
+        _extract(download(_CIFAR10, dirname="data"), "data")
+
+
+def get_zip_data(data_dir: str, url: str, data_origin_name: str) -> None:
+    """Fetches a zip file and extracts it, unless the file is there.
+
+    Args:
+        data_dir: the folder for both.
+        url: where the file comes from.
+        data_origin_name: its name here.
+    """
+    if not Path(data_dir, data_origin_name).exists():
+        _extract(download(url, data_origin_name, data_dir), data_dir)
+
+
+def get_bz2_data(data_dir: str, data_name: str, url: str, data_origin_name: str) -> None:
+    """Fetches a bz2 file and leaves what is in it, unless that is there.
+
+    Args:
+        data_dir: the folder.
+        data_name: the name of what is in it.
+        url: where the file comes from.
+        data_origin_name: its name here, until it is unpacked.
+    """
+    target = Path(data_dir, data_name)
+    if target.exists():
+        return
+    packed = Path(download(url, data_origin_name, data_dir))
+    partial = target.with_name(target.name + ".part")
+    with bz2.open(packed) as source, partial.open("wb") as made:
+        shutil.copyfileobj(source, made)
+    partial.replace(target)
+    packed.unlink()
+
+
+def _extract(path: str, folder: str) -> None:
+    with zipfile.ZipFile(path) as packed:
+        packed.extractall(folder)
 
 
 def download(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import os
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -299,3 +302,35 @@ def test_digits_and_files(tmp_path, monkeypatch):
     assert copied.read_text() == "other"
     with pytest.raises(MXNetError, match="must be reachable"):
         tu.download((tmp_path / "none").as_uri(), retries=1)
+
+
+def test_packed_files_are_fetched_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with zipfile.ZipFile("source.zip", "w") as packed:
+        packed.writestr("inner/names.txt", "a b")
+    url = (tmp_path / "source.zip").as_uri()
+    tu.get_zip_data("zipped", url, "data.zip")
+    assert Path("zipped/inner/names.txt").read_text() == "a b"
+    Path("zipped/inner/names.txt").unlink()
+    tu.get_zip_data("zipped", url, "data.zip")  # the zip file is there: nothing is done
+    assert not Path("zipped/inner/names.txt").exists()
+    Path("source.bz2").write_bytes(bz2.compress(b"1 2\n"))
+    tu.get_bz2_data("lines", "data.t", (tmp_path / "source.bz2").as_uri(), "data.t.bz2")
+    assert [path.name for path in Path("lines").iterdir()] == ["data.t"]
+    assert Path("lines/data.t").read_bytes() == b"1 2\n"
+    Path("source.bz2").unlink()
+    tu.get_bz2_data("lines", "data.t", "file:///nowhere", "data.t.bz2")
+
+
+def test_cifar_comes_as_record_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = [f"cifar/{name}.{kind}" for name in ("train", "test") for kind in ("rec", "lst")]
+    with zipfile.ZipFile("source.zip", "w") as packed:
+        for name in names:
+            packed.writestr(name, name)
+    monkeypatch.setattr(tu.files, "_CIFAR10", (tmp_path / "source.zip").as_uri())
+    tu.get_cifar10()
+    assert [Path("data", name).read_text() for name in names] == names
+    Path("source.zip").unlink()
+    Path("data/source.zip").unlink()
+    tu.get_cifar10()

@@ -392,7 +392,7 @@ def test_a_symbol_is_not_changed_in_place():
         x += 1
 
 
-@pytest.mark.parametrize("name", ["nd.imdecode", "test_utils.get_cifar10"])
+@pytest.mark.parametrize("name", ["nd.imdecode", "test_utils.get_mnist_pkl"])
 def test_rare_names_say_what_to_use_instead(name):
     where, _, last = name.rpartition(".")
     module = getattr(mx, where)
