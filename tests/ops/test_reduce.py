@@ -174,6 +174,16 @@ def test_broadcast_to_axis_and_like():
     )
 
 
+def test_an_axis_is_broadcast_to_no_elements():
+    """A size of 0 is the size that the axis has for broadcast_to alone (MXNet 1.9.1, np_shape)."""
+    x = np.ones((2, 1))
+    assert run_op("broadcast_to", x, shape=(2, 0))[0].shape == (2, 1)
+    assert run_op("broadcast_axis", x, axis=1, size=0)[0].shape == (2, 0)
+    assert run_op("broadcast_like", x, np.ones((2, 0)))[0].shape == (2, 0)
+    with pytest.raises(ShapeError, match="dimension 1 is 3 and should become 0"):
+        run_op("broadcast_like", np.ones((2, 3)), np.ones((2, 0)))
+
+
 @pytest.mark.parametrize(
     "name,inputs,attrs,message",
     [

@@ -240,8 +240,8 @@ class _Maker:
         self.made(name, exact=True)
 
     def operator(self) -> None:
-        name = self.name()
         for _ in range(4):
+            name = self.name()  # one that fails when it is read is to be there to be read
             smooth = self.rng.random() < 0.4
             call = fill(self.rng, self.rng.choice(SMOOTH if smooth else EXACT), self, not smooth)
             if self.emit(f"{name} = {call}"):

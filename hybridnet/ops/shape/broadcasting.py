@@ -17,32 +17,36 @@ __all__: list[str] = []
 
 
 def _widened(name: str, data: TensorType, shape: Sequence[int]) -> tuple[int, ...]:
-    """Checks that the data broadcasts to the shape, where 0 means the size it has."""
+    """Checks that the data broadcasts to the shape."""
     if len(shape) != len(data.shape):
         raise ShapeError(
             f"{name}: shape must have as many dimensions as data, got shape {tuple(shape)} and "
             f"data {data}; reshape the data first"
         )
-    wide = tuple(new or old for old, new in zip(data.shape, shape, strict=True))
-    for axis, (old, new) in enumerate(zip(data.shape, wide, strict=True)):
+    for axis, (old, new) in enumerate(zip(data.shape, shape, strict=True)):
         if old not in (1, new):
             raise ShapeError(
                 f"{name}: a dimension must be 1 to become another size: dimension {axis} is {old} "
                 f"and should become {new}, got data {data}"
             )
-    return wide
+    return tuple(shape)
+
+
+def _kept(data: Any, shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape, where 0 means the size that the data has."""
+    return tuple(new or old for old, new in zip(data.shape, shape, strict=True))
 
 
 def _to_type(data: TensorType, *, shape: tuple[int, ...]) -> tuple[TensorType]:
+    if len(shape) == len(data.shape):
+        shape = _kept(data, shape)
     return (tensor_type(_widened("broadcast_to", data, shape), data.dtype),)
 
 
 @operator("broadcast_to", infer=_to_type)
 def _broadcast_to(data: Any, *, shape: Shape = ()) -> Any:
     """Copies along axes of size 1 until the array has this shape; 0 keeps a dimension as it is."""
-    return jnp.broadcast_to(
-        data, tuple(new or old for old, new in zip(data.shape, shape, strict=True))
-    )
+    return jnp.broadcast_to(data, _kept(data, shape))
 
 
 def _axis_shape(data: Any, axis: Sequence[int], size: Sequence[int]) -> list[int]:

@@ -30,7 +30,7 @@ __all__ = ["hook", "in_own_thread", "is_ending", "later"]
 _PATIENCE: Final = 0.2
 #: Seconds for what computes and is left behind to end: on a machine that has other work it may be
 #: long until it gets a processor.
-_STOPPING: Final = 5.0
+_STOPPING: Final = 20.0
 #: Modules in which a thread waits, with no more than the interpreter below it.
 _WAITING: Final = (
     "concurrent",
@@ -93,8 +93,7 @@ class _Exit:
             self._running, left = {}, self._running
         threads = set(left.values())
         if threads:
-            _stop(threads)
-            _yield_processors()
+            _yield_processors(_stop(threads))
         atexit.register(_leave_behind, threads)
         for on_complete in left:
             on_complete()
@@ -153,19 +152,24 @@ def hook() -> None:
         _exit.begin()
 
 
-def _yield_processors() -> None:
-    """Has all other threads, those of XLA's compiler included, leave the processors to this one.
+def _yield_processors(awaited: Collection[threading.Thread]) -> None:
+    """Has other threads, those of XLA's compiler included, leave the processors to this one.
 
     Python's end is some tenths of a second of its own work, twice as long beside a compilation.
+
+    Args:
+        awaited: those that this one waits for before it ends, and so are not to be held up.
     """
-    own = threading.get_native_id()
+    spared = {threading.get_native_id(), *(each.native_id for each in awaited)}
     with suppress(OSError):  # where there is no such folder, or a thread has just ended
         for thread in map(int, os.listdir("/proc/self/task")):
-            if thread != own:
+            if thread not in spared:
                 os.setpriority(os.PRIO_PROCESS, thread, 19)
 
 
-def _stop(left: Collection[threading.Thread], *, imports_end: bool = False) -> None:
+def _stop(
+    left: Collection[threading.Thread], *, imports_end: bool = False
+) -> Collection[threading.Thread]:
     """Ends the Python code of threads, or sees them in XLA's compiler, where they may stay.
 
     Python ends a thread that wants to go on after the interpreter by unwinding its frames, those of
@@ -175,6 +179,9 @@ def _stop(left: Collection[threading.Thread], *, imports_end: bool = False) -> N
         left: which threads. The number of one that has ended may be that of a new one by now.
         imports_end: whether this thread has the lock without which no import begins, so that those
             that import come to an end, too; else these are left for later.
+
+    Returns:
+        Those that may still go on in Python.
     """
 
     def is_done(frame: FrameType | None) -> bool:
@@ -187,9 +194,10 @@ def _stop(left: Collection[threading.Thread], *, imports_end: bool = False) -> N
     untold.update(running)
     begun = monotonic()
     while running and monotonic() < begun + _STOPPING:
-        for number in [each for each in untold if _can_be_told(frames.get(each))]:
-            untold.discard(number)
-            if threads[number].is_alive():
+        for number in list(untold):
+            # Looked at here, with nothing in between: it may go on meanwhile.
+            if threads[number].is_alive() and _can_be_told(_others_frames().get(number)):
+                untold.discard(number)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(
                     ctypes.c_ulong(number), ctypes.py_object(_Left)
                 )
@@ -197,7 +205,9 @@ def _stop(left: Collection[threading.Thread], *, imports_end: bool = False) -> N
         frames = _others_frames()
         running = {each for each in running if not is_done(frames.get(each))}
         if monotonic() > begun + _PATIENCE:
-            running = {each for each in running - untold if _is_computing(frames[each])}
+            running = {each for each in running if each in untold or _is_computing(frames[each])}
+    frames = _others_frames()
+    return [threads[each] for each in threads if not is_done(frames.get(each))]
 
 
 def _others_frames() -> dict[int, FrameType]:
