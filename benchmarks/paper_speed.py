@@ -123,7 +123,7 @@ def draw(found: Figures, frameworks: Sequence[str], batch: int, path: str) -> No
             bars = ax.bar(places, heights, 0.24, label=one, color=_COLORS[one])
             ax.bar_label(bars, fmt="%.0f", fontsize=7)
         ax.set_xticks([place + 0.25 for place in range(len(names))], names, fontsize=8)
-        ax.set(title=f"{what}, {batch} images", ylabel="ms")
+        ax.set(title=f"{what}, batches of {batch}", ylabel="ms")
     axes[0].legend(fontsize=8)
     pyplot.savefig(path, dpi=110)
 

@@ -1,4 +1,4 @@
-"""Training on 1 to 64 machines, simulated: the state machines of the parameter server over cards.
+"""Training on 1 to 100 machines, simulated: the state machines of the parameter server over cards.
 
 First the simulation is held against real processes of this machine: 1, 2 and 4 workers and a
 server, each behind a card that is slower than the machine (`paced.py`); what a message and a byte
@@ -8,7 +8,7 @@ VGG-16 are simulated (`cards.py`), with gradients that become ready one after th
 (`gradient_times.py`), on machines that nobody has here: all figures but those of the first table
 are simulated.
 
-    python benchmarks/scaling.py [--most 64] [--rate 25e6] [--skip-calibration] [--plot FILE]
+    python benchmarks/scaling.py [--most 100] [--rate 25e6] [--skip-calibration] [--plot FILE]
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from hybridnet.kvstore.protocol.words import Peer, RunPlan
 
 #: (keys, floats in each, rounds) of the works that real processes do.
 LARGE, SMALL = (8, 250_000, 6), (300, 250, 6)
+#: How many workers: powers of two, the 10 machines of the MXNet paper, and ten times these.
+WORKERS: Final = (1, 2, 4, 8, 10, 16, 32, 64, 100)
 #: How far a prediction may be off.
 OFF: Final = 0.25
 
@@ -153,8 +155,7 @@ def sweep(most: int, costs: Costs) -> dict[str, list[tuple[int, float]]]:
         "simulated: ResNet-50, 32 images a worker, 10 Gb/s; times as fast as one machine alone:\n"
     )
     print("| workers | " + " | ".join(ways) + " |\n" + "| --- " * (len(ways) + 1) + "|")
-    workers = 1
-    while workers <= most:
+    for workers in (count for count in WORKERS if count <= most):
         cells = []
         for name, way in ways.items():
             servers, beside = way(workers)
@@ -166,7 +167,6 @@ def sweep(most: int, costs: Costs) -> dict[str, list[tuple[int, float]]]:
             found[name].append((workers, speed))
             cells.append(f"{speed:.1f}")
         print(f"| {workers} | " + " | ".join(cells) + " |", flush=True)
-        workers *= 2
     print()
     return found
 
@@ -242,7 +242,7 @@ def draw(
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--most", type=int, default=64, help="workers (default 64)")
+    parser.add_argument("--most", type=int, default=100, help="workers (default 100)")
     parser.add_argument("--rate", type=float, default=25e6, help="bytes a second in calibration")
     parser.add_argument("--skip-calibration", action="store_true", help="simulate only")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="write a picture")
