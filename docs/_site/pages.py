@@ -54,8 +54,8 @@ PAGES: Final = {
     "runtime": ("runtime", "engine", "profiler", "visualization"),
     "contrib": (
         *("onnx", "contrib.amp", "contrib.autograd", "contrib.io", "contrib.onnx"),
-        *("contrib.svrg_optimization", "contrib.tensorboard", "contrib.text"),
-        *("contrib.text.embedding", "contrib.text.utils", "contrib.text.vocab"),
+        *("contrib.quantization", "contrib.svrg_optimization", "contrib.tensorboard"),
+        *("contrib.text", "contrib.text.embedding", "contrib.text.utils", "contrib.text.vocab"),
     ),
     "others": (
         *("attribute", "base", "context", "error", "log", "name"),
