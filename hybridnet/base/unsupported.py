@@ -41,11 +41,9 @@ UNSUPPORTED: Final[dict[str, dict[str, str]]] = {
     },
     "nd": {
         "decode with Pillow or OpenCV, and make an array of the result": "imdecode",
-        "it is rarely used": "IdentityAttachKLSparseReg",
     },
     "nd.contrib": _CONTRIB,
     "sym.contrib": _CONTRIB,
-    "sym": {"it is rarely used": "IdentityAttachKLSparseReg"},
     "test_utils": {
         _DOWNLOAD: "download_model get_mnist_pkl",
         "make one with rand_sparse_ndarray": "create_sparse_array create_sparse_array_zd "

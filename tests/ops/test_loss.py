@@ -166,3 +166,31 @@ def test_regression_completes_and_refuses_labels():
     assert complete([(4, 3), None]) == [(4, 3), (4, 3)]
     with pytest.raises(ShapeError, match="label must have the shape of data"):
         _infer("MAERegressionOutput", (4, 3), (12,))
+
+
+# IdentityAttachKLSparseReg ----------------------------------------------------------------------
+
+
+def test_units_that_are_active_too_often_are_penalized():
+    activity = np.random.default_rng(0).uniform(0.1, 0.9, (5, 3)).astype("float32")
+    layer = hn.sym.IdentityAttachKLSparseReg(
+        hn.sym.var("data"), sparseness_target=0.2, penalty=0.5, momentum=0.6, name="kl"
+    )
+    assert layer.list_auxiliary_states() == ["kl_moving_avg"]
+    bound = layer.simple_bind(hn.cpu(), data=(5, 3))
+    head, average = np.full((5, 3), 2, "float32"), np.zeros(3)
+    for _ in range(3):
+        (made,) = bound.forward(is_train=True, data=activity)
+        bound.backward(hn.nd.array(head))
+        average = 0.6 * average + 0.4 * activity.mean(0)
+        wanted = head + 0.5 * ((1 - 0.2) / (1 - average) - 0.2 / average)
+        np.testing.assert_array_equal(made.asnumpy(), activity)
+        np.testing.assert_allclose(bound.grad_dict["data"].asnumpy(), wanted, rtol=1e-5)
+        np.testing.assert_allclose(bound.aux_dict["kl_moving_avg"].asnumpy(), average, rtol=1e-5)
+    bound.forward(is_train=False, data=activity)
+    np.testing.assert_allclose(bound.aux_dict["kl_moving_avg"].asnumpy(), average, rtol=1e-5)
+
+
+def test_a_penalty_of_units_needs_rows_of_them():
+    with pytest.raises(ShapeError, match=r"data must be \(batch, units\)"):
+        hn.nd.IdentityAttachKLSparseReg(hn.nd.ones((2, 3, 4)), hn.nd.ones((3,)))

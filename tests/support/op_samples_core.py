@@ -36,6 +36,10 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     ],
     "col2im": [sample(random(2, 8, 6), kernel=(2, 2), output_size=(3, 4))],
     "khatri_rao": [sample(_MATRIX, _OTHER), sample(_MATRIX)],
+    "IdentityAttachKLSparseReg": [
+        Sample((abs(_MATRIX) / 8, np.full(_MATRIX.shape[1], 0.25)), {}, train=train, skip=(1,))
+        for train in (True, False)
+    ],
     "SVMOutput": [sample(_MATRIX, np.array([0.0, 2.0]), skip=[1])],
     **{
         f"_random_pdf_{name}": [
@@ -73,4 +77,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
 }
 
 #: Operators whose gradient rule is not the derivative of their result, and what it is instead.
-NOT_THE_DERIVATIVE: Final[dict[str, str]] = {"SVMOutput": "that of the hinge loss"}
+NOT_THE_DERIVATIVE: Final[dict[str, str]] = {
+    "IdentityAttachKLSparseReg": "it adds that of a penalty",
+    "SVMOutput": "that of the hinge loss",
+}

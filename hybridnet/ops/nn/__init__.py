@@ -14,4 +14,5 @@ from . import rnn as rnn
 from . import sequence as sequence
 from . import sketch as sketch
 from . import softmax as softmax
+from . import sparseness as sparseness
 from . import svm as svm
