@@ -26,6 +26,7 @@ from hybridnet.base.context import cpu
 from hybridnet.kvstore import KVStoreError
 from hybridnet.kvstore.storage.updates import Array, PartOf, Updates, register_updates
 from hybridnet.ndarray import NDArray, array
+from hybridnet.ndarray.copies import adopt
 from hybridnet.optimizer import Optimizer, optimizer_from_json
 
 from .names import index_of
@@ -48,6 +49,7 @@ class OptimizerUpdates(Updates):
     def __init__(self, parameters: Mapping[str, Any]) -> None:
         # As it was sent. Updates are made by copies of it, since they change it.
         self._sent = optimizer_from_json(parameters)
+        self._forms: dict[PartOf, Any] = {}  # worked out once
 
     @property
     def running(self) -> tuple[str, ...]:
@@ -57,7 +59,7 @@ class OptimizerUpdates(Updates):
     def filled(self, part: PartOf, arrays: Sequence[NDArray]) -> Any:
         """Returns the state of a part, as the optimizer makes it, with these arrays."""
         weight = array(np.zeros(_shape(part), part.dtype), cpu(), part.dtype)
-        return _filled(self._new_state(part, weight), iter(arrays))
+        return _filled(self._form_of(part, weight), iter(arrays))
 
     def states(self, part: PartOf) -> Sequence[tuple[tuple[int, ...], np.dtype[Any]]]:
         """See `Updates.states`."""
@@ -101,14 +103,23 @@ class OptimizerUpdates(Updates):
             known = [None if np.isnan(one) else float(one) for one in old[-1]]
             vars(optimizer).update(zip(running, known, strict=True))
         shape = _shape(part) if rows is None else (len(rows), *part.shape[1:])
-        weight, grad = (array(one.reshape(shape), cpu(), one.dtype) for one in (old[0], gradient))
-        arrays = iter([array(one, cpu(), one.dtype) for one in old[1 : len(old) - bool(running)]])
-        state = _filled(self._new_state(part, weight), arrays)
+        # The new arrays begin as the old ones, and are then updated where they are.
+        count = len(old) - bool(running)
+        for target, source in zip(new[:count], old, strict=False):
+            np.copyto(target, source)
+        weight, grad = (_taken_over(one.reshape(shape)) for one in (new[0], gradient))
+        state = _filled(self._form_of(part, weight), map(_taken_over, new[1:count]))
         optimizer.update_multi_precision(index_of(part.key), weight, grad, state)
-        for target, source in zip(new, [weight, *flat_states(state)], strict=False):
-            np.copyto(target, source.asnumpy().reshape(target.shape))
+        _put_down(new[:count], [weight, *flat_states(state)])
         if running:
             new[-1][:] = _numbers(optimizer)
+
+    def _form_of(self, part: PartOf, weight: NDArray) -> Any:
+        """Returns the make of a part's state, with `...` in the place of each array."""
+        form = self._forms.get(part)
+        if form is None:
+            form = self._forms[part] = _form(self._new_state(part, weight))
+        return form
 
     def _new_state(self, part: PartOf, weight: NDArray) -> Any:
         """Returns the state that the optimizer makes for a weight before its first update."""
@@ -157,13 +168,42 @@ def flat_states(state: Any) -> Iterator[NDArray]:
         )
 
 
-def _filled(state: Any, arrays: Iterator[NDArray]) -> Any:
-    """Returns a state of the same make with other arrays."""
+def _form(state: Any) -> Any:
+    """Returns the make of a state, with `...` in the place of each array."""
     if isinstance(state, NDArray):
-        return next(arrays)
+        return ...
     if isinstance(state, (tuple, list)):
-        return type(state)([_filled(one, arrays) for one in state])
+        return type(state)([_form(one) for one in state])
     return state
+
+
+def _filled(form: Any, arrays: Iterator[NDArray]) -> Any:
+    """Returns a state of this make with these arrays."""
+    if form is ...:
+        return next(arrays)
+    if isinstance(form, (tuple, list)):
+        return type(form)([_filled(one, arrays) for one in form])
+    return form
+
+
+def _put_down(targets: Sequence[Array], made: Sequence[NDArray]) -> None:
+    """Writes values into arrays; many are there already."""
+    values = [
+        one.host_view().reshape(target.shape) for target, one in zip(targets, made, strict=True)
+    ]
+    for place, (target, value) in enumerate(zip(targets, values, strict=True)):
+        if np.may_share_memory(value, target):
+            values[place] = target
+        elif any(np.may_share_memory(value, other) for other in targets):
+            values[place] = value.copy()  # a state that is an older weight, say
+    for target, value in zip(targets, values, strict=True):
+        if value is not target:
+            np.copyto(target, value)
+
+
+def _taken_over(host: Array) -> NDArray:
+    """Returns an array that has this memory, where the device can have it."""
+    return NDArray.from_value(adopt(host.view(), cpu()), cpu())
 
 
 def _seed(part: PartOf, number: int) -> int:

@@ -22,7 +22,7 @@ from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.dispatched import note_dispatched
 from hybridnet.runtime.segments.segment import Value
 
-__all__ = ["CopyAcross", "aligned", "host_array", "put", "send", "unpickled"]
+__all__ = ["CopyAcross", "adopt", "aligned", "host_array", "put", "send", "unpickled"]
 
 # XLA's CPU client takes host memory as its own only at this alignment, and copies it otherwise.
 _ALIGNMENT: Final = 64
@@ -80,6 +80,15 @@ def put(host: np.ndarray[Any, Any], ctx: Context) -> Value:
     copy = aligned(host.shape, host.dtype)
     copy[...] = host
     (array,) = place(ctx, (copy,))
+    return Value(tensor_type(host.shape, host.dtype), array)
+
+
+def adopt(host: np.ndarray[Any, Any], ctx: Context) -> Value:
+    """Returns a Value that takes host memory over, where the device can: nobody may write it then.
+
+    What runs with the Value may overwrite the memory, as it may that of any Value that ends.
+    """
+    (array,) = place(ctx, (host,))
     return Value(tensor_type(host.shape, host.dtype), array)
 
 
