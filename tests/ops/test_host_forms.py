@@ -8,6 +8,7 @@ import sys
 import jax
 import numpy as np
 import pytest
+import scipy.special
 from host_calls import answers
 from oracle.drawn import is_special, load
 from traced import hurried_jit
@@ -19,6 +20,7 @@ from hybridnet.ops.host.namespace import NoHostForm, on_host
 from hybridnet.ops.host.namespace import jax as array_jax
 from hybridnet.ops.host.namespace import jnp as array_jnp
 from hybridnet.ops.host.namespace import lax as array_lax
+from hybridnet.ops.host.special_functions import digamma
 from hybridnet.ops.host.traced import plain, vjp
 from hybridnet.runtime.programs.cache import cache
 
@@ -493,3 +495,28 @@ def test_a_dense_layer_has_the_gradient_of_its_bias_alone():
     y, pull_back = vjp(lambda b: call.evaluate((x, w, b), ())[0], b)
     np.testing.assert_allclose(plain(y), x @ w.T + b)
     np.testing.assert_allclose(pull_back(grad)[0], grad.sum(0))
+
+
+def test_digamma_is_right_to_the_last_place():
+    x = np.append(np.geomspace(1e-30, 1e30, 20001), np.linspace(1.4, 1.5, 20001))
+    x = x.astype(np.float32)
+    expected = scipy.special.digamma(x.astype(np.float64))
+    np.testing.assert_allclose(digamma(x), expected, rtol=1.2e-7)
+    for other in (-x[:1], np.array([np.nan], np.float32), x[:1].astype(np.float64)):
+        with pytest.raises(ValueError):
+            digamma(other)
+
+
+def test_gradients_of_gamma_functions_need_no_scipy():
+    code = (
+        "import sys, hybridnet as hn\n"
+        "x = hn.nd.array([0.5, 3.0]); x.attach_grad()\n"
+        "with hn.autograd.record(): y = hn.nd.gammaln(x) + hn.nd.gamma(x)\n"
+        "y.backward(); print(*x.grad.asnumpy().tolist(), 'scipy' in sys.modules)\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    *numbers, loaded = found.stdout.split()
+    x = np.array([0.5, 3.0])
+    expected = scipy.special.digamma(x) * (1 + scipy.special.gamma(x))
+    np.testing.assert_allclose([*map(float, numbers)], expected, rtol=1e-6)
+    assert loaded == "False"

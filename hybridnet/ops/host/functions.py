@@ -7,7 +7,6 @@ Where arguments or results differ between the two, the function here takes and g
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from itertools import accumulate, pairwise
@@ -15,10 +14,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.base.lazy import special
-
 from . import control_flow as control_flow
 from . import matrices as matrices
+from . import special_functions as special_functions
 from .convolution import Convolution
 from .half import sum_in_float32
 from .namespace import NoHostForm, changeable, jax, jnp, lax
@@ -493,44 +491,6 @@ FUNCTIONS.update(
         "threefry_partitionable": lambda _: nullcontext(),
     }
 )
-
-
-# -- special functions -----------------------------------------------------------------------------
-
-
-# Elements up to which Python's own functions are quicker than importing SciPy's, 0.1 s.
-_FEW: Final = 1 << 15
-
-
-def _special(path: str, name: str, of_number: Callable[[float], float] | None = None) -> None:
-    """Takes a function from SciPy, which JAX needs, too; it is imported when there is much to do.
-
-    Args:
-        path: its name in JAX.
-        name: its name in `scipy.special`.
-        of_number: the same from `math`, which raises where the answer is not a finite number.
-    """
-
-    def function(x: Array) -> Any:
-        if of_number is not None and x.size <= _FEW and "scipy.special" not in sys.modules:
-            try:
-                found = [of_number(number) for number in x.ravel().tolist()]
-                return np.array(found, x.dtype).reshape(x.shape)
-            except (ValueError, OverflowError):
-                pass
-        made = getattr(special, name)(x)
-        return made.astype(x.dtype) if x.dtype == np.float16 else made
-
-    FUNCTIONS[path] = function
-
-
-_special("lax.erf", "erf", math.erf)
-_special("lax.erfc", "erfc", math.erfc)
-_special("lax.erf_inv", "erfinv")
-_special("lax.digamma", "digamma")
-_special("scipy.special.gamma", "gamma", math.gamma)
-_special("scipy.special.gammaln", "gammaln", math.lgamma)
-_special("lax.lgamma", "gammaln", math.lgamma)
 
 
 # -- jax.nn ----------------------------------------------------------------------------------------
