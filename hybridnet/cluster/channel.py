@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Final, final
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.kvstore.cluster import is_loopback
 from hybridnet.kvstore.errors import KVStoreError
+from hybridnet.kvstore.mapped_file import make_folder
 from hybridnet.kvstore.protocol.words import Peer
 from hybridnet.kvstore.run_token import RunToken
 from hybridnet.kvstore.transport.interface import Connected, Disconnected, Heard, Rejected, Report
+from hybridnet.kvstore.transport.near_sockets import DOOR
 from hybridnet.kvstore.transport.wire import Buffer
 from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
 
 __all__ = ["Channel", "split_address"]
 
+_log: Final = logging.getLogger("hybridnet.cluster")
+#: Where the folders of tasks are, and what tells one network from another.
+_MEMORY: Final = Path("/dev/shm")
+_NETWORK: Final = Path("/proc/self/ns/net")
 #: Seconds between two ticks, and that the thread may take to end.
 _TICK: Final = 1.0
 _END: Final = 5.0
@@ -35,6 +44,43 @@ def split_address(address: str) -> tuple[str, int]:
     if not host or not port.isdigit() or int(port) > 65535:
         raise MXNetError(f"cluster: an address must be 'host:port', got {address!r}")
     return host, int(port)
+
+
+def near_folder(address: str) -> Path | None:
+    """Returns the folder of a task, for processes of its user on its host; None: it may be far.
+
+    Its name has the network that the port is of: containers may share their files alone.
+    """
+    host, port = split_address(address)
+    try:
+        network = _NETWORK.stat().st_ino
+    except OSError:
+        return None
+    if not is_loopback(host) or not _MEMORY.is_dir():
+        return None
+    return _MEMORY / f"hybridnet-{os.geteuid()}" / f"task-{network}-{port}"
+
+
+def _open_door(transport: ZmqTransport, address: str) -> None:
+    """Lets processes of this host in by a local socket, where that can be."""
+    folder = near_folder(address)
+    if folder is None:
+        return
+    try:
+        make_folder(folder.parent)
+        make_folder(folder)
+        transport.listen_near(folder)
+    except (KVStoreError, OSError) as error:
+        _log.info("messages of this host go through the network, too: %s", error)
+
+
+def _remove_door(address: str) -> None:
+    """Removes the folder of a task that nobody reaches any more."""
+    folder = near_folder(address)
+    if folder is not None:
+        with contextlib.suppress(OSError):
+            (folder / DOOR).unlink()
+            folder.rmdir()
 
 
 def _endpoint(address: str) -> str:
@@ -93,8 +139,8 @@ class Channel:
                 return
             self._linked.add(name)
             peer = self._peer(name)
-        where = _endpoint(address)
-        self._do(lambda transport: transport.connect(peer, where))
+        where, near = _endpoint(address), near_folder(address)
+        self._do(lambda transport: transport.connect(peer, where, near))
 
     def send(self, name: str, frames: Sequence[Buffer]) -> None:
         """Sends a message to a process that is linked, or has sent one; from any thread."""
@@ -134,6 +180,8 @@ class Channel:
         finally:
             self.port = _port(self._transport)
             begun.set()
+        if address is not None:
+            _open_door(transport, f"{split_address(address)[0]}:{self.port}")
         due = time.monotonic() + _TICK
         while not self._closed:
             while self._todo:
@@ -146,6 +194,8 @@ class Channel:
         while self._todo:
             self._todo.popleft()(transport)
         transport.close(linger=0.5)
+        if address is not None:
+            _remove_door(f"{split_address(address)[0]}:{self.port}")
 
     def _note(self, transport: ZmqTransport, report: Report) -> None:
         match report:

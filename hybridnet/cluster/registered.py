@@ -52,6 +52,11 @@ class Registered:
     input_types: Mapping[int, TensorType]
     places: Mapping[int, DevicePlan]
 
+    @property
+    def is_short(self) -> bool:
+        """Whether all that it computes takes no more than a few milliseconds."""
+        return all(plan.is_short for plan in self.plans)
+
 
 def read_registered(words: Mapping[str, Any], task: str) -> Registered:
     """Reads what a client says of its graph.

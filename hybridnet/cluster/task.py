@@ -237,12 +237,14 @@ class ClusterTask:
             raise StaleError(f"task {self.name} has no such graph")
         if type(number) is not int or number in self._steps:
             raise FormatError("a step has a number of its own")
+        if self._exchange.has_ended(number):  # short messages may overtake long ones
+            raise ClusterError("the client has given the step up")
         held = self._held
         feeds = dict(zip(words.get("feeds", ()), (one.array() for one in asked.tensors)))  # noqa: B905
         if not self._fits(graph, held):
             names = ", ".join(sorted(graph.reads.values()))
             raise StaleError(f"a variable of task {self.name} is not as it was: one of {names}")
-        meeting: Rendezvous = self._exchange.begin(number, graph.owners)
+        meeting: Rendezvous = self._exchange.begin(number, graph.owners, graph.is_short)
         if graph.writes:
             meeting = NotingRendezvous(meeting, graph.devices)
         step = _Step(number, sender, asked, graph, held, feeds, meeting)
@@ -304,12 +306,20 @@ class ClusterTask:
         return True
 
     def _take_end(self, step: _Step, run: GraphRun) -> None:
-        """Answers at once where there is nothing to wait for; else a thread of the pool does.
+        """Answers at once where there is little to wait for; else a thread of the pool does.
 
         It is called by the thread that did the run's last work, whose queue stands still meanwhile:
         the repeat of a run would wait for that very thread.
         """
-        if run.error is not None or not _is_computed(run) or not self._lock.acquire(blocking=False):
+        if run.error is not None or not (step.graph.is_short or _is_computed(run)):
+            self._later(self._finish, step, run)
+            return
+        try:
+            _made(run, step.graph)
+        except Exception as error:
+            self._fail(step, error)
+            return
+        if not self._lock.acquire(blocking=False):
             self._later(self._finish, step, run)
             return
         try:

@@ -38,6 +38,10 @@ _LIGHT_BYTES: Final = 1 << 16
 _HEAVY_OPERATIONS: Final = 3e7
 _HEAVY_BYTES: Final = 1 << 23
 _OTHER_TASKS: Final = 10
+# A part of no more than these takes a few milliseconds: on a busy machine, to wait for its end
+# takes no longer than to have another thread do so.
+_SHORT_OPERATIONS: Final = 5e7
+_SHORT_BYTES: Final = 1 << 24
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -143,6 +147,7 @@ class DevicePlan:
         feeds: (number of an input of the whole graph, slot).
         results: slot -> the numbers of the outputs of the whole graph that it is.
         warm: the programs that have run before, by number.
+        is_short: whether all that it computes takes no more than a few milliseconds.
     """
 
     def __init__(
@@ -177,6 +182,11 @@ class DevicePlan:
             for number, piece in enumerate(pieces_of(part, lambda n: _is_heavy(n, types, share)))
         ]
         self.steps = self._steps_of(part)
+        work, moved = _load(list(part.originals), types)
+        self.is_short = (
+            not self.steps and work <= _SHORT_OPERATIONS and moved <= _SHORT_BYTES
+            and not any(program.call.on_host for program in self.programs)
+        )  # fmt: skip
         for step in (*self.programs, *self.steps):
             self._wait(step)
         for node in part.sends:

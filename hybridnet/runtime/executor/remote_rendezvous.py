@@ -88,10 +88,15 @@ class RemoteRendezvous(Rendezvous):
         step: the number of the step.
         owners: for each device of the step the task that has it.
         transport: to the other tasks.
+        waits: whether who sends waits until that is computed, since it takes no longer than to have
+            another thread do so.
     """
 
-    def __init__(self, step: int, owners: Mapping[str, str], transport: TaskTransport) -> None:
+    def __init__(
+        self, step: int, owners: Mapping[str, str], transport: TaskTransport, waits: bool = False
+    ) -> None:
         self._step = step
+        self._waits = waits
         self._owners = owners
         self._transport = transport
         self._task = transport.task
@@ -168,7 +173,9 @@ class RemoteRendezvous(Rendezvous):
                 peer.next += 1
             self._transport.send(to, message)
 
-        if all(one.dead or one.value is None or one.value.is_ready() for one in tensors):
+        if self._waits or all(
+            one.dead or one.value is None or one.value.is_ready() for one in tensors
+        ):
             give()
         else:
             engine.push(give, lane="copy", name=f"send {tensors[0].key}")
@@ -303,14 +310,15 @@ class StepExchange:
         self._ended: dict[int, None] = {}
         transport.listen(self._hear)
 
-    def begin(self, step: int, owners: Mapping[str, str]) -> RemoteRendezvous:
+    def begin(self, step: int, owners: Mapping[str, str], waits: bool = False) -> RemoteRendezvous:
         """Begins a step on this task.
 
         Args:
             step: its number, which no other step of the cluster has.
             owners: for each device of the step the task that has it.
+            waits: see `RemoteRendezvous`.
         """
-        made = RemoteRendezvous(step, owners, self._transport)
+        made = RemoteRendezvous(step, owners, self._transport, waits)
         with self._lock:
             self._steps[step] = made
             heard = self._early.take(step)
@@ -326,6 +334,10 @@ class StepExchange:
             self._ended[step] = None
             if len(self._ended) > _REMEMBERED:
                 del self._ended[next(iter(self._ended))]
+
+    def has_ended(self, step: int) -> bool:
+        """Whether a step has ended, as far as that is remembered."""
+        return step in self._ended
 
     def resend(self) -> None:
         """Asks again for what has not come; to be called about once a second."""
