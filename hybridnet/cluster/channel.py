@@ -23,7 +23,7 @@ from hybridnet.kvstore.transport.near_sockets import DOOR
 from hybridnet.kvstore.transport.wire import Buffer
 from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
 
-__all__ = ["Channel", "split_address"]
+__all__ = ["Channel", "near_folder", "split_address"]
 
 _log: Final = logging.getLogger("hybridnet.cluster")
 #: Where the folders of tasks are, and what tells one network from another.
@@ -179,9 +179,9 @@ class Channel:
             return
         finally:
             self.port = _port(self._transport)
+            if address is not None and self._transport is not None:
+                _open_door(self._transport, f"{split_address(address)[0]}:{self.port}")
             begun.set()
-        if address is not None:
-            _open_door(transport, f"{split_address(address)[0]}:{self.port}")
         due = time.monotonic() + _TICK
         while not self._closed:
             while self._todo:

@@ -8,13 +8,20 @@ import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any, Final, final
 
 from hybridnet.base.errors import MXNetError
+from hybridnet.kvstore.transport.near_sockets import DOOR
 from hybridnet.kvstore.transport.wire import Buffer
-from hybridnet.runtime.executor.task_messages import Message, TaskTransport, TravellingTensor
+from hybridnet.runtime.executor.task_messages import (
+    Message,
+    TaskTransport,
+    Tensors,
+    TravellingTensor,
+)
 
-from .channel import Channel
+from .channel import Channel, near_folder
 from .errors import (
     AbortedError,
     EndedError,
@@ -23,6 +30,7 @@ from .errors import (
     UnavailableError,
     WrongError,
 )
+from .lanes import LEAST, InLanes, Lent, OutLanes
 from .packets import Packet, pack, read_message, unpack, write_message
 
 __all__ = ["Endpoint", "refusal"]
@@ -61,6 +69,10 @@ class Endpoint(TaskTransport):
         self._pending: dict[int, tuple[str, Future[Packet]]] = {}
         self._numbers = itertools.count(1)
         self._lock = threading.RLock()
+        # What processes of this host read, and what was lent for which message.
+        self._out, self._in = OutLanes(), InLanes()
+        self._lent: dict[tuple[str, int, int], list[Lent]] = {}
+        self._near: dict[str, bool] = {}
         self._told: Callable[[str, Message], None] | None = None
         self._channel = Channel(address, self._hear, self._changed, self._tick)
         self.port = self._channel.port
@@ -81,11 +93,11 @@ class Endpoint(TaskTransport):
         """Sends a message that has no answer."""
         words = {**packet.words, "from": self._name}
         if to == self._name:
-            self._take(to, Packet(words, packet.tensors))
+            self._take(to, packet._replace(words=words))
             return
         if to in self.addresses:
             self._channel.link(to, self.addresses[to])
-        self._channel.send(to, pack(Packet(words, packet.tensors)))
+        self._channel.send(to, pack(packet._replace(words=words)))
 
     def request(self, to: str, packet: Packet, patient: bool = False) -> Future[Packet]:
         """Sends a message, and returns what its answer will be.
@@ -116,8 +128,42 @@ class Endpoint(TaskTransport):
         self.tell(to, Packet({**words, "kind": "reply", "reply": number}, tensors))
 
     def send(self, task: str, message: Message) -> None:
-        """See `TaskTransport.send`."""
+        """See `TaskTransport.send`; to a task of this host goes only the place of large tensors."""
+        packet = write_message(message)
+        if isinstance(message, Tensors) and self._is_near(task):
+            packet = self._lend(task, message, packet)
+        self.tell(task, packet)
+
+    def send_again(self, task: str, message: Tensors) -> None:
+        """See `TaskTransport.send_again`; this time all goes: maybe it cannot read our memory."""
         self.tell(task, write_message(message))
+
+    def forget(self, task: str, message: Tensors) -> None:
+        """See `TaskTransport.forget`."""
+        for lent in self._lent.pop((task, message.step, message.number), ()):
+            self._out.take_back(lent)
+
+    def _is_near(self, task: str) -> bool:
+        """Whether a task is of this host, as far as can be seen."""
+        found = self._near.get(task)
+        if found is None:
+            folder = near_folder(self.addresses.get(task, ":0"))
+            found = self._near[task] = folder is not None and (folder / DOOR).exists()
+        return found
+
+    def _lend(self, task: str, message: Tensors, packet: Packet) -> Packet:
+        lent, places = [], {}
+        try:
+            for number, tensor in enumerate(packet.tensors):
+                if tensor.nbytes >= LEAST:
+                    one, places[number] = self._out.lend(tensor.payload)
+                    lent.append(one)
+        except OSError as error:
+            _log.info("tensors of this host go through the network: %s", error)
+            places.pop(number, None)
+        if lent:
+            self._lent[task, message.step, message.number] = lent
+        return Packet(packet.words, packet.tensors, places)
 
     def listen(self, hear: Callable[[str, Message], None]) -> None:
         """See `TaskTransport.listen`."""
@@ -140,11 +186,20 @@ class Endpoint(TaskTransport):
             if not isinstance(sender, str):
                 return
             named(sender)
+            if packet.places:
+                packet = self._fetched(packet)
             self._take(sender, packet)
         except MXNetError as error:
             _log.warning("a message was dropped: %s", error)
         except Exception:  # the thread must go on for the others
             _log.exception("a message could not be taken")
+
+    def _fetched(self, packet: Packet) -> Packet:
+        """Returns a message with the tensors that are in their sender's memory."""
+        tensors = list(packet.tensors)
+        for number, place in packet.places.items():
+            tensors[number] = replace(tensors[number], payload=memoryview(self._in.read(place)))
+        return Packet(packet.words, tensors)
 
     def _take(self, sender: str, packet: Packet) -> None:
         message = read_message(packet)
@@ -184,6 +239,7 @@ class Endpoint(TaskTransport):
             return
         with self._lock:
             self._down[name] = why
+        self._near.pop(name, None)
         self._fail(name, why)
         for one in self.lost:
             one(name)

@@ -25,6 +25,8 @@ from hybridnet.runtime.executor.task_messages import (
     TravellingTensor,
 )
 
+from .lanes import Place, aligned
+
 __all__ = ["Packet", "pack", "read_message", "unpack", "write_message"]
 
 _HEAD: Final = struct.Struct("<4sI8s")
@@ -36,8 +38,6 @@ _TENSORS: Final = 1 << 16
 #: Short parts that are joined at most.
 _TOGETHER: Final = 64
 _AXES: Final = 32
-#: Bytes to which XLA has its arrays aligned.
-_LINE: Final = 64
 
 
 class Packet(NamedTuple):
@@ -46,10 +46,12 @@ class Packet(NamedTuple):
     Attributes:
         words: its JSON, an object; ``kind`` says what it is, ``from`` whose.
         tensors: what travels with it.
+        places: of tensors by number, where they are instead.
     """
 
     words: Mapping[str, Any]
     tensors: Sequence[TravellingTensor] = ()
+    places: Mapping[int, Place] = {}
 
 
 def pack(packet: Packet) -> list[Buffer]:
@@ -59,13 +61,15 @@ def pack(packet: Packet) -> list[Buffer]:
         FormatError: its JSON is too long.
     """
     tensors = [[one.dtype, list(one.shape)] for one in packet.tensors]
-    sizes = [one.nbytes for one in packet.tensors]
+    places = packet.places
+    sizes = [places.get(number, one.nbytes) for number, one in enumerate(packet.tensors)]
+    payloads = [one.payload for number, one in enumerate(packet.tensors) if number not in places]
     text = json.dumps({**packet.words, "tensors": tensors, "sizes": sizes}).encode()
     if len(text) > _JSON:
         raise FormatError(f"a part of a graph has {len(text)} bytes; {_JSON} can be sent")
     frames: list[Buffer] = []
     short: list[Buffer] = [_HEAD.pack(_MAGIC, len(text), bytes(8))]
-    for one in (text, *(tensor.payload for tensor in packet.tensors)):
+    for one in (text, *payloads):
         if len(one) <= SMALL:
             short.append(one)
             if len(short) < _TOGETHER:
@@ -109,7 +113,16 @@ def _packet(rest: _Bytes) -> Packet:
         raise FormatError("a message says what tensors it has")
     if len(kinds) > _TENSORS:
         raise FormatError(f"a message has {_TENSORS} tensors at most")
-    return Packet(words, [_tensor(*one, rest) for one in zip(kinds, sizes, strict=True)])
+    places = {number: _place(size) for number, size in enumerate(sizes) if type(size) is list}
+    taken = [0 if number in places else size for number, size in enumerate(sizes)]
+    tensors = [_tensor(*one, rest) for one in zip(kinds, taken, strict=True)]
+    return Packet(words, tensors, places)
+
+
+def _place(words: list[Any]) -> Place:
+    if len(words) != len(Place._fields) or not all(type(one) is int for one in words):
+        raise FormatError("where a tensor is, is said by numbers")
+    return Place(*words)
 
 
 class _Bytes:
@@ -136,7 +149,7 @@ class _Bytes:
             found, self._now = self._now[:size], self._now[size:]
             return found
         # Where XLA would have it, so that it need not be copied once more.
-        whole = _room(size)
+        whole = aligned(size)
         done = 0
         while done < size:
             if len(self._now) == 0:
@@ -145,13 +158,6 @@ class _Bytes:
             whole[done : done + count] = np.frombuffer(self._now[:count], np.uint8)
             self._now, done = self._now[count:], done + count
         return whole.data
-
-
-def _room(size: int) -> np.ndarray[Any, Any]:
-    """Returns memory that begins where a line of the cache does."""
-    whole = np.empty(size + _LINE, np.uint8)
-    start = -whole.ctypes.data % _LINE
-    return whole[start : start + size]
 
 
 def _tensor(kind: Any, size: Any, rest: _Bytes) -> TravellingTensor:

@@ -105,6 +105,7 @@ class RemoteRendezvous(Rendezvous):
         self._peers: dict[str, _Peer] = {name: _Peer() for name in sorted(others)}
         self._lock = threading.RLock()
         self._error: BaseException | None = None
+        self._closed = False
 
     def send(self, key: Key, value: Any, dead: bool = False) -> None:
         """See `Rendezvous.send`."""
@@ -166,12 +167,14 @@ class RemoteRendezvous(Rendezvous):
                 self.abort(error)
                 return
             with self._lock:
-                if self._error is not None:
+                if self._error is not None or self._closed:
                     return
                 peer = self._peers[to]
                 message = peer.sent[peer.next] = Tensors(self._step, peer.next, made)
                 peer.next += 1
             self._transport.send(to, message)
+            if message.number not in peer.sent:  # the step has ended meanwhile
+                self._transport.forget(to, message)
 
         if self._waits or all(
             one.dead or one.value is None or one.value.is_ready() for one in tensors
@@ -227,24 +230,35 @@ class RemoteRendezvous(Rendezvous):
     def _forget(self, sender: str, peer: _Peer, have: Have) -> None:
         """Lets go of what has come there, and sends the rest again if that is asked for."""
         with self._lock:
-            for number in [n for n in peer.sent if n < have.below or n in have.beyond]:
-                del peer.sent[number]
+            came = [n for n in peer.sent if n < have.below or n in have.beyond]
+            over = [peer.sent.pop(number) for number in came]
             rest = list(peer.sent.values()) if have.again else ()
+        for message in over:
+            self._transport.forget(sender, message)
         for message in rest:
-            self._transport.send(sender, message)
+            self._transport.send_again(sender, message)
 
     def _have(self, peer: _Peer, again: bool) -> Have:
         """Returns what is said of what has come; the lock is held."""
         peer.unsaid = (0, 0)
         return Have(self._step, peer.came.below, tuple(sorted(peer.came.beyond)), again)
 
+    def close(self) -> None:
+        """Forgets what was sent: the step has ended."""
+        with self._lock:
+            self._closed = True
+            sent = [(name, one) for name, peer in self._peers.items() for one in peer.sent.values()]
+            for peer in self._peers.values():
+                peer.sent.clear()
+        for name, message in sent:
+            self._transport.forget(name, message)
+
     def _end(self, error: BaseException, tell: bool) -> None:
         with self._lock:
             if self._error is not None:
                 return
             self._error = error
-            for peer in self._peers.values():
-                peer.sent.clear()
+        self.close()
         if tell:
             for name in self._peers:
                 self._transport.send(name, Cancel(self._step, str(error)))
@@ -329,11 +343,13 @@ class StepExchange:
     def end(self, step: int) -> None:
         """Forgets a step, which has ended on all tasks."""
         with self._lock:
-            self._steps.pop(step, None)
+            ended = self._steps.pop(step, None)
             self._early.take(step)
             self._ended[step] = None
             if len(self._ended) > _REMEMBERED:
                 del self._ended[next(iter(self._ended))]
+        if ended is not None:
+            ended.close()
 
     def has_ended(self, step: int) -> bool:
         """Whether a step has ended, as far as that is remembered."""

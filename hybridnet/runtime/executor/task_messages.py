@@ -159,3 +159,10 @@ class TaskTransport(ABC):
     @abstractmethod
     def listen(self, hear: Callable[[str, Message], None]) -> None:
         """Has a function called with the sender and each message that comes."""
+
+    def send_again(self, task: str, message: Tensors) -> None:
+        """Sends a message again that has not come."""
+        self.send(task, message)
+
+    def forget(self, task: str, message: Tensors) -> None:  # noqa: B027 - most keep nothing
+        """Is told that a message has come, or is not needed any more."""

@@ -1,0 +1,183 @@
+"""Tensors between processes of one host: in memory that both have mapped, only its place is sent.
+
+The network would have it copied into the kernel, out of it and together, in pieces. Here the
+sender copies it once, and the receiver once. The memory is an unnamed file of the sender's
+(`memfd`), so it is gone with the last process that has it mapped, however that ends. A stamp before
+the tensor says whose turn it is: a message that comes so late that the memory is lent again finds
+another one.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+import struct
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any, Final, NamedTuple, final
+
+import numpy as np
+
+from hybridnet.base.errors import FormatError
+from hybridnet.kvstore.transport.wire import Buffer
+
+__all__ = ["LEAST", "InLanes", "Lent", "OutLanes", "Place", "aligned"]
+
+#: Bytes of a tensor from which on it goes this way: below, a copy into the message is quicker.
+LEAST: Final = 1 << 16
+#: Bytes of lent memory, that is kept for the next tensor, at most.
+_KEPT: Final = 1 << 29
+#: Pieces of memory of others that are kept mapped.
+_MAPPED: Final = 64
+_NAME: Final = "hybridnet-lane"
+_STAMP: Final = struct.Struct("<Q")
+#: Bytes before a tensor, and to which XLA has its arrays aligned.
+_LINE: Final = 64
+
+
+def aligned(size: int) -> np.ndarray[Any, Any]:
+    """Returns memory that begins where a line of the cache does."""
+    whole = np.empty(size + _LINE, np.uint8)
+    start = -whole.ctypes.data % _LINE
+    return whole[start : start + size]
+
+
+class Place(NamedTuple):
+    """Where a tensor is.
+
+    Attributes:
+        process: whose memory.
+        handle: its number of the file.
+        file: what tells the file from others that had that number.
+        stamp: what is before the tensor while it is there.
+        size: of the tensor.
+    """
+
+    process: int
+    handle: int
+    file: int
+    stamp: int
+    size: int
+
+
+@final
+class Lent:
+    """A piece of this process's memory that others read."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.handle = -1
+        self.handle = os.memfd_create(_NAME, os.MFD_CLOEXEC)
+        os.posix_fallocate(self.handle, 0, room + _LINE)
+        self.memory = mmap.mmap(self.handle, room + _LINE)
+        self.file = os.fstat(self.handle).st_ino
+
+    def fill(self, stamp: int, payload: Buffer) -> Place:
+        """Puts a tensor in."""
+        _STAMP.pack_into(self.memory, 0, 0)
+        size = len(payload)
+        target = np.frombuffer(self.memory, np.uint8, size, _LINE)
+        np.copyto(target, np.frombuffer(payload, np.uint8))
+        _STAMP.pack_into(self.memory, 0, stamp)
+        return Place(os.getpid(), self.handle, self.file, stamp, size)
+
+    def clear(self) -> None:
+        """Says that the tensor is not there any more."""
+        _STAMP.pack_into(self.memory, 0, 0)
+
+    def __del__(self) -> None:
+        if self.handle >= 0:
+            os.close(self.handle)  # the mapping goes by itself
+
+
+@final
+class OutLanes:
+    """The memory that this process lends; safe from many threads."""
+
+    def __init__(self) -> None:
+        self._free: dict[int, list[Lent]] = {}
+        self._kept = 0
+        self._stamp = 0
+        self._lock = threading.Lock()
+
+    def lend(self, payload: Buffer) -> tuple[Lent, Place]:
+        """Puts a tensor where others can read it.
+
+        Raises:
+            OSError: there is no memory for it, or no such thing on this system.
+        """
+        room = 1 << max(len(payload) - 1, LEAST - 1).bit_length()
+        with self._lock:
+            self._stamp += 1
+            stamp = self._stamp
+            free = self._free.get(room)
+            found = free.pop() if free else None
+            if found is not None:
+                self._kept -= room
+        if found is None:
+            found = Lent(room)
+        return found, found.fill(stamp, payload)
+
+    def take_back(self, lent: Lent) -> None:
+        """Says that nobody needs a tensor any more."""
+        lent.clear()
+        with self._lock:
+            if self._kept + lent.room <= _KEPT:
+                self._kept += lent.room
+                self._free.setdefault(lent.room, []).append(lent)
+
+
+@final
+class InLanes:
+    """The memory of others, mapped when it is needed first. For one thread."""
+
+    def __init__(self) -> None:
+        self._mapped: OrderedDict[tuple[int, int, int], mmap.mmap] = OrderedDict()
+
+    def read(self, place: Place) -> Buffer:
+        """Returns a copy of a tensor.
+
+        Raises:
+            FormatError: it is not there, or not any more.
+        """
+        key = place[:3]
+        memory = self._mapped.get(key)
+        if memory is None:
+            memory = self._mapped[key] = _open(place)
+            if len(self._mapped) > _MAPPED:
+                self._mapped.popitem(last=False)
+        else:
+            self._mapped.move_to_end(key)
+        if not 0 <= place.size <= len(memory) - _LINE or place.stamp <= 0:
+            raise FormatError(f"a tensor of {place.size} bytes is not where it should be")
+        made = aligned(place.size)
+        before = _STAMP.unpack_from(memory, 0)[0]
+        np.copyto(made, np.frombuffer(memory, np.uint8, place.size, _LINE))
+        if not before == place.stamp == _STAMP.unpack_from(memory, 0)[0]:
+            raise FormatError("a tensor came too late: its memory is another's by now")
+        return made.data
+
+
+def _open(place: Place) -> mmap.mmap:
+    """Maps a file that another process of this user has open.
+
+    Raises:
+        FormatError: there is none, or it is another thing.
+    """
+    path = Path(f"/proc/{place.process}/fd/{place.handle}")
+    try:
+        if not os.readlink(path).startswith(f"/memfd:{_NAME}"):
+            raise FormatError(f"{path} is no memory that is lent")
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise FormatError(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        found = os.fstat(handle)
+        is_it = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+        if not is_it or found.st_ino != place.file or found.st_size < _LINE:
+            raise FormatError(f"{path} is another's memory")
+        return mmap.mmap(handle, found.st_size, access=mmap.ACCESS_READ)
+    finally:
+        os.close(handle)
