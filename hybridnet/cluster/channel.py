@@ -138,9 +138,9 @@ class Channel:
             if name in self._linked:
                 return
             self._linked.add(name)
-            peer = self._peer(name)
-        where, near = _endpoint(address), near_folder(address)
-        self._do(lambda transport: transport.connect(peer, where, near))
+            peer, where, near = self._peer(name), _endpoint(address), near_folder(address)
+            # Before any other thread finds it linked, and sends.
+            self._do(lambda transport: transport.connect(peer, where, near))
 
     def send(self, name: str, frames: Sequence[Buffer]) -> None:
         """Sends a message to a process that is linked, or has sent one; from any thread."""

@@ -1,5 +1,6 @@
 """Sessions whose graphs run on several tasks: in this process, and in processes of their own."""
 
+import os
 import signal
 import sys
 import threading
@@ -205,6 +206,7 @@ def test_a_client_that_is_no_task_runs_on_two_processes_and_waits_no_longer_than
             assert sess.run(y, {x: [10.0, 100.0]}) == 320
             assert sess.run(y + tf.py_func(lambda a: a * 2, [y], tf.float32), {x: [1, 1]}) == 15
             ps.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, ps.pid, os.WSTOPPED | os.WNOWAIT)
             sess._runner.timeout = 0.2
             with pytest.raises(tf.errors.DeadlineExceededError, match="did not end the step"):
                 sess.run(y, {x: [10.0, 100.0]})

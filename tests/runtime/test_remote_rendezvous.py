@@ -27,6 +27,7 @@ from hybridnet.runtime.executor.task_messages import (
     Cancel,
     Have,
     Made,
+    TaskTransport,
     Tensors,
     TravellingTensor,
 )
@@ -119,15 +120,20 @@ def test_what_is_made_together_goes_together_and_unasked():
 # -- by hand ---------------------------------------------------------------------------------
 
 
-class Noted:
+class Noted(TaskTransport):
     """A transport that notes what is sent."""
 
-    def __init__(self, task: str = HERE) -> None:
-        self.task = task
+    task = HERE
+
+    def __init__(self) -> None:
         self.sent: list[Any] = []
+        self.forgotten: list[Any] = []
 
     def send(self, task: str, message: Any) -> None:
         self.sent.append((task, message))
+
+    def forget(self, task: str, message: Any) -> None:
+        self.forgotten.append((task, message))
 
     def listen(self, hear: Any) -> None:
         self.hear = hear
@@ -176,6 +182,20 @@ def test_what_is_for_another_task_is_sent_at_once_and_kept_until_it_has_come():
     noted.hear(THERE, Have(7, 1, (), False))
     noted.hear(THERE, Have(7, 0, (), True))  # late
     assert len(noted.sent) == 2 and rendezvous.pending == (0, 0)
+    assert noted.forgotten == noted.sent[:1]
+
+
+@pytest.mark.parametrize("end", ["end", "abort"])
+def test_what_was_sent_is_forgotten_with_its_step(end):
+    noted, exchange, rendezvous = begun()
+    rendezvous.send(OUT, Ready(1, 2))
+    if end == "end":
+        exchange.end(7)
+    else:
+        rendezvous.abort(OpError("no memory"))
+    assert noted.forgotten == noted.sent[:1]
+    rendezvous.send(OUT._replace(tensor="late"), Ready(1))
+    assert len(noted.sent) == (1 if end == "end" else 2)  # the abort is told
 
 
 def test_what_is_sent_together_is_one_message_to_each_task():
