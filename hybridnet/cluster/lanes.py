@@ -23,7 +23,7 @@ import numpy as np
 from hybridnet.base.errors import FormatError
 from hybridnet.kvstore.transport.wire import Buffer
 
-__all__ = ["LEAST", "InLanes", "Lent", "OutLanes", "Place", "aligned"]
+__all__ = ["LEAST", "InLanes", "Lent", "LentAt", "OutLanes", "aligned"]
 
 #: Bytes of a tensor from which on it goes this way: below, a copy into the message is quicker.
 LEAST: Final = 1 << 16
@@ -44,7 +44,7 @@ def aligned(size: int) -> np.ndarray[Any, Any]:
     return whole[start : start + size]
 
 
-class Place(NamedTuple):
+class LentAt(NamedTuple):
     """Where a tensor is.
 
     Attributes:
@@ -74,14 +74,14 @@ class Lent:
         self.memory = mmap.mmap(self.handle, room + _LINE)
         self.file = os.fstat(self.handle).st_ino
 
-    def fill(self, stamp: int, payload: Buffer) -> Place:
+    def fill(self, stamp: int, payload: Buffer) -> LentAt:
         """Puts a tensor in."""
         _STAMP.pack_into(self.memory, 0, 0)
         size = len(payload)
         target = np.frombuffer(self.memory, np.uint8, size, _LINE)
         np.copyto(target, np.frombuffer(payload, np.uint8))
         _STAMP.pack_into(self.memory, 0, stamp)
-        return Place(os.getpid(), self.handle, self.file, stamp, size)
+        return LentAt(os.getpid(), self.handle, self.file, stamp, size)
 
     def clear(self) -> None:
         """Says that the tensor is not there any more."""
@@ -102,7 +102,7 @@ class OutLanes:
         self._stamp = 0
         self._lock = threading.Lock()
 
-    def lend(self, payload: Buffer) -> tuple[Lent, Place]:
+    def lend(self, payload: Buffer) -> tuple[Lent, LentAt]:
         """Puts a tensor where others can read it.
 
         Raises:
@@ -136,7 +136,7 @@ class InLanes:
     def __init__(self) -> None:
         self._mapped: OrderedDict[tuple[int, int, int], mmap.mmap] = OrderedDict()
 
-    def read(self, place: Place) -> Buffer:
+    def read(self, place: LentAt) -> Buffer:
         """Returns a copy of a tensor.
 
         Raises:
@@ -160,7 +160,7 @@ class InLanes:
         return made.data
 
 
-def _open(place: Place) -> mmap.mmap:
+def _open(place: LentAt) -> mmap.mmap:
     """Maps a file that another process of this user has open.
 
     Raises:

@@ -25,7 +25,7 @@ from hybridnet.runtime.executor.task_messages import (
     TravellingTensor,
 )
 
-from .lanes import Place, aligned
+from .lanes import LentAt, aligned
 
 __all__ = ["Packet", "pack", "read_message", "unpack", "write_message"]
 
@@ -51,7 +51,7 @@ class Packet(NamedTuple):
 
     words: Mapping[str, Any]
     tensors: Sequence[TravellingTensor] = ()
-    places: Mapping[int, Place] = {}
+    places: Mapping[int, LentAt] = {}
 
 
 def pack(packet: Packet) -> list[Buffer]:
@@ -119,10 +119,10 @@ def _packet(rest: _Bytes) -> Packet:
     return Packet(words, tensors, places)
 
 
-def _place(words: list[Any]) -> Place:
-    if len(words) != len(Place._fields) or not all(type(one) is int for one in words):
+def _place(words: list[Any]) -> LentAt:
+    if len(words) != len(LentAt._fields) or not all(type(one) is int for one in words):
         raise FormatError("where a tensor is, is said by numbers")
-    return Place(*words)
+    return LentAt(*words)
 
 
 class _Bytes:

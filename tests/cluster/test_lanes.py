@@ -50,8 +50,8 @@ def test_another_process_reads_it():
     _, place = out.lend(data.data)
     code = f"""
 import numpy as np
-from hybridnet.cluster.lanes import InLanes, Place
-print(int(np.frombuffer(InLanes().read(Place{tuple(place)}), np.uint8).sum()))
+from hybridnet.cluster.lanes import InLanes, LentAt
+print(int(np.frombuffer(InLanes().read(LentAt{tuple(place)}), np.uint8).sum()))
 """
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(made.stdout) == int(data.sum())
