@@ -558,13 +558,15 @@ class Narrow final : public Plan {
 class Lstm final : public Plan {
  public:
   // The numbers: 0, where convolutions have their axes; the kind; steps, batch and hidden size; and
-  // whether it begins with the last step.
+  // whether it begins with the last step. Then with how many threads; 0: as many as there are.
   Lstm(const dnnl::engine& engine, const Numbers& numbers)
       : forward_(numbers[1] == kLstm),
         steps_(numbers[2]),
         batch_(numbers[3]),
         hidden_(numbers[4]),
-        reverse_((numbers[5] != 0) == forward_) {
+        reverse_((numbers[5] != 0) == forward_),
+        threads_(static_cast<int>(numbers[6])) {
+    const parallel::Limit limit(threads_);  // a kernel keeps the number that it was made for
     // Forward each step has the product of the hidden state and the turned weights, (4 hidden,
     // hidden); backward that of the gradient of the sums for the gates and the weights.
     const int64_t gates = 4 * hidden_;
@@ -591,6 +593,7 @@ class Lstm final : public Plan {
     const auto in = [&](size_t i) { return static_cast<float*>(inputs[i]); };
     const auto out = [&](size_t i) { return static_cast<float*>(results[i]); };
     const int64_t size = batch_ * hidden_;
+    const parallel::Limit limit(threads_);
     plain_.set_data_handle(inputs[forward_ ? 3 : 6]);
     packed_.set_data_handle(arena.Get(packed_.get_desc().get_size()));
     turn_.execute(stream, plain_, packed_);
@@ -657,14 +660,19 @@ class Lstm final : public Plan {
   bool forward_;
   int64_t steps_, batch_, hidden_;
   bool reverse_;  // whether this goes from the last step to the first
+  int threads_;
   dnnl::matmul product_;
   memory plain_, packed_;
   dnnl::reorder turn_;
   std::unordered_map<int, memory> arguments_;
 };
 
+bool IsLstm(const Numbers& numbers) {
+  return numbers[1] == kLstm || numbers[1] == kLstmGradient;
+}
+
 std::unique_ptr<Plan> MakePlan(const dnnl::engine& engine, const Numbers& numbers) {
-  if (numbers[1] == kLstm || numbers[1] == kLstmGradient) {
+  if (IsLstm(numbers)) {
     return std::make_unique<Lstm>(engine, numbers);
   }
   const Spec spec(numbers);
@@ -673,10 +681,15 @@ std::unique_ptr<Plan> MakePlan(const dnnl::engine& engine, const Numbers& number
   return std::make_unique<Kernel>(engine, spec);
 }
 
+// With how many threads LSTMs compute: their short turns wait for each other. 0: as many as there are.
+std::atomic<int> lstm_threads = 0;
+
 // What a thread computes with: oneDNN's kernels use memory of the thread that made them.
 class Bench {
  public:
-  Plan& PlanOf(const Numbers& numbers) {
+  Plan& PlanOf(Numbers numbers) {
+    // Others keep weights in an order that may depend on the number of threads.
+    if (IsLstm(numbers)) numbers.push_back(lstm_threads);
     auto found = plans_.find(numbers);
     if (found == plans_.end()) {
       if (plans_.size() >= kMostPlans) plans_.clear();
@@ -890,6 +903,9 @@ extern "C" int64_t HybridnetPackedBytes(const int64_t* spec, int64_t length) {
     return -1;
   }
 }
+
+// Lets LSTMs compute with this many threads from now on; 0: with as many as there are.
+extern "C" void HybridnetUseThreads(int32_t number) { lstm_threads = number; }
 
 // Does without threads of our own from now on, as before the end of the process.
 //

@@ -42,6 +42,7 @@ __all__ = [
     "name",
     "pack",
     "state",
+    "use_threads",
 ]
 
 #: The custom calls by their names in programs, and how these names begin, in executables' bytes.
@@ -127,6 +128,15 @@ def state() -> str:
     return str(name()) if library is not None else f"cannot be used: {why}"
 
 
+def use_threads(number: int) -> None:
+    """Lets LSTMs that programs run from now on compute with this many threads."""
+    global _threads
+    _threads = number
+    if _result is not None and _result[0] is not None:
+        _result[0].HybridnetUseThreads(number)
+
+
+_threads = 0  # as many as there are
 # The library and '', or None and why it cannot be used; None: nobody asked yet.
 _result: tuple[Any, str] | None = None
 
@@ -154,6 +164,8 @@ def _load() -> Any:
         library.HybridnetPackedBytes.argtypes = [ctypes.POINTER(ctypes.c_int64), ctypes.c_int64]
         library.HybridnetClose.argtypes = [ctypes.c_int64]
         library.HybridnetLeave.restype = None
+        library.HybridnetUseThreads.restype = None
+        library.HybridnetUseThreads(_threads)
         functions = {COMPUTE: library.HybridnetCompute, PACK: library.HybridnetPack}
         for target, function in functions.items():
             jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(function), platform="cpu")

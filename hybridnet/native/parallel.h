@@ -12,6 +12,21 @@ namespace parallel {
 extern "C" void GOMP_parallel(void (*)(void*), void*, unsigned threads, unsigned flags);
 extern "C" int omp_get_thread_num(void);
 extern "C" int omp_get_num_threads(void);
+extern "C" int omp_get_max_threads(void);
+extern "C" void omp_set_num_threads(int);
+
+// Lets what this thread calls compute with so many threads while this lives; 0: as before.
+class Limit {
+ public:
+  explicit Limit(int threads) : before_(omp_get_max_threads()) {
+    if (threads != 0) omp_set_num_threads(threads);
+  }
+  Limit(const Limit&) = delete;
+  ~Limit() { omp_set_num_threads(before_); }
+
+ private:
+  int before_;
+};
 
 template <class Body>
 void ForEach(int64_t count, const Body& body) {

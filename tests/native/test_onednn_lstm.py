@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import jax
 import numpy as np
 import pytest
 from helpers import thorough
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onednn_checks import close, lowering, random
 from traced import hurried_jit
@@ -67,9 +68,19 @@ def both(operator: str, arrays: list[Any], **params: Any) -> tuple[list[Any], li
     return found, wanted
 
 
-@settings(max_examples=thorough(500, 12))
+@pytest.fixture
+def threads_are_reset() -> Iterator[None]:
+    yield
+    onednn.use_threads(0)
+
+
+@pytest.mark.usefixtures("threads_are_reset")
+@settings(
+    max_examples=thorough(500, 12), suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(cases(), st.integers(0, 99), st.data())
 def test_networks_and_their_gradients(case: dict[str, Any], seed: int, data: st.DataObject) -> None:
+    onednn.use_threads(data.draw(st.integers(0, 3)))
     arrays, attrs = arrays_for(case, seed), attrs_of(case)
     found, wanted = both("RNN", arrays, **attrs, train=True)
     assert len(found) == len(wanted)

@@ -1,4 +1,4 @@
-"""How many threads NumPy multiplies matrices with, and oneDNN convolves with at once.
+"""How many threads NumPy multiplies matrices with, and oneDNN convolves and steps LSTMs with.
 
 Their threads wait for each other in turns. Where something else holds a processor (a compilation,
 other processes), a product on all processors takes as long as that holds it: a step of LeNet by
@@ -19,7 +19,7 @@ from typing import Any, Final, final
 
 from hybridnet.base.lazy import threadpoolctl
 from hybridnet.base.processor import idle_seconds, num_threads
-from hybridnet.native import convolutions
+from hybridnet.native import convolutions, onednn
 
 __all__ = ["keep_to_limit", "leave_one", "others"]
 
@@ -69,6 +69,7 @@ class _Threads:
                 self._without[file] = number
         most = min(self._limits, default=max(self._without.values(), default=1))
         convolutions.use_threads(most)
+        onednn.use_threads(most)
         for file, library in libraries.items():
             number = self._made[file] = min(self._without[file], most)
             library.set_num_threads(number)

@@ -11,11 +11,13 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from math import inf
+from time import perf_counter
 from typing import Any, Final, NamedTuple, Protocol, final
 
 from hybridnet.ops.host.namespace import NoHostForm
 
 from ..observe import events
+from ..platform.blas_threads import others
 from ..platform.jax_devices import place
 from ..segments.code import Code
 from .dispatch import dispatch
@@ -303,6 +305,9 @@ class Program:
         self.runs += 1
         if self.runs >= self.look:
             self._owner.look_at(self, inputs, scalars)
+        now = perf_counter()
+        if now > others.due:
+            others.look(now)
 
     def look_again(self) -> None:
         """Has it tuned when it has run as often again."""
