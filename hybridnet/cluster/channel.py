@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import socket
 import threading
 import time
 from collections import deque
@@ -29,6 +30,8 @@ _log: Final = logging.getLogger("hybridnet.cluster")
 #: Where the folders of tasks are, and what tells one network from another.
 _MEMORY: Final = Path("/dev/shm")
 _NETWORK: Final = Path("/proc/self/ns/net")
+#: Seconds in which a door may have been made and not listened at.
+_NEW: Final = 60.0
 #: Seconds between two ticks, and that the thread may take to end.
 _TICK: Final = 1.0
 _END: Final = 5.0
@@ -70,8 +73,26 @@ def _open_door(transport: ZmqTransport, address: str) -> None:
         make_folder(folder.parent)
         make_folder(folder)
         transport.listen_near(folder)
+        _sweep(folder.parent)
     except (KVStoreError, OSError) as error:
         _log.info("messages of this host go through the network, too: %s", error)
+
+
+def _sweep(folder: Path) -> None:
+    """Removes the doors of tasks that were killed."""
+    for door in folder.glob(f"task-*/{DOOR}"):
+        with contextlib.suppress(OSError), _local_socket() as knocks:
+            if time.time() - door.stat().st_mtime < _NEW:
+                continue  # it may be about to listen
+            try:
+                knocks.connect(str(door))
+            except ConnectionRefusedError:
+                door.unlink()
+                door.parent.rmdir()
+
+
+def _local_socket() -> socket.socket:
+    return socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
 def _remove_door(address: str) -> None:
