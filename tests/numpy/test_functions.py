@@ -89,6 +89,8 @@ def test_reductions_are_numpys(name):
         _close(
             getattr(np, name)(np.zeros((0, 3)), axis=0), getattr(onp, name)(onp.zeros((0, 3)), 0)
         )
+    empty = onp.zeros((0, 3))
+    _close(getattr(np, name)(np.array(empty), axis=1), getattr(onp, name)(empty, axis=1), name)
 
 
 _CALLS = {

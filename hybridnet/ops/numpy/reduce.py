@@ -126,9 +126,8 @@ def _selection(name: str, reducer: Callable[..., Any], choose: Any, doc: str, al
         given = type_of(a)
         axes = _axes(name, given, axis)
         shape = _shape(given, axes, keepdims)
-        if not a.size:
-            assert initial is not None  # `check` has seen to it
-            return jnp.full(shape, initial, a.dtype)
+        if not a.size:  # without `initial` there are no results either: `check` has seen to it
+            return jnp.full(shape, initial or 0, a.dtype)
         found = extreme(reducer)(a, axes).reshape(shape)
         if initial is None:
             return found
@@ -136,11 +135,7 @@ def _selection(name: str, reducer: Callable[..., Any], choose: Any, doc: str, al
 
     def check(a: TensorType, *, axis: Any, keepdims: bool, initial: float | None) -> None:
         axes = _axes(name, a, axis)
-        if (
-            initial is None
-            and math.prod(a.shape[i] for i in axes) == 0
-            and any(not a.shape[i] for i in axes)
-        ):
+        if initial is None and math.prod(a.shape[i] for i in axes) == 0:
             raise ShapeError(
                 f"{name}: needs at least one element along the reduced axes, or initial=..., "
                 f"got a {a}"
