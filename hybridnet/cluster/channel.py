@@ -20,7 +20,7 @@ from hybridnet.kvstore.mapped_file import make_folder
 from hybridnet.kvstore.protocol.words import Peer
 from hybridnet.kvstore.run_token import RunToken
 from hybridnet.kvstore.transport.interface import Connected, Disconnected, Heard, Rejected, Report
-from hybridnet.kvstore.transport.near_sockets import DOOR
+from hybridnet.kvstore.transport.local_sockets import SOCKET
 from hybridnet.kvstore.transport.wire import Buffer
 from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
 
@@ -30,7 +30,7 @@ _log: Final = logging.getLogger("hybridnet.cluster")
 #: Where the folders of tasks are, and what tells one network from another.
 _MEMORY: Final = Path("/dev/shm")
 _NETWORK: Final = Path("/proc/self/ns/net")
-#: Seconds in which a door may have been made and not listened at.
+#: Seconds in which a socket may have been made and not listened at.
 _NEW: Final = 60.0
 #: Seconds between two ticks, and that the thread may take to end.
 _TICK: Final = 1.0
@@ -64,7 +64,7 @@ def near_folder(address: str) -> Path | None:
     return _MEMORY / f"hybridnet-{os.geteuid()}" / f"task-{network}-{port}"
 
 
-def _open_door(transport: ZmqTransport, address: str) -> None:
+def _listen_locally(transport: ZmqTransport, address: str) -> None:
     """Lets processes of this host in by a local socket, where that can be."""
     folder = near_folder(address)
     if folder is None:
@@ -72,35 +72,35 @@ def _open_door(transport: ZmqTransport, address: str) -> None:
     try:
         make_folder(folder.parent)
         make_folder(folder)
-        transport.listen_near(folder)
+        transport.listen_locally(folder)
         _sweep(folder.parent)
     except (KVStoreError, OSError) as error:
         _log.info("messages of this host go through the network, too: %s", error)
 
 
 def _sweep(folder: Path) -> None:
-    """Removes the doors of tasks that were killed."""
-    for door in folder.glob(f"task-*/{DOOR}"):
-        with contextlib.suppress(OSError), _local_socket() as knocks:
-            if time.time() - door.stat().st_mtime < _NEW:
+    """Removes the sockets of tasks that were killed."""
+    for path in folder.glob(f"task-*/{SOCKET}"):
+        with contextlib.suppress(OSError), _local_socket() as tries:
+            if time.time() - path.stat().st_mtime < _NEW:
                 continue  # it may be about to listen
             try:
-                knocks.connect(str(door))
+                tries.connect(str(path))
             except ConnectionRefusedError:
-                door.unlink()
-                door.parent.rmdir()
+                path.unlink()
+                path.parent.rmdir()
 
 
 def _local_socket() -> socket.socket:
     return socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
-def _remove_door(address: str) -> None:
+def _remove_socket(address: str) -> None:
     """Removes the folder of a task that nobody reaches any more."""
     folder = near_folder(address)
     if folder is not None:
         with contextlib.suppress(OSError):
-            (folder / DOOR).unlink()
+            (folder / SOCKET).unlink()
             folder.rmdir()
 
 
@@ -201,7 +201,7 @@ class Channel:
         finally:
             self.port = _port(self._transport)
             if address is not None and self._transport is not None:
-                _open_door(self._transport, f"{split_address(address)[0]}:{self.port}")
+                _listen_locally(self._transport, f"{split_address(address)[0]}:{self.port}")
             begun.set()
         due = time.monotonic() + _TICK
         while not self._closed:
@@ -216,7 +216,7 @@ class Channel:
             self._todo.popleft()(transport)
         transport.close(linger=0.5)
         if address is not None:
-            _remove_door(f"{split_address(address)[0]}:{self.port}")
+            _remove_socket(f"{split_address(address)[0]}:{self.port}")
 
     def _note(self, transport: ZmqTransport, report: Report) -> None:
         match report:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Final, final
 
 from hybridnet.base.errors import MXNetError
-from hybridnet.kvstore.transport.near_sockets import DOOR
+from hybridnet.kvstore.transport.local_sockets import SOCKET
 from hybridnet.kvstore.transport.wire import Buffer
 from hybridnet.runtime.executor.task_messages import (
     Message,
@@ -148,7 +148,7 @@ class Endpoint(TaskTransport):
         found = self._near.get(task)
         if found is None:
             folder = near_folder(self.addresses.get(task, ":0"))
-            found = self._near[task] = folder is not None and (folder / DOOR).exists()
+            found = self._near[task] = folder is not None and (folder / SOCKET).exists()
         return found
 
     def _lend(self, task: str, message: Tensors, packet: Packet) -> Packet:

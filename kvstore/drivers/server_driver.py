@@ -354,5 +354,5 @@ def server_driver(cluster: Cluster, transport: Transport, imports: Sequence[str]
         # Without a token two runs cannot be told apart: what is there may be another's.
         for rest in folder.iterdir():
             rest.unlink()
-    transport.listen_near(folder)
+    transport.listen_locally(folder)
     return ServerDriver(cluster, transport, folder, imports)

@@ -65,7 +65,7 @@ class Transport(ABC):
 
     address: str = ""
 
-    def listen_near(self, folder: Path) -> None:  # noqa: B027
+    def listen_locally(self, folder: Path) -> None:  # noqa: B027
         """Lets peers that see a folder of this process's reach it by a shorter way, if it has one.
 
         Raises:
@@ -79,7 +79,7 @@ class Transport(ABC):
         Args:
             peer: whom.
             address: where it listens.
-            near: the folder of the peer's that this process sees, if it does: see `listen_near`.
+            near: the folder of the peer's that this process sees, if it does: see `listen_locally`.
         """
 
     @abstractmethod

@@ -32,7 +32,7 @@ from hybridnet.kvstore.transport.interface import (
     Report,
     Transport,
 )
-from hybridnet.kvstore.transport.near_sockets import NearSockets, Way
+from hybridnet.kvstore.transport.local_sockets import LocalConnection, LocalSockets
 from hybridnet.kvstore.transport.wire import LARGEST_FRAME, MOST_TOGETHER, SMALL, Buffer
 from hybridnet.kvstore.transport.zmq_library import load_zmq
 
@@ -99,7 +99,7 @@ class ZmqTransport(Transport):
         self._bell.setblocking(False)
         self._ear.setblocking(False)
         self._poller.register(self._ear.fileno(), zmq.POLLIN)
-        self._near = NearSockets(self._poller)
+        self._local = LocalSockets(self._poller)
         self._router: Any = None
         if host is not None:
             self._listen(host, port)
@@ -145,9 +145,9 @@ class ZmqTransport(Transport):
 
     # -- ways to peers -----------------------------------------------------------------------
 
-    def listen_near(self, folder: Path) -> None:
-        """See `Transport.listen_near`."""
-        self._near.listen(folder)
+    def listen_locally(self, folder: Path) -> None:
+        """See `Transport.listen_locally`."""
+        self._local.listen(folder)
 
     def connect(self, peer: Peer, address: str, near: Path | None = None) -> None:
         """See `Transport.connect`."""
@@ -172,7 +172,7 @@ class ZmqTransport(Transport):
         dealer = self._dealers.pop(peer, None)
         if dealer is not None:
             self._kept.pop(dealer, None)
-            self._near.shut(dealer.way)
+            self._local.shut(dealer.local)
             self._poller.unregister(dealer.socket)
             self._poller.unregister(dealer.monitor)
             dealer.socket.disable_monitor()
@@ -228,9 +228,9 @@ class ZmqTransport(Transport):
         kept: Sequence[Buffer] | None = self._kept.pop(where, None)
         if not kept:
             return
-        way = self._near.find(where) if isinstance(where, bytes) else where.way
-        if way is not None:
-            kept = self._near.send(way, kept)
+        local = self._local.find(where) if isinstance(where, bytes) else where.local
+        if local is not None:
+            kept = self._local.send(local, kept)
         if kept:
             self._send(where, [kept[0] if len(kept) == 1 else b"".join(kept)], True)
 
@@ -265,9 +265,9 @@ class ZmqTransport(Transport):
             if dealer.socket in ready:
                 frames = self._read(dealer.socket)
                 reports.append(Heard(b"", [one.buffer for one in frames], peer))
-        for way, packet in self._near.heard(ready):
-            known = way.peer or self._peers.get(way.route)
-            reports.append(Heard(way.route, [packet], known))
+        for local, packet in self._local.heard(ready):
+            known = local.peer or self._peers.get(local.route)
+            reports.append(Heard(local.route, [packet], known))
         return reports
 
     def _events(self, monitor: Any) -> list[tuple[int, int]]:
@@ -286,11 +286,11 @@ class ZmqTransport(Transport):
             if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
                 dealer.hung_up = 0
                 if dealer.near is not None:
-                    self._near.shut(dealer.way)
-                    dealer.way = self._near.open(peer, dealer.near, dealer.name)
+                    self._local.shut(dealer.local)
+                    dealer.local = self._local.connect(peer, dealer.near, dealer.name)
                 reports.append(Connected(peer))
             elif event == zmq.EVENT_DISCONNECTED:
-                self._near.shut(dealer.way)
+                self._local.shut(dealer.local)
                 reports.append(Disconnected(peer))
             elif event == zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL and dealer.hung_up < _HUNG_UP:
                 # Who does not know our keys hangs up without a word; so does one that is ending.
@@ -304,7 +304,7 @@ class ZmqTransport(Transport):
                 route = self._route_of.pop(descriptor, None)
                 if route is None or route in self._route_of.values():
                     continue  # nothing was heard over it, or its owner is connected anew
-                self._near.shut(self._near.find(route))
+                self._local.shut(self._local.find(route))
                 peer = self._peers.pop(route, None)
                 if peer is not None:
                     self._routes.pop(peer, None)
@@ -351,7 +351,7 @@ class ZmqTransport(Transport):
         if self._door is not None:
             self._door.close()
             self._door = None
-        self._near.close()
+        self._local.close()
         self._bell.close()
         self._ear.close()
         self._context.term()
@@ -370,8 +370,8 @@ class _Dealer:
         socket: it.
         monitor: tells what happens to its connection.
         name: of the connection, by which the peer knows it.
-        near: the folder with the peer's door, if it is of this host.
-        way: through that door, while the connection is there.
+        near: the folder with the peer's socket, if it is of this host.
+        local: through that socket, while the connection is there.
         hung_up: how often the peer has closed it before it knew who we are.
     """
 
@@ -383,5 +383,5 @@ class _Dealer:
         self.monitor = monitor
         self.name = name
         self.near = near
-        self.way: Way | None = None
+        self.local: LocalConnection | None = None
         self.hung_up = 0

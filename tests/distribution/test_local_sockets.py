@@ -1,4 +1,4 @@
-"""Short messages between processes of one host: what goes through the door, and what does not."""
+"""Short messages of one host: what goes through the local socket, and what does not."""
 
 import os
 import socket
@@ -9,7 +9,7 @@ from dist_run import started
 
 from hybridnet.kvstore.protocol.words import Peer
 from hybridnet.kvstore.transport.interface import Connected, Disconnected, Heard
-from hybridnet.kvstore.transport.near_sockets import DOOR, PACKET
+from hybridnet.kvstore.transport.local_sockets import PACKET, SOCKET
 from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
 
 SERVER = Peer("server", 0)
@@ -17,9 +17,9 @@ SERVER = Peer("server", 0)
 
 @pytest.fixture
 def pair(tmp_path):
-    """A transport that listens and has a door, and one that is connected to it through both."""
+    """A transport that listens at a local socket, too, and one connected to it by both."""
     listens, asks = ZmqTransport(host="127.0.0.1"), ZmqTransport()
-    listens.listen_near(tmp_path)
+    listens.listen_locally(tmp_path)
     asks.connect(SERVER, listens.address, tmp_path)
     reports = []
     while not any(isinstance(one, Connected) for one in reports):
@@ -94,10 +94,10 @@ def test_both_ways_are_one_route(pair):
     assert not listens.send(Peer("worker", 1), [b"nobody"])
 
 
-def test_a_successor_takes_the_door_over(pair, tmp_path):
+def test_a_successor_takes_the_socket_over(pair, tmp_path):
     asks, listens = pair
     other = ZmqTransport(host="127.0.0.1")
-    other.listen_near(tmp_path)
+    other.listen_locally(tmp_path)
     try:
         asks.connect(SERVER, other.address, tmp_path)
         reports = []
@@ -109,18 +109,18 @@ def test_a_successor_takes_the_door_over(pair, tmp_path):
     finally:
         other.close()
     listens.close()
-    assert (tmp_path / DOOR).is_socket()
+    assert (tmp_path / SOCKET).is_socket()
 
 
-def test_noise_at_the_door_disturbs_nobody():
+def test_noise_at_the_socket_disturbs_nobody():
     with started(1, 1) as run:
         (store,) = run.workers()
-        door = run.cluster.state_folder / "server-0" / DOOR
-        assert door.is_socket()
-        assert door.parent.stat().st_mode & 0o077 == 0  # for its user only
+        path = run.cluster.state_folder / "server-0" / SOCKET
+        assert path.is_socket()
+        assert path.parent.stat().st_mode & 0o077 == 0  # for its user only
         for noise in ([], [b"\1" * 9, b"no message"], [b"x" * 300], [b"\1" * 9, os.urandom(64)]):
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as stranger:
-                stranger.connect(str(door))
+                stranger.connect(str(path))
                 for one in noise:
                     stranger.send(one)
         value = np.zeros(4, np.float32)
