@@ -60,12 +60,14 @@ class Block:
     """
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
+        # What programs written for MXNet look at has MXNet's names. Other names that a user's block
+        # may have, too, are private to the class.
         self._children: dict[str, Block] = {}
-        self._own: dict[str, Parameter] = {}
+        self._reg_params: dict[str, Parameter] = {}
         self._forward_hooks = HookDict()
-        self._pre_hooks = HookDict()
+        self._forward_pre_hooks = HookDict()
         # Numbers of the kinds of blocks that were made in this one's scope.
-        self._counters: dict[str, int] = {}
+        self._scope_counters: dict[str, int] = {}
         self._empty_prefix = prefix == ""
         self._prefix, self._params = prefix_and_params(prefix, params, self._alias())
 
@@ -97,10 +99,10 @@ class Block:
     def __setattr__(self, name: str, value: Any) -> None:
         """Registers a Block as a child and a Parameter as an own one."""
         if isinstance(value, (Block, Parameter)) or name in self.__dict__:
-            self._register(name, self.__dict__.get(name), value)
+            self.__register(name, self.__dict__.get(name), value)
         super().__setattr__(name, value)
 
-    def _register(self, name: str, before: Any, value: Any) -> None:
+    def __register(self, name: str, before: Any, value: Any) -> None:
         for kind in (Block, Parameter):
             if isinstance(before, kind) and not isinstance(value, kind):
                 raise TypeError(
@@ -115,12 +117,12 @@ class Block:
         if isinstance(value, Block):
             self.register_child(value, name)
         elif isinstance(value, Parameter):
-            if self._own.get(name, value) is not value:
+            if self._reg_params.get(name, value) is not value:
                 raise ParameterError(
                     f"{type(self).__name__}.{name}: a Parameter is not replaced by another; use "
                     "set_data to give it another value, or another attribute"
                 )
-            self._own[name] = value
+            self._reg_params[name] = value
             changes.note()
 
     def register_child(self, block: Block, name: str | None = None) -> None:
@@ -149,9 +151,9 @@ class Block:
         Raises:
             ParameterError: two parameters have one name.
         """
-        self._warn_of_lost_blocks()
+        self.__warn_of_lost_blocks()
         found = ParameterDict(self._params.prefix)
-        own = {param.name: param for param in self._own.values()}
+        own = {param.name: param for param in self._reg_params.values()}
         matches = None if select is None else re.compile(select).match
         for params in (self._params, own):
             found.update({n: param for n, param in params.items() if matches is None or matches(n)})
@@ -159,7 +161,7 @@ class Block:
             found.update(child.collect_params(select))
         return found
 
-    def _warn_of_lost_blocks(self) -> None:
+    def __warn_of_lost_blocks(self) -> None:
         """Warns of blocks in lists and dicts, whose parameters nobody finds."""
         known = {id(child) for child in self._children.values()}
         for name, value in vars(self).items():
@@ -172,11 +174,6 @@ class Block:
                     stacklevel=3,
                 )
 
-    @property
-    def _reg_params(self) -> dict[str, Parameter]:
-        """Its own parameters by attribute, as programs of MXNet's look at them."""
-        return self._own
-
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
         """MXNet's name for `structural_params`."""
         return self.structural_params(prefix)
@@ -188,7 +185,7 @@ class Block:
             prefix: the place of this block.
         """
         dot = prefix + "." if prefix else ""
-        found = {dot + name: param for name, param in self._own.items()}
+        found = {dot + name: param for name, param in self._reg_params.items()}
         for name, child in self._children.items():
             found.update(child.structural_params(dot + name))
         return found
@@ -220,7 +217,7 @@ class Block:
         """Changes the element type of the parameters of this block and everything in it."""
         for child in self._children.values():
             child.cast(dtype)
-        for param in dict.fromkeys((*self._params.values(), *self._own.values())):
+        for param in dict.fromkeys((*self._params.values(), *self._reg_params.values())):
             param.cast(dtype)
 
     def save_parameters(self, filename: Any, deduplicate: bool = False) -> None:
@@ -305,7 +302,7 @@ class Block:
             prefix: the beginning of both names.
         """
         with atomic_write(f"{prefix}-model.json") as file:
-            file.write(json.dumps(self._structure(), indent=1).encode())
+            file.write(json.dumps(self.__structure(), indent=1).encode())
         self.save_parameters(f"{prefix}-model.params")
 
     def load(self, prefix: Any) -> None:
@@ -324,14 +321,14 @@ class Block:
             saved = json.loads(Path(path).read_text())
         except ValueError as error:
             raise FormatError(f"{path}: must be JSON, got {error}") from error
-        places = _same_places(path, saved, self._structure())
+        places = _same_places(path, saved, self.__structure())
         loaded = read_arrays(f"{prefix}-model.params")
         arrays = {places.get(name, name): array for name, array in loaded.items()}
         load_values(self.structural_params(), arrays, f"{prefix}-model.params")
 
-    def _structure(self) -> dict[str, Any]:
+    def __structure(self) -> dict[str, Any]:
         """Returns which kinds of blocks stand where, with the places of all parameters below."""
-        children = [child._structure() for child in self._children.values()]
+        children = [child.__structure() for child in self._children.values()]
         return {
             "kind": type(self).__name__,
             "params": list(self.structural_params()),
@@ -361,7 +358,7 @@ class Block:
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Has ``hook(block, inputs)`` called before each forward."""
         handle = HookHandle()
-        handle.attach(self._pre_hooks, hook)
+        handle.attach(self._forward_pre_hooks, hook)
         return handle
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
@@ -379,10 +376,10 @@ class Block:
 
     def __call__(self, *args: Any) -> Any:
         """Runs `forward`, and the hooks around it."""
-        if self._pre_hooks:
-            for hook in (*self._pre_hooks.values(),):
+        if self._forward_pre_hooks:
+            for hook in (*self._forward_pre_hooks.values(),):
                 hook(self, args)
-        out = self._compute(args)
+        out = self._call_block(args)
         if self._forward_hooks:
             for hook in (*self._forward_hooks.values(),):
                 hook(self, args, out)
@@ -390,7 +387,7 @@ class Block:
             _check_kinds(self, out)
         return out
 
-    def _compute(self, args: tuple[Any, ...]) -> Any:
+    def _call_block(self, args: tuple[Any, ...]) -> Any:
         return run_converted(self.forward, args)
 
     @any_signature

@@ -50,18 +50,18 @@ class HybridBlock(Block):
         super().__init__(prefix, params)
         self._active = False
         # Whether a trace turned out to need values that only a run has.
-        self._needs_values = False
-        self._buckets: tuple[Buckets, ...] = ()
-        self._traced: Function[..., Any] | Bucketed | None = None
+        self.__needs_values = False
+        self.__buckets: tuple[Buckets, ...] = ()
+        self.__traced: Function[..., Any] | Bucketed | None = None
         # The last change that traces were checked against, what there was then, and whether all
         # parameters had values.
-        self._checked = -1
-        self._parts: tuple[Any, ...] = ()
-        self._is_ready = False
+        self.__checked = -1
+        self.__parts: tuple[Any, ...] = ()
+        self.__is_ready = False
         # The structure of the arguments that `export` makes variables for: a number of arrays, or
         # a tree of them.
-        self._arguments: Any = 1
-        self._op_hooks: list[OpHook] = []
+        self._export_arguments: Any = 1
+        self.__op_hooks: list[OpHook] = []
 
     def register_child(self, block: Block, name: str | None = None) -> None:
         """Makes a hybrid block part of this one.
@@ -118,70 +118,70 @@ class HybridBlock(Block):
         """
         if backend is not None:
             raise ParameterError(f"hybridize: there is no backend {backend!r}; XLA compiles all")
-        self._buckets = several(buckets) if active and buckets is not None else ()
+        self.__buckets = several(buckets) if active and buckets is not None else ()
         self._active = active
-        self._needs_values = False
-        self._traced = self._new_traced() if active else None
-        self._checked = -1
+        self.__needs_values = False
+        self.__traced = self.__new_traced() if active else None
+        self.__checked = -1
         # The outermost block is traced with everything in it.
         for child in self._children.values():
             child.hybridize(False)
 
-    def _compute(self, args: tuple[Any, ...]) -> Any:
+    def _call_block(self, args: tuple[Any, ...]) -> Any:
         """Runs the block on arrays (traced if hybridized), or builds its symbol."""
         if args and not isinstance(args[0], Symbol):
-            buckets = self._buckets
+            buckets = self.__buckets
             masks = (
                 [bucket.mask for bucket in buckets if bucket.mask is not None] if buckets else None
             )
-            self._note_arguments((*args, *masks) if masks else args)
-            if self._active and self._op_hooks:
-                return self._run_watched(args)
-            traceable = self._active and not self._needs_values and not _any_sparse(args)
-            if traceable and self._may_be_traced():
-                assert self._traced is not None
+            self.__note_arguments((*args, *masks) if masks else args)
+            if self._active and self.__op_hooks:
+                return self.__run_watched(args)
+            traceable = self._active and not self.__needs_values and not _any_sparse(args)
+            if traceable and self.__may_be_traced():
+                assert self.__traced is not None
                 try:
-                    return self._traced(*args)
+                    return self.__traced(*args)
                 except ValuesNeededError:
                     if masks:
                         raise
-                self._needs_values = True
+                self.__needs_values = True
                 for child in self._children.values():  # what can be traced still is
                     child.hybridize()
             if masks:
-                assert isinstance(self._traced, Bucketed)
-                return self._traced.plain(*args)
+                assert isinstance(self.__traced, Bucketed)
+                return self.__traced.plain(*args)
         return run_converted(self.forward, args)
 
-    def _new_traced(self) -> Function[..., Any] | Bucketed:
+    def __new_traced(self) -> Function[..., Any] | Bucketed:
         made = Function(self.forward, self.name)
-        if not self._buckets:
+        if not self.__buckets:
             return made
         # An overridden forward names its inputs itself; what hybrid_forward names comes after F.
-        own = self._has_own_forward()
+        own = self.__has_own_forward()
         names = list(inspect.signature(self.forward if own else self.hybrid_forward).parameters)
-        return Bucketed(made, self._buckets, names if own else names[1:], by_name=False)
+        return Bucketed(made, self.__buckets, names if own else names[1:], by_name=False)
 
-    def _has_own_forward(self) -> bool:
+    def __has_own_forward(self) -> bool:
         return inspect.unwrap(type(self).forward) is not HybridBlock.forward
 
-    def _note_arguments(self, args: tuple[Any, ...]) -> None:
+    def __note_arguments(self, args: tuple[Any, ...]) -> None:
         for arg in args:
             if not isinstance(arg, NDArray):
-                leaves, _ = self.__dict__["_arguments"] = flatten(args)
-                self._check_leaves(args, leaves)
+                leaves, _ = self.__dict__["_export_arguments"] = flatten(args)
+                self.__check_leaves(args, leaves)
                 return
-        self.__dict__["_arguments"] = len(args)
+        self.__dict__["_export_arguments"] = len(args)
         if self._active and len(args) > 1:
-            self._check_contexts(args)
+            self.__check_contexts(args)
 
-    def _check_leaves(self, args: tuple[Any, ...], leaves: Sequence[Any]) -> None:
+    def __check_leaves(self, args: tuple[Any, ...], leaves: Sequence[Any]) -> None:
         """Refuses arrays beside symbols, and in a traced `hybrid_forward` what is neither."""
         kinds = {NDArray if isinstance(leaf, NDArray) else type(leaf) for leaf in leaves}
         symbols = any(issubclass(kind, Symbol) for kind in kinds)
-        strange = bool(kinds - {NDArray, type(None)}) and self._active and not self._buckets
+        strange = bool(kinds - {NDArray, type(None)}) and self._active and not self.__buckets
         if (symbols and NDArray in kinds) or (
-            strange and NDArray in kinds and not self._has_own_forward()
+            strange and NDArray in kinds and not self.__has_own_forward()
         ):
             raise ParameterError(
                 f"{self.name} ({type(self).__name__}): needs arrays only, or symbols only"
@@ -190,9 +190,9 @@ class HybridBlock(Block):
                 "attribute of the block"
             )
         if self._active:
-            self._check_contexts([leaf for leaf in leaves if isinstance(leaf, NDArray)])
+            self.__check_contexts([leaf for leaf in leaves if isinstance(leaf, NDArray)])
 
-    def _check_contexts(self, arrays: Sequence[NDArray]) -> None:
+    def __check_contexts(self, arrays: Sequence[NDArray]) -> None:
         if len({array.context.computes_on for array in arrays}) > 1:
             where = ", ".join(str(array.context) for array in arrays)
             raise ParameterError(
@@ -210,9 +210,9 @@ class HybridBlock(Block):
             callback: the function.
             monitor_all: also call it for what each operator is given.
         """
-        self._op_hooks.append(OpHook(callback, monitor_all))
+        self.__op_hooks.append(OpHook(callback, monitor_all))
 
-    def _run_watched(self, args: tuple[Any, ...]) -> Any:
+    def __run_watched(self, args: tuple[Any, ...]) -> Any:
         params = self.collect_params()
         if any(param.is_deferred for param in params.values()):
             self.infer_shape(*args)
@@ -220,31 +220,31 @@ class HybridBlock(Block):
                 param.finish_deferred_init()
         ctx = _first_operand(args[0], args[1:]).context
         values = {name: param.data(ctx) for name, param in params.items()}
-        return run_watched(self.forward, args, values, self._op_hooks)
+        return run_watched(self.forward, args, values, self.__op_hooks)
 
-    def _may_be_traced(self) -> bool:
+    def __may_be_traced(self) -> bool:
         """Whether all parameters have values; forgets traces of what is not part of it any more.
 
         A plain run comes first where some have none: it finds their shapes and makes the values.
         """
         latest = changes.latest()
-        if self._checked != latest:
+        if self.__checked != latest:
             params = list(self.collect_params().values())
             arrays = [id(array) for param in params for array in param._values.values()]
             parts = (*_blocks(self), *arrays)
-            if parts != self._parts:
-                self._traced = self._new_traced()
-            self._parts = parts
-            self._is_ready = not any(param.is_deferred for param in params)
-            self._checked = latest
-        return self._is_ready
+            if parts != self.__parts:
+                self.__traced = self.__new_traced()
+            self.__parts = parts
+            self.__is_ready = not any(param.is_deferred for param in params)
+            self.__checked = latest
+        return self.__is_ready
 
     @any_signature
     def forward(self, x: Any, *args: Any) -> Any:
         """Calls `hybrid_forward` with `nd` or `sym` and the own parameters."""
         first = _first_operand(x, args)
         if isinstance(first, Symbol):
-            variables = {name: param.var() for name, param in self._own.items()}
+            variables = {name: param.var() for name, param in self._reg_params.items()}
             if type(first) is not Symbol:  # with NumPy's semantics, as the input has
                 variables = {name: variable.as_np_ndarray() for name, variable in variables.items()}
             with self.name_scope():
@@ -255,28 +255,28 @@ class HybridBlock(Block):
             )
         ctx = first.context
         if current_context() is ctx:
-            return self._forward_arrays(ctx, x, args)
+            return self.__forward_arrays(ctx, x, args)
         with ctx:  # arrays that hybrid_forward makes belong where the input is
-            return self._forward_arrays(ctx, x, args)
+            return self.__forward_arrays(ctx, x, args)
 
-    def _forward_arrays(self, ctx: Any, x: Any, args: tuple[Any, ...]) -> Any:
+    def __forward_arrays(self, ctx: Any, x: Any, args: tuple[Any, ...]) -> Any:
         try:
             try:
-                params = {name: param.data(ctx) for name, param in self._own.items()}
+                params = {name: param.data(ctx) for name, param in self._reg_params.items()}
             except DeferredInitializationError:
                 self.infer_shape(x, *args)
-                for param in self._own.values():
+                for param in self._reg_params.values():
                     param.finish_deferred_init()
-                params = {name: param.data(ctx) for name, param in self._own.items()}
+                params = {name: param.data(ctx) for name, param in self._reg_params.items()}
             return run_converted(self.hybrid_forward, (ndarray, x, *args), params)
         except (ShapeError, DTypeError, ParameterError) as error:
-            self._locate(error)
+            self.__locate(error)
             raise
         except TypeError:
-            self._check_number(1 + len(args))
+            self.__check_number(1 + len(args))
             raise
 
-    def _check_number(self, given: int) -> None:
+    def __check_number(self, given: int) -> None:
         """Raises a TypeError if `hybrid_forward` takes another number of inputs."""
         _, *expected = inspect.signature(self.hybrid_forward).parameters.values()
         if any(argument.kind is argument.VAR_POSITIONAL for argument in expected):
@@ -285,7 +285,7 @@ class HybridBlock(Block):
         inputs = [
             argument
             for argument in expected
-            if argument.name not in self._own and argument.kind in plain
+            if argument.name not in self._reg_params and argument.kind in plain
         ]
         least = sum(argument.default is argument.empty for argument in inputs)
         if not least <= given <= len(inputs):
@@ -323,7 +323,7 @@ class HybridBlock(Block):
         with autograd.pause():
             self(x, *args)
 
-    def _locate(self, error: MXNetError) -> None:
+    def __locate(self, error: MXNetError) -> None:
         """Puts this block's name into the message of an error, if no block inside has done so."""
         if "block" not in vars(error):
             vars(error)["block"] = self.name
@@ -353,10 +353,10 @@ class HybridBlock(Block):
         Raises:
             ShapeError: the inputs do not fit, or do not decide the shape of an own parameter.
         """
-        whole, given = self._on_symbols(args)
+        whole, given = self.__on_symbols(args)
         shapes = {name: array.shape for name, array in given.items()}
         found = _by_name(whole, whole.infer_shape_partial(**shapes))
-        own = {param.name for param in self._own.values()}
+        own = {param.name for param in self._reg_params.values()}
         for name, param in self.collect_params().items():
             shape = found.get(name)
             if shape is not None and is_known(shape):
@@ -374,14 +374,14 @@ class HybridBlock(Block):
         Args:
             args: NDArrays as for a call, of which the dtypes count.
         """
-        whole, given = self._on_symbols(args)
+        whole, given = self.__on_symbols(args)
         dtypes = {name: array.dtype for name, array in given.items()}
         found = _by_name(whole, whole.infer_type(**dtypes))
         for name, param in self.collect_params().items():
             if found.get(name) is not None:
                 param.cast(found[name])
 
-    def _on_symbols(self, args: Sequence[Any]) -> tuple[Symbol, dict[str, NDArray]]:
+    def __on_symbols(self, args: Sequence[Any]) -> tuple[Symbol, dict[str, NDArray]]:
         """Runs the block on variables; returns what comes out, and the array each stands for."""
         leaves, tree = flatten(tuple(args))
         given: dict[str, NDArray] = {}
@@ -407,14 +407,14 @@ class HybridBlock(Block):
 
     def _as_symbol(self) -> Symbol:
         """Returns the network on variables, as many as the last call on arrays had arguments."""
-        return _grouped(self(*self._variables()))
+        return _grouped(self(*self.__variables()))
 
-    def _variables(self) -> Any:
+    def __variables(self) -> Any:
         """Returns variables in the place of the arguments of the last call on arrays."""
-        if isinstance(self._arguments, int):
-            leaves, tree = flatten((0,) * self._arguments)
+        if isinstance(self._export_arguments, int):
+            leaves, tree = flatten((0,) * self._export_arguments)
         else:
-            leaves, tree = self._arguments
+            leaves, tree = self._export_arguments
         places = [i for i, leaf in enumerate(leaves) if leaf is not None]
         inputs: list[Any] = [None] * len(leaves)
         for number, place in enumerate(places):
@@ -425,12 +425,12 @@ class HybridBlock(Block):
     @property
     def _in_format(self) -> Any:
         """How calls nest their arguments, as MXNet writes it down; see `_nesting.flatten`."""
-        return nesting(list(self._variables()), "input")[1]
+        return nesting(list(self.__variables()), "input")[1]
 
     @property
     def _out_format(self) -> Any:
         """How calls nest their results, likewise."""
-        return nesting(self(*self._variables()), "output")[1]
+        return nesting(self(*self.__variables()), "output")[1]
 
     def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:
         """Saves the network as MXNet does: ``path-symbol.json`` and ``path-0000.params``.

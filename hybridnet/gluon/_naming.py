@@ -43,8 +43,8 @@ def prefix_and_params(
             return prefix, ParameterDict(prefix)
         return prefix, ParameterDict(params.prefix, params)
     if prefix is None:
-        number = outer._counters.get(hint, 0)
-        outer._counters[hint] = number + 1
+        number = outer._scope_counters.get(hint, 0)
+        outer._scope_counters[hint] = number + 1
         prefix = f"{hint}{number}_"
     whole = outer.prefix + prefix
     if params is None:

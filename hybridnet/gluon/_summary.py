@@ -35,7 +35,7 @@ def print_summary(block: Any, inputs: Sequence[Any]) -> None:
     def note(block: Any, _: Any, out: Any) -> None:
         if isinstance(out, Symbol):
             return  # shapes of parameters are being found
-        own = [p for p in dict.fromkeys(block._own.values()) if p not in counted]
+        own = [p for p in dict.fromkeys(block._reg_params.values()) if p not in counted]
         counted.update(own)
         size = sum(p.data().size for p in own)
         rows.append((f"{block.name} ({type(block).__name__})", _shapes(out), size))

@@ -69,7 +69,7 @@ class SymbolBlock(HybridBlock):
                     f"SymbolBlock: parameters must be dense, but the variable {name!r} is sparse; "
                     "bind the symbol, or use Parameter.row_sparse_data in a Block"
                 )
-            self._own[name[len(self._shared_prefix) :]] = self.params.get(
+            self._reg_params[name[len(self._shared_prefix) :]] = self.params.get(
                 name,
                 grad_req="null" if name in aux else "write",
                 init=known.get("__init__"),

@@ -132,7 +132,7 @@ class _RNNLayer(HybridBlock):
         """
         dot = prefix + "." if prefix else ""
         found = {}
-        for name, param in self._own.items():
+        for name, param in self._reg_params.items():
             side, rest = name.split("_", 1)
             cell = f".{side[0]}_cell" if self._dir == 2 else ""
             found[f"{dot}_unfused.{side[1:]}{cell}.{rest}"] = param
@@ -203,7 +203,7 @@ class _RNNLayer(HybridBlock):
                 f"inputs must have 3 axes, {self._layout}, got shape {tuple(inputs.shape)}"
             )
         for side in "lr"[: self._dir]:
-            weight = self._own[f"{side}0_i2h_weight"]
+            weight = self._reg_params[f"{side}0_i2h_weight"]
             weight.shape = (self._gates * self._hidden_size, inputs.shape[2])
 
     @overload  # type: ignore[override]
@@ -236,9 +236,9 @@ class _RNNLayer(HybridBlock):
         lengths = (sequence_length,) if self._use_sequence_length else ()
         return super().__call__(inputs, states, *lengths)
 
-    def _compute(self, args: tuple[Any, ...]) -> Any:
+    def _call_block(self, args: tuple[Any, ...]) -> Any:
         skipped = self.skip_states
-        out = super()._compute(args)
+        out = super()._call_block(args)
         return out[0] if skipped else out
 
     def hybrid_forward(  # type: ignore[override]
@@ -250,7 +250,7 @@ class _RNNLayer(HybridBlock):
         if self._layout == "NTC":
             inputs = inputs.swapaxes(0, 1)
         # The operator's vector: all weights, then all biases.
-        names = sorted(self._own, key=lambda name: name.endswith("bias"))
+        names = sorted(self._reg_params, key=lambda name: name.endswith("bias"))
         flat = [kwargs[name].reshape((-1,)) for name in names]
         joined = type(inputs).apply_operator(
             registry.get("_rnn_param_concat"), flat, {"num_args": len(flat), "dim": 0}
@@ -283,7 +283,7 @@ class _RNNLayer(HybridBlock):
             raise ShapeError(f"states must have shapes {shapes}, got {got}")
 
     def __repr__(self) -> str:
-        rows, inputs = self._own["l0_i2h_weight"].shape or (0, 0)
+        rows, inputs = self._reg_params["l0_i2h_weight"].shape or (0, 0)
         shown = f"{inputs or None} -> {rows // self._gates}, {self._layout}"
         if self._num_layers != 1:
             shown += f", num_layers={self._num_layers}"

@@ -196,7 +196,7 @@ class LSTMPCell(HybridRecurrentCell):
         return shown, [shown, cell]
 
     def __repr__(self) -> str:
-        rows, inputs = self._own["i2h_weight"].shape or (0, 0)
+        rows, inputs = self._reg_params["i2h_weight"].shape or (0, 0)
         return f"{type(self).__name__}({inputs or None} -> {rows} -> {self._projection_size})"
 
 
