@@ -8,7 +8,6 @@ import pytest
 import hybridnet as mx
 from hybridnet import nd
 from hybridnet.base.errors import ParameterError
-from hybridnet.base.unsupported import NotSupportedError
 from hybridnet.contrib import autograd as old
 
 
@@ -41,8 +40,3 @@ def test_sections_switch_recording_and_training():
     old.compute_gradient([y])
     assert grad.asscalar() == 4
     assert old.set_is_training(True) is False and old.set_is_training(False) is True
-
-
-def test_what_is_not_there_says_so():
-    with pytest.raises(NotSupportedError, match="contrib.quantization .* 8-bit integers"):
-        _ = mx.contrib.quantization

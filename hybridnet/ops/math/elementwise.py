@@ -80,7 +80,8 @@ def _rounding(name: str, function: Callable[[Any], Any], doc: str) -> None:
 
 # fmt: off
 unary("abs", lambda x: jnp.abs(x), "Absolute value.", integers=True, gradient=_abs_gradient)
-unary("sign", lambda x: jnp.sign(x), "-1, 0 or 1, as the element is negative, zero or positive.",
+unary("sign", lambda x: jnp.where(x == 0, 0, jnp.sign(x)),
+      "-1, 0 or 1, as the element is negative, zero (of either sign) or positive.",
       integers=True, no_gradient=STEP)
 _rounding("rint", _round_half_down, "Nearest whole number; halves go to the lower one.")
 _rounding("ceil", lambda x: jnp.ceil(x), "Smallest whole number not below the element.")

@@ -291,4 +291,4 @@ def round_ste(data: Any) -> Any:
 @operator("_contrib_sign_ste", infer=same_type, gradient=_straight_through)
 def sign_ste(data: Any) -> Any:
     """The sign, 1, 0 or -1; the gradient passes straight through, as in `round_ste`."""
-    return data if data.dtype == bool else jnp.sign(data)
+    return data if data.dtype == bool else jnp.where(data == 0, 0, jnp.sign(data))
