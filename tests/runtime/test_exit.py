@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import _imp
+import builtins
+import importlib
 import itertools
 import sys
 import threading
@@ -89,3 +92,37 @@ def test_a_thread_that_starts_another_is_ended_when_that_runs(monkeypatch):
     for thread in (opener, first, second):
         thread.join()
     assert outcome == ["started", "ended"]
+
+
+def test_threads_that_wait_for_an_import_that_is_held_up_are_not_waited_for(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(builtins, "begun_and_go", (threading.Event(), threading.Event()), False)
+    begun, go = builtins.begun_and_go
+    (tmp_path / "imported_late.py").write_text("")
+    (tmp_path / "imported_slowly.py").write_text(
+        "begun, go = begun_and_go\nbegun.set()\ngo.wait()\nimport imported_late\n"
+    )
+    threads = [
+        threading.Thread(target=importlib.import_module, args=("imported_slowly",))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    begun.wait()
+
+    def waits(thread):  # for the other one's import
+        return sys._current_frames()[thread.ident].f_code.co_name == "acquire"
+
+    while not any(map(waits, threads)):
+        threads[0].join(0.01)
+    _imp.acquire_lock()
+    try:
+        go.set()
+        left = background._stop(threads, imports_end=True)
+    finally:
+        _imp.release_lock()
+    for thread in threads:
+        thread.join()
+    assert not left and "imported_late" in sys.modules

@@ -189,10 +189,10 @@ def _stop(
 
     frames = _others_frames()
     threads = {each.ident: each for each in left if each.ident and each.is_alive()}
-    running = {each for each in threads if imports_end or not _is_importing(frames.get(each))}
+    stopped = {each for each in threads if imports_end or not _is_importing(frames.get(each))}
     untold = _note_untold()
-    untold.update(running)
-    begun = monotonic()
+    untold.update(stopped)
+    begun, running = monotonic(), stopped
     while running and monotonic() < begun + _STOPPING:
         for number in list(untold):
             # Looked at here, with nothing in between: it may go on meanwhile.
@@ -203,7 +203,7 @@ def _stop(
                 )
         sleep(0.002)  # for these threads to run; nobody tells when they have come to XLA
         frames = _others_frames()
-        running = {each for each in running if not is_done(frames.get(each))}
+        running = {each for each in stopped if not is_done(frames.get(each))}
         if monotonic() > begun + _PATIENCE:
             running = {each for each in running if each in untold or _is_computing(frames[each])}
     frames = _others_frames()
@@ -268,9 +268,12 @@ def _stack(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def _is_held_up(frame: FrameType) -> bool:
-    """Whether a thread waits for the lock without which no import begins."""
+    """Whether a thread waits for the lock without which no import begins.
+
+    Or for a module that another thread imports: it goes on when that one does.
+    """
     return frame.f_globals.get("__name__") == "importlib._bootstrap" and (
-        frame.f_code.co_name in ("_get_module_lock", "cb")  # its callback, too
+        frame.f_code.co_name in ("_get_module_lock", "cb", "acquire")  # its callback, too
     )
 
 
