@@ -192,15 +192,20 @@ sys.unraisablehook = swallowed.append
 signal.signal(signal.SIGINT, signal.default_int_handler)
 rng = random.Random(0)
 
-def press(after):
+def press(gate, after):
+    gate.acquire()
     time.sleep(after)
     os.kill(os.getpid(), signal.SIGINT)
 
 for _ in range(tries):
-    finger = threading.Thread(target=press, args=(rng.uniform(0, 0.004),))
+    # Not while the thread is started: Ctrl-C there may leave Python's own locks unlocked.
+    gate = threading.Lock()
+    gate.acquire()
+    finger = threading.Thread(target=press, args=(gate, rng.uniform(0, 0.004)))
+    finger.start()
     came = False
     try:
-        finger.start()
+        gate.release()
         while True:
             step()
     except KeyboardInterrupt:
