@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
+import contextlib
 import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import pytest
-from interrupted_loops import can_raise
+from interrupted_loops import lines_of
 
 from hybridnet.engine import ManualPool, ThreadedEngine
 from hybridnet.engine.task import Task, Var
@@ -54,27 +54,15 @@ class Loop:
 
 def strike(act: Callable[[], Any], at: int) -> bool:
     """Does something, with Ctrl-C before a line of the engine; whether there are so many lines."""
-    left = at
+    struck: list[FrameType] = []
 
-    def trace(frame: FrameType, event: str, arg: Any) -> Any:
-        nonlocal left
-        if frame.f_globals.get("__name__") not in STRUCK:
-            return None
-        if event == "line" and can_raise(frame):
-            left -= 1
-            if left == 0:
-                raise KeyboardInterrupt
-        return trace
+    def press(frame: FrameType) -> None:
+        struck.append(frame)
+        raise KeyboardInterrupt
 
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        act()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        sys.settrace(before)
-    return left <= 0
+    with contextlib.suppress(KeyboardInterrupt):
+        lines_of(act, press, at, within=STRUCK)
+    return bool(struck)
 
 
 @pytest.mark.parametrize("name", ["wait", "push_and_wait", "wait_for_all"])

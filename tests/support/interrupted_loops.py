@@ -116,13 +116,19 @@ class Struck(Exception):
     """Out of nothing, as that of a signal handler."""
 
 
-def lines_of(step: Callable[[], Any], strike: Callable[[FrameType], None], at: int) -> int:
+def lines_of(
+    step: Callable[[], Any],
+    strike: Callable[[FrameType], None],
+    at: int,
+    within: tuple[str, ...] = ("hybridnet.",),
+) -> int:
     """Makes a step in which something happens before a line of the library.
 
     Args:
         step: the step.
         strike: what happens, given the frame.
         at: before the how manieth line, from 1; 0: before none.
+        within: how the names of the modules begin whose lines count.
 
     Returns:
         How many lines were executed.
@@ -138,7 +144,7 @@ def lines_of(step: Callable[[], Any], strike: Callable[[FrameType], None], at: i
         return line
 
     def call(frame: FrameType, event: str, argument: Any) -> Any:
-        return line if frame.f_globals.get("__name__", "").startswith("hybridnet.") else None
+        return line if frame.f_globals.get("__name__", "").startswith(within) else None
 
     before = sys.gettrace()
     sys.settrace(call)

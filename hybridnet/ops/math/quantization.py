@@ -48,12 +48,24 @@ def furthest(low: Any, high: Any) -> Any:
     return jnp.maximum(jnp.abs(low), jnp.abs(high)).reshape(())
 
 
+def over(one: Any, other: Any) -> Any:
+    """The quotient; 0 where the other is not above 0."""
+    return jnp.where(other > 0, one / jnp.where(other > 0, other, 1), 0)
+
+
 def _centered(data: Any, real: Any) -> tuple[Any, Any, Any]:
     """Floats as int8, of which 127 stands for `real`; halves go away from 0."""
     most = np.float32(_MOST["int8"])
-    scale = jnp.where(real > 0, most / jnp.where(real > 0, real, 1), 0)
+    scale = over(most, real)
     scaled = jnp.minimum(jnp.abs(data) * scale + np.float32(0.5), most)
     return (jnp.sign(data) * jnp.floor(scaled)).astype(np.int8), -real.reshape(1), real.reshape(1)
+
+
+def _spanning(data: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
+    """Floats as uint8, whose 0 stands for `low` and 255 for `high`; halves go up."""
+    most = np.float32(_MOST["uint8"])
+    scaled = jnp.clip((data - low) * over(most, high - low) + np.float32(0.5), 0, most)
+    return scaled.astype(np.uint8), jnp.reshape(low, 1), jnp.reshape(high, 1)
 
 
 def _quantized_types(
@@ -180,11 +192,7 @@ def quantize_v2(
         low, high = (np.full((), end, np.float32) for end in (min_calib_range, max_calib_range))
     if _chosen(out_type, min_calib_range, max_calib_range) == "int8":
         return _centered(data, furthest(low, high))
-    most = np.float32(_MOST["uint8"])
-    spread = high - low
-    scale = jnp.where(spread > 0, most / jnp.where(spread > 0, spread, 1), 0)
-    scaled = jnp.clip((data - low) * scale + np.float32(0.5), 0, most)
-    return scaled.astype(np.uint8), jnp.reshape(low, 1), jnp.reshape(high, 1)
+    return _spanning(data, low, high)
 
 
 def _check_sums(*types: TensorType, **_: Any) -> None:
@@ -231,7 +239,4 @@ def requantize(
         real = np.full((), max(abs(min_calib_range), abs(max_calib_range)), np.float32)
     if _chosen(out_type, min_calib_range, max_calib_range) == "int8":
         return _centered(floats, real)
-    most = np.float32(_MOST["uint8"])
-    scale = jnp.where(real > 0, most / jnp.where(real > 0, real, 1), 0)
-    scaled = jnp.clip(floats * scale + np.float32(0.5), 0, most)
-    return scaled.astype(np.uint8), jnp.zeros((1,), np.float32), jnp.reshape(real, 1)
+    return _spanning(floats, np.zeros((), np.float32), real)

@@ -25,7 +25,7 @@ from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.operator import Shapes, describe
 from ..core.registry import get, operator
-from ..math.quantization import ROUNDED, furthest, range_type
+from ..math.quantization import ROUNDED, furthest, over, range_type
 from .conv import lowerings
 from .conv.convolution import Layout, Tune
 
@@ -112,8 +112,7 @@ def _written(sums: Any, bias: Any, size: Any, bias_range: Sequence[Any], spatial
     The channels, which the bias is for, stand before `spatial` axes.
     """
     if bias is not None:
-        unit = furthest(*bias_range) / _MOST
-        ratio = jnp.where(size > 0, unit / jnp.where(size > 0, size, 1), 0)
+        ratio = over(furthest(*bias_range) / _MOST, size)
         whole = (bias.astype(np.float32) * ratio).astype(_INT32)
         sums = sums + whole.reshape(-1, *(1,) * spatial)
     end = jnp.reshape(size * _MOST_SUM, 1)
@@ -151,6 +150,12 @@ def _layer_types(layer: str, types: Sequence[TensorType], params: Any) -> tuple[
     return _sums_type(_inferred(layer, types[:count], params))
 
 
+def _layer_cost(layer: str, types: Sequence[TensorType], params: Any) -> float:
+    cost = get(layer).cost
+    assert cost is not None
+    return cost(*_as_floats(types[: len(_layer_inputs(**params)) // 3]), **params)
+
+
 def _layer_shapes(layer: str, shapes: Shapes, params: Mapping[str, Any]) -> Shapes:
     complete = get(layer).complete
     assert complete is not None
@@ -166,7 +171,7 @@ def _layer_shapes(layer: str, shapes: Shapes, params: Mapping[str, Any]) -> Shap
     ),
     infer=lambda *types, **params: _layer_types("FullyConnected", types, params),
     complete=lambda shapes, **params: _layer_shapes("FullyConnected", shapes, params),
-    cost=lambda data, *_, num_hidden, **__: 2.0 * data.size * num_hidden,
+    cost=lambda *types, **params: _layer_cost("FullyConnected", types, params),
     input_dtypes=_DTYPES,
     no_gradient=ROUNDED,
     output_names=_OUTPUTS,
@@ -231,12 +236,6 @@ def _check_conv(*types: TensorType, **params: Any) -> None:
     _layer_check("quantized_conv", "Convolution", types, params)
 
 
-def _conv_cost(*types: TensorType, **params: Any) -> float:
-    output, *_ = _layer_types("Convolution", types, params)
-    filters: int = params["num_filter"]
-    return 2.0 * output.size * types[1].size / filters
-
-
 @operator(
     "_contrib_quantized_conv",
     outputs=3,
@@ -244,7 +243,7 @@ def _conv_cost(*types: TensorType, **params: Any) -> float:
     check=_check_conv,
     infer=lambda *types, **params: _layer_types("Convolution", types, params),
     complete=lambda shapes, **params: _layer_shapes("Convolution", shapes, params),
-    cost=_conv_cost,
+    cost=lambda *types, **params: _layer_cost("Convolution", types, params),
     input_dtypes=_DTYPES,
     no_gradient=ROUNDED,
     output_names=_OUTPUTS,

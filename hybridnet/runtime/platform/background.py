@@ -189,10 +189,10 @@ def _stop(
 
     frames = _others_frames()
     threads = {each.ident: each for each in left if each.ident and each.is_alive()}
-    stopped = {each for each in threads if imports_end or not _is_importing(frames.get(each))}
+    chosen = {each for each in threads if imports_end or not _is_importing(frames.get(each))}
     untold = _note_untold()
-    untold.update(stopped)
-    begun, running = monotonic(), stopped
+    untold.update(chosen)
+    begun, running = monotonic(), chosen
     while running and monotonic() < begun + _STOPPING:
         for number in list(untold):
             # Looked at here, with nothing in between: it may go on meanwhile.
@@ -203,7 +203,7 @@ def _stop(
                 )
         sleep(0.002)  # for these threads to run; nobody tells when they have come to XLA
         frames = _others_frames()
-        running = {each for each in stopped if not is_done(frames.get(each))}
+        running = {each for each in chosen if not is_done(frames.get(each))}
         if monotonic() > begun + _PATIENCE:
             running = {each for each in running if each in untold or _is_computing(frames[each])}
     frames = _others_frames()
