@@ -64,11 +64,8 @@ def near_folder(address: str) -> Path | None:
     return _MEMORY / f"hybridnet-{os.geteuid()}" / f"task-{network}-{port}"
 
 
-def _listen_locally(transport: ZmqTransport, address: str) -> None:
+def _listen_locally(transport: ZmqTransport, folder: Path) -> None:
     """Lets processes of this host in by a local socket, where that can be."""
-    folder = near_folder(address)
-    if folder is None:
-        return
     try:
         make_folder(folder.parent)
         make_folder(folder)
@@ -95,13 +92,11 @@ def _local_socket() -> socket.socket:
     return socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 
-def _remove_socket(address: str) -> None:
+def _remove_socket(folder: Path) -> None:
     """Removes the folder of a task that nobody reaches any more."""
-    folder = near_folder(address)
-    if folder is not None:
-        with contextlib.suppress(OSError):
-            (folder / SOCKET).unlink()
-            folder.rmdir()
+    with contextlib.suppress(OSError):
+        (folder / SOCKET).unlink()
+        folder.rmdir()
 
 
 def _endpoint(address: str) -> str:
@@ -200,8 +195,11 @@ class Channel:
             return
         finally:
             self.port = _port(self._transport)
+            folder = None
             if address is not None and self._transport is not None:
-                _listen_locally(self._transport, f"{split_address(address)[0]}:{self.port}")
+                folder = near_folder(f"{split_address(address)[0]}:{self.port}")
+            if folder is not None and self._transport is not None:
+                _listen_locally(self._transport, folder)
             begun.set()
         due = time.monotonic() + _TICK
         while not self._closed:
@@ -215,8 +213,8 @@ class Channel:
         while self._todo:
             self._todo.popleft()(transport)
         transport.close(linger=0.5)
-        if address is not None:
-            _remove_socket(f"{split_address(address)[0]}:{self.port}")
+        if folder is not None:
+            _remove_socket(folder)
 
     def _note(self, transport: ZmqTransport, report: Report) -> None:
         match report:

@@ -160,7 +160,6 @@ class Endpoint(TaskTransport):
                     lent.append(one)
         except OSError as error:
             _log.info("tensors of this host go through the network: %s", error)
-            places.pop(number, None)
         if lent:
             self._lent[task, message.step, message.number] = lent
         return Packet(packet.words, packet.tensors, places)
