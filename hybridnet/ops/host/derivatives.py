@@ -14,6 +14,7 @@ from . import custom_rules as custom_rules
 from . import products as products
 from . import rearranging as rearranging
 from . import rows as rows
+from . import windows as windows
 from .namespace import NoHostForm, on_host
 from .table import COMPOSED, FUNCTIONS, words
 from .traced import (

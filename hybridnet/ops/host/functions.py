@@ -393,8 +393,18 @@ def _dynamic_update_slice(x: Array, update: Array, start_indices: Sequence[Any])
 
 @named("lax.pad")
 def _pad(x: Array, value: Any, widths: Sequence[tuple[int, int, int]]) -> Array:
+    shape, into, of = padded_places(x.shape, widths)
+    padded = np.full_like(x, value, shape=shape)  # in memory in the order of the array
+    padded[into] = x[of]
+    return padded
+
+
+def padded_places(
+    sizes: Sequence[int], widths: Sequence[tuple[int, int, int]]
+) -> tuple[list[int], tuple[slice, ...], tuple[slice, ...]]:
+    """Returns what `lax.pad` makes: its shape, where elements come to be in it, and which do."""
     shape, into, of = [], [], []
-    for size, (low, high, inner) in zip(x.shape, widths, strict=True):
+    for size, (low, high, inner) in zip(sizes, widths, strict=True):
         step = inner + 1
         spread = max(0, (size - 1) * step + 1) if size else 0
         whole = low + spread + high
@@ -404,9 +414,7 @@ def _pad(x: Array, value: Any, widths: Sequence[tuple[int, int, int]]) -> Array:
         of.append(slice(first, first + len(taken)))
         begin = low + first * step
         into.append(slice(begin, begin + len(taken) * step, step) if taken else slice(0, 0))
-    padded = np.full(shape, value, x.dtype)
-    padded[tuple(into)] = x[tuple(of)]
-    return padded
+    return shape, tuple(into), tuple(of)
 
 
 def _running(scan: Callable[..., Any]) -> Callable[..., Any]:

@@ -46,7 +46,7 @@ def _rearranged(compute: Callable[..., Any]) -> Rule:
 
 
 for _name in words("""
-    diag diagflat diagonal flip moveaxis repeat roll rollaxis rot90 tile tril triu
+    diag diagflat diagonal flip repeat roll rollaxis rot90 tile tril triu
 """):
     rule(_name)(_rearranged(FUNCTIONS[_name]))
 
@@ -173,6 +173,11 @@ def _swapaxes_rule(y: Any, x: Any, axis1: int, axis2: int) -> Sequence[Pull]:
     return [lambda g: np.swapaxes(g, axis1, axis2)]
 
 
+@rule("moveaxis")
+def _moveaxis_rule(y: Any, x: Any, source: Any, destination: Any) -> Sequence[Pull]:
+    return [lambda g: np.moveaxis(g, destination, source)]
+
+
 @rule("broadcast_to")
 def _broadcast_to_rule(y: Any, x: Any, shape: Any) -> Sequence[Pull]:
     return [lambda g: summed_like(g, x)]
@@ -187,8 +192,14 @@ def _pad_rule(
 
 @rule("lax.pad")
 def _lax_pad_rule(y: Any, x: Any, value: Any, widths: Any) -> Sequence[Pull | None]:
-    pad = FUNCTIONS["lax.pad"]
-    return [*_rearranged(lambda numbers: pad(numbers, 0, widths))(y, x), None]
+    _, into, of = functions.padded_places(x.shape, widths)
+
+    def pull(g: Any) -> Any:
+        made = np.zeros_like(x)
+        made[of] = g[into]
+        return made
+
+    return [pull, None]
 
 
 @composed("trace")

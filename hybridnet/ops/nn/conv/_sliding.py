@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from hybridnet.ops.host.namespace import jax, jnp, lax
+from hybridnet.ops.host.namespace import has_host_form, jax, jnp, lax
 
 if TYPE_CHECKING:
     from jax import Array
@@ -168,10 +168,8 @@ def max_windows(
         x = _padded(x, dim, axis, _lowest(x.dtype))
         if axis.kernel == 1:
             x = lax.slice_in_dim(x, 0, None, axis.stride, dim)
-        elif axis.tiles:
-            x = _max_tiles(_cut(x, dim, axis), dim)
         else:
-            x = _max_taps(x, dim, axis)
+            x = _greatest_along(x, dim, axis)
     return _from_around(x, channel_last, innermost)
 
 
@@ -196,8 +194,7 @@ def sum_windows(
         if axis.tiles:
             x = jnp.sum(_cut(x, dim, axis), dim + 1, dtype=x.dtype)
         else:
-            first, *rest = _taps(x, dim, axis)
-            x = sum(rest, start=first)
+            x = _sums_along(x, dim, axis)
     return _from_around(x, channel_last, innermost)
 
 
@@ -205,9 +202,9 @@ def sum_windows(
 
 
 def _is_native(axes: list[WindowAxis], platform: Platform) -> bool:
-    return platform not in ("cpu", "host") or any(
-        a.kernel > _UNROLL_LIMIT and not a.tiles for a in axes
-    )
+    if platform != "cpu":
+        return platform != "host"
+    return any(a.kernel > _UNROLL_LIMIT and not a.tiles for a in axes)
 
 
 def _native_arguments(axes: list[WindowAxis], channel_last: bool) -> tuple[Any, Any, Any]:
@@ -256,6 +253,19 @@ def _taps(x: Array, dim: int, axis: WindowAxis) -> list[Array]:
     """Tap ``k`` of every window of padded data, for each ``k``."""
     reach = (axis.output - 1) * axis.stride + 1
     return [lax.slice_in_dim(x, k, k + reach, axis.stride, dim) for k in range(axis.kernel)]
+
+
+@has_host_form("sums_along")
+def _sums_along(x: Array, dim: int, axis: WindowAxis) -> Array:
+    """Sum of each window of padded data along an axis."""
+    first, *rest = _taps(x, dim, axis)
+    return sum(rest, start=first)
+
+
+@has_host_form("greatest_along")
+def _greatest_along(x: Array, dim: int, axis: WindowAxis) -> Array:
+    """Greatest of each window of padded data along an axis."""
+    return _max_tiles(_cut(x, dim, axis), dim) if axis.tiles else _max_taps(x, dim, axis)
 
 
 def _first_greatest(taps: list[Array]) -> tuple[Array, Array]:

@@ -1,0 +1,116 @@
+"""Greatest elements and sums of the windows along an axis of NumPy arrays, and their gradients.
+
+There is a pass over the array for each element of the windows, and what is made lies in memory in
+the order of what was given. Windows are described by a `WindowAxis` of
+`hybridnet.ops.nn.conv._sliding`, and their data is padded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from .table import FUNCTIONS, Array, named
+from .traced import Pull, rule
+
+__all__: list[str] = []
+
+# Elements of a window from which on it is reduced as an axis of its own.
+_LONG: Final = 16
+
+_where = FUNCTIONS["where"]
+
+
+def _is_axis(axis: Any) -> bool:
+    return bool(axis.tiles) and axis.kernel >= _LONG
+
+
+def _cut(x: Array, dim: int, axis: Any) -> Array:
+    """(..., output, kernel, ...): windows that do not overlap."""
+    return x.reshape(*x.shape[:dim], axis.output, axis.kernel, *x.shape[dim + 1 :])
+
+
+def _places(dim: int, axis: Any) -> list[tuple[slice, ...]]:
+    """Where element ``k`` of every window is, for each ``k``."""
+    before = (slice(None),) * dim
+    reach = (axis.output - 1) * axis.stride + 1
+    return [(*before, slice(k, k + reach, axis.stride)) for k in range(axis.kernel)]
+
+
+def _reduced(x: Array, dim: int, axis: Any, reduce: Any) -> Array:
+    if _is_axis(axis):
+        made: Array = reduce.reduce(_cut(x, dim, axis), dim + 1)
+        return made
+    first, *rest = [x[place] for place in _places(dim, axis)]
+    if not rest:
+        return first
+    made = reduce(first, rest[0])
+    for each in rest[1:]:
+        reduce(made, each, out=made)
+    return made
+
+
+def _put_together(x: Array, dim: int, axis: Any, part: Callable[[Any], Array]) -> Array:
+    """The gradient of the data of what `part(place)` gives for each element of the windows."""
+    if axis.tiles:  # each element is in one window
+        made = np.empty_like(x)
+        for place in _places(dim, axis):
+            made[place] = part(place)
+        return made
+    made = np.zeros_like(x)
+    for place in _places(dim, axis):
+        made[place] += part(place)
+    return made
+
+
+@named("greatest_along")
+def _greatest(x: Array, dim: int, axis: Any) -> Array:
+    return _reduced(x, dim, axis, np.maximum)  # of which not-a-number is the greatest
+
+
+@rule("greatest_along")
+def _greatest_rule(y: Array, x: Array, dim: int, axis: Any) -> Sequence[Pull]:
+    def pull(g: Array) -> Array:
+        if _is_axis(axis):
+            return _to_greatest(_cut(x, dim, axis), dim + 1, y, g).reshape(x.shape)
+        free = np.ones_like(y, np.bool_)
+        zero = np.zeros((), g.dtype)
+
+        def won(place: Any) -> Array:
+            """Gradients of the windows whose first greatest element is this one, 0 of others."""
+            wins = _equal(x[place], y)
+            wins &= free
+            np.logical_xor(free, wins, out=free)
+            return _where(wins, g, zero)  # type: ignore[no-any-return]
+
+        return _put_together(x, dim, axis, won)
+
+    return [pull]
+
+
+def _equal(x: Array, y: Array) -> Array:
+    """Where elements are the same; not-a-number is the same as itself."""
+    same: Array = x == y
+    if y.dtype.kind == "f" and np.isnan(y).any():
+        same |= (x != x) & (y != y)
+    return same
+
+
+def _to_greatest(x: Array, dim: int, y: Array, g: Array) -> Array:
+    """Puts gradients to the first greatest element along an axis."""
+    first = np.argmax(_equal(x, np.expand_dims(y, dim)), dim, keepdims=True)
+    made = np.zeros_like(x)
+    np.put_along_axis(made, first, np.expand_dims(g, dim), dim)
+    return made
+
+
+@named("sums_along")
+def _sums(x: Array, dim: int, axis: Any) -> Array:
+    return _reduced(x, dim, axis, np.add)
+
+
+@rule("sums_along")
+def _sums_rule(y: Array, x: Array, dim: int, axis: Any) -> Sequence[Pull]:
+    return [lambda g: _put_together(x, dim, axis, lambda place: g)]
