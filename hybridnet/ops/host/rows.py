@@ -238,14 +238,16 @@ def _in_blocks(function: Callable[..., Any], *arrays: Array, **params: Any) -> A
     if all(x.shape == arrays[0].shape and x.flags.c_contiguous for x in arrays):
         shape, given = arrays[0].shape, tuple([x.reshape(-1) for x in arrays])
     length = len(given[0])
-    made: list[Array] = []
+    made: list[Array] = []  # whose memory is theirs: a view's would be copied
+    rows: list[Array] = []  # the same, as the blocks go
     several = False
     for block in _steps(length, max(1, _PART * length // largest)):
         found = function(*[x[block] for x in given], **params)
         several = isinstance(found, tuple)
         parts = found if several else (found,)
-        made = made or [np.empty((length, *part.shape[1:]), part.dtype) for part in parts]
-        for whole, part in zip(made, parts, strict=True):
+        if not made:
+            made = [np.empty(shape or (length, *part.shape[1:]), part.dtype) for part in parts]
+            rows = made if shape is None else [whole.reshape(-1) for whole in made]
+        for whole, part in zip(rows, parts, strict=True):
             whole[block] = part
-    results = made if shape is None else [whole.reshape(shape) for whole in made]
-    return tuple(results) if several else results[0]
+    return tuple(made) if several else made[0]
