@@ -7,12 +7,10 @@ launched as one program for each step.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import islice
-from typing import Any, Final, Protocol, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -27,8 +25,7 @@ from hybridnet.graph.text import to_text
 from hybridnet.graph.transform import STATE, prepare
 from hybridnet.graph.watching import read_values
 from hybridnet.ndarray import NDArray, array
-from hybridnet.ndarray.blank import ones_of, zeros_of
-from hybridnet.ndarray.storage_types import storage_type
+from hybridnet.ndarray.blank import zeros_of
 from hybridnet.ops.core.operator import OpCall
 from hybridnet.passes.pipeline import PIPELINE
 from hybridnet.runtime.executor.partitioned import PartitionedCall
@@ -39,6 +36,10 @@ from hybridnet.runtime.graphs.graph_programs import GraphPrograms, Run
 from hybridnet.runtime.record import generator, recorder
 from hybridnet.runtime.record.prepared import Attempts, PreparedCall
 from hybridnet.runtime.segments.segment import Value
+
+from .bound import Bound
+from .heads import head_grads
+from .sparse import dense, warn_made_dense, zeros_like_stored
 
 __all__ = ["Executor"]
 
@@ -52,34 +53,6 @@ _MERGING: Final = "duplicates"
 
 Monitor = Callable[[str, NDArray], Any]
 
-_log: Final = logging.getLogger("hybridnet")
-
-
-@cache
-def _say_dense(text: str) -> None:
-    _log.warning(text)
-
-
-def _warn_once(names: str) -> None:
-    """Says, the first time in a process, what an executor does with sparse arrays."""
-    if not _say_dense.cache_info().currsize:
-        _say_dense(
-            f"the sparse arrays of {names} are made dense for each forward pass of an executor, as "
-            "programs take dense arrays (said once; MXNet's storage fallback)"
-        )
-
-
-def _dense(array: NDArray) -> NDArray:
-    return array.tostype("default")
-
-
-def _zeros_as(old: NDArray, shape: tuple[int, ...]) -> NDArray:
-    """Returns zeros of another shape, stored as an array is."""
-    if old.stype == "default":
-        return zeros_of(shape, old.context, old.dtype)
-    made: NDArray = storage_type(old.stype, "reshape").zeros(shape, old.context, old.dtype)
-    return made
-
 
 def _draws_always(graph: Graph) -> bool:
     """Whether a graph draws random numbers outside training, too."""
@@ -90,46 +63,6 @@ def _draws_always(graph: Graph) -> bool:
         for node in graph.nodes
         if node.call is not None and node.call.takes_state
     )
-
-
-def _has_none(output: Edge) -> bool:
-    """Whether an output is of an operator that has no gradient."""
-    call = output.node.call
-    return isinstance(call, OpCall) and bool(call.operator.no_gradient)
-
-
-class Bound(Protocol):
-    """The part of a symbol that an executor uses."""
-
-    @property
-    def graph(self) -> Graph:
-        """The graph, its inputs in the order of `list_inputs`."""
-
-    @property
-    def edges(self) -> tuple[Edge, ...]:
-        """The outputs."""
-
-    @property
-    def name(self) -> str | None:
-        """The name, for messages."""
-
-    def list_inputs(self) -> list[str]:
-        """Returns the names of all variables."""
-
-    def optimize(self, **kwargs: Any) -> Any:
-        """The symbol after some passes."""
-
-    def list_outputs(self) -> list[str]:
-        """Returns the names of the outputs."""
-
-    def get_internals(self) -> Bound:
-        """Returns a symbol of the outputs of all nodes."""
-
-    def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """Returns the shapes of arguments, outputs and auxiliary states."""
-
-    def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """Returns the dtypes of arguments, outputs and auxiliary states."""
 
 
 @final
@@ -223,16 +156,16 @@ class Executor:
             self._programs = GraphPrograms(graph, self._symbol.name or "group")
             self._gather()
         names = self._symbol.list_inputs()
-        dense = [names[i] for i in self._sparse if i not in self._by_parts]
-        if dense:
-            _warn_once(", ".join(dense))
+        made_dense = [names[i] for i in self._sparse if i not in self._by_parts]
+        if made_dense:
+            warn_made_dense(", ".join(made_dense))
 
     def _gather(self) -> list[NDArray]:
         """Returns the arrays that programs take, and notes their types."""
         if not self._sparse:
             return self._inputs
         found = [
-            array if number in self._by_parts or array.stype == "default" else _dense(array)
+            array if number in self._by_parts or array.stype == "default" else dense(array)
             for number, array in enumerate(self._inputs)
         ]
         for number in self._by_parts:
@@ -375,7 +308,7 @@ class Executor:
                 raise MXNetError(_DRAWS_ANEW)
             kept = run, self._operands(run, *self._compute(run, inputs))
         run, operands = kept
-        operands = [*operands, *self._head_grads(run, out_grads)]
+        operands = [*operands, *head_grads(self._symbol, run, self._where.contexts(run), out_grads)]
         made = self._where.backward(run, operands)
         assert run.call.split is not None
         for (target, req), number in zip(self._targets, run.call.split.wanted, strict=True):
@@ -418,46 +351,6 @@ class Executor:
             self._outputs = [
                 NDArray.from_value(value, ctx) for value, ctx in zip(values, places, strict=False)
             ]
-
-    def _head_grads(self, run: Run, out_grads: Any) -> list[Value]:
-        """Returns the gradients of the outputs that have one."""
-        assert run.call.split is not None
-        types, places = run.call.output_types, self._where.contexts(run)
-        names = self._symbol.list_outputs()
-        if isinstance(out_grads, NDArray):
-            out_grads = [out_grads]
-        elif isinstance(out_grads, Mapping):
-            out_grads = [out_grads.get(name) for name in names]
-        grads: list[Any] = [None] * len(names) if out_grads is None else list(out_grads)
-        outputs = self._symbol.graph.outputs
-        if not all(map(_has_none, outputs[len(grads) :])):
-            needed = [name for name, out in zip(names, outputs, strict=True) if not _has_none(out)]
-            raise ParameterError(
-                f"backward: needs a gradient for each of the outputs {', '.join(needed)}, got "
-                f"{len(grads)}"
-            )
-        grads += [None] * (len(names) - len(grads))
-        # (Programs also give some for outputs that operators hide, which have none.)
-        heads = []
-        for number in run.call.split.given:
-            wanted, grad, ctx = types[number], grads[number], places[number]
-            if grad is None:
-                grad = ones_of(wanted.shape, ctx, wanted.dtype)
-            elif not isinstance(grad, NDArray):
-                raise ParameterError(
-                    f"backward: the gradient of {names[number]} must be an NDArray, got "
-                    f"{type(grad).__name__}"
-                )
-            if grad.shape != wanted.shape and _has_none(outputs[number]):
-                grad = ones_of(wanted.shape, ctx, wanted.dtype)  # nothing comes of it
-            if grad.shape != wanted.shape:
-                raise ShapeError(
-                    f"backward: the gradient of {names[number]} must have its shape "
-                    f"{wanted.shape}, got {grad.shape}"
-                )
-            grad = grad.detach().astype(wanted.dtype, copy=False).as_in_context(ctx)
-            heads.append(grad.read())
-        return heads
 
     # -- giving values -----------------------------------------------------------------------
 
@@ -549,7 +442,7 @@ class Executor:
                         f"reshape: {name} would grow from {old.shape} to {shape}; pass "
                         "allow_up_sizing=True"
                     )
-                old = _zeros_as(old, shape)
+                old = zeros_like_stored(old, shape)
                 grad = None if grad is None else zeros_of(shape, grad.context, grad.dtype)
             args[name], grads[name] = old, grad
         aux = {
