@@ -1,4 +1,4 @@
-"""The last arrays that were dispatched, for who waits for everything."""
+"""The last arrays that programs and copies make, so that `wait_all` can wait for them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hybridnet.base.context import Context
 
 __all__ = ["finish_recent", "note_dispatched", "recent"]
 
-# What `wait_all` waits for: on each device, an output of each of the last programs and copies. A
-# device runs programs in the order of their dispatch, so the last one would do; more are kept since
-# outputs may be dropped.
+# For each device, an output of each of the last programs and copies. A device runs programs in the
+# order in which they were dispatched, so it would do to wait for the last one; but its outputs may
+# have been dropped by then (these are weak references), so that some more are kept.
 _recent: Final[dict[Context, deque[weakref.ref[Any]]]] = {}
 _RECENT: Final = 32
 
@@ -28,12 +28,12 @@ def note_dispatched(ctx: Context, array: Any) -> None:
 
 
 def recent() -> list[weakref.ref[Any]]:
-    """Returns the arrays that were noted of late, on all devices."""
+    """Returns the arrays that were noted last, of all devices."""
     return [ref for known in list(_recent.values()) for ref in known.copy()]
 
 
 def finish_recent() -> None:
-    """Waits until the devices have done what they were given, whatever came of it."""
+    """Waits until all devices are idle; passes over errors."""
     for ref in recent():
         array = ref()
         if array is not None:

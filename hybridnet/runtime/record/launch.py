@@ -1,14 +1,14 @@
-"""Launching: a segment becomes a program and runs; its Values get their arrays, or an error.
+"""Launching: the program of a segment is found and started, and its Values get their arrays.
 
-A segment is launched by whoever needs one of its values, under its lock, so that a thread that
-needs another thread's value waits for that launch and no longer. No other lock is held meanwhile,
-except the one that makes an in-place update whole (`storage.in_place`), which no launch takes.
+The thread that needs a value launches the segment that makes it, and holds the segment's lock
+meanwhile. So a thread that needs a value of another thread's segment waits for at most one launch.
+No other lock is held meanwhile, except perhaps `storage.in_place`, which no launch takes.
 
-Nobody runs far ahead of a device: XLA takes 32 programs at a time (on CPUs and GPUs), and lets the
-thread that dispatches one more wait.
+No thread runs far ahead of its device: XLA accepts 32 unfinished programs (on CPUs and GPUs) and
+makes the thread that dispatches one more wait.
 
-A failed instruction takes with it what depends on it and nothing else, so that results do not
-depend on where a segment begins and ends.
+If an instruction fails, the Values that depend on it get its error, and all others get their
+arrays. So it makes no difference to the results where a segment begins and ends.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _HELD: Final = (Value, Failed)
 
 
 class _Open(weakref.ref[Segment]):
-    """A reference to an open segment, which knows where in `_open` it stands."""
+    """A weak reference to an open segment, with its key in `_open`."""
 
     __slots__ = ("key",)
 
@@ -69,8 +69,8 @@ class _Open(weakref.ref[Segment]):
 _AT_WORK: Final = 30.0
 
 # Every open segment of every thread, by its `id`, so that `wait_all` and exports can reach them.
-# There is no lock: each change is one step of CPython's. Under a lock a finalizer might run, and
-# need the one for changes in place while its holder, who records, waits for this one.
+# It has no lock, as CPython does each change in one step. A lock could cause a deadlock: while it
+# is held, a finalizer may run and wait for `in_place`, whose holder may be waiting for this lock.
 _open: Final[dict[int, _Open]] = {}
 
 
@@ -87,11 +87,11 @@ def note_open(segment: Segment) -> None:
 
 
 def launch(segment: Segment | Flight) -> None:
-    """Runs a segment's program, unless that has been done.
+    """Starts a segment's program, unless that has been done.
 
-    What is not referred to any more is not computed. An exception that comes out of nothing (that
-    of Ctrl-C, or of a signal handler) may end a launch anywhere: each step leaves what it has done
-    in the segment, and whoever needs a value goes on from there.
+    Results that nobody refers to any more are not computed. A launch can be ended between any two
+    lines by the exception of Ctrl-C or of a signal handler. So each step stores what it has done in
+    the segment, and the next thread that needs a value goes on from there.
     """
     # Before taking the lock: its holder may be waiting for the very append that we interrupt.
     if segment.is_interrupted() or (collecting[0] and _is_inside(collecting[0])):
@@ -114,14 +114,17 @@ def launch(segment: Segment | Flight) -> None:
         finally:
             segment.launching = False
         _open.pop(id(segment), None)
-        segment.results = []  # each holds the segment, which may be kept for a while yet
+        segment.results = []  # the segment may live on in a task, and must not keep them alive
         segment.made = []
 
 
 def _is_inside(thread: int) -> bool:
-    """Whether this thread runs a finalizer for the collector, which interrupted us or JAX.
+    """Whether this thread is running a finalizer that interrupted hybridnet or JAX.
 
-    JAX crashes when it is called in the midst of itself.
+    JAX crashes if it is called there.
+
+    Args:
+        thread: the thread in which the garbage collector runs.
     """
     if thread != threading.get_ident():
         return False
@@ -137,8 +140,8 @@ def _is_inside(thread: int) -> bool:
 
 
 def _refuse_stranded(segment: Segment | Flight) -> None:
-    """In a forked child: raises for what needs the parent's threads, or XLA's, to be computed."""
-    alone = threading.active_count() == 1  # whoever has the lock is not in this process
+    """Raises an error if, in a forked child, a segment needs XLA or a thread of the parent."""
+    alone = threading.active_count() == 1  # then a thread that holds the lock is the parent's
     if not segment.lock.acquire(timeout=0 if alone else _AT_WORK):
         refuse_forked()
     segment.lock.release()
@@ -166,8 +169,8 @@ def _launch(segment: Segment) -> None:
     if segment.task is None:
         _execute(segment)
     else:
-        # An input is still being made by a task of the engine: this launch becomes one too. (Two,
-        # if an exception came between the lines below; the second finds nothing to do.)
+        # A task of the engine is still making an input, so the launch becomes a task as well. (If
+        # an exception comes between the lines below it becomes two; the second does nothing.)
         var, reads = segment.task
         made = segment.live.copy()
         run = functools.partial(_execute, segment)
@@ -179,11 +182,11 @@ def _launch(segment: Segment) -> None:
 
 
 def _execute(segment: Segment) -> None:
-    """Runs the program and puts its outputs, or why there are none, in the Values.
+    """Starts the program and gives each live Value its output, or the error that prevented it.
 
     Raises:
-        OutOfMemoryError: there was no room for it. Arrays that it was to overwrite are as they
-            were, as far as they are still there; the other Values have the error, too.
+        OutOfMemoryError: there was not enough memory. Arrays that it was to overwrite keep their
+            old contents, unless XLA has already taken them; the other Values get this error, too.
     """
     if not segment.live:
         if events.observer is not None and segment.instructions:
@@ -191,7 +194,7 @@ def _execute(segment: Segment) -> None:
         return
     if not segment.made:
         error = _dispatch(segment)
-        if isinstance(error, OutOfMemoryError):  # there may be more when others are done
+        if isinstance(error, OutOfMemoryError):  # programs that end may free enough memory
             finish_recent()
             gc.collect()
             error = _dispatch(segment)
@@ -213,20 +216,20 @@ def _execute(segment: Segment) -> None:
 
 
 def _tell_dropped(segment: Segment) -> None:
-    """Tells who listens of operators that were called, and whose results nobody wants."""
+    """Reports operators to an observer that do not run, since nobody refers to their results."""
     code = Code(segment.ctx, tuple(segment.instructions), tuple(segment.input_types), (), ())
     with events.within(inside_of(segment)), events.span("dropped", code):
         pass
 
 
 def _is_lack(error: BaseException) -> bool:
-    """Whether memory was not there: an error of ours, of Python's, or of XLA's."""
+    """Whether an error, hybridnet's, Python's or XLA's, says that there was not enough memory."""
     cause = error.__cause__
     return isinstance(error, MemoryError) or isinstance(cause, MemoryError)
 
 
 def _dispatch(segment: Segment) -> OpError | None:
-    """Puts the outputs of the program into `segment.made`; returns why there are none."""
+    """Starts the program and appends its outputs to `segment.made`; returns the error, if any."""
     inputs = segment.inputs
     if segment.started and any(type(x) not in _HELD and x.is_deleted() for x in inputs):
         return OpError(_CONSUMED.format(names=_names(segment), ctx=segment.ctx))
@@ -252,7 +255,7 @@ def _dispatch(segment: Segment) -> OpError | None:
 
 
 def _put(values: Sequence[Value], arrays: Sequence[Any]) -> bool:
-    """Gives Values their arrays, or errors; returns whether there are errors."""
+    """Gives each Value its array or its error; returns whether there was any error."""
     failed = False
     for value, array in zip(values, arrays, strict=True):
         if type(array) is Failed:
@@ -264,14 +267,15 @@ def _put(values: Sequence[Value], arrays: Sequence[Any]) -> bool:
 
 
 def _run(segment: Segment, code: Code) -> Sequence[Any]:
-    """Runs the program of a segment, and notes that; see `ProgramCache.run`.
+    """Runs the program of a segment and writes the launch into the journal.
 
-    An error among the outputs says where its instruction was recorded, if that is known.
+    An error among the outputs gets the line at which its instruction was recorded, if that is
+    known.
     """
     inputs, scalars, made = segment.inputs, segment.scalars, segment.made
     program = cache.next(code)
-    # Notes hold the structure that is kept anyway, and not an equal one for each launch: thousands
-    # of objects, at which the garbage collector would look again and again.
+    # The journal gets the cached program's structure and not `code`, which equals it. Otherwise it
+    # would keep thousands of objects alive, all of which the garbage collector has to visit.
     note = Launch(program.code, scalars)
     launches.append(note)
     if not listeners.count:
@@ -283,7 +287,7 @@ def _run(segment: Segment, code: Code) -> Sequence[Any]:
     for output in outputs:
         if type(output) is Failed and output.result is not None:
             place = recorded([lines.get(output.result)])
-            output.result = None  # several outputs may have failed of one cause
+            output.result = None  # several outputs may share this error; add the line once
             if place:
                 output.error.args = (f"{output.error}{place}",)
     return outputs

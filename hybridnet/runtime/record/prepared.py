@@ -1,20 +1,24 @@
-"""`PreparedCall`: a graph and its arrays, checked once and ready to dispatch again.
+"""`PreparedCall`: a graph and its arrays, checked once and ready to be started again.
 
-What repeats (an inference, a training step, a session's run) is usually one program whose inputs
-are there. To record it, to find out who else holds what it overwrites, and to find its program
-takes several times as long as XLA's dispatch. A prepared call knows all of that from an earlier
-launch; a call looks whether it still holds, and dispatches.
+Work that repeats (an inference, a training step, a session's run) is usually one program, and all
+its inputs have been computed already. To record it each time, to find out which inputs can be
+donated, and to look the program up takes several times as long as XLA takes to start it. A prepared
+call has all of that from an earlier launch. A call of it checks that this is still right, and
+starts the program.
 
-What a call overwrites is replaced before the program is dispatched, by Values that are about to be
-made: whoever needs one waits for the call as for the launch of a segment. From then on nobody new
-can come to hold the old arrays, and their reference counts tell whether anybody does. So other
-threads may go on meanwhile, and of two that make the same call one waits for the other.
+Before the program starts, the storages that it overwrites get new, pending Values. A thread that
+needs one of these waits for the call, as it would for the launch of a segment. From then on no
+other code can get hold of the old arrays, and their reference counts tell whether any code already
+holds them. So other threads need not be stopped meanwhile, and if two threads make the same call,
+one waits for the other.
 
-No array is lost by a call that does not happen: where the program was not dispatched each holds
-again what it held, and where XLA had taken over memory by then, the array says so when it is read.
+If the program cannot be started, no array is lost: each storage gets back what it held. Only where
+XLA had already taken the memory is that impossible; then reading the array raises an error that
+says so.
 
-Locks are taken in this order: that of the call in flight, which nobody can wait for yet, then
-`in_place`, which is given back before the dispatch. Nothing of the user's runs under either.
+Locks are taken in this order: first that of the call's `Flight`, for which nobody can be waiting
+yet, then `in_place`, which is released before the program starts. No code of the user's runs while
+either is held.
 """
 
 from __future__ import annotations
@@ -48,17 +52,18 @@ from .storage import Storage, in_place
 __all__ = ["Attempts", "PreparedCall"]
 
 _new: Final = object.__new__
-# References to what only one list of ours holds, as `sys.getrefcount` counts them: the list's, and
-# that of its own argument.
+# What `sys.getrefcount` returns for an object to which only one list here refers: 1 for the list,
+# and 1 for the argument of `getrefcount` itself.
 _OURS: Final = 2
-# How often in a row it is tried to prepare a call; then each time after as many calls; up to here.
+# When to try to prepare a call (see `Attempts`): at each of its first calls, then at every eighth.
 _ATTEMPTS: Final = 8
+# After this many calls it is not tried any more.
 _MOST_ATTEMPTS: Final = 4096
-#: Programs are of the process that compiled them: how often this one was forked.
+#: How often this process was forked. A program can only run in the process that compiled it.
 _forks: Final = [0]
 
-# Inputs that are not the program's, or no room for what it makes: nothing has run, and who records
-# the call finds out what to do.
+# Errors after which a call can still be recorded: the inputs do not fit the program, or there is
+# not enough memory. Nothing has run then.
 _NOT_RUN: Final = (TypeError, ValueError, OutOfMemoryError)
 _LOST: Final = (
     "{failed}. It had been given the memory of arrays that it overwrites by then; these have no "
@@ -68,14 +73,14 @@ _LOST: Final = (
 
 @final
 class Attempts:
-    """Tells whoever records the same call again and again when to try to prepare it.
+    """Decides when code that records the same call again and again should try to prepare it.
 
-    At the first time arrays are held that are made for it, and the program is another one; later it
-    may still be being compiled, so it is tried now and then; and what could not be prepared for
-    long never will be.
+    The first call is no use: it makes arrays that later calls overwrite, so its program is another
+    one. Later the program may still be compiling, so it is tried again now and then. What could not
+    be prepared after many calls never will be.
 
     Attributes:
-        left: how often the call may still be asked about.
+        left: for how many more calls it may be tried.
     """
 
     __slots__ = ("left",)
@@ -84,7 +89,7 @@ class Attempts:
         self.left = _MOST_ATTEMPTS
 
     def is_due(self) -> bool:
-        """Whether to try now; to be asked once for each time that the call was recorded."""
+        """Whether to try now. Ask exactly once each time the call was recorded."""
         self.left -= 1
         made = _MOST_ATTEMPTS - self.left
         return 1 < made <= _ATTEMPTS or (made % _ATTEMPTS == 0 and self.left >= 0)
@@ -94,15 +99,17 @@ class Attempts:
 class PreparedCall:
     """One call of a graph: its program, where its inputs come from, and what it overwrites.
 
-    A call that overwrites nothing is pure: it consumes nothing, and threads may make it at once.
+    A prepared call that overwrites nothing is called pure: it donates no input, and several threads
+    may make it at the same time.
 
     Args:
-        program: a program of one call.
-        num_arguments: how many arrays it is given at each call.
-        sources: where the program's inputs come from: the number of an argument, or a storage.
-        writes: which storage becomes which output of the program.
-        results: the outputs of the program that are returned.
-        scalars: the numbers that it takes; None where they are given at each call.
+        program: a program whose structure is a single call.
+        num_arguments: how many arrays are passed at each call.
+        sources: for each input of the program where it comes from: the number of an argument, or a
+            storage.
+        writes: pairs of a storage that is overwritten, and the number of the output it becomes.
+        results: the numbers of the outputs that are returned.
+        scalars: the numbers that the program takes; None if they are passed at each call.
     """
 
     __slots__ = (
@@ -144,29 +151,31 @@ class PreparedCall:
         self._results = list(results)
         #: How often it was dispatched.
         self.dispatched = 0
-        # Those it reads, then those it overwrites unread.
+        # The storages that it reads, then those that it overwrites without reading them.
         read = [source for source in sources if isinstance(source, Storage)]
         self._storages = list(dict.fromkeys([*read, *(storage for storage, _ in writes)]))
         place = {storage: number for number, storage in enumerate(self._storages)}
-        #: What is overwritten, and the output it becomes.
+        #: Pairs of a storage that is overwritten, and the number of the output it becomes.
         self._writes = list(writes)
         self._places = [(output, place[storage]) for storage, output in writes]
-        # The program's inputs, by number: the arguments, then the storages.
+        # For each input of the program its place in the list of all arguments and then the arrays
+        # of all storages; None if that is the order already.
         first = num_arguments
         order = [source if isinstance(source, int) else first + place[source] for source in sources]
         self._order = None if order == list(range(first + len(self._storages))) else order
-        #: What is consumed: the number of the input, and that of its storage.
+        #: The inputs that are donated: pairs of an input's number and that of its storage.
         self._donated = [(slot, order[slot] - first) for slot in code.donated]
-        # Its numbers, if they are the same at each call, and what the journal keeps of it then.
+        # The numbers on the device, and the journal's entry, if they are the same at each call.
         self._numbers = None if scalars is None else put_scalars(self.ctx, scalars)
         self._launch = None if scalars is None else journal.Launch(code, list(scalars))
         self._take()
 
     def _take(self) -> bool:
-        """Takes the program's executable as it is now; False if it is another process's, or none.
+        """Fetches the program's executable.
 
-        A program that was dropped from the cache may be there again, made for who recorded the call
-        in the meantime.
+        Returns:
+            False if there is none: this process was forked since, or the cache has dropped the
+            program. (If a later call was recorded, it may be in the cache again, compiled anew.)
         """
         if self._forks != _forks[0]:
             return False
@@ -179,14 +188,14 @@ class PreparedCall:
             program.hold(self)
         self._replaced = replaced[0]
         compiled = program.compiled
-        # What JAX's own object hands on to, once it has been called, is called without it.
+        # JAX's object only hands its arguments on to this one, which it has after its first call.
         self._compiled = getattr(compiled, "_call", None) or compiled
         return True
 
     def release(self) -> None:
-        """Lets go of an executable that was dropped from the cache.
+        """Lets go of the executable, since the cache has dropped the program.
 
-        Another thread may be about to call it: then that call is recorded.
+        If another thread is about to call it, that call fails, and is recorded instead.
         """
         self._program = self._program.without_executable()
         self._compiled = None
@@ -204,15 +213,15 @@ class PreparedCall:
         num_arguments: int,
         sources: Sequence[int | Storage],
     ) -> PreparedCall | None:
-        """Returns what runs a call that overwrites nothing; None where it has no program yet.
+        """Prepares a call that overwrites nothing; returns None if it has no program yet.
 
         Args:
-            ctx: where it runs.
-            call: the call, all outputs of which are returned.
-            types: of its inputs.
-            scalars: the numbers that it takes; None where they are given at each call.
-            num_arguments: how many arrays it is given at each call.
-            sources: where its inputs come from: the number of an argument, or a storage.
+            ctx: the context on which it runs.
+            call: the call; all its outputs are returned.
+            types: the types of its inputs.
+            scalars: the numbers that it takes; None if they are passed at each call.
+            num_arguments: how many arrays are passed at each call.
+            sources: for each input where it comes from: the number of an argument, or a storage.
         """
         if call.on_host or any(type(scalar) is HostScalar for scalar in scalars or ()):
             return None
@@ -233,18 +242,18 @@ class PreparedCall:
         writes: Sequence[tuple[Storage, int]],
         results: Sequence[int],
     ) -> PreparedCall | None:
-        """Returns what repeats this thread's last launch, if that was of a call and nothing else.
+        """Prepares to repeat this thread's last launch, if that was of this call and nothing else.
 
         Args:
             call: the call.
-            num_arguments: how many arrays it is given at each call.
-            sources: where its inputs come from: the number of an argument, or a storage.
-            writes: which storage becomes which of its outputs.
-            results: the outputs that are returned.
+            num_arguments: how many arrays are passed at each call.
+            sources: for each input where it comes from: the number of an argument, or a storage.
+            writes: pairs of a storage that is overwritten, and the number of the output it becomes.
+            results: the numbers of the outputs that are returned.
 
         Returns:
-            None where the launch was something else or has no program yet, or where it consumed
-            what is not overwritten.
+            None if the last launch was something else, if it has no program yet, or if it donated
+            an input that the call does not overwrite.
         """
         program = cache.last()
         if program is None or call.on_host:
@@ -254,11 +263,12 @@ class PreparedCall:
             return None
         operands = code.instructions[0][1]
         if len({*operands}) != len(operands) or len(operands) != len(sources):
-            return None  # one array in two places
+            return None  # one array is given for two inputs
         slots: list[int | Storage | None] = [None] * len(code.input_types)
         for operand, source in zip(operands, sources, strict=True):
             slots[~operand] = source
-        # What is there for its memory alone is what the output overwrites that takes it over.
+        # Further inputs, which no instruction reads, are there only to be donated: each is the old
+        # array of the storage that becomes the output that takes over its memory.
         heirs = dict(zip(code.donated, code.outputs, strict=False))
         overwriting = {number: storage for storage, number in writes}
         for slot in range(len(operands), len(slots)):
@@ -279,25 +289,27 @@ class PreparedCall:
     def __call__(
         self, arrays: list[Any], scalars: Sequence[float] | None = None, *, wide: bool = False
     ) -> list[Value] | None:
-        """Starts the program, and overwrites what it overwrites.
+        """Starts the program, and gives the storages that it overwrites their new Values.
 
-        The caller has launched what its thread had recorded (`recorder.mark`).
+        The caller must have launched what its thread had recorded (`recorder.mark`).
 
         Args:
-            arrays: the JAX arrays that are its arguments, none of which is of a storage that it
-                overwrites; None for one that is not there yet. A pure call also takes NumPy
-                arrays that nobody will change.
-            scalars: the numbers, where they were left open.
-            wide: whether NumPy arrays of 64 bits, which JAX would narrow, are among the arrays.
+            arrays: the arguments, as JAX arrays. None may be the array of a storage that the call
+                overwrites. An item is None if that argument has no array yet. A pure call also
+                takes NumPy arrays, which nobody may change afterwards.
+            scalars: the numbers, if they were not given when the call was prepared.
+            wide: whether there are NumPy arrays of 64-bit types among the arguments; JAX would
+                narrow them otherwise.
 
         Returns:
-            The results. None where the call has to be recorded, and nothing has happened: an input
-            is not there or not of the program's type, somebody else holds what would be consumed,
-            operators run one by one, or somebody watches what is launched.
+            The results. Or None, if the call has to be recorded instead; then nothing has happened.
+            It is so if an input has no array yet or another type than the program's, if other code
+            holds an array that would be donated, if operators have to run one by one, or if an
+            observer watches what is launched.
 
         Raises:
-            OpError: the program could not be dispatched. What it was to overwrite is as it was, or
-                raises the same when it is read.
+            OpError: the program could not be started. What it was to overwrite is unchanged; where
+                that is impossible, reading it raises the same error.
         """
         if events.observer is not None or recorder.is_special():
             return None
@@ -321,13 +333,13 @@ class PreparedCall:
                     outputs = self._compiled(*arrays, numbers)
             else:
                 outputs = self._compiled(*arrays, numbers)
-        except (TypeError, ValueError):  # inputs that are not the program's, or not there
+        except (TypeError, ValueError):  # an input has another type, or is None
             return None
         except Exception as error:
             if is_from_signal(error):
                 raise
             raise OpError(self._failed(error)) from error
-        self._note(launch, arrays)  # only now is it sure that the inputs were there
+        self._note(launch, arrays)  # not earlier: now it is sure that there was a launch
         if outputs:
             note_dispatched(self.ctx, outputs[0])
         made = []
@@ -367,11 +379,11 @@ class PreparedCall:
                     return None
                 raise OpError(self._failed(error, flight.before)) from error
             finally:
-                flight.land()  # whoever needs a value does it, if Ctrl-C came in its midst
+                flight.land()  # if Ctrl-C interrupts it, the next thread that needs a value does it
         return [made[number] for number in self._results]
 
     def _inputs(self, arrays: list[Any], held: list[Any]) -> list[Any] | None:
-        """Returns the program's inputs in their order; None if an array is not there."""
+        """Returns the program's inputs in their order; None if one has no array yet."""
         inputs = arrays + held
         for array in inputs:
             if array is None:
@@ -379,27 +391,28 @@ class PreparedCall:
         return inputs if self._order is None else [inputs[number] for number in self._order]
 
     def _is_held(self, before: list[Value], inputs: list[Any]) -> bool:
-        """Whether somebody else holds what the program would consume.
+        """Whether other code holds an array that the program would take the memory of.
 
-        Nobody new can: the storages have other Values already.
+        The answer stays right: the storages have their new Values already, so that no other code
+        can get hold of the old ones from now on.
         """
         count = sys.getrefcount
         for slot, number in self._donated:
             if (
                 count(before[number]) != _OURS
-                or count(inputs[slot]) != _OURS + 1  # its Value's
+                or count(inputs[slot]) != _OURS + 1  # its Value refers to it as well
                 or before[number].shared is not None
             ):
                 return True
         return False
 
     def _open(self, scalars: Sequence[float] | None) -> tuple[journal.Launch, Any]:
-        """Returns a launch with numbers that were left open, and these for the program."""
+        """Returns the journal's entry for a call with these numbers, and them on the device."""
         launch = journal.Launch(self._program.code, list(scalars or ()))
         return launch, known_scalars(self.ctx, launch.scalars)
 
     def _note(self, launch: journal.Launch, inputs: list[Any]) -> None:
-        """Notes that the program runs now."""
+        """Writes into the journal and the statistics that the program runs."""
         launches = journal.launches
         if not launches or launches[-1] is not launch:
             launches.append(launch)
@@ -409,10 +422,11 @@ class PreparedCall:
     def _dispatch(
         self, inputs: list[Any], scalars: Sequence[float] | None, outputs: list[Sequence[Any]]
     ) -> None:
-        """Starts the program, and puts the sequence of its outputs into a list.
+        """Starts the program, and appends the sequence of its outputs to a list.
 
-        Ctrl-C may come right after a call has returned, before what it gave has a name; so it is
-        put into the list by what calls it.
+        ``outputs.append(compiled(...))`` could lose them: Ctrl-C may come after the program was
+        started and before they are in the list. `list.extend` makes the call and stores its result
+        in one step of C, which Ctrl-C cannot interrupt.
         """
         launch, numbers = self._open(scalars)
         if self._program.memory != 0:
@@ -420,7 +434,7 @@ class PreparedCall:
         self._note(launch, inputs)
         inputs.append(numbers)
         if type(numbers) is np.ndarray:
-            # Only here do they enter JAX, which would narrow them to float32 outside this scope.
+            # Outside this scope JAX would narrow the numbers to float32.
             with jax.enable_x64(True):
                 outputs.extend(starmap(self._compiled, (inputs,)))
         else:
@@ -431,7 +445,7 @@ class PreparedCall:
         return self._failed("it did not run", before)
 
     def _failed(self, error: object, before: Sequence[Value] = ()) -> str:
-        """Says why the program was not dispatched, and what was lost by that."""
+        """Returns the message for a program that was not started, with the arrays that are lost."""
         failed = f"{self._program.code.instructions[0][0].name} on {self.ctx} failed: {error}"
         lost = [str(value.type) for value in before if value.array.is_deleted()]
         return _LOST.format(failed=failed, lost=", ".join(lost)) if lost else failed

@@ -1,16 +1,19 @@
 """The recorder: each thread's open segments, and when they are launched.
 
-`record` is the one door through which computation enters: eager operators, gradients, optimizer
-updates, bound graphs and traced functions all come here. It makes no JAX call.
+A *segment* is a list of operator calls that a thread has made and that have not run yet. To
+*launch* a segment means to find or compile its program and start it. `record` is the one way into
+a segment: eager operators, gradients, optimizer updates, bound graphs and traced functions all
+call it. It makes no JAX call.
 
-A segment is launched (`launch`) when a value of it is needed, at a natural mark (the end of a
-training step), or when it has grown long. Values of other segments are launched before a segment's
-own lock is taken, so that no segment's lock is held while another one is launched.
+A segment is launched in three cases: somebody needs one of its values; the thread comes to a
+natural mark, such as the end of a training step (see `mark`); or the segment has grown long. If a
+call reads a value of another segment, that other segment is launched first, before this segment's
+lock is taken. So no thread ever holds the locks of two segments.
 
-What finalizers record while the garbage collector runs them is launched later, by whoever needs
-it. The collector may have interrupted JAX, which crashes when it is called again there; or a
-launch, for which the thread whose segment a finalizer would launch is waiting. Such work has
-segments of its own, and these read only what is older than they are.
+Finalizers (`__del__`) may record, too, while the garbage collector runs them, but they launch
+nothing: the collector may have interrupted JAX, which crashes if it is called again at that point,
+or another launch, which would then wait for itself. So what a finalizer records goes into segments
+of its own ("late" segments), which are launched later by whoever needs their values.
 """
 
 from __future__ import annotations
@@ -63,27 +66,29 @@ __all__ = [
     "wait_all",
 ]
 
-# The load of a stretch of a loop. XLA takes 2 s for 128 steps of a recurrence and 40 s for 256; and
-# longer stretches run no faster.
+# The longest piece into which a loop is cut, as a load (see `Segment.load`). XLA takes 2 s to
+# compile 128 steps of a recurrence and 40 s for 256, and longer pieces run no faster.
 _LOOP: Final = 128
 
-
-# How many times longer segments may be in a training pass; a smaller bulk size is a user's wish.
+# In a training pass segments may be this many times longer, since the pass has an end of its own...
 _PASS: Final = 8
+# ... unless the bulk size is below this: then a user has asked for short segments.
 _ROOMY: Final = 1024
 
 
 class _Recording(threading.local):
-    """The segments of this thread, by context, and the trace it is in.
+    """What the recorder knows of each thread.
 
     Attributes:
-        segments: what is recorded.
-        trace: the trace it is in, or None.
+        segments: the thread's open segments, one for each context.
+        trace: the trace that the thread is in, or None.
         limit: the load at which a segment is launched: the engine's bulk size, but at least 1.
-        late: what finalizers have recorded while the garbage collector ran, by context.
-        cuts: the instructions of the last segment that was launched for its load.
-        in_pass: whether a training pass has begun and no natural border has come since.
-        whole: whether it is one of several parts, at whose beginnings there is no border.
+        late: the segments that finalizers recorded into while the garbage collector ran, by
+            context.
+        cuts: for each context, the instructions of the last segment that was launched because it
+            was long.
+        in_pass: whether a training pass has begun and no natural mark has come since.
+        whole: whether the thread is inside `one_pass`, where the parts of a step set no marks.
     """
 
     def __init__(self) -> None:
@@ -98,8 +103,8 @@ class _Recording(threading.local):
 
 
 _naive = engine.wanted_kind() == "NaiveEngine"
-# Why operators may have to be launched at once: NaiveEngine, and the threads whose limit is 1. All
-# but a few programs have no reason, and spend no more than a look at this.
+# How many reasons there are to launch each operator at once: one if NaiveEngine is on, and one for
+# each thread whose limit is 1. Nearly always it is 0, so that `record` pays for one look at it.
 _reasons = int(_naive)
 _reasons_lock: Final = threading.RLock()
 
@@ -110,7 +115,7 @@ def _add_reasons(change: int) -> None:
         _reasons += change
 
 
-#: This thread's; read where a call of `current_trace` would take too long.
+#: The state of the calling thread. Hot code reads ``thread.trace``: `current_trace` takes longer.
 thread: Final = _Recording()
 
 
@@ -125,7 +130,7 @@ def is_special() -> bool:
 
 
 def set_naive(naive: bool) -> bool:
-    """Switches synchronous execution; returns what it was."""
+    """Switches synchronous execution on or off; returns whether it was on."""
     global _naive
     was = is_naive()
     flush_all()
@@ -147,14 +152,14 @@ def record(
     """Adds one call to this thread's segment (or to the trace it is in).
 
     Args:
-        ctx: where the inputs are and the outputs will be.
-        call: the operation.
+        ctx: the context of the inputs and of the outputs.
+        call: the operator with its parameters.
         values: its inputs.
-        scalars: the numbers it takes beside them.
-        types: of its outputs, as `call.infer` gave them.
+        scalars: the numbers it takes beside its inputs.
+        types: the types of its outputs, as `call.infer` gave them.
 
     Returns:
-        Its outputs, pending.
+        Its outputs. They are pending: they have no array before the segment is launched.
     """
     trace = thread.trace
     if trace is not None:
@@ -182,7 +187,10 @@ def record(
 def record_one(
     ctx: Context, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], type: TensorType
 ) -> Value:
-    """Does what `record` does, for a call of one output that is on the device, outside a trace."""
+    """Does what `record` does, faster, for a call of one output outside a trace.
+
+    The call must not be one that runs on the host (`Call.on_host`).
+    """
     segment = thread.segments.get(ctx)
     if segment is not None and segment.load < segment.limit and not (_reasons or _collecting):
         made = segment.append_one(call, values, scalars, type)
@@ -191,7 +199,7 @@ def record_one(
     return record(ctx, call, values, scalars, (type,))[0]
 
 
-# As `collecting` says, where asking that would take too long.
+# The same as ``collecting[0]``, as a global variable, which hot code reads faster.
 _collecting = 0
 
 
@@ -206,7 +214,7 @@ gc.callbacks.append(_note_collection)
 def _record_late(
     ctx: Context, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], types: Types
 ) -> list[Value]:
-    """Adds one call of a finalizer, and launches nothing."""
+    """Adds a call that a finalizer made to a late segment, and launches nothing."""
     for value in values:
         if value.segment is not None and value.segment.traced:
             raise MXNetError(f"{call.name}: {TRACED}")
@@ -217,7 +225,7 @@ def _record_late(
 
 
 def _late_segment(ctx: Context) -> Segment:
-    """Returns a segment that can be appended to now, and that launches nothing for it."""
+    """Returns a late segment that can be appended to now, a new one if need be."""
     segment = thread.late.get(ctx)
     free = segment is not None and segment.open and not (segment.busy or segment.sealed)
     if segment is not None and free and segment.load < segment.limit:
@@ -230,7 +238,7 @@ def _late_segment(ctx: Context) -> Segment:
 
 
 def _launch_at_once(segment: Segment, made: list[Value]) -> None:
-    """Launches what was just recorded, if this thread or the process wants that."""
+    """Launches what was just recorded, if this thread or NaiveEngine asks for that."""
     if _naive or thread.limit == 1:
         launch(segment)
     if _naive:
@@ -238,18 +246,19 @@ def _launch_at_once(segment: Segment, made: list[Value]) -> None:
             wait(value)
 
 
-# The threads that recorded, until there are two. To add to a set is one step of CPython's, and what
-# is added is never taken out: of two threads that begin at once, the later one counts both.
+# The threads that have recorded, until there are two. No lock is needed: CPython adds to a set in
+# one step and nothing is removed, so of two threads that begin at once the later one sees both.
 _threads: Final[set[int]] = set()
 #: Whether more than one thread has recorded; once it is true it stays so.
 several = False
 
 
 def launch_others(arrays: Iterable[Any]) -> None:
-    """Launches what other threads have recorded of arrays: to be called before `in_place` is taken.
+    """Launches the segments of other threads that make the present values of some arrays.
 
-    Who holds that lock must not wait for another thread's launch, in whose midst the garbage
-    collector may be running a finalizer that waits for the lock.
+    Call it before taking the lock `in_place`. A thread that holds that lock must not wait for
+    another thread's launch: there the garbage collector may be running a finalizer that waits for
+    the same lock.
     """
     me = threading.get_ident()
     if thread.trace is not None or _collecting == me:
@@ -274,7 +283,8 @@ def _begin(ctx: Context, limit: int | None = None) -> Segment:
         if thread.in_pass and limit >= _ROOMY:
             limit *= _PASS
     segment = new_segment(ctx, limit)
-    note_open(segment)  # first: if an interrupt comes between, nothing is recorded unknown to it
+    # Noted first: if Ctrl-C comes between these lines, no segment is in use that was not noted.
+    note_open(segment)
     thread.segments[ctx] = segment
     return segment
 
@@ -282,7 +292,8 @@ def _begin(ctx: Context, limit: int | None = None) -> Segment:
 def _cut(ctx: Context, full: Segment) -> Segment:
     """Launches a segment that has grown long, and begins another.
 
-    In a loop, stretches that hold whole turns of it follow, which are one program; see `period_of`.
+    If the instructions repeat, as those of a loop do, the next segments hold a whole number of its
+    turns: then they all have the same structure and need only one program; see `period_of`.
     """
     instructions = full.instructions
     last = thread.cuts.get(ctx)
@@ -300,7 +311,7 @@ def _cut(ctx: Context, full: Segment) -> Segment:
 
 
 def _make_way(ctx: Context, segment: Segment, call: Call, values: Sequence[Value]) -> Segment:
-    """Removes what kept a call from being appended; returns the segment to try now."""
+    """Does what must be done before a call can be appended; returns the segment to append it to."""
     for value in values:
         foreign = value.segment
         if foreign is not None and foreign is not segment:
@@ -339,11 +350,13 @@ def flush() -> None:
 
 
 def mark() -> None:
-    """A natural border between stretches of work: launches what was recorded.
+    """Sets a natural mark: launches what this thread has recorded.
 
-    Such are the end of an optimizer's step, and the beginning of a training pass or of a traced
-    call. So a step's segment begins and ends at the same place each time round, the first included,
-    and is compiled once. Inside a trace it does nothing: there the whole function is one stretch.
+    A natural mark is a place in the code at which a unit of work ends and the next one begins: the
+    end of an optimizer's step, the beginning of a training pass, a call of a traced function. As
+    segments end there, the segment of a training step begins and ends at the same place in every
+    turn, so that it has the same structure each time and is compiled once. Inside a trace this does
+    nothing, since there the whole function is one unit.
     """
     defer_interrupts()
     if thread.trace is None:
@@ -353,10 +366,10 @@ def mark() -> None:
 
 
 def begin_pass() -> None:
-    """The natural border at which a training pass begins.
+    """Sets the natural mark at which a training pass begins.
 
-    A pass has an end that comes by itself, so that it is worth waiting for: recurrent networks,
-    unrolled, make steps of some thousand operators.
+    Until the next mark segments may be longer than otherwise (`_PASS`), so that the whole step
+    becomes one program: the step of an unrolled recurrent network has some thousand operators.
     """
     if thread.trace is None and not thread.whole:
         flush()
@@ -365,13 +378,14 @@ def begin_pass() -> None:
 
 @contextmanager
 def one_pass(training: bool = True) -> Iterator[None]:
-    """A scope in which what begins training passes begins one together, and `end_pass` none ends.
+    """A scope whose work is one training pass: `begin_pass` and `end_pass` inside it do nothing.
 
-    Such are the devices that each have a part of a batch, and the parts of a network that is
-    trained in pieces: what they record is one stretch of work.
+    It is for a step that is made of several parts, each of which would begin a pass of its own: the
+    devices that each compute a part of the batch, or the pieces of a network that is trained in
+    pieces.
 
     Args:
-        training: whether they do; else the scope is none.
+        training: False makes this a scope without any effect.
     """
     if not training or thread.whole:
         yield
@@ -385,17 +399,18 @@ def one_pass(training: bool = True) -> Iterator[None]:
 
 
 def end_pass() -> None:
-    """The natural border at which a training step ends, if it is not a part of a larger one."""
+    """Sets the natural mark at which a training step ends; does nothing inside `one_pass`."""
     if not thread.whole:
         mark()
 
 
 @contextmanager
 def outside_trace() -> Iterator[None]:
-    """A scope outside any trace whose work is launched by itself, as it ends.
+    """A scope outside any trace, with segments of its own that are launched as it ends.
 
-    What is made in it lasts, and does not make this stretch of work differ from the next: states of
-    an optimizer and parameters, which are made in the middle of a first step.
+    It is for work that only the first step does: making the states of an optimizer, or parameters
+    whose shapes were unknown. Recorded apart, it leaves the first step's segment with the same
+    structure as that of later steps; and what is made in it does not end with the trace.
     """
     trace, segments = thread.trace, thread.segments
     thread.trace, thread.segments = None, {}
@@ -407,8 +422,8 @@ def outside_trace() -> Iterator[None]:
 
 
 def _before_fork() -> None:
-    """Finishes what this thread has recorded: a forked child has no XLA to compute it with."""
-    with contextlib.suppress(Exception):  # whoever reads what failed is told
+    """Finishes what this thread has recorded: in a forked child XLA does not work."""
+    with contextlib.suppress(Exception):  # an error is raised where a value is read
         flush()
         finish_recent()
 

@@ -1,12 +1,13 @@
-"""`Storage`: the identity of one device buffer, and who may read and write it now.
+"""`Storage`: what the NDArrays that share memory have in common: the Value they hold now.
 
-An NDArray is a view of a Storage; changing an array in place points its Storage at another Value.
-Every read and write goes through here, because inside a trace both must be the trace's affair:
-reading an array from outside makes it an input of the traced function, and writing it makes it
-one that the function changes.
+An NDArray is a view of a Storage. To change an array in place is to give its Storage another Value,
+which all its views then show. Every read and write goes through `read` and `write`, since a trace
+has to know of both: an array from outside that is read becomes an input of the traced function, and
+one that is written becomes an array that the function changes.
 
-A change in place reads the old value and writes the new one; `in_place` is held between the two,
-so that two threads that change one array (or two views of one Storage) both take effect.
+A change in place reads the old Value and writes a new one. The lock `in_place` is held from the one
+to the other, so that of two threads that change one array, or two views of it, neither undoes what
+the other did.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from .recorder import thread
 
 __all__ = ["Storage", "in_place"]
 
-#: Held from the read to the write of a change in place. Recording takes microseconds, so that one
-#: lock serves all arrays; it is re-entrant because finalizers may run anywhere.
+#: Held from the read to the write of a change in place. One lock serves all arrays, as recording
+#: takes microseconds. It is re-entrant, since a finalizer may run in between and change arrays.
 in_place: Final = threading.RLock()
 
 if hasattr(os, "register_at_fork"):
@@ -32,14 +33,14 @@ if hasattr(os, "register_at_fork"):
 
 
 class Storage:
-    """One device buffer's identity.
+    """The memory of an array and of all its views, whichever Value it holds at the time.
 
     Attributes:
         type: its shape and dtype; every Value it holds has this type.
-        ctx: where it is, and what is computed from it.
-        label: what its user calls that place, if it is not `ctx`; see `Context.computes_on`.
-        value: its current Value. Use `read` and `write`, which a trace can see.
-        owner: the trace it was made in, or None.
+        ctx: the context on which it is, and on which what reads it is computed.
+        label: the context that the user named, if that is another; see `Context.computes_on`.
+        value: the Value it holds now. Use `read` and `write`, so that a trace knows of it.
+        owner: the trace in which it was made, or None.
     """
 
     # No __slots__: one is made for each recorded operator, and most keep the defaults.
@@ -66,11 +67,11 @@ class Storage:
         return seen
 
     def write(self, value: Value, handle: Any = None) -> None:
-        """Makes this its Value.
+        """Gives the Storage another Value.
 
         Args:
-            value: of its type.
-            handle: the array through which it is written, where that is the whole of it.
+            value: the new Value, of the Storage's type.
+            handle: the array through which it is written, if that is the whole of the Storage.
         """
         trace = thread.trace
         if trace is None or self.owner is trace:
@@ -81,10 +82,11 @@ class Storage:
                 if old.spare is not None:
                     value.spare, old.spare = old.spare, None
             elif home is not None and home.ctx == self.ctx:
-                # Only what the segment holds keeps its id: a freed array's is soon another's.
+                # `over` is an id, which is worth something only while the array lives (another may
+                # get a dead one's). So the array is kept, or must be an input, which is kept.
                 if old.type.mebibytes and old.shared is None:
                     value.over, value.spare = id(old.array), old.array
-                elif home.has_input(old.array):  # to keep a small one costs more than it saves
+                elif home.has_input(old.array):  # a small array is not worth being kept
                     value.over = id(old.array)
             self.value = value
         else:

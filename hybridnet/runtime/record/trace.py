@@ -35,14 +35,14 @@ _ANOTHER: Final = (
 
 
 class Captured(NamedTuple):
-    """Something outside that a trace read.
+    """An array from outside the trace that the traced function reads.
 
     Attributes:
-        value: what stands for it in the trace.
-        storage: whose value it is.
-        handle: the array through which it was read first; None for the state of a random
+        value: the Value that stands for it in the trace.
+        storage: its Storage.
+        handle: the NDArray through which it was read first; None for the state of a random
             generator.
-        edge: where on the tape the array was.
+        edge: the place of that NDArray on the tape.
     """
 
     value: Value
@@ -56,33 +56,35 @@ class Trace:
     """One tracing of one function.
 
     Args:
-        began: the place in the tape's order at which it begins.
+        began: the number that the next node of the tape has when the trace begins; nodes with a
+            smaller one are from outside.
 
     Attributes:
         began: the same.
-        ctx: the device that its first operator is on; None before.
-        segment: what has been recorded.
-        origins: of each instruction, the user's line that recorded it.
+        ctx: the context of its first operator; None before there is one.
+        segment: the instructions recorded so far.
+        origins: for each instruction the user's line that recorded it.
         where: for each instruction the context of its results, and that on which it runs.
-        sources: what is asked for numbers at each call, and what stands for these.
-        formals: the storages of what stands for arguments.
-        rewired: storages from outside that were overwritten, as a whole, with something that is
-            on the trace's own tape: the array through which, and where there it is; known after
-            the trace has ended.
+        sources: functions that compute numbers anew at each call of the traced function (see
+            `host_scalars`), each with the objects that stand for its numbers in the trace.
+        formals: the storages of the arrays that stand for the function's arguments.
+        rewired: storages from outside whose whole array was replaced by one on the trace's own
+            tape: for each the NDArray that was written, and its place on that tape. Known after the
+            trace has ended.
     """
 
     def __init__(self, began: int = 0) -> None:
         self.began = began
         self.ctx: Context | None = None
         self.where: list[tuple[Context, Context]] = []
-        # The scopes of `device` outside, which are not the function's affair.
+        # How many `device` scopes were entered outside: they do not apply inside the function.
         self._depth = len(places())
         self._result_contexts: list[Context] = []
         self.segment = _traced_segment()
         self.origins: list[Any] = []
         self.sources: list[tuple[Callable[[], Sequence[float]], list[HostScalar]]] = []
         self.rewired: dict[Any, Any] = {}
-        # Values that stand for something outside say by this that they have no array.
+        # The `segment` of Values that stand for arrays from outside, and so have no array.
         self._outside = self.segment.outside = _traced_segment()
         self.formals: set[Any] = set()
         self._reads: dict[tuple[Any, Any], Captured] = {}
@@ -105,18 +107,18 @@ class Trace:
                 handle.set_edge(edge)
 
     def close(self) -> None:
-        """Lets go of everything outside."""
+        """Drops all references to arrays from outside."""
         for held in (self.formals, self.rewired, self._reads, self._handles):
             held.clear()
         for held in (self._writes, self._written, self._roots):
             held.clear()
 
     def owns(self, storage: Any) -> bool:
-        """Whether a Storage was made in this trace, by the function."""
+        """Whether the traced function made a Storage itself (its arguments' are from outside)."""
         return storage.owner is self and storage not in self.formals
 
     def placeholder(self, type: TensorType) -> Value:
-        """Returns a Value that stands for something outside."""
+        """Returns a Value that stands for an array from outside."""
         value = Value(type)
         value.segment = self._outside
         return value
@@ -148,11 +150,11 @@ class Trace:
 
     @property
     def spans_devices(self) -> bool:
-        """Whether what was recorded is on several devices."""
+        """Whether the instructions are on several devices."""
         return len({context for pair in self.where for context in pair}) > 1
 
     def context_of(self, value: Value) -> Context | None:
-        """Returns where a recorded value is; None for one that was not recorded here."""
+        """Returns the context of a Value; None if it was not recorded in this trace."""
         if value.segment is not self.segment:
             return None
         return self._result_contexts[value.index]
@@ -164,13 +166,16 @@ class Trace:
         scalars: Sequence[Any],
         contexts: Sequence[Context],
     ) -> list[Value]:
-        """Records the nodes of a graph that is on several devices.
+        """Records the nodes of a graph one by one, each on the device that it names.
 
         Args:
-            call: a `GraphCall`, whose nodes name their devices.
+            call: a `GraphCall` whose nodes are on several devices.
             values: its inputs.
             scalars: the numbers that it takes.
-            contexts: of its outputs.
+            contexts: the contexts on which its outputs are wanted.
+
+        Returns:
+            Its outputs.
         """
         numbers = dict(zip(call.hosts, scalars, strict=True))
         made = {node: [value] for node, value in zip(call.graph.inputs, values, strict=True)}
@@ -195,7 +200,7 @@ class Trace:
         ]
 
     def link(self, view: Any, base: Any) -> None:
-        """Notes that an array is a view of another, for both to be read through the latter."""
+        """Notes that an array is a view of another: to read it is to read through the other."""
         self._roots[id(view)] = (view, self.root(base))
 
     def root(self, handle: Any) -> Any:
@@ -204,22 +209,22 @@ class Trace:
         return handle if found is None else found[1]
 
     def read(self, storage: Any, handle: Any = None) -> Value:
-        """Returns what a Storage from outside holds now, in the trace.
+        """Returns the Value that a Storage from outside has at this point of the trace.
 
         Args:
-            storage: what is read.
-            handle: the array through which; gradients will flow out of the traced function to
-                where it is on the tape.
+            storage: the Storage that is read.
+            handle: the NDArray through which it is read. Gradients will flow out of the traced
+                function to this array's place on the tape.
         """
         edge = None
         if handle is not None:
             handle = self.root(handle)
             self._handles[id(handle)] = handle
-            # Overwritten, it may be on the trace's own tape now.
+            # If it was overwritten, its edge may be on the trace's own tape: take the earlier one.
             _, edge = self._written.get(id(handle), (handle, handle.edge))
         if edge is not None and not (handle.offset is None and handle.type is storage.type):
-            # A view with a place of its own on the tape: gradients go there, the value comes from
-            # the whole.
+            # A view that has its own place on the tape: its gradient goes there, but its value is
+            # read from the whole Storage.
             self._capture(storage, handle, edge, handle.type)
             edge = None
         written = self._writes.get(storage)
@@ -239,24 +244,24 @@ class Trace:
         """Notes that a Storage from outside is overwritten.
 
         Args:
-            storage: what is written.
-            value: what it holds from now on.
-            handle: the array through which, where that is the whole of it.
+            storage: the Storage that is written.
+            value: its Value from now on.
+            handle: the NDArray through which it is written, if that is the whole of the Storage.
         """
         if handle is not None:
             self._written.setdefault(id(handle), (handle, handle.edge))
         self._writes[storage] = value
 
     def captured(self) -> list[Captured]:
-        """Returns what was read from outside."""
+        """Returns the arrays from outside that were read, in the order of their first reading."""
         return list(self._reads.values())
 
     def depend(self, handles: Sequence[Any]) -> None:
-        """Notes arrays from outside through which a function that was called here reads."""
+        """Notes the NDArrays from outside that a traced function called in this one reads."""
         self._handles.update((id(handle), handle) for handle in handles if handle is not None)
 
     def handles(self) -> list[Any]:
-        """Returns the arrays through which it was read, and those that were overwritten whole."""
+        """Returns the NDArrays from outside that were read or, as a whole, overwritten."""
         return [*self._handles.values(), *(handle for handle, _ in self._written.values())]
 
     def written(self) -> list[tuple[Any, Value]]:
@@ -264,17 +269,17 @@ class Trace:
         return list(self._writes.items())
 
     def host_scalars(self, source: Callable[[], Sequence[float]], count: int) -> list[HostScalar]:
-        """Notes numbers to be asked for at each call."""
+        """Has numbers be computed anew at each call; see the function `host_scalars`."""
         made = [HostScalar(source, index) for index in range(count)]
         self.sources.append((source, made))
         return made
 
 
 def _asked_for(stack: Sequence[Any]) -> Context | None:
-    """Returns the device that scopes of `device` ask for; None where they name none.
+    """Returns the context that `device` scopes ask for; None if they name none.
 
     Raises:
-        MXNetError: it is none of this process.
+        MXNetError: this process has no such device.
     """
     name = DeviceName()
     for scope in stack:
@@ -291,15 +296,15 @@ def _traced_segment() -> Segment:
 
 
 def host_scalars(source: Callable[[], Sequence[float]], count: int) -> list[Any]:
-    """Returns numbers that Python must compute anew each time (a scheduled learning rate).
+    """Returns numbers that Python must compute anew each time, such as a scheduled learning rate.
 
-    Outside a trace they are computed now. In a trace `source` will be called at each call of the
-    traced function, and what is returned stands for its results; it can be given to `Scalar`
-    parameters of operators only.
+    Outside a trace they are computed now. In a trace, `source` will be called at each call of the
+    traced function, and this returns objects that stand for its numbers. Such an object can only be
+    passed to a parameter of an operator that is a `Scalar`.
 
     Args:
         source: returns the numbers, and may change Python state (count a step).
-        count: how many.
+        count: how many numbers it returns.
     """
     trace = recorder.current_trace()
     if trace is not None:
@@ -323,16 +328,16 @@ class GraphBuilder:
     """Turns a segment into a graph.
 
     Args:
-        segment: what was recorded.
-        connect: for each instruction gets its call, the number of its first result and its inputs;
-            returns the inputs it is to have.
-        devices: for each instruction the name of the device on which it runs; None where all run
-            on one.
-        origins: for each instruction the user's line that recorded it, where that is noted.
+        segment: the segment.
+        connect: a function that may change the inputs of a node. It is called for each instruction
+            with this builder, the call, the number of its first result and its inputs, and returns
+            the inputs that the node gets.
+        devices: for each instruction the name of its device; None if all run on one.
+        origins: for each instruction the user's line that recorded it; empty if not known.
 
     Attributes:
-        results: where each of the segment's results is in the graph; it grows while `connect` is
-            called.
+        results: for each result of the segment its edge in the graph. While `connect` is called
+            it has only those of earlier instructions.
     """
 
     def __init__(
@@ -362,7 +367,7 @@ class GraphBuilder:
             self.results.extend(Edge(node, index) for index in range(call.num_outputs))
 
     def _input(self, value: Value) -> Node:
-        # A constant is known by its array, as in the segment.
+        # An array from outside is found by the `id` of the array, as in the segment.
         key = id(value if value.array is None else value.array)
         found = self._inputs.get(key)
         if found is None:
@@ -370,13 +375,13 @@ class GraphBuilder:
         return found[0]
 
     def edge(self, value: Value) -> Edge:
-        """Returns where a Value is in the graph; one from outside becomes an input."""
+        """Returns the edge of a Value in the graph; a Value from outside becomes an input."""
         if value.segment is self._segment:
             return self.results[value.index]
         return Edge(self._input(value), 0)
 
     def graph(self, outputs: Sequence[Edge]) -> tuple[Graph, list[Value]]:
-        """Returns the graph of these outputs, and the Values of its inputs: those it needs."""
+        """Returns the graph that computes these outputs, and the Values of the inputs it needs."""
         needed = set(Graph((), tuple(outputs)).nodes)
         inputs = [(node, value) for node, value in self._inputs.values() if node in needed]
         graph = Graph(tuple(node for node, _ in inputs), tuple(outputs))

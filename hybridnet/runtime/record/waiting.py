@@ -1,4 +1,4 @@
-"""Waiting: for the array of a Value, for its end, and for everything."""
+"""Waiting: until a Value has an array, until the array is computed, or until all work is done."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ TRACED: Final = (
     "returned; return it from the function, or do this part outside"
 )
 
-#: Runs of graphs with loops that are under way, by their `id`: Ctrl-C in a wait ends those of its
-#: thread, since a loop may have no end of its own.
+#: Runs of graphs with loops that are under way, by their `id`. As a loop may never end by itself,
+#: Ctrl-C in a wait ends the runs that its thread has started.
 loops: Final[dict[int, Any]] = {}
 
 
 def ready_array(value: Value) -> Any:
-    """Returns the JAX array of a Value, launching and waiting for host tasks as needed.
+    """Returns the JAX array of a Value; launches its segment or waits for its task if need be.
 
-    The array's own computation may still be running in XLA.
+    XLA may still be computing the array's contents.
 
     Raises:
         OpError: it could not be computed.
@@ -43,7 +43,7 @@ def ready_array(value: Value) -> Any:
 
 
 def settled(value: Value) -> Any:
-    """Returns the array of a Value as `ready_array` does; that may be a `HostArray`."""
+    """Returns the array of a Value as `ready_array` does, but leaves a `HostArray` as it is."""
     segment = value.segment
     if segment is not None and not segment.traced:
         launch(segment)
@@ -65,7 +65,7 @@ def settled(value: Value) -> Any:
 
 
 def wait(value: Value) -> Any:
-    """Returns the array of a Value, JAX's or a `HostArray`, when it has been computed.
+    """Waits until a Value has been computed; returns its array, JAX's or a `HostArray`.
 
     Raises:
         OpError: it could not be computed.
@@ -92,10 +92,10 @@ def _finished(array: Any) -> Any:
 def wait_all() -> None:
     """Waits until everything recorded by any thread, and every task, has run.
 
-    What is done in the background (compilations, their files) is not waited for.
+    It does not wait for work in the background (compilations and writing their files).
 
     Raises:
-        OpError: something failed, and no wait has raised that yet; the first such failure.
+        OpError: something has failed. This is the first failure that no wait has raised before.
     """
     with events.span("wait", "everything"):
         flush_all()
@@ -112,7 +112,7 @@ def wait_all() -> None:
                 if array is not None and not array.is_deleted():
                     _finished(array)
             except OpError:
-                # A donated array is gone, maybe just now: its memory belongs to a later program.
+                # That is no failure if the array was donated to a later program meanwhile.
                 if array is None or not array.is_deleted():
                     raise
     raise_first()

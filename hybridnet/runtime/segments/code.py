@@ -1,4 +1,4 @@
-"""`Code`: the structure of what was recorded, apart from arrays and numbers that it is run on."""
+"""`Code`: the structure of a segment: what it computes, without the arrays and numbers it reads."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Code(NamedTuple):
     """The structure of a segment: the key under which its program is found.
 
     Attributes:
-        ctx: where it runs.
-        instructions: in program order; the results are numbered through.
-        input_types: of the inputs.
-        outputs: the numbers of the results that somebody still refers to.
-        donated: inputs that nobody refers to any more and whose memory an output takes over. Those
-            that no instruction reads are there for their memory alone.
+        ctx: the context on which it runs.
+        instructions: the calls in their order. Their results are numbered from 0, in that order.
+        input_types: the types of the inputs.
+        outputs: the numbers of the results that are computed and returned.
+        donated: the numbers of the inputs whose memory an output takes over. An input that no
+            instruction reads is there only to be donated.
     """
 
     ctx: Context

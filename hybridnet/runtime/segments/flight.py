@@ -15,18 +15,20 @@ __all__ = ["Flight"]
 
 @final
 class Flight:
-    """The segment of a prepared call's Values until the call has landed.
+    """Stands for a segment while a prepared call starts its program; see `PreparedCall`.
 
-    It is a segment in the midst of its launch, as far as anybody else can tell. Whoever is
-    interrupted in between (Ctrl-C) leaves here what there was to do, and `land` does it.
+    The Values that the call makes have it as their `segment` until they get their arrays, so that a
+    thread that needs one waits for it as for a segment's launch. If Ctrl-C interrupts the call,
+    everything that is needed to finish is stored here, and the next thread calls `land`.
 
     Attributes:
         made: the new Values, one for each output of the program.
-        before: those of the storages that it reads or overwrites, once these may have the new ones.
-        outputs: the outputs of the program, in a list, once it was dispatched.
-        places: of each storage that is overwritten, the output it becomes and its number among
-            `before`.
-        lost: says what has become of arrays whose memory XLA had taken, given `before`.
+        before: the old Values of the storages that the call reads or overwrites; set before the
+            first storage gets a new one.
+        outputs: empty; once the program was dispatched, a list with one item: its outputs.
+        places: for each storage that is overwritten, the number of the output that it becomes, and
+            its own number in `before`.
+        lost: a function from `before` to the message of the error for arrays that XLA has taken.
     """
 
     __slots__ = ("before", "lock", "lost", "made", "outputs", "owner", "places", "sealed")
@@ -48,13 +50,17 @@ class Flight:
         self.lost = lost
 
     def is_interrupted(self) -> bool:
-        """Whether this thread is making the call: what asks is a finalizer."""
+        """Whether this thread is making the call; then a finalizer that interrupted it asks."""
         return bool(self.lock._is_owned())  # type: ignore[attr-defined]
 
     is_held_up = is_interrupted
 
     def land(self) -> None:
-        """Gives the new Values their arrays: the program's outputs, else those of the old ones."""
+        """Gives the new Values their arrays.
+
+        These are the outputs of the program; or, if it was not dispatched, the arrays of the old
+        Values, so that each storage holds what it held before.
+        """
         if self.outputs:
             for value, array in zip(self.made, self.outputs[0], strict=True):
                 value.array = array

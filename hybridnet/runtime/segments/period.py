@@ -1,9 +1,10 @@
-"""Where to cut a stream of instructions that has no natural end: after whole turns of its loop.
+"""Where to cut the instructions of a loop that records on and on: after a whole number of turns.
 
-A loop that is cut after any number of instructions gives stretches that begin at another place of
-its body each time, and each of these would be a program of its own. Cut after a multiple of the
-body's length, all stretches but the first have one structure. (The same idea, on strings of
-runtime tasks: M. Yadav et al., "Automatic Tracing in Task-Based Runtime Systems", ASPLOS 2025.)
+If a loop is cut after a fixed number of instructions, each piece begins at another place of the
+loop's body, so that each has another structure and needs a program of its own. If it is cut after a
+multiple of the body's length, all pieces but the first have the same structure. (The same idea for
+the tasks of a runtime system: M. Yadav et al., "Automatic Tracing in Task-Based Runtime Systems",
+ASPLOS 2025.)
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ __all__ = ["period_of"]
 
 
 def period_of(instructions: Sequence[Instruction]) -> int:
-    """Returns the length of the loop body that the instructions end with; 0 if there is none.
+    """Returns how many instructions the loop has in which these end; 0 if they end in no loop.
 
-    The later half must consist of it, at least twice over.
+    It counts as a loop if the second half of the instructions repeats with this period, at least
+    twice.
     """
     tokens = _tokens(instructions)
     tail = tokens[len(tokens) // 2 :]
@@ -37,10 +39,11 @@ def period_of(instructions: Sequence[Instruction]) -> int:
 
 
 def _tokens(instructions: Sequence[Instruction]) -> list[tuple[object, ...]]:
-    """Returns what each instruction does, in words that do not depend on where it stands.
+    """Returns for each instruction a token that is the same in each turn of a loop.
 
-    Results are named by how many results ago they were made; an input by its number, except where
-    it is read first: what a loop reads anew in each turn has another number each time.
+    An operand that is a result is written as how many results ago it was made. One that is an input
+    is written as its number; but where the input is read for the first time, as "new", since an
+    array that a loop reads for the first time in each turn has another number each time.
     """
     tokens: list[tuple[object, ...]] = []
     made = seen = 0

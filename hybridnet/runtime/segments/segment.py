@@ -1,17 +1,18 @@
 """Values and segments: what a thread has recorded and not launched yet.
 
-A `Value` is an array that is written once: by an instruction of a segment, by a task of the
-engine, or by being given. In-place update is a matter of `Storage`, which points at one Value
-after another, so that a recorded instruction can never see a later write.
+A `Segment` is a list of *instructions*: operator calls, each with the numbers of its inputs and
+results. A `Value` is an array that is written only once: it is the result of an instruction or of a
+task of the engine, or was made from data. To update an NDArray in place gives its `Storage` another
+Value, so that an instruction that was recorded earlier still reads the old one.
 
-Who may touch what. A segment is appended to by the thread that owns it, without a lock, and may be
-launched by any thread, under its lock. Each says what it is about to do and then looks at the
-other's flag (Dekker's algorithm): the owner sets ``busy`` and goes on only if the segment is still
-``open``, the launcher clears ``open`` and goes on only when the owner is not ``busy``. A finalizer
-that the garbage collector runs may compute with arrays: where it interrupts an append or a launch
-of its own thread, it finds that out by the same flags and records in another segment. A Value's
-``segment`` is set when it is recorded and cleared after its array (or its error, or its task's Var)
-is in place: whoever reads ``segment is None`` may go on to read the rest.
+Threads. Only the thread that owns a segment appends to it, and it takes no lock for that. Any
+thread may launch it, under its lock. The two keep out of each other's way by Dekker's algorithm:
+each sets a flag of its own and then looks at the other's. The owner sets ``busy`` and goes on only
+if the segment is still ``open``; the launcher clears ``open`` and goes on only when the owner is
+not ``busy``. The garbage collector may run a finalizer in the middle of an append or a launch; if
+the finalizer computes with arrays, it sees by the same flags what it has interrupted, and records
+into another segment. A Value's ``segment`` is cleared only after its array (or its error, or the
+Var of its task) has been set; so a thread that reads ``segment is None`` may read those.
 """
 
 from __future__ import annotations
@@ -30,30 +31,31 @@ from .code import Code, Instruction
 
 __all__ = ["Segment", "Value"]
 
-# References to something that only its segment's list holds, as `sys.getrefcount` counts them: the
-# list's, and the argument's of the call that counts.
+# What `sys.getrefcount` returns for an object that only a list of its segment refers to: 1 for the
+# list, and 1 for the argument of `getrefcount` itself.
 _OURS: Final = 2
 _new: Final = object.__new__
 
 
 class Value:
-    """An array that is written once, and may be pending.
+    """An array that is written once. It is pending until it has an array or an error.
 
     Attributes:
         type: shape and dtype.
-        array: the JAX array, once there is one (its computation may still be running in XLA).
-        segment: the segment it is recorded in, until that is launched.
-        index: which of that segment's results it is.
-        var: the engine's Var of the task that will make it; None when no task will.
-        error: why it could not be made.
-        over: the `id` of the array that it overwrote, if it overwrote one.
-        spare: that array, until this is launched, where its memory is worth being taken over.
-        shared: None, or what shows XLA that somebody else (DLPack, a JAX user) uses the array's
-            memory, too; such memory is never donated, neither here nor there.
+        array: the JAX array, once there is one (XLA may still be computing its contents).
+        segment: the segment in which it was recorded, until that is launched; then None.
+        index: its number among the results of that segment.
+        var: the engine's Var of the task that makes it; None if no task does.
+        error: the error that kept it from being computed.
+        over: the `id` of the array that this Value replaced in its Storage, if there was one.
+        spare: that array, until the launch, if it is large enough for its memory to be reused.
+        shared: None, or the DLPack capsule by which others (DLPack, a JAX user) use the array's
+            memory as well. Shared memory is never donated: not by hybridnet, and not by XLA, which
+            sees the capsule.
     """
 
-    # No __slots__: most Values never have the attributes with a default, and one is made for each
-    # recorded operator.
+    # No __slots__, so that attributes with a default cost nothing until they are set: one Value is
+    # made for each recorded operator, and most set only a few.
     array: Any = None
     segment: Any = None
     index = -1
@@ -74,25 +76,30 @@ class Segment:
     """Instructions recorded by one thread for one context, until they are launched.
 
     Attributes:
-        instructions: as recorded.
-        inputs: for each input its JAX array, or its Value while that is made by an engine task.
-        kept: inputs whose memory is never given away.
-        results: the Values of the results, by number. What nobody else holds is dead.
+        instructions: the calls, in the order in which they were recorded.
+        inputs: for each input its JAX array, or its Value while a task of the engine makes it.
+        kept: the numbers of the inputs whose memory is never donated.
+        results: the Values of all results. A result to which nobody else refers is dead: it is not
+            computed.
         scalars: the numbers that the instructions take beside their inputs, in order.
-        load: the weight of all instructions and the mebibytes of all results, together.
-        limit: the load at which it is launched: it bounds what is compiled, and the memory that
-            pending work will take.
-        open: whether it can still be appended to.
-        started: whether its program was about to be dispatched.
-        live: what its launch makes, in the order of the program's outputs.
-        made: the program's outputs, in a list, once it was dispatched.
-        task: the Var of the engine's task that launches it, and those it waits for; None: no task.
+        load: how much there is to do: the sum of the weights of all instructions and of the
+            mebibytes of all results.
+        limit: the load at which the segment is launched. It bounds the size of the program, and the
+            memory that its results will take.
+        open: whether more can be appended.
+        started: whether the dispatch of its program has begun.
+        live: the results that the launch computes, in the order of the program's outputs.
+        made: empty; once the program was dispatched, a list with one item: its outputs.
+        task: if a task of the engine launches it, that task's Var and those that it reads.
         busy: whether its owner is appending to it at this moment.
         launching: whether it is being launched.
-        late: whether it reads Values of any segments, which are launched when it is.
-        sealed: whether a late one reads it, so that appending to it might close a circle.
+        late: whether a finalizer records into it. A late segment may read pending Values of other
+            segments, which are launched before it.
+        sealed: whether a late segment reads from it. Then nothing more is appended: if that read
+            from the late segment in turn, each would have to be launched before the other.
         owner: the thread that appends.
-        outside: what a trace's Values from outside have for their segment; None in others.
+        outside: of a trace's segment, the one that stands for everything outside the trace: Values
+            that stand for arrays from outside have it as their segment. None for other segments.
         traced: whether it belongs to a trace, and so is never launched.
     """
 
@@ -150,12 +157,12 @@ class Segment:
     def append(
         self, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], types: Types
     ) -> list[Value] | None:
-        """Adds one instruction, in the thread that owns this.
+        """Adds one instruction. Only the thread that owns the segment may call this.
 
         Returns:
-            The Values of its results; None where that cannot be done now: this is launched, or in
-            the middle of an append that a finalizer interrupted, or a Value of another segment
-            must be launched first.
+            The Values of its results. None if nothing can be appended now: the segment has been
+            launched; or a finalizer is calling in the middle of another append; or an input belongs
+            to another segment, which must be launched first.
         """
         if self.busy:
             return None
@@ -175,7 +182,8 @@ class Segment:
                     operands.append(self._input(value))
                 else:
                     return None
-            # Held from here on: once `busy` is off, a launch takes what nobody holds for dead.
+            # `made` keeps the new Values alive: as soon as `busy` is off, a launch in another
+            # thread would take those to which nobody refers for dead.
             made = []
             results = self.results
             load = call.weight
@@ -190,7 +198,7 @@ class Segment:
             if scalars:
                 self.scalars += scalars
             self.load += load
-            # Last: what is not in this list has not happened.
+            # Last, as `_cut` takes back what was done for an instruction that is not in this list.
             self.instructions.append((call, tuple(operands)))
         except BaseException:  # a KeyboardInterrupt may come between any two lines
             self._cut()
@@ -202,10 +210,11 @@ class Segment:
     def append_one(
         self, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], type: TensorType
     ) -> Value | None:
-        """Does what `append` does, for a call of one output: most are, and this is half the work.
+        """Does what `append` does, in half the time, for a call of one output, as most are.
 
         Returns:
-            The Value of its result; None also where only `append` can tell what is to be done.
+            The Value of its result. None where `append` returns None, and also in rare cases that
+            only `append` handles.
         """
         if self.busy:
             return None
@@ -240,15 +249,20 @@ class Segment:
         return made
 
     def is_interrupted(self) -> bool:
-        """Whether this thread is in the middle of an append to it, or of its launch."""
+        """Whether this thread is in the middle of an append to this segment, or of its launch.
+
+        If so, the caller is a finalizer that interrupted it.
+        """
         if self.launching:
             return bool(self.lock._is_owned())  # type: ignore[attr-defined]
         return self.owner == threading.get_ident() and self.is_busy()
 
     def is_busy(self) -> bool:
-        """Whether its owner is appending to it at this moment; sees to appends that were cut off.
+        """Whether its owner is appending to it at this moment.
 
-        An exception that comes out of nothing may have kept `busy` from being taken back.
+        The flag `busy` alone does not tell: Ctrl-C may have ended an append just before it was
+        cleared. So this looks for the append on the owner's stack, and if it is not there, takes
+        back what the append had done and clears the flag.
         """
         if not self.busy:
             return False
@@ -263,14 +277,14 @@ class Segment:
         return False
 
     def is_held_up(self) -> bool:
-        """Whether it cannot be launched now: it, or one it depends on, is interrupted here."""
+        """Whether it cannot be launched now: this thread interrupted it, or one it reads from."""
         if self.is_interrupted():
             return True
         homes = [held.segment for held in self.inputs if type(held) is Value]
         return any(home is not None and home.is_held_up() for home in homes)
 
     def _cut(self) -> None:
-        """Takes back what was done for an instruction that is not there."""
+        """Takes back what an append that was interrupted has done, so that it never happened."""
         calls = [call for call, _ in self.instructions]
         del self.results[sum(call.num_outputs for call in calls) :]
         del self.scalars[sum(call.num_scalars for call in calls) :]
@@ -280,11 +294,12 @@ class Segment:
         self._slots = {key: slot for key, slot in self._slots.items() if slot < inputs}
 
     def has_input(self, array: Any) -> bool:
-        """Whether an array is an input."""
+        """Whether an array is an input of this segment."""
         return id(array) in self._slots
 
     def _input(self, value: Value) -> int:
-        # An input is known by its array, which the list keeps alive, so that its id stays its own.
+        # Inputs are found by the `id` of their array. The list keeps the array alive, so that no
+        # other object can get the same id.
         held = value.array
         if held is None:
             held = value
@@ -301,27 +316,27 @@ class Segment:
         return ~slot
 
     def load_of(self, count: int) -> int:
-        """Returns the load of the last instructions."""
+        """Returns the load of the last `count` instructions."""
         calls = [call for call, _ in self.instructions[-count:]]
         results = self.results[-sum(call.num_outputs for call in calls) :]
         return sum(call.weight for call in calls) + sum(value.type.mebibytes for value in results)
 
     def find_live(self) -> None:
         """Sets `live` to the results that somebody still refers to."""
-        self.live = []  # those of a launch that was interrupted
+        self.live = []  # drops the references of an interrupted launch: they would count below
         count = sys.getrefcount
         results = self.results
         live = [i for i in range(len(results)) if count(results[i]) > _OURS]
         self.live = [results[i] for i in live]
 
     def code(self) -> Code:
-        """Returns the segment's structure with the live results as its outputs.
+        """Returns the segment's structure, with the live results as its outputs.
 
-        Inputs that nobody else holds are donated: an output takes over their memory; so are large
-        arrays that an output overwrites, which become inputs for that. XLA matches the donated
-        inputs of a type with the outputs of that type in order, so the outputs are put in an order,
-        in place, in which an array that was overwritten meets what overwrote it; any other match
-        would make XLA copy.
+        It also chooses which inputs are donated, which means that an output takes over their
+        memory: those to which nobody else refers, and large arrays that an output overwrites (which
+        become inputs for this purpose). XLA pairs the donated inputs of a type with the outputs of
+        that type in their order. So this sorts `live` such that each array that was overwritten is
+        paired with what overwrote it; with any other pairing XLA would copy.
         """
         outputs = self.live
         self._take_spares(outputs)
@@ -341,10 +356,12 @@ class Segment:
         )
 
     def restored(self, outputs: Sequence[Any]) -> list[Any]:
-        """Returns what the live results get when they could not be made: what they overwrote.
+        """Returns what the live results get if they could not be computed.
+
+        A result that was to overwrite an array gets that array back, if XLA has not taken it.
 
         Args:
-            outputs: why, for those that overwrote nothing, or nothing that is still there.
+            outputs: what the others get, by position: the errors.
         """
         slots = [self._slots.get(value.over, -1) if value.over else -1 for value in self.live]
         return [
@@ -353,19 +370,19 @@ class Segment:
         ]
 
     def _take_spares(self, outputs: list[Value]) -> None:
-        """Makes inputs of the arrays that outputs overwrite and nobody holds or reads.
+        """Makes inputs of arrays that outputs overwrite, to be donated, if nobody else holds them.
 
-        Else their memory would be freed, and as much allocated for the output: at each training
-        step that of all gradients.
+        Otherwise their memory would be freed and as much allocated for the outputs: in each
+        training step, the memory of all gradients.
         """
         inputs = self.inputs
-        del inputs[len(self.input_types) :]  # of a launch that was interrupted right here
+        del inputs[len(self.input_types) :]  # what a launch added that was interrupted below
         for value in outputs:
             if value.spare is None:
                 continue
             slot = len(inputs)
             inputs.append(value.spare)
-            del value.spare  # the class has None
+            del value.spare  # from now on it is None, the default of the class
             if id(inputs[slot]) in self._slots or not self._is_ours(slot):
                 inputs.pop()
             else:
@@ -373,20 +390,23 @@ class Segment:
                 self.input_types.append(value.type)
 
     def _dead(self) -> list[int]:
-        """Returns the inputs that nobody holds but this."""
+        """Returns the numbers of the inputs that may be donated: only this segment holds them."""
         return [i for i in range(len(self.inputs)) if i not in self.kept and self._is_ours(i)]
 
     def _is_ours(self, slot: int) -> bool:
-        """Whether nobody but this holds an input."""
-        # The array object is held by a live Value, by another segment that reads it, or by no
-        # one but our list: its reference count tells, with no bookkeeping while recording.
+        """Whether only this segment holds an input."""
+        # Who else could hold the array is a live Value, or another segment that reads it. The
+        # reference count tells, so that recording need not keep an account.
         if sys.getrefcount(self.inputs[slot]) > _OURS:
             return False
         array = self.inputs[slot]
         return type(array) is not HostArray or array.is_ours()
 
     def _heirs(self, dead: list[int], outputs: list[Value]) -> dict[int, Value]:
-        """Chooses, for as many of these inputs as there is room, the output that takes over."""
+        """Chooses for each dead input the output that takes over its memory, if there is one.
+
+        First come the outputs that overwrite an input, then any that has the same type.
+        """
         heirs: dict[int, Value] = {}
         unclaimed = set(dead)
         for value in outputs:
