@@ -38,6 +38,7 @@ __all__ = [
     "build",
     "clear",
     "compute",
+    "is_built",
     "load",
     "name",
     "pack",
@@ -56,8 +57,8 @@ _INCLUDED: Final = tuple(
     map(Path(__file__).with_name, ("calls.h", "lstm.h", "narrow.h", "parallel.h", "winograd.h"))
 )
 _COMPILERS: Final = ("c++", "g++", "clang++")
-# Seconds; on a busy machine it has taken 20.
-_PATIENCE: Final = 300
+# Seconds; on a busy machine it has taken 20, and far longer where other work goes first.
+_PATIENCE: Final = 3600
 # Milliseconds in which Python does not see Ctrl-C.
 _STEP: Final = 100
 
@@ -106,16 +107,29 @@ def load() -> bool:
     return name() is not None and _loaded()[0] is not None
 
 
+def is_built() -> bool:
+    """Whether `build` has nothing to do."""
+    if name() is None or _result is not None:
+        return True
+    package, folder = _package(), _folder()
+    if package is None or folder is None:
+        return True
+    try:
+        return _is_whole(folder / _file_name(package))
+    except (OSError, RuntimeError):
+        return True
+
+
 def build() -> None:
     """Compiles what programs need to call oneDNN, if it is kept; this loads nothing, nor JAX.
 
-    Where that fails, `load` says why.
+    The compiler leaves the processors to other work. Where it fails, `load` says why.
     """
     package = None if name() is None or _result is not None else _package()
     folder = None if package is None else _folder()
     if package is not None and folder is not None:
         with contextlib.suppress(OSError, ValueError, RuntimeError, _Unusable):
-            _kept(package, folder / _file_name(package))
+            _kept(package, folder / _file_name(package), hurried=False)
 
 
 def state() -> str:
@@ -225,18 +239,33 @@ def _xla_headers() -> str:
     return os.path.join(os.path.abspath(found.submodule_search_locations[0]), "include")
 
 
-def _kept(package: _Package, file: Path) -> str:
-    """Returns the file of the compiled custom calls, compiled first if it is not there, whole."""
+def _kept(package: _Package, file: Path, *, hurried: bool = True) -> str:
+    """Returns the file of the compiled custom calls, compiled first if it is not there, whole.
+
+    Args:
+        package: see `_package`.
+        file: where it is kept.
+        hurried: whether somebody waits for it.
+    """
     # Beside the library stands the hash of its bytes: loading half a library ends the process.
-    seal = file.with_suffix(".hash")
+    seal = _seal(file)
     with _building:
-        found = _hash(_read(file))
-        if not found or found != _read(seal):
-            _compiled(package, file)
+        if not _is_whole(file):
+            _compiled(package, file, hurried=hurried)
             with atomic_write(seal) as stream:
                 stream.write(_hash(_read(file)))
             seal.chmod(0o600)
     return str(file)
+
+
+def _seal(file: Path) -> Path:
+    return file.with_suffix(".hash")
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether a library is there, as it was compiled."""
+    found = _hash(_read(file))
+    return bool(found) and found == _read(_seal(file))
 
 
 def _read(file: Path) -> bytes:
@@ -279,7 +308,13 @@ def clear() -> int:
     return sum(path.suffix == ".so" for path in found)
 
 
-def _compiled(package: _Package, file: Path) -> str:
+def _preferring_others() -> list[str]:
+    """Returns what a command begins with that leaves the processors to other work."""
+    nice = shutil.which("nice")
+    return [] if nice is None else [nice, "-n", "10"]
+
+
+def _compiled(package: _Package, file: Path, *, hurried: bool = True) -> str:
     """Compiles the custom calls into a file, which appears whole or not at all."""
     asked = os.environ.get("CXX", "").strip()
     # CXX may hold arguments, too, as in make: 'ccache g++'.
@@ -292,6 +327,7 @@ def _compiled(package: _Package, file: Path) -> str:
     with tempfile.TemporaryDirectory(dir=file.parent, prefix="onednn-") as temporary:
         made = Path(temporary) / file.name
         call = [
+            *([] if hurried else _preferring_others()),
             compiler,
             *options,
             "-O3",

@@ -905,6 +905,23 @@ def test_what_is_not_whole_is_compiled_again_and_what_is_is_not(
         os.umask(before)
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="tells no priorities")
+def test_what_nobody_waits_for_is_compiled_at_low_priority(
+    tmp_path: Path, anew: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    monkeypatch.setenv("HYBRIDNET_CACHE_DIR", str(tmp_path / "cache"))
+    # (The 19th field; the second, the name, has no spaces in it.)
+    note = f'cut -d" " -f19 /proc/$$/stat >> "{tmp_path}/niceness"; exit 1'
+    monkeypatch.setenv("CXX", pretending(tmp_path, note))
+    assert not onednn.is_built()
+    onednn.build()
+    assert not onednn.load()  # for which somebody waits
+    noted = (tmp_path / "niceness").read_text().split()
+    assert noted == [str(min(own + 10, 19)), str(own)]
+    assert onednn.is_built()  # nothing more is tried
+
+
 @pytest.mark.parametrize("groups", [1, 16])
 @pytest.mark.parametrize("with_addend", [False, True])
 def test_relu_within_a_convolution(groups: int, with_addend: bool) -> None:

@@ -20,17 +20,22 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from time import monotonic, sleep
 from types import FrameType
-from typing import Final
+from typing import Final, TypeVar
 
 from hybridnet import engine
 
-__all__ = ["hook", "in_own_thread", "is_ending", "later"]
+__all__ = ["at_low_priority", "hook", "in_own_thread", "is_ending", "later"]
+
+_Result = TypeVar("_Result")
 
 #: Seconds at the end for what has begun, and for programs to be written.
 _PATIENCE: Final = 0.2
 #: Seconds for what computes and is left behind to end: on a machine that has other work it may be
 #: long until it gets a processor.
 _STOPPING: Final = 20.0
+#: What is added to the niceness of a thread that compiles: of a processor that others want, too, it
+#: has a tenth of what each of them has.
+_NICENESS: Final = 10
 #: Modules in which a thread waits, with no more than the interpreter below it.
 _WAITING: Final = (
     "concurrent",
@@ -132,6 +137,55 @@ def in_own_thread(work: Callable[[], None], name: str) -> None:
     hook()
     arguments = work, 0.0, lambda error=None: None
     threading.Thread(target=_exit.run, args=arguments, name=name, daemon=True).start()
+
+
+def at_low_priority(work: Callable[[], _Result], name: str) -> _Result:
+    """Does something while other threads go first, and waits for it.
+
+    What computes in C++ for long, and nobody waits for, must not take the processors from a loop
+    of the user's. It is done by a thread of its own, since few processes may raise the priority of
+    a thread again; where no thread can be started, by this one.
+
+    Args:
+        work: what to do: little of it in Python, as others would wait for the interpreter's lock.
+        name: of the thread.
+
+    Returns:
+        What `work` returns.
+
+    Raises:
+        Exception: what `work` raises.
+    """
+    made: list[_Result] = []
+    errors: list[Exception | None] = []
+    ended = threading.Event()
+
+    def run() -> None:
+        _lower_priority()
+        made.append(work())
+
+    def complete(error: Exception | None = None) -> None:
+        errors.append(error)
+        ended.set()
+
+    hook()
+    arguments = run, 0.0, complete
+    try:
+        threading.Thread(target=_exit.run, args=arguments, name=name, daemon=True).start()
+    except RuntimeError:
+        return work()
+    ended.wait()
+    if made:
+        return made[0]
+    raise errors[0] or _Left()  # which says that the program is at its end
+
+
+def _lower_priority() -> None:
+    """Has other threads preferred to this one, and to those that it starts."""
+    if sys.platform == "linux":  # elsewhere this is of the whole process
+        thread = threading.get_native_id()
+        niceness = os.getpriority(os.PRIO_PROCESS, thread) + _NICENESS
+        os.setpriority(os.PRIO_PROCESS, thread, min(niceness, 19))
 
 
 def is_ending() -> bool:

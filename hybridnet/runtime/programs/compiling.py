@@ -17,6 +17,7 @@ from hybridnet.native import onednn
 from hybridnet.ops.core.alternatives import Site, picking
 from hybridnet.ops.host.namespace import by_jax
 
+from ..platform.background import at_low_priority
 from ..platform.jax_devices import device_of, platform_of, sharding_of
 from ..segments.code import Code
 from .compile_options import (
@@ -33,6 +34,7 @@ from .transposes import sink
 __all__ = [
     "compile_code",
     "compile_in_blocks",
+    "compile_lowered",
     "executable_from",
     "lower",
     "options_beside",
@@ -91,7 +93,13 @@ def sites_of(code: Code, recipe: Recipe = BY_RULES) -> dict[Site, str]:
     return _traced(code, recipe)[1]
 
 
-def compile_code(code: Code, recipe: Recipe = BY_RULES, *, for_disk: bool = False) -> Executable:
+def compile_code(
+    code: Code,
+    recipe: Recipe = BY_RULES,
+    *,
+    for_disk: bool = False,
+    in_background: bool = False,
+) -> Executable:
     """Compiles a structure as a whole; takes from milliseconds to minutes.
 
     Args:
@@ -99,6 +107,7 @@ def compile_code(code: Code, recipe: Recipe = BY_RULES, *, for_disk: bool = Fals
         recipe: how, where there is a choice.
         for_disk: whether XLA must be able to write it to disk, which it cannot where temporary
             memory comes in blocks.
+        in_background: whether nobody waits for it, so that XLA leaves the processors to others.
 
     Raises:
         Exception: whatever a lowering or XLA has against it.
@@ -106,11 +115,14 @@ def compile_code(code: Code, recipe: Recipe = BY_RULES, *, for_disk: bool = Fals
     traced, sites = _traced_to_compile(code, recipe)
     check_extents(code, traced.jaxpr)
     beside = options_beside(code, traced.jaxpr, in_blocks=not for_disk)
-    return _compiled(code, recipe, traced, sites, beside)
+    options = {**beside, **_other_options(code, recipe, traced, sites)}
+    return _compiled(traced, options, in_background)
 
 
 def compile_in_blocks(code: Code, recipe: Recipe) -> Executable | None:
     """Compiles a structure whose program was made for the disk once more, with blocks of memory.
+
+    Nobody waits for it, and it leaves the processors to others.
 
     Args:
         code: the structure.
@@ -123,20 +135,36 @@ def compile_in_blocks(code: Code, recipe: Recipe) -> Executable | None:
     beside = options_beside(code, traced.jaxpr)
     if beside == options_beside(code, traced.jaxpr, in_blocks=False):
         return None
-    return _compiled(code, recipe, traced, sites, beside)
+    options = {**beside, **_other_options(code, recipe, traced, sites)}
+    return _compiled(traced, options, in_background=True)
 
 
-def _compiled(
-    code: Code, recipe: Recipe, traced: Any, sites: Iterable[Site], beside: Options
-) -> Executable:
-    options = {
-        **beside,
-        **_options(code, recipe, sites),
-        **options_for_size(platform_of(code.ctx), traced.jaxpr.jaxpr),
-    }
+def _other_options(code: Code, recipe: Recipe, traced: Any, sites: Iterable[Site]) -> Options:
+    size = options_for_size(platform_of(code.ctx), traced.jaxpr.jaxpr)
+    return {**_options(code, recipe, sites), **size}
+
+
+def _compiled(traced: Any, options: Options, in_background: bool) -> Executable:
     with jax.enable_x64(True):
-        made: Executable = traced.lower().compile(compiler_options=options)
-    return made
+        lowered = traced.lower()
+    return compile_lowered(lowered, options, in_background=in_background)
+
+
+def compile_lowered(lowered: Any, options: Options, *, in_background: bool) -> Executable:
+    """Has XLA compile what a structure was lowered to.
+
+    Args:
+        lowered: a `jax.stages.Lowered`.
+        options: compile options.
+        in_background: as for `compile_code`.
+    """
+
+    def compile_it() -> Executable:
+        with jax.enable_x64(True):
+            made: Executable = lowered.compile(compiler_options=options)
+        return made
+
+    return at_low_priority(compile_it, "hybridnet-compile") if in_background else compile_it()
 
 
 def options_beside(code: Code, closed: Any, *, in_blocks: bool = True) -> Options:

@@ -27,7 +27,7 @@ from hybridnet.native import onednn
 
 from ..observe import events, program_log
 from ..observe.program_log import describe, explaining, say
-from ..platform.background import later
+from ..platform.background import in_own_thread, later
 from ..platform.blas_threads import leave_one
 from ..platform.jax_devices import has_begun
 from ..platform.turns import short_turns
@@ -177,9 +177,7 @@ class Maker:
         """Has a structure compiled in the background; `look`: unless it is on disk."""
         why = f"seen {program.launches} times"
         self._underway.add(program)
-        if may_call_onednn(program.code):
-            later(onednn.build, "compile oneDNN's calls")  # beside, while JAX is loaded
-        later(lambda: self._make(program, why, look=look), "compile")
+        self._make_later(program, why, look=look)
 
     def _is_due(self, program: Program, steady: bool) -> bool:
         """Whether a structure that came again is compiled now."""
@@ -239,7 +237,7 @@ class Maker:
         if due:
             program.submitted = True
             if config.host() != "only":
-                later(lambda: self._make(program, "runs often"), "compile")
+                self._make_later(program, "runs often")
         return host
 
     def obtain_compiled(self, program: Program) -> Any:
@@ -299,6 +297,21 @@ class Maker:
 
     # -- making ------------------------------------------------------------------------------
 
+    def _make_later(self, program: Program, why: str, *, look: bool = True) -> None:
+        """Has the background make an executable; where that calls oneDNN, once these calls are."""
+
+        def make() -> None:
+            later(lambda: self._make(program, why, look=look), "compile")
+
+        def build_first() -> None:
+            onednn.build()
+            make()
+
+        if may_call_onednn(program.code) and not onednn.is_built():
+            in_own_thread(build_first, "hybridnet-build")  # other programs need not wait for it
+        else:
+            make()
+
     def _make(self, program: Program, why: str, *, look: bool = True) -> None:
         """In the background: takes the executable from disk, after a look there, or compiles."""
         try:
@@ -345,7 +358,9 @@ class Maker:
         code = program.code
         recipe = book.recipe(code)
         with events.span("compile", code):
-            made = compile_code(code, recipe, for_disk=self._store.is_open())
+            made = compile_code(
+                code, recipe, for_disk=self._store.is_open(), in_background=in_pairs
+            )
         self._give(program, made, in_pairs=in_pairs)
         self.compilations += 1
         if _weight(code) > 1:

@@ -24,7 +24,13 @@ from hybridnet.passes.context import TOLERANCE
 from ..observe.program_log import describe, explaining, log, say
 from ..platform.background import is_ending
 from ..platform.jax_devices import sharding_of
-from ..programs.compiling import lower, options_beside, options_of, shapes_of
+from ..programs.compiling import (
+    compile_lowered,
+    lower,
+    options_beside,
+    options_of,
+    shapes_of,
+)
 from ..programs.recipe_book import book
 from ..segments.code import Code
 from ..tuning.launches import CapturedLaunch
@@ -160,11 +166,12 @@ def specialize(
             out_shardings=sharding,
         ).trace(*(shapes[slot] for slot in parts.takes), *made)
         prologue = jax.jit(parts.prologue, keep_unused=True, out_shardings=sharding)
+        prologue_lowered = prologue.lower(*(shapes[slot] for slot in parts.reads))
         options = {**options_beside(code, main.jaxpr), **options_of(code, recipe)}
         return Specialized(
             whole,
-            prologue.lower(*(shapes[slot] for slot in parts.reads)).compile(),
-            main.lower().compile(compiler_options=options),
+            compile_lowered(prologue_lowered, {}, in_background=True),
+            compile_lowered(main.lower(), options, in_background=True),
             constant,
             parts,
             narrow,
