@@ -1,6 +1,7 @@
-"""The tape: what was computed while recording, and the walk back over it.
+"""The tape: what was computed inside `autograd.record()`, and the backward pass over it.
 
-It knows no arrays: those that are on it are what `TapeArray` says of them.
+`nodes` holds the tape, `walk` goes back over it, and `replay` repeats a backward pass that has been
+done before. This package does not import NDArray: `TapeArray` says what an array must offer.
 """
 
 from .array import TapeArray as TapeArray

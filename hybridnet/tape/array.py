@@ -1,4 +1,4 @@
-"""The demands of the walk back over the tape on arrays."""
+"""What an array must offer so that it can be on the tape."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["TapeArray"]
 
 @runtime_checkable
 class TapeArray(Protocol):
-    """An array that can be on the tape, and whose operators record; `NDArray` is one.
+    """An array that can be on the tape, such as `NDArray`.
 
-    Gradient rules use more of it: the operators, as methods and as Python's arithmetic.
+    Gradient rules use more than these: all operators, as methods and as Python's arithmetic.
     """
 
     @classmethod
     def from_value(cls, value: Value, ctx: Context, edge: Edge | None = None) -> Any:
-        """Returns an array of its own holding a Value that came from a place on the tape."""
+        """Returns a new array that holds a Value, and whose place on the tape is `edge`."""
 
     @property
     def context(self) -> Context:
@@ -30,7 +30,7 @@ class TapeArray(Protocol):
 
     @property
     def edge(self) -> Edge | None:
-        """Where the value came from, on the tape; None when nothing was recorded."""
+        """The place on the tape of what computed this array; None if that was not recorded."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -48,7 +48,7 @@ class TapeArray(Protocol):
         """Returns the Value this array shows now."""
 
     def as_kind(self, kind: Any) -> Any:
-        """Returns the array as one of a class."""
+        """Returns an array of another class on the same memory."""
 
     def as_nd_ndarray(self) -> Any:
-        """Returns the array with the semantics of `nd`, in which gradient rules are written."""
+        """Returns the array as one of `nd`: gradient rules are written for its operators."""

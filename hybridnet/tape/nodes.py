@@ -1,7 +1,7 @@
-"""The tape: what was computed while recording.
+"""The tape: a node for each call inside `autograd.record()` that a gradient may flow through.
 
-A tape node keeps Values, which never change, so an array that is overwritten after it was used
-does not disturb the gradient.
+A node keeps the Values of its inputs and outputs. A Value never changes, so that the gradient is
+right even if an array was overwritten in place after it had been used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _new: Final = object.__new__
 
 
 class _State(threading.local):
-    """Whether this thread records, and whether it is in a training pass."""
+    """Of each thread: whether it records, and whether operators behave as in training."""
 
     def __init__(self) -> None:
         self.recording = False
@@ -29,30 +29,30 @@ class _State(threading.local):
 
 
 state: Final = _State()
-#: Numbers tape nodes in order of time.
+#: Gives each new tape node the next number.
 order: Final = itertools.count()
 
 
 class Edge(NamedTuple):
-    """One output of a tape node, or a marked variable (index 0)."""
+    """A place on the tape: one output of a `TapeNode`, or a variable (a `Leaf`, with index 0)."""
 
     node: Any
     index: int  # type: ignore[assignment]  # shadows tuple.index, which nobody needs here
 
 
 class Leaf:
-    """A variable whose gradient is wanted: where the gradient goes, and how.
+    """A variable: an array that was marked by `attach_grad`, at which gradients arrive.
 
     Attributes:
-        grad: the NDArray that receives it; None for what stands, in a trace, for something that
-            was recorded outside.
-        req: 'write', 'add' or 'null'.
-        wanted: whether anything is to be computed for it.
-        flows: the same: whether a gradient that reaches it would be used.
-        sparse: whether the gradient is stored sparsely.
-        summed: whether its gradient will be summed over devices, and so is wanted as soon as it is
-            complete, while the rest of the backward pass still runs.
-        watched: whether only who asks for its gradient is given it, and `backward` writes none.
+        grad: the NDArray to which the gradient is written; None for a leaf that stands, in a trace,
+            for an array that was recorded outside.
+        req: how it is written: 'write', 'add' or 'null'.
+        wanted: whether a gradient is to be computed for it (`req` is not 'null').
+        flows: the same as `wanted`; `TapeNode` has both attributes, too.
+        sparse: whether the gradient is stored as a sparse array.
+        summed: whether the gradient will be summed over devices. Such a gradient is launched as
+            soon as it is complete, so that the sum runs beside the rest of the backward pass.
+        watched: whether `backward` writes no gradient here, but returns it if it is a target.
         fresh: whether `backward` has written the gradient since somebody set this to False.
     """
 
@@ -67,20 +67,24 @@ class Leaf:
 
 
 class TapeNode:
-    """One recorded call.
+    """One call on the tape.
 
     Attributes:
-        types: of the outputs.
-        edges: for each input where it came from; None for what needs no gradient.
-        flows: whether a gradient can reach a variable through it. Where operators without a
-            gradient (sign, comparisons, BlockGrad) are in the way, that of the variable is 0.
-        inputs, outputs: the Values; None once the tape was used up. Operators without a gradient
-            keep none.
-        ctx: of the outputs.
-        input_ctx: of the inputs; another one only for a copy between devices.
-        order: ascending with time, so that descending is a reverse topological order.
-        wanted: False once it is used up: what it computed is a constant for what is recorded
-            later, as in MXNet.
+        call: the operator with its parameters.
+        types: the types of the outputs.
+        edges: for each input its place on the tape; None for an input that needs no gradient.
+        flows: whether a gradient can reach a variable through this node. It cannot if all ways
+            lead through operators without a gradient (sign, comparisons, BlockGrad); then the
+            gradient of the variable is 0.
+        inputs, outputs: the Values. None once `backward` has used the tape up; operators without a
+            gradient keep none.
+        scalars: the numbers that the call took beside its inputs.
+        ctx: the context of the outputs.
+        input_ctx: the context of the inputs; it differs only for a copy between devices.
+        order: numbers the nodes in the order of recording; in descending order each node comes
+            before those that it depends on.
+        wanted: whether something recorded later may depend on it. False once it is used up: then
+            what it computed counts as a constant, as in MXNet.
     """
 
     __slots__ = (
@@ -120,13 +124,17 @@ def record_call(
     ctx: Context,
     input_ctx: Context | None = None,
 ) -> TapeNode | None:
-    """Puts a call on the tape, if it depends on something that wants a gradient.
+    """Puts a call on the tape if it depends on a variable; returns its node, else None.
 
     Args:
-        edges: where its inputs are on the tape.
+        call: the operator with its parameters.
+        edges: for each input its place on the tape, or None.
         scalars: the numbers it took beside its inputs.
-        types, ctx: of the outputs.
-        input_ctx: of the inputs, if they are elsewhere.
+        inputs: the Values of the inputs.
+        outputs: the Values of the outputs.
+        types: the types of the outputs.
+        ctx: the context of the outputs.
+        input_ctx: the context of the inputs, if it is another.
     """
     wanted = flows = False
     for edge in edges:

@@ -1,7 +1,9 @@
-"""Passes back over the tape that repeat.
+"""Repeating a backward pass without running the gradient rules again.
 
-A training loop differentiates the same computation in each turn. Its rules run once, on handles
-that note what they do; from then on the notes are recorded, with the Values of each turn.
+A training loop differentiates the same computation in each turn. The first time, the rules run on
+*handles*: objects with a type and no value, that note which operators are applied to them. The
+notes, a `Replay`, are kept by the structure of the tape. In later turns they are recorded directly,
+with the Values of that turn.
 """
 
 from __future__ import annotations
@@ -25,19 +27,24 @@ from .nodes import Edge, Leaf, TapeNode
 
 __all__ = ["Replay", "accumulate", "apply_rule", "reached_edges", "replay_of", "taken"]
 
-#: Passes by their structure; None for one whose rules must run each time.
+#: Replays by the structure of the tape; None if the rules must run each time.
 _Replays = dict[tuple[Any, ...], "Replay | None"]
-#: The known passes over operators. Those over a graph are kept by its call.
+#: The replays of tapes without calls of graphs. A tape with one is kept by that call.
 _known: Final[_Replays] = {}
-# A program has a handful of them. One that makes ever new ones begins afresh now and then.
+# A training script has a handful of replays. If there are more than this, all are forgotten.
 _CAPACITY: Final = 512
 
 
 def taken(node: TapeNode, grads: dict[Edge, Any], reached: Collection[Edge]) -> list[Any] | None:
-    """Takes the gradients of a node's outputs out of `grads`; None if its rule need not run.
+    """Removes the gradients of a node's outputs from `grads`.
 
     Args:
+        node: the node.
+        grads: the gradients that have been computed so far and not used yet.
         reached: what `reached_edges` returned.
+
+    Returns:
+        For each output its gradient or None; or None if the node's rule need not run.
     """
     outs = [grads.pop(Edge(node, index), None) for index in range(len(node.types))]
     if node.call.no_gradient:
@@ -48,9 +55,10 @@ def taken(node: TapeNode, grads: dict[Edge, Any], reached: Collection[Edge]) -> 
 
 
 def reached_edges(nodes: Sequence[TapeNode], ends: Sequence[Edge]) -> Collection[Edge]:
-    """Returns the outputs that the heads of a pass depend on, were it without a gradient.
+    """Returns the places on the tape that the heads depend on, whether or not a gradient comes.
 
-    They matter to what brings a gradient of its own; without such a node there are none.
+    Only operators that make a gradient of their own (`Call.own_gradients`) need to know them. If
+    the tape has no such node, the result is empty.
     """
     if not any(node.call.own_gradients for node in nodes):
         return ()
@@ -66,7 +74,17 @@ def apply_rule(
     grads: dict[Edge, Any],
     reached: Collection[Edge],
 ) -> None:
-    """Runs a node's rule on handles, and adds the results to the gradients of its inputs."""
+    """Runs the gradient rule of a node, and adds what it returns to the gradients of its inputs.
+
+    Args:
+        node: the node.
+        scalars: the numbers that its call took; or what stands for them.
+        inputs: its inputs, as arrays or handles.
+        outputs: its outputs, likewise.
+        outs: the gradients of its outputs, likewise; None where none came.
+        grads: the gradients so far, by place on the tape; the new ones are added here.
+        reached: what `reached_edges` returned.
+    """
     for index in node.call.own_gradients:
         if outs[index] is None and Edge(node, index) in reached:
             outs[index] = outputs[index].zeros_like()
@@ -79,11 +97,11 @@ def apply_rule(
 
 
 def accumulate(grads: dict[Edge, Any], edge: Edge, grad: Any) -> None:
-    """Adds a gradient to those that have come to a place on the tape."""
+    """Adds a gradient to what has arrived at a place on the tape before."""
     before = grads.get(edge)
     if before is None:
         grads[edge] = grad
-    elif before.inferred_dtype == BOOL:  # which has no sum: true where either is
+    elif before.inferred_dtype == BOOL:  # bool arrays have no sum: true where either is true
         kind, (cast,) = type(before), CASTS
         pair = [kind.apply_call(cast("int32"), [part], ())[0] for part in (before, grad)]
         (grads[edge],) = kind.apply_call(cast("bool"), [pair[0] + pair[1]], ())
@@ -92,7 +110,7 @@ def accumulate(grads: dict[Edge, Any], edge: Edge, grad: Any) -> None:
 
 
 def _fitted(call: Call, grad: Any, x: Any) -> Any:
-    """Returns a gradient in the dtype of what it is the gradient of; the shape must be right."""
+    """Casts a gradient to the dtype of the input `x` that it belongs to; the shapes must agree."""
     if grad.type is x.type:
         return grad
     if grad.shape != x.shape:
@@ -105,19 +123,22 @@ def _fitted(call: Call, grad: Any, x: Any) -> Any:
 
 @final
 class Replay:
-    """The recording of a pass, in terms of the tape it goes over.
+    """The calls of a backward pass, written such that they fit any tape of the same structure.
 
-    Everything has a number: the gradients of the heads come first, then the Values it reads from
-    the tape, then what it makes.
+    The nodes of the tape are numbered, latest first. The operands of the calls are numbered, too:
+    first the gradients of the heads, then the Values read from the tape (`reads`), then the results
+    of the steps.
 
     Attributes:
-        reads: where on the tape: the number of the node, whether it is an output, and which.
-        steps: a call, the numbers of its operands, its scalars, the types of its results. The
-            scalars are those of a node of the tape, by its number, or a mixture of numbers that
-            the rules chose and `HostScalar`, which stand for scalars of nodes.
-        scalars: what these stand for, by their index: the number of a node, and which of its.
-        leaves: the variables that the heads depend on, as inputs of nodes, and the number of the
-            gradient of each (None where none comes).
+        reads: for each Value that is read from the tape: the number of its node, whether it is one
+            of the outputs (or else of the inputs), and which one.
+        steps: for each call: the call, the numbers of its operands, its scalars, and the types of
+            its results. The scalars are given either as the number of a node, whose scalars they
+            are; or as a tuple of numbers and `HostScalar` objects, which stand for a node's scalar.
+        scalars: what each `HostScalar` stands for, by its index: the number of a node, and which of
+            its scalars.
+        leaves: for each variable that the heads depend on: a node and an input by which the tape
+            refers to it, and the number of its gradient (None if none comes).
     """
 
     __slots__ = ("leaves", "reads", "scalars", "steps")
@@ -137,10 +158,14 @@ class Replay:
     def run(
         self, nodes: Sequence[TapeNode], seeds: Sequence[Any]
     ) -> tuple[dict[Edge, Any], dict[Edge, None]]:
-        """Records the pass over a tape, latest first, from the gradients of its heads.
+        """Records the calls of the backward pass over a tape.
+
+        Args:
+            nodes: the nodes of the tape, latest first.
+            seeds: the gradients of the heads.
 
         Returns:
-            The gradients of variables, and the variables that the heads depend on.
+            The gradients of the variables; and all variables that the heads depend on.
         """
         ctx = seeds[0].context
         record, record_one = recorder.record, recorder.record_one
@@ -181,11 +206,15 @@ class Replay:
 
 
 def replay_of(nodes: Sequence[TapeNode], ends: Sequence[Edge]) -> Replay | None:
-    """Returns the replay of a pass over these nodes, latest first, from these heads.
+    """Returns the replay of a backward pass; makes it if it is not known yet.
+
+    Args:
+        nodes: the nodes of the tape, latest first.
+        ends: the places of the heads on the tape.
 
     Returns:
-        None for a pass whose rules must run each time: over several devices, or with rules that
-        compute with more than types.
+        None if the rules must run each time, because the tape is on several devices, or because a
+        rule looks at the numbers that it is given.
     """
     if any(type(node) is Leaf for node, _ in ends):
         return None
@@ -205,10 +234,13 @@ def replay_of(nodes: Sequence[TapeNode], ends: Sequence[Edge]) -> Replay | None:
 def _structure(
     nodes: Sequence[TapeNode], ends: Sequence[Edge]
 ) -> tuple[_Replays, tuple[Any, ...] | None]:
-    """Returns everything that the rules can depend on, without the Values and scalars.
+    """Returns the structure of a tape: all that the gradient rules can depend on.
+
+    Values and scalars are not part of it.
 
     Returns:
-        Where replays of such passes are kept, and the structure; None for one that has no replay.
+        The dictionary in which replays of such tapes are kept; and the structure, which is the key
+        there, or None if such a tape has no replay.
     """
     known = _known
     ctx = nodes[0].ctx if nodes else None
@@ -244,18 +276,18 @@ def _structure(
 
 @final
 class _Maker:
-    """Runs the rules of a pass once, on handles that note what they do."""
+    """Makes a `Replay`: runs the rules of a backward pass once, on handles."""
 
     def __init__(self, nodes: Sequence[TapeNode], ends: Sequence[Edge]) -> None:
         self._nodes = nodes
         self._ends = ends
         self._types: dict[Node, Types] = {}
-        # Variables for what the rules read, and where that is.
+        # The variables that stand for Values of the tape, and where each of these is found.
         self._reads: dict[Node, tuple[int, bool, int]] = {}
         self._scalars: list[tuple[int, int]] = []
 
     def make(self) -> Replay | None:
-        """Returns the replay; None if a rule needs to know the numbers it is given."""
+        """Returns the replay; None if a rule looks at the numbers that it is given."""
         heads: list[Node] = []
         grads: dict[Edge, EdgeHandle] = {}
         for end in self._ends:
@@ -269,7 +301,7 @@ class _Maker:
                 if outs is not None:
                     self._run(number, node, outs, grads, reached)
         except TypeError:
-            return None  # it computed with a scalar, for which only a name was there
+            return None  # a rule computed with a scalar, but a `HostScalar` has no value
         leaves: dict[Edge, tuple[int, int]] = {}
         for number, node in enumerate(self._nodes):
             for index, edge in enumerate(node.edges):
@@ -311,7 +343,7 @@ class _Maker:
         grads: dict[Edge, EdgeHandle],
         leaves: dict[Edge, tuple[int, int]],
     ) -> Replay:
-        """Writes the graph of the pass down as steps."""
+        """Turns the graph of the backward pass into the steps of a `Replay`."""
         first = {head: number for number, head in enumerate(heads)}
         reads = [node for node in graph.nodes if node in self._reads]
         first |= {node: len(first) + number for number, node in enumerate(reads)}
@@ -332,7 +364,7 @@ class _Maker:
         return Replay([self._reads[node] for node in reads], steps, self._scalars, found)
 
     def _spec(self, scalars: tuple[Any, ...]) -> Any:
-        """Returns scalars in the form in which a step keeps them."""
+        """Returns scalars in the form that `Replay.steps` describes."""
         if not scalars or any(type(scalar) is not HostScalar for scalar in scalars):
             return scalars
         meant = [self._scalars[scalar.index] for scalar in scalars]

@@ -1,8 +1,9 @@
-"""The walk back over the tape.
+"""The backward pass: from the heads back over the tape to the variables.
 
-A pass of one device whose rules depend on types alone is a `Replay`: the rules have run once for
-all passes of its structure. Any other runs them on arrays. Either way ordinary instructions are
-recorded: the gradient joins the segment of the forward pass, and both become one program.
+If the tape is on one device, and the gradient rules depend only on the types of their inputs, the
+pass is done by a `Replay`, for which the rules run only once. Otherwise the rules run on arrays.
+Either way the pass only records calls of operators, so that it joins the segment of the forward
+pass, and both become one program.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ _SPARSE_IN_TRACE: Final = (
     "backward: a traced function (hn.function or hybridize()) cannot make a row-sparse gradient, "
     "whose size no graph knows; call backward() outside, or attach a dense gradient"
 )
-# Nodes of a pass in which collections of garbage come: there is one for each 700 new objects.
+# A backward pass over at least this many nodes is done with the garbage collector switched off. (It
+# would run after each 700 new objects.)
 _MANY: Final = 64
 _USED_UP: Final = (
     "backward: what was recorded is used up by an earlier backward(); to differentiate it twice, "
@@ -131,7 +133,7 @@ def backward(
                 raise MXNetError(_USED_UP if used else _NOT_RECORDED)
             if not is_float(head.inferred_dtype):
                 warnings.warn(_WHOLE.format(head.inferred_dtype), stacklevel=3)
-        # Rules are written for the semantics of `nd`, whatever the heads have.
+        # Gradient rules are written for arrays of `nd`, also if the heads are arrays of `np`.
         seeds = [_seed(head, grad).as_nd_ndarray() for head, grad in zip(heads, given, strict=True)]
         ends = [head.edge for head in heads]
         nodes = _reachable(ends)
@@ -150,7 +152,7 @@ def backward(
     finally:
         state.recording, state.training = was
     if not retain_graph:
-        for node in nodes:  # a loss that is kept does not keep its network
+        for node in nodes:  # so that a loss that is kept does not keep all results alive
             node.inputs = node.outputs = None
             node.edges = ()
             node.wanted = node.flows = False
@@ -160,10 +162,10 @@ def backward(
 def _replayed(
     nodes: Sequence[TapeNode], ends: Sequence[Edge], seeds: Sequence[Any]
 ) -> tuple[dict[Edge, Any], dict[Edge, None]] | None:
-    """Records a pass whose rules depend on types alone; returns what `Replay.run` does.
+    """Does the backward pass by a `Replay`.
 
     Returns:
-        None for other passes.
+        What `Replay.run` returns; None if there can be no replay.
     """
     if len(nodes) < _MANY:
         replay = replay_of(nodes, ends)
@@ -180,7 +182,7 @@ def _run_rules(
     targets: Sequence[Any],
     create_graph: bool,
 ) -> list[Any]:
-    """Runs the rules on arrays; returns the gradients of the targets."""
+    """Does the backward pass by running the rules on arrays; returns the targets' gradients."""
     wrap = type(seeds[0]).from_value
     grads: dict[Edge, Any] = {}
     for end, seed in zip(ends, seeds, strict=True):
@@ -198,7 +200,7 @@ def _run_rules(
             recorder.mark()
     for edge in wanted & grads.keys():
         kept[edge] = grads[edge]
-    # In order, so that each step of a training loop records the same.
+    # A dict and not a set, whose order varies: each turn of a loop has to record the same calls.
     reached = dict.fromkeys(edge for node in nodes for edge in node.edges if edge is not None)
     for edges in complete.values():
         for edge in edges:
@@ -219,7 +221,7 @@ def _step(
     wrap: Callable[..., Any],
     create_graph: bool,
 ) -> None:
-    """Runs one node's rule on arrays."""
+    """Runs the rule of one node on arrays."""
     outs = taken(node, grads, reached)
     if outs is None:
         return
@@ -236,9 +238,13 @@ def _step(
 
 
 def _summed_leaves(nodes: Sequence[TapeNode]) -> dict[int, list[Edge]]:
-    """Returns the leaves whose gradients are summed over devices, by the step that completes each.
+    """Returns the leaves whose gradients are summed over devices, by when they are complete.
 
-    Launching them there, and not with the whole pass, lets a sum overlap the layers below.
+    A gradient that is launched as soon as it is complete can be summed while the gradients of
+    earlier layers are still being computed.
+
+    Returns:
+        The number of a node -> the leaves whose gradients are complete after its rule has run.
     """
     last: dict[Edge, int] = {}
     for number, node in enumerate(nodes):
@@ -252,7 +258,13 @@ def _summed_leaves(nodes: Sequence[TapeNode]) -> dict[int, list[Edge]]:
 
 
 def _write_leaves(grads: dict[Edge, Any], reached: dict[Edge, None]) -> None:
-    """Gives the variables their gradients: zeros where none came, although a head depends on it."""
+    """Writes the gradients of variables to their arrays.
+
+    Args:
+        grads: the gradients by place on the tape.
+        reached: the places that the heads depend on. A variable among them without a gradient gets
+            zeros.
+    """
     for edge in {**grads, **reached}:
         leaf = edge.node
         if type(leaf) is not Leaf or not leaf.wanted or leaf.watched:
@@ -263,12 +275,13 @@ def _write_leaves(grads: dict[Edge, Any], reached: dict[Edge, None]) -> None:
         if leaf.sparse and recorder.current_trace() is not None:
             raise MXNetError(_SPARSE_IN_TRACE)
         if grad is not None and grad.stype != target.stype:
-            grad = grad.tostype("default").tostype(target.stype)  # may wait, as below
+            # Not under the lock below, as it may have to wait.
+            grad = grad.tostype("default").tostype(target.stype)
         leaf.fresh = True
         if leaf.req == "write":
             target.assign(target.zeros_like() if grad is None else grad)
         elif grad is not None:
-            grad = grad.as_in_context(target.context)  # may wait, and not while the lock is held
+            grad = grad.as_in_context(target.context)  # likewise
             if recorder.several:
                 recorder.launch_others((target, grad))
             with in_place:

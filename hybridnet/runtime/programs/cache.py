@@ -1,7 +1,8 @@
-"""The program cache: from the structure of a segment to the XLA executable that runs it.
+"""The program cache: finds, for the structure of a segment, the XLA executable that runs it.
 
-Programs are kept on a `Shelf`, made by a `Maker` when it is time, and run by themselves. What runs
-often is improved (`improvers`): programs for weights that stay the same, other recipes.
+`ProgramCache` has a `Shelf`, which keeps the programs, and a `Maker`, which decides when each one
+is compiled. Programs that run often are improved later (`improvers`): they are compiled anew for
+weights that stay the same, or by another recipe.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ from .steps import Failed, plan, run_steps
 
 __all__ = ["CacheStatistics", "Improver", "ProgramCache", "cache", "improvers"]
 
-# Programs kept, and instructions in all of them together; past it, the oldest goes that was not
-# used again since it came, or was spared. A training script uses tens, of some hundred instructions
-# each.
+# The most programs that are kept, and the most instructions in all of them together. A training
+# script uses some ten programs of some hundred instructions each. `Shelf` says which one goes.
 _CAPACITY: Final = 2048
 _INSTRUCTIONS: Final = 1 << 18
 
-#: Asked about a program whose runs have reached `Program.look`, with what it is about to be run on;
-#: returns the number of runs at which it wants to be asked again, `sys.maxsize` for never.
+#: A function that may improve a program. It is called with the program, its inputs and its scalars
+#: when the program has run `Program.look` times, and returns the number of runs at which it wants
+#: to be called again (`sys.maxsize`: never).
 Improver = Callable[[Program, Sequence[Any], Sequence[Any]], int]
-#: Those of all caches; the floors above put theirs here (`hybridnet.runtime`).
+#: The improvers of all caches. Higher layers append theirs (see `hybridnet.runtime`).
 improvers: Final[list[Improver]] = []
 
 
@@ -63,14 +64,14 @@ class ProgramCache:
     """Programs by structure, for the whole process; safe from many threads.
 
     Args:
-        capacity: structures kept.
-        instructions: in all of them together.
-        store: programs on disk; default those in HYBRIDNET_CACHE_DIR.
-        size: bytes of host memory for them; default HYBRIDNET_PROGRAMS_SIZE.
+        capacity: the most structures that are kept.
+        instructions: the most instructions in all structures together.
+        store: the programs on disk; default those in HYBRIDNET_CACHE_DIR.
+        size: the most bytes of host memory that programs may take; default HYBRIDNET_PROGRAMS_SIZE.
 
     Attributes:
-        watchers: told of every launch before it, while somebody observes.
-        dispatched: launches that were one dispatch, counted by the programs.
+        watchers: functions that are called before each launch while there is an observer.
+        dispatched: how many launches were a single dispatch; the programs count them.
     """
 
     def __init__(
@@ -97,7 +98,7 @@ class ProgramCache:
         return self.launch(self.next(code), inputs, scalars, made)
 
     def next(self, code: Code) -> Program:
-        """Returns the program that this thread launches now; there is one from now on."""
+        """Returns the program of a structure, a new one if need be, for this thread to launch."""
         return self._shelf.next(code)
 
     def launch(
@@ -107,20 +108,24 @@ class ProgramCache:
         scalars: list[Any],
         made: list[Sequence[Any]] | None = None,
     ) -> Sequence[Any]:
-        """Dispatches a program, compiled or not; returns its outputs.
+        """Runs a program; returns its outputs.
+
+        A program that is not compiled yet is run step by step.
 
         Args:
-            program: that of the structure, from `next`.
-            inputs: JAX arrays on the structure's context, or `Failed`; donated ones are consumed.
-            scalars: numbers, in the order of the instructions.
-            made: gets the outputs, too, as soon as a program for the whole has given them; see
+            program: the program, from `next`.
+            inputs: JAX arrays on the structure's context, or `Failed`. Donated ones cannot be used
+                afterwards.
+            scalars: the numbers, in the order of the instructions.
+            made: a list to which the outputs are appended if one executable makes them all; see
                 `dispatch`.
 
         Returns:
-            Arrays; `Failed` for what could not be computed, where the rest could.
+            For each output an array, or `Failed` if it could not be computed.
 
         Raises:
-            Exception: a structure of one instruction cannot be computed, though its inputs could.
+            Exception: the structure is a single instruction, all its inputs are there, and it
+                cannot be computed.
         """
         code, alone = program.code, program.is_alone
         if program.compiled is None and not alone:
@@ -144,28 +149,31 @@ class ProgramCache:
         return outputs
 
     def obtain(self, program: Program) -> Any:
-        """Returns the executable of a program that has none yet; None: run it step by step.
+        """Compiles or loads the executable of a program if it is time for that.
+
+        Returns:
+            The executable; None if the program is to be run step by step this time.
 
         Raises:
-            Exception: a single instruction does not compile.
+            Exception: the structure is a single instruction, and it does not compile.
         """
         return self._maker.obtain(program)
 
     def host_of(self, program: Program) -> HostProgram | None:
-        """Returns what runs an instruction, which is a part of a larger structure, on the host."""
+        """Returns what runs a step of a larger structure on NumPy arrays; None if XLA runs it."""
         return self._maker.host_of(program)
 
     def obtain_compiled(self, program: Program) -> Any:
-        """Returns the executable of a program that the host cannot run, though it was to."""
+        """Returns the executable of a program that NumPy turned out not to be able to run."""
         return self._maker.obtain_compiled(program)
 
     def look_at(self, program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
-        """Has the improvers look at a program whose runs have reached the number that it had set.
+        """Has the improvers look at a program that has run `Program.look` times.
 
         Args:
-            program: which.
-            inputs: what it runs on.
-            scalars: numbers, likewise.
+            program: the program.
+            inputs: the arrays that it is about to run on.
+            scalars: the numbers that it is about to run on.
         """
         if program.look == FIRST_LOOK:
             self._maker.note_ran_again(program.code)
@@ -177,7 +185,7 @@ class ProgramCache:
         return self._maker.soon()
 
     def launches(self) -> int:
-        """Returns how often programs were dispatched: the same number means that nothing ran."""
+        """Returns how many launches there were; if the number stays the same, nothing ran."""
         return self._cold + sum([program.runs for program in self._shelf.all()])
 
     def statistics(self) -> CacheStatistics:
@@ -192,33 +200,33 @@ class ProgramCache:
         return self._shelf.all()
 
     def state(self, code: Code) -> ProgramState | None:
-        """Returns what has become of a structure; None where it is not in the cache."""
+        """Returns the state of a structure's program; None if it is not in the cache."""
         program = self._shelf.get(code)
         return None if program is None else program.state
 
     def compiled(self, code: Code) -> Program | None:
-        """Returns the program of a structure, for who runs it by itself; None if it has none."""
+        """Returns the program of a structure if it is compiled; else None."""
         program = self._shelf.get(code)
         return None if program is None or program.compiled is None else program
 
     def last(self) -> Program | None:
-        """Returns the program that this thread launched last; None if it has none."""
+        """Returns the program that this thread launched last if it is compiled; else None."""
         program = self._shelf.last
         return None if program is None or program.compiled is None else program
 
     def look_again(self, code: Code) -> None:
-        """Has a program tuned when it has run as often again."""
+        """Has a program be tuned again when it has run as many times more."""
         program = self._shelf.get(code)
         if program is not None:
             program.look_again()
 
     def replace(self, code: Code, recipe: Recipe, executable: Any) -> None:
-        """Lets a structure be run by another executable from now on.
+        """Has another executable run a structure from now on.
 
         Args:
             code: the structure.
-            recipe: how the executable was made.
-            executable: what `compile_code` made.
+            recipe: the recipe by which the executable was compiled.
+            executable: the executable, from `compile_code`.
         """
         self._maker.replace(self._shelf.find(code), recipe, executable)
 
@@ -232,7 +240,7 @@ class ProgramCache:
         self._shelf.reset_after_fork()
 
     def explain(self) -> None:
-        """Says of each program how often it ran."""
+        """Logs for each program how often it ran."""
         for program in self._shelf.all():
             say_runs(program)
 

@@ -1,8 +1,8 @@
-"""Programs that NumPy runs: one instruction, by its operator's host form, without compiling.
+"""Programs that NumPy runs: single instructions, by their operators' host forms.
 
-To compile an operator for XLA takes tens of milliseconds, to run it on NumPy arrays some
-microseconds. So what runs a few times runs here. What has taken as long in all as its compilation
-would is compiled then; and what looks from the start as if it would take that long.
+Compiling an operator for XLA takes tens of milliseconds; running it on NumPy arrays takes some
+microseconds. So an instruction that runs only a few times runs here. It is compiled when its runs
+have taken as long, all together, as compiling it takes; or at once, if a single run would.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ __all__ = ["Array", "HostProgram", "host_program", "is_own", "put_owned"]
 
 Array = np.ndarray[Any, Any]
 
-# Elements of all inputs and outputs, and floating-point operations, with which one run takes as
-# long as compiling it: 100 ms, as 64 filters over 64 channels of (32, 64, 32, 32) do.
+# The elements of all inputs and outputs, or the floating-point operations, from which on one run
+# takes as long as compiling: 100 ms, as 64 filters over 64 channels of (32, 64, 32, 32) do.
 _MOST_ELEMENTS: Final = 1 << 26
 _MOST_OPERATIONS: Final = 5e9
-# Elements for which no operator takes that many: their square, in products and convolutions.
+# With fewer elements than this no operator needs so many operations: a product or a convolution
+# takes at most the square of their number.
 _FEW: Final = 1 << 14
 
 _NONE: Final[list[Any]] = []
@@ -52,13 +53,13 @@ class HostProgram:
     """Runs one instruction by its host form.
 
     Args:
-        code: the structure.
-        types: of all results of its instruction.
+        code: a structure of one instruction.
+        types: the types of all its results.
 
     Attributes:
         runs: how often it ran.
-        seconds: what that took in all, had each run been as quick as the quickest: others may have
-            been held up by other work on the machine, which says nothing of this one.
+        seconds: the time of all runs, had each been as quick as the quickest one. (Slower runs may
+            have been held up by other work on the machine.)
     """
 
     __slots__ = ("_applied", "_code", "_operands", "_quickest", "_wanted", "runs", "seconds")
@@ -73,7 +74,7 @@ class HostProgram:
         self._quickest = inf
 
     def __call__(self, inputs: Sequence[Any], numbers: Sequence[Any]) -> list[Any]:
-        """Runs it on arrays of a context; returns such.
+        """Runs it on JAX arrays; returns JAX arrays.
 
         Raises:
             NoHostForm: see `run`.
@@ -85,18 +86,18 @@ class HostProgram:
     def run(
         self, inputs: Sequence[Any], numbers: Sequence[Any], spare: Array | None = None
     ) -> list[Array]:
-        """Runs it on arrays of JAX or NumPy; returns NumPy's, which may be views of these.
+        """Runs it on arrays; returns NumPy arrays, which may be views of the inputs.
 
-        The caller has told NumPy not to warn (`np.errstate`), which XLA does not do either.
+        The caller has switched NumPy's warnings off (`np.errstate`), as XLA gives none either.
 
         Args:
-            inputs: of the structure: arrays of JAX or NumPy, or `HostArray`.
-            numbers: that the call takes beside them.
-            spare: the first input, where the call gives that with a part changed (`Call.rewrites`)
-                and may do so in its memory, which is its own and nobody else's.
+            inputs: the inputs: arrays of JAX or NumPy, or `HostArray`.
+            numbers: the numbers that the call takes beside them.
+            spare: the first input, if the call returns it with a part changed (`Call.rewrites`) and
+                may change it in place, as nothing else refers to it; else None.
 
         Raises:
-            NoHostForm: it cannot be run on the host, with these arrays or at all.
+            NoHostForm: NumPy cannot run it, with these arrays or at all.
         """
         started = perf_counter()
         operands = [*map(inputs.__getitem__, self._operands)]
@@ -112,7 +113,7 @@ class HostProgram:
         except NoHostForm:
             _without.add(self._applied)
             raise
-        except Exception as error:  # XLA says what is wrong, if anything is
+        except Exception as error:  # if the call is wrong, running it by XLA will say how
             if is_from_signal(error):
                 raise
             raise NoHostForm(str(error)) from error
@@ -124,7 +125,7 @@ class HostProgram:
             if array.shape != kind.shape or array.dtype != kind.dtype:
                 _without.add(self._applied)
                 raise NoHostForm(f"{array.dtype}{array.shape} instead of {kind}")
-            # The next rewriting wants the array that has the memory, and not a view of all of it.
+            # Give the array itself and not a view of all of it, so that it can be rewritten again.
             made.append(spare if spare is not None and array.base is spare else array)
         self.runs += 1
         ended = perf_counter()
@@ -138,30 +139,30 @@ class HostProgram:
 
 
 def put_owned(ctx: Context, arrays: Sequence[Array]) -> list[Any]:
-    """Returns NumPy arrays as JAX's; those that may share memory with others are copied."""
+    """Turns NumPy arrays into JAX arrays; copies those that may share memory with others."""
     taken: set[int] = set()
     owned = []
     for x in arrays:
-        own = is_own(x.flags) and id(x) not in taken  # what passes its input on gives it twice
+        own = is_own(x.flags) and id(x) not in taken  # an array may be there twice
         taken.add(id(x))
         owned.append(x if own else np.array(x, order="C"))
     return put(ctx, owned)
 
 
 def is_own(flags: Any) -> bool:
-    """Whether an array of NumPy's has memory of its own, in order, that may be changed."""
+    """Whether a NumPy array owns its memory, in C order, and may write to it."""
     return bool(flags.owndata and flags.c_contiguous and flags.writeable)
 
 
 @cache
 def _prepare() -> None:
-    """Before the first one runs."""
+    """Prepares the process, once, before the first host program runs."""
     keep_to_limit()
-    keep_memory()  # temporary arrays come and go
+    keep_memory()  # else each temporary array would be allocated from the system anew
 
 
 def host_program(code: Code) -> HostProgram | None:
-    """Returns what runs a structure of one instruction on the host; None where XLA is better."""
+    """Returns what runs a structure of one instruction on NumPy arrays; None if XLA is better."""
     how = config.host()
     ((call, operands),) = code.instructions
     if how == "off" or call in _without or not code.ctx.device_type.startswith("cpu"):

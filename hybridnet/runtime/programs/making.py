@@ -1,17 +1,25 @@
 """When programs are made: read from disk, compiled at once, in the background, or not at all.
 
-A structure that this process has not seen runs instruction by instruction: on NumPy arrays where
-its operators have host forms (`host_program`), or each through a program of its own, which most
-other structures share. Where some of those are missing, the whole is looked for on disk, where
-earlier processes left their programs; where most are, compiling the whole at once is cheaper. Seen
-again and again, it is compiled in the background; once that is done it is one dispatch. So no user
-waits for a compilation that running step by step would have beaten. The nodes of a graph are its
-instructions for this purpose (`Call.has_parts`).
+In this module a *whole* is a structure of several instructions, and its *parts* are the structures
+of one instruction each into which it can be taken apart. (The nodes of a graph count as
+instructions here, see `Call.has_parts`.)
 
-Structures may also go on changing for ever. Then their parts recur, though they do not: a part that
-was missing in a few structures is worth a program of its own, and does not count for the whole any
-more. And a thread whose wholes are hardly ever run twice has to show one more often than others
-before it is compiled.
+- A whole that this process has not seen before runs step by step: each part on NumPy arrays, if its
+  operator has a host form (`host_program`), or else by a program of its own, which other wholes
+  share.
+- If the programs of some parts are missing, the whole is looked for on disk, where earlier
+  processes have left their programs.
+- If most of them are missing, the whole is compiled at once: that is cheaper than compiling the
+  parts.
+- A whole that is launched again and again is compiled in the background. Once that is done, a
+  launch of it is a single dispatch.
+
+So no user waits for a compilation when running step by step would have been quicker.
+
+Some programs compute a new structure each time, without end. Their wholes do not come again, but
+the parts do. So a part that was missing in a few wholes gets a program of its own, and from then on
+is no reason to compile a whole. And if a thread's compiled wholes hardly ever run a second time, a
+whole must be launched more often than usual before it is compiled.
 """
 
 from __future__ import annotations
@@ -45,22 +53,27 @@ from .steps import plan
 
 __all__ = ["Maker"]
 
-# What compiling a structure as a whole takes, as a share of compiling each instruction alone.
-# Measured on LeNet's training step: 33 instructions 2.7 s, their parts 4.2 s.
+# The time that compiling a whole takes, as a share of compiling all its parts. Measured on LeNet's
+# training step of 33 instructions: 2.7 s as a whole, 4.2 s for the parts.
 _WHOLE_SHARE: Final = 0.65
-# Seconds for which a program of one instruction has run on the host when it is compiled: about what
-# that takes; and how often, which is more than a network has layers of one shape, that are made
-# once. Or just how often, so that loops settle. A part of a larger structure may run longer, since
-# that is compiled as a whole soon.
+
+# When a single instruction that runs on NumPy arrays is compiled: after _SEVERAL launches that took
+# _ENOUGH seconds in all (about what compiling takes; a network has fewer layers of one shape, which
+# are initialized once); or after _OFTEN launches, so that loops settle.
 _ENOUGH: Final = 0.03
 _SEVERAL: Final = 6
 _OFTEN: Final = 64
+# A part of a whole is compiled only if each run takes longer than this many seconds, and all runs
+# more than ENOUGH_OF_PART: usually the whole is compiled before that.
 _LONG: Final = 5e-4
-# When a whole is compiled: at the second launch at the earliest; when it came again so often in a
-# row, each time in as many turns as loops have (more often where it is small, and as often as above
-# where it has no inputs either, as what makes the parameters of a network); or when running it step
-# by step has taken this share of what its compilation will, by the seconds that it takes for each
-# instruction. Sentences of random lengths come again, too, but not soon.
+
+# When a whole is compiled: not before launch number _WARM, and then if one of two is true.
+# (1) It was launched again _STREAK times in a row, each time within _NEAR launches of this thread,
+# as loops do. (Sentences of random lengths come again, too, but not so soon.) If it has fewer than
+# _SMALL instructions it must be _STREAK_SMALL times; and _OFTEN times if it has no inputs either,
+# like the initialization of parameters.
+# (2) Running it step by step has taken _SHARE of the time that compiling it will take, at _EACH
+# seconds an instruction.
 _WARM: Final = 2
 _NEAR: Final = 8
 _STREAK: Final = 4
@@ -68,22 +81,25 @@ _STREAK_SMALL: Final = 16
 _SMALL: Final = 8
 _SHARE: Final = 0.25
 _EACH: Final = 0.05
-# Seconds that the first compilation of a process costs the loop beside it, which has to share the
-# processors with it, and Python while JAX is loaded (`docs/performance.md`). A structure whose
-# launches take at least so long each (what takes less is over soon, or comes often) has to have
-# taken as much by NumPy before: then as much is likely to come, and repays it.
+
+# The first compilation of a process costs the loop that runs meanwhile about _FIRST seconds: it
+# shares the processors, and Python while JAX is loaded (`docs/performance.md`). So a whole whose
+# launches take at least _LASTING seconds each is not compiled before NumPy has computed for _FIRST
+# seconds in all; then as much is likely to follow, and repays it.
 _FIRST: Final = 1.2
 _LASTING: Final = 0.02
-# The same, in a thread whose structures keep changing.
+
+# What _WARM is in a thread whose structures keep changing.
 _WARM_CHANGING: Final = 8
-# New structures in which an instruction was missing, after which it gets a program of its own.
+# A part that was missing in more new wholes than this gets a program of its own.
 _RECURRING: Final = 3
-# Instructions in wholes that were compiled and never run again (less twice as many in those that
-# were), after which a thread's structures are said to keep changing; and after which the user is
-# told. Making a network's parameters takes some tens of wholes that run once, but small ones.
+# A thread's structures count as changing when its compiled wholes that never ran again have this
+# many instructions, less two for each instruction of wholes that did. (Initializing a network takes
+# some tens of small wholes that run once.)
 _MOST_UNUSED: Final = 512
+# With this many the user is told.
 _TELL: Final = 4096
-# What one of them counts at most: a single large one says nothing of change.
+# The most instructions that one whole counts for: a single large one does not mean change.
 _MOST_OF_ONE: Final = 128
 
 _CHANGING: Final = (
@@ -95,28 +111,29 @@ _CHANGING: Final = (
 
 
 class _Making(threading.local):
-    """Counts of the wholes that a thread launched."""
+    """What is known of the wholes that a thread has launched."""
 
-    #: Instructions in those that did not run again, less twice those that did.
+    #: The instructions of compiled wholes that never ran again; see _MOST_UNUSED.
     unused = 0
-    #: How many launches of wholes there were without a program.
+    #: The number of launches of wholes that were not compiled.
     turn = 0
-    #: Whether what comes again is compiled, however soon it came and whatever it took.
+    #: Whether every whole is compiled at its second launch; see `Maker.soon`.
     soon = False
+    #: Whether the user has been told that the structures keep changing.
     told = False
 
 
 @final
 class Maker:
-    """Gives programs their executables.
+    """Decides when programs are compiled or read from disk, and does it.
 
     Args:
-        shelf: where the programs of single instructions are found.
-        store: programs on disk.
+        shelf: the programs in memory, among which it finds those of parts.
+        store: the programs on disk.
 
     Attributes:
-        compilations: XLA compilations.
-        loaded: programs read from disk.
+        compilations: how many programs XLA has compiled.
+        loaded: how many programs were read from disk.
     """
 
     def __init__(self, shelf: Shelf, store: ProgramStore) -> None:
@@ -126,22 +143,25 @@ class Maker:
         self._store = store
         self._advice = ShapeAdvice()
         self._thread = _Making()
-        # Wholes that were handed to the background, and are not made yet.
+        # The wholes that are being compiled in the background, or wait for it.
         self._underway: set[Program] = set()
 
     # -- deciding ----------------------------------------------------------------------------
 
     def obtain(self, program: Program) -> Any:
-        """Returns the executable of a structure that has none yet; None: run it step by step.
+        """Counts a launch of a program that is not compiled, and compiles it if it is time.
+
+        Returns:
+            The executable; None if the program is to be run step by step this time.
 
         Raises:
-            Exception: a single instruction does not compile.
+            Exception: the structure is a single instruction, and it does not compile.
         """
         code = program.code
         program.launches += 1
-        if program.ready is not None and program.launches % 2:  # a pair begins
+        if program.ready is not None and program.launches % 2:  # see `Program.take_over`
             made = program.take_over()
-            if made is not None:  # else it was dropped from the cache meanwhile
+            if made is not None:  # None if the cache has dropped it meanwhile
                 return made
         alone = program.is_alone
         if alone:
@@ -152,7 +172,7 @@ class Maker:
         steady = self._thread.unused < _MOST_UNUSED
         if program.launches == 1:
             missing, whole, at_hand = self._costs(program)
-            # Where all its parts are at hand, running these is as quick as looking on disk.
+            # If all its parts can run at once, that is as quick as looking on disk.
             if steady and not at_hand and self._load(program):
                 return program.compiled
             if missing >= _WHOLE_SHARE * whole:
@@ -162,7 +182,8 @@ class Maker:
                 say("%s: new, runs one by one; %d of %d missing", describe(code), missing, whole)
         elif not program.submitted:
             look = steady and not program.is_looked_for
-            # Else it would wait for JAX, or for what takes longer than many runs of a small one.
+            # To look on disk may mean to wait until JAX is loaded; and for a small whole, reading
+            # the file takes longer than many runs.
             if look and has_begun() and _weight(code) >= _SMALL:
                 look, program.is_looked_for = False, True
                 if self._load(program):
@@ -174,13 +195,13 @@ class Maker:
         return program.compiled
 
     def _submit(self, program: Program, look: bool) -> None:
-        """Has a structure compiled in the background; `look`: unless it is on disk."""
+        """Has a whole be compiled in the background, after a look on disk if `look` is true."""
         why = f"seen {program.launches} times"
         self._underway.add(program)
         self._make_later(program, why, look=look)
 
     def _is_due(self, program: Program, steady: bool) -> bool:
-        """Whether a structure that came again is compiled now."""
+        """Whether a whole that was launched again is to be compiled now; see _WARM."""
         if program.launches < (_WARM if steady else _WARM_CHANGING):
             return False
         if config.host() == "off" or self._thread.soon:
@@ -196,7 +217,7 @@ class Maker:
         return settled and self._repays_jax(program)
 
     def _repays_jax(self, program: Program) -> bool:
-        """Whether JAX may be loaded for a structure; of what is on disk nothing is compiled."""
+        """Whether it is worth loading JAX to compile a whole, or to read it from disk."""
         if has_begun() or program.seconds >= _FIRST:
             return True
         if program.seconds < _LASTING * program.launches:
@@ -206,7 +227,7 @@ class Maker:
         return program.on_disk
 
     def _note_turn(self, program: Program) -> None:
-        """Takes notice of when this thread launched a structure."""
+        """Notes how soon after its last launch this thread has launched a whole again."""
         thread = self._thread
         thread.turn += 1
         if program.launches > 1:
@@ -215,18 +236,18 @@ class Maker:
         program.turn = thread.turn
 
     def host_of(self, program: Program) -> HostProgram | None:
-        """Returns what runs an instruction, which is a part of a larger structure, on the host."""
+        """Returns what runs a part of a whole on NumPy arrays; None if XLA runs it."""
         program.launches += 1
         return self._on_host(program, as_part=True)
 
     def _on_host(self, program: Program, as_part: bool) -> HostProgram | None:
-        """Returns what runs one instruction on the host, until it is compiled."""
+        """Returns what runs one instruction on NumPy arrays; has it be compiled if it is time."""
         host = program.find_host()
         if host is None or program.submitted:
             return host
-        # A part runs in many structures, which say nothing of each other; what takes less time than
-        # to hand it to XLA stays here. So do convolutions while a whole is compiled: they take long
-        # to compile, and oneDNN computes them here, too.
+        # A part that runs in less time than XLA takes to start a program stays on NumPy arrays. So
+        # does a convolution while some whole is being compiled: it takes long to compile, and
+        # oneDNN computes it on NumPy arrays as well.
         if as_part:
             long = host.seconds > ENOUGH_OF_PART and host.seconds > _LONG * host.runs
             due = long and not (self._underway and may_call_onednn(program.code))
@@ -254,10 +275,12 @@ class Maker:
         return program.compiled if self._load(program) else self._compile(program)
 
     def _costs(self, program: Program) -> tuple[int, int, bool]:
-        """Returns the weight of a new structure's missing parts, and of all its instructions.
+        """Returns what compiling the missing parts of a new whole would cost.
 
-        And whether all parts can be run at once, without a look at the disk. A part that keeps
-        turning up does not count as missing: its program will be used again.
+        Returns:
+            The weight of the parts whose programs are missing; the weight of all instructions; and
+            whether all parts can run at once, without a look on disk. A part that was missing more
+            than _RECURRING times does not count, since its program will be used again.
         """
         program.steps = plan(program.code, self._shelf.part)
         absent = {part for part in program.steps.programs if part.compiled is None}
@@ -281,14 +304,14 @@ class Maker:
             program_log.log.warning(_CHANGING, thread.unused, _WARM_CHANGING)
 
     def note_ran_again(self, code: Code) -> None:
-        """Takes notice that a structure's program ran a second time, in this thread."""
+        """Notes that a compiled program has run a second time in this thread."""
         thread = self._thread
         if thread.unused and len(code.instructions) > 1:
             thread.unused = max(0, thread.unused - 2 * min(_weight(code), _MOST_OF_ONE))
 
     @contextmanager
     def soon(self) -> Iterator[None]:
-        """A block in which a structure is compiled when this thread launches it a second time."""
+        """A scope in which a whole is compiled when this thread launches it a second time."""
         before, self._thread.soon = self._thread.soon, True
         try:
             yield
@@ -298,7 +321,7 @@ class Maker:
     # -- making ------------------------------------------------------------------------------
 
     def _make_later(self, program: Program, why: str, *, look: bool = True) -> None:
-        """Has the background make an executable; where that calls oneDNN, once these calls are."""
+        """Has the background make an executable, and first oneDNN's calls if it needs them."""
 
         def make() -> None:
             later(lambda: self._make(program, why, look=look), "compile")
@@ -313,7 +336,7 @@ class Maker:
             make()
 
     def _make(self, program: Program, why: str, *, look: bool = True) -> None:
-        """In the background: takes the executable from disk, after a look there, or compiles."""
+        """Makes an executable, in the background: reads it from disk if `look`, or compiles it."""
         try:
             if not (look and self._load(program, in_pairs=True)):
                 self._try_compile(program, why, in_pairs=True)
@@ -321,7 +344,12 @@ class Maker:
             self._underway.discard(program)
 
     def _load(self, program: Program, *, in_pairs: bool = False) -> bool:
-        """Takes the executable from disk; returns whether it was there."""
+        """Reads the executable from disk; returns whether it was there.
+
+        Args:
+            program: the program.
+            in_pairs: whether it takes over when a pair of launches begins; see `Program.take_over`.
+        """
         started = perf_counter()
         found = self._store.load(program.code)
         if found is None:
@@ -333,7 +361,7 @@ class Maker:
         return True
 
     def _give(self, program: Program, executable: Any, *, in_pairs: bool) -> None:
-        """Lets an executable run a program, at once or when a pair of launches begins."""
+        """Gives a program its executable, at once or when a pair of launches begins."""
         if in_pairs:
             program.ready = executable
         else:
@@ -341,7 +369,7 @@ class Maker:
         self._shelf.note_made(program, executable)
 
     def _try_compile(self, program: Program, why: str, *, in_pairs: bool = False) -> None:
-        """Compiles a whole ahead; where that fails, running step by step says what is wrong."""
+        """Compiles a program. If that fails it only logs: running step by step raises the error."""
         started = perf_counter()
         try:
             with leave_one(), short_turns():
@@ -371,12 +399,12 @@ class Maker:
         return made
 
     def replace(self, program: Program, recipe: Recipe, executable: Any) -> None:
-        """Lets a program be run by another executable from now on, in later processes, too.
+        """Has another executable run a program from now on, and in later processes.
 
         Args:
-            program: which.
-            recipe: how the executable was made.
-            executable: what `compile_code` made.
+            program: the program.
+            recipe: the recipe by which the executable was compiled.
+            executable: the executable, from `compile_code`.
         """
         program.replace(executable)
         self._shelf.note_made(program, program.compiled)

@@ -1,7 +1,8 @@
-"""`Program`: one structure, what has been made of it so far, and how it is run.
+"""`Program`: a structure, the executable that was made of it (if any), and its statistics.
 
-Who keeps a program (a prepared call) runs it without asking the cache again: `Program.run` starts
-it, or `Program.note_run` counts a start that the caller makes by itself.
+The cache has a `Program` for each structure, from the first launch on, compiled or not. A prepared
+call keeps one and starts its executable without asking the cache again; it counts each start by
+`Program.note_run`.
 """
 
 from __future__ import annotations
@@ -37,16 +38,19 @@ __all__ = [
     "replaced",
 ]
 
-#: Is told of a launch before it, while somebody observes: (structure, inputs, scalars).
+#: Called with (structure, inputs, scalars) before each launch, while there is an observer.
 Watcher = Callable[[Code, list[Any], list[Any]], None]
 
-#: Seconds for which a part of larger structures has run on the host when it may be compiled.
+#: Seconds that a step of larger structures must have taken on NumPy arrays, in all, before it is
+#: compiled.
 ENOUGH_OF_PART: Final = 1.0
-#: The number of runs at which a program is looked at first.
+#: The number of runs after which the improvers look at a program for the first time.
 FIRST_LOOK: Final = 2
-#: How often an executable was replaced by a better one: who keeps one looks whether it still is.
+#: How often any executable was replaced or dropped. Code that keeps an executable compares this
+#: number to notice that its own may be out of date.
 replaced: Final = [0]
-# Held while one is replaced, so that no number is seen twice. Re-entrant, like every lock here.
+# Held while `replaced` grows, so that no step is lost. Re-entrant, like every lock here, since a
+# finalizer may run at any point and compute with arrays.
 _replacing: Final = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_replacing._at_fork_reinit)  # type: ignore[attr-defined]
@@ -56,9 +60,9 @@ class ProgramState(NamedTuple):
     """The state of a structure's program.
 
     Attributes:
-        compiled: whether it has a program.
+        compiled: whether it has an executable.
         runs: how often that was dispatched.
-        launches: how often it was launched before there was one.
+        launches: how often the structure was launched before there was an executable.
     """
 
     compiled: bool
@@ -67,70 +71,72 @@ class ProgramState(NamedTuple):
 
 
 class Owner(Protocol):
-    """The cache that a program is of.
+    """The cache that a program belongs to, as programs see it; `ProgramCache` says what each does.
 
     Attributes:
-        dispatched: dispatches of all its programs.
-        watchers: who is told of them.
+        dispatched: how often its programs were dispatched, all together.
+        watchers: functions that are called before each launch while there is an observer.
     """
 
     dispatched: int
     watchers: list[Watcher]
 
     def obtain(self, program: Program) -> Any:
-        """Returns the executable of a program that has none; None: run it step by step."""
+        """Returns the executable of a program that has none; None if it is to run step by step."""
 
     def host_of(self, program: Program) -> HostProgram | None:
-        """Returns what runs an instruction, which is a part of a larger structure, on the host."""
+        """Returns what runs a step of a larger structure on NumPy arrays; None if XLA runs it."""
 
     def obtain_compiled(self, program: Program) -> Any:
-        """Returns the executable of a program that the host cannot run, though it was to."""
+        """Returns the executable of a program that NumPy turned out not to be able to run."""
 
     def look_at(self, program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
-        """Looks at a program whose runs have reached `Program.look`, and sets the next number."""
+        """Has the improvers look at a program that has run `Program.look` times."""
 
 
 class Holder(Protocol):
-    """Who keeps a program's executable, to run it without asking the cache."""
+    """An object, such as a prepared call, that keeps a program's executable."""
 
     def release(self) -> None:
-        """Lets go of the executable, which was dropped from the cache."""
+        """Lets go of the executable, since the cache has dropped the program."""
 
 
 @final
 class Program:
-    """One structure, and what has been made of it so far.
+    """A structure, and what is known and was made of it so far.
 
     Args:
         code: the structure.
-        owner: the cache that it is of.
+        owner: the cache that the program belongs to.
 
     Attributes:
-        code: as given.
-        compiled: the executable, or a wrapper of it; None: there is none yet.
-        ready: the executable that was made in the background, until it takes over; see `take_over`.
-        host: what runs it on NumPy arrays while it is not compiled; None: nothing can; not there
-            before `find_host`.
-        part: the same, once it ran as a part of a larger structure.
-        memory: the bytes that it allocates at each run, if they are many; None: not known yet.
-        kept: whether it is in the cache.
-        used: whether it was used again since it was put in, or spared.
-        then: the program that the same thread launched next, last time.
-        launches: launches while it was not compiled.
-        runs: dispatches of what was compiled.
-        size: about how many bytes of host memory the executable takes; 0: there is none.
-        look: the number of runs at which it is looked at next.
-        watch: what who specializes programs has noted of its inputs; None: nothing yet.
-        tune: the number of runs at which it is worth tuning; 0: not known yet.
-        submitted: whether it is being compiled in the background, or was.
-        is_looked_for: whether it was looked for on disk when it had come again.
-        seconds: what running it step by step has taken in all, by the quickest run; see
-            `HostProgram`.
-        turn: the number of its last launch among those of its thread, while it was not compiled.
-        streak: how often in a row it came again soon.
-        steps: how to run it step by step; kept from the second time on.
-        missed: new structures that it was part of while it was not compiled.
-        on_disk: whether there is a file of it; None: not asked.
+        code: the structure.
+        compiled: the executable, or a wrapper around it; None if there is none yet.
+        ready: an executable that was compiled in the background and has not taken over yet; see
+            `take_over`.
+        host: what runs a single instruction on NumPy arrays while it is not compiled; None if
+            nothing can. It is set by `find_host`.
+        part: the same, for when the instruction runs as a step of a larger structure.
+        memory: how many bytes each run allocates; 0 if they are few, None if not known yet.
+        kept: whether the program is in the cache.
+        used: whether it was used since it came into the cache, or since it was last spared there
+            (see `Shelf`).
+        then: the program that the same thread launched after this one, last time.
+        launches: how often it was launched while it was not compiled.
+        runs: how often the executable was dispatched.
+        size: about how many bytes of host memory the executable takes; 0 if there is none.
+        look: the number of runs at which the improvers look at it next.
+        watch: what `hybridnet.runtime.specialize` has noted of its inputs; None if nothing yet.
+        tune: the number of runs from which on it is worth tuning; 0 if not known yet.
+        submitted: whether it was handed to the background to be compiled.
+        is_looked_for: whether it was looked for on disk when it was launched again.
+        seconds: how long running it step by step has taken in all, had each run been as quick as
+            the quickest one; see `HostProgram`.
+        turn: the number of its last launch among all launches of its thread, while not compiled.
+        streak: how often in a row it was launched again soon after its last launch.
+        steps: how to run it step by step; kept from the second launch on.
+        missed: how many new structures had it as a step while it was not compiled.
+        on_disk: whether there is a file of it on disk; None if nobody has looked.
     """
 
     __slots__ = (
@@ -194,7 +200,7 @@ class Program:
 
     @property
     def state(self) -> ProgramState:
-        """Whether it is compiled, and how often it ran."""
+        """Whether it is compiled, and how often it was run and launched."""
         return ProgramState(self.compiled is not None, self.runs, self.launches)
 
     def run(
@@ -203,15 +209,15 @@ class Program:
         scalars: list[Any],
         made: list[Sequence[Any]] | None = None,
     ) -> Sequence[Any]:
-        """Dispatches it, compiled or a single instruction; returns its outputs.
+        """Runs the program, which must be compiled or a single instruction; returns its outputs.
 
         Args:
-            inputs: JAX arrays on the structure's context; donated ones are consumed.
-            scalars: numbers, in the order of the instructions.
-            made: see `dispatch`.
+            inputs: JAX arrays on the structure's context. Donated ones cannot be used afterwards.
+            scalars: the numbers, in the order of the instructions.
+            made: a list to which the outputs are appended; see `dispatch`.
 
         Raises:
-            Exception: a single instruction does not compile, or XLA has something against it.
+            Exception: a single instruction does not compile, or XLA refuses to run the program.
         """
         compiled = self.compiled
         if compiled is None:
@@ -228,19 +234,19 @@ class Program:
         return self._dispatch(compiled, inputs, scalars, made)
 
     def take_over(self) -> Any:
-        """Lets what is ready run it from now on; returns what does.
+        """Has the executable in `ready` run the program from now on; returns the one in use then.
 
-        It is to happen where a pair of launches begins: 1 and 2, 3 and 4, ... are run alike. Two
-        tiers round differently, and who takes the difference of two runs (of a loss at two points,
-        for a numeric gradient) would find that instead, magnified.
+        Call it only before the launches 1, 3, 5, ..., so that the launches 1 and 2, 3 and 4, ...
+        are computed in the same way. NumPy and XLA round differently; code that subtracts the
+        results of two launches (as a numeric gradient does) would get that difference, magnified.
         """
         with _replacing:
-            if self.ready is not None:  # else another thread was quicker
+            if self.ready is not None:  # None if another thread was quicker
                 self.compiled, self.ready, self.steps = self.ready, None, None
             return self.compiled
 
     def find_host(self) -> HostProgram | None:
-        """Returns what runs it on NumPy arrays, a structure of one instruction; None: nothing."""
+        """Returns what runs a structure of one instruction on NumPy arrays; None if nothing can."""
         try:
             return self.host
         except AttributeError:
@@ -248,11 +254,11 @@ class Program:
             return self.host
 
     def leave_host(self) -> Any:
-        """Returns the executable, where the host cannot run it, though it was to."""
+        """Returns the executable, as NumPy turned out not to be able to run the instruction."""
         return self._owner.obtain_compiled(self)
 
     def on_host(self) -> HostProgram | None:
-        """Returns what runs it on the host, as a part of something; None: it is an executable."""
+        """Returns what runs it on NumPy arrays, as a step of a larger structure; None: XLA does."""
         if self.compiled is not None or events.observer is not None:
             return None
         host = self.part
@@ -276,16 +282,16 @@ class Program:
         return dispatch(code.ctx, compiled, inputs, scalars, made)
 
     def note_steps(self, took: float) -> None:
-        """Takes notice that running it step by step took so many seconds."""
+        """Notes how many seconds it took to run it step by step."""
         if took < self._quickest:
             self._quickest = took
         self.seconds = self.launches * self._quickest
 
     def look_for_room(self) -> None:
-        """Sees that there is room for what it makes, to be asked while `memory` is not 0.
+        """Checks that the memory of a run can be allocated. Needless if `memory` is 0.
 
         Raises:
-            OutOfMemoryError: there is none.
+            OutOfMemoryError: it cannot.
         """
         if self.memory is None:
             self.memory = memory_of(self.code, self.compiled)
@@ -293,13 +299,13 @@ class Program:
             look_for_room(self.code, self.memory)
 
     def note_run(self, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
-        """Counts a dispatch; what runs often is looked at now and then, whether it can be improved.
+        """Counts a run, and now and then has the improvers look at the program.
 
         Args:
-            inputs: what it runs on.
-            scalars: numbers, likewise.
+            inputs: the arrays that it runs on.
+            scalars: the numbers that it runs on.
         """
-        if self.runs:  # the run that it was made for is none that it was kept for
+        if self.runs:  # the first run is no reason to keep it: it was compiled for that one
             self.used = True
         self._owner.dispatched += 1
         self.runs += 1
@@ -310,12 +316,12 @@ class Program:
             others.look(now)
 
     def look_again(self) -> None:
-        """Has it tuned when it has run as often again."""
+        """Has it be tuned again when it has run as many times more."""
         self.tune = 2 * self.runs
         self.look = min(self.look, self.tune)
 
     def replace(self, executable: Any) -> None:
-        """Lets it be run by another executable from now on; its wrappers stay."""
+        """Has another executable run it from now on, inside the same wrappers."""
         with _replacing:
             self.memory = None
             before = last_wrapper(self.compiled)
@@ -329,8 +335,9 @@ class Program:
         """Puts a wrapper around the executable.
 
         Args:
-            wrapper: what launches are handed to from now on; its `whole` is set.
-            alone: whether other wrappers go.
+            wrapper: it is called at each launch from now on. Its `whole` is set to what was called
+                before.
+            alone: whether to remove all other wrappers.
         """
         with _replacing:
             wrapper.whole = innermost(self.compiled) if alone else self.compiled
@@ -338,36 +345,36 @@ class Program:
             replaced[0] += 1
 
     def unwrap(self, wrapper: ExecutableWrapper) -> None:
-        """Takes the outermost wrapper away."""
+        """Removes the outermost wrapper."""
         with _replacing:
             self.compiled = wrapper.whole
             replaced[0] += 1
 
     def hold(self, holder: Holder) -> None:
-        """Notes who keeps the executable; it is told when the program is dropped."""
+        """Notes an object that keeps the executable, to tell it when the program is dropped."""
         with _replacing:
             if self._holders is None:
                 self._holders = weakref.WeakSet()
             self._holders.add(holder)
 
     def without_executable(self) -> Program:
-        """Returns one of the same structure that is in no cache and has no executable."""
+        """Returns a program of the same structure that is in no cache and has no executable."""
         return Program(self.code, self._owner)
 
     def forget(self) -> None:
-        """Notes that it is in the cache no more, and has who keeps it let go of it."""
+        """Notes that the cache has dropped it, and tells the objects that keep its executable."""
         self.kept, self.then = False, None
         with _replacing:
             holders, self._holders = self._holders, None
             for holder in holders or ():
                 holder.release()
         if len(self.code.instructions) == 1:
-            # Steps of larger programs keep it; who runs it makes it again.
+            # Plans of larger structures may still refer to it; running it compiles it anew.
             self.compiled = self.ready = None
 
 
 def _observed(code: Code, compiled: Any, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
-    """Dispatches a program while somebody listens."""
+    """Dispatches a program while there is an observer."""
     kind = "host" if type(compiled) is HostProgram else "program"
     if not events.waits:
         with events.span(kind, code):

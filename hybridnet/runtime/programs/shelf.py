@@ -1,4 +1,4 @@
-"""The programs that are kept: found by structure, and within bounds."""
+"""The programs in memory, found by their structures, and limited in number and size."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .program import Owner, Program
 
 __all__ = ["Shelf", "say_runs"]
 
-# Bytes of dropped programs after which the C library gives back what is free. A compilation takes
-# many small blocks, between which those of others stay: without this, pages that are mostly free
-# pile up. It takes some milliseconds.
+# When this many bytes of programs were dropped, the C library is told to give free memory back to
+# the system. A compilation allocates many small blocks between those of others, so that without
+# this more and more pages are mostly free. It takes some milliseconds.
 _GIVE_BACK: Final = 64 << 20
-# Programs of one call that are also found by what decides them, without a structure being made:
-# recurring calls are most of what there is to find for structures that never recur themselves.
+# The most programs of one call that are also found by the call and the types of its inputs, without
+# making a structure. New structures that never come again consist of such calls.
 _MOST_PARTS: Final = 2048
 
 
@@ -36,17 +36,19 @@ class _Last(threading.local):
 
 @final
 class Shelf:
-    """Programs by structure; safe from many threads.
+    """The programs of a cache, by structure; threads may use it at the same time.
+
+    If there are too many, the one goes that has been there longest without being used again.
 
     Args:
-        owner: the cache that they are of.
-        capacity: structures kept.
-        instructions: in all of them together.
-        size: bytes of host memory that they may take; default what HYBRIDNET_PROGRAMS_SIZE says.
+        owner: the cache.
+        capacity: the most structures that are kept.
+        instructions: the most instructions in all structures together.
+        size: the most bytes of host memory that programs may take; default HYBRIDNET_PROGRAMS_SIZE.
 
     Attributes:
-        capacity: as given.
-        size: bytes that they take, about.
+        capacity: the most structures that are kept.
+        size: about how many bytes the programs take now.
     """
 
     def __init__(
@@ -62,25 +64,26 @@ class Shelf:
         self._thread = _Last()
         self._max_instructions = instructions
         self._instructions = 0
-        self._dropped = 0  # bytes, since memory was given back
+        self._dropped = 0  # the bytes of programs dropped since memory was last given back
         self._parts: dict[tuple[Context, Call, Types], tuple[Program, Types]] = {}
 
     def __len__(self) -> int:
         return len(self._programs)
 
     def all(self) -> list[Program]:
-        """Returns the programs as they are now."""
+        """Returns a list of all programs."""
         return list(self._programs.values())
 
     def get(self, code: Code) -> Program | None:
-        """Returns the program of a structure; None where it is not kept."""
+        """Returns the program of a structure; None if it is not here."""
         return self._programs.get(code)
 
     def next(self, code: Code) -> Program:
-        """Returns the program that this thread launches now; there is one from now on.
+        """Returns the program of a structure, a new one if need be, for this thread to launch.
 
-        Loops launch the same ones in turn, and to compare two structures takes a third of the time
-        that looking one up in a dictionary takes, which hashes it, too.
+        As loops launch the same programs in turn, it first tries the one that followed this
+        thread's last program before. To compare two structures takes a third of the time of a
+        look-up in a dictionary, which has to hash the structure as well.
         """
         thread = self._thread
         last = thread.last
@@ -100,7 +103,7 @@ class Shelf:
         return self._thread.last
 
     def find(self, code: Code) -> Program:
-        """Returns the program of a structure; there is one from now on."""
+        """Returns the program of a structure; adds a new one if there is none."""
         with self._lock:
             program = self._programs.get(code)
             if program is not None:
@@ -117,12 +120,12 @@ class Shelf:
             return program
 
     def part(self, ctx: Context, call: Call, types: Types) -> tuple[Program, Types]:
-        """Returns the program that runs a call by itself, and the types of its results.
+        """Returns the program that runs a call alone, and the types of its results.
 
         Args:
-            ctx: where.
-            call: what is run.
-            types: of its inputs.
+            ctx: the context on which it runs.
+            call: the call.
+            types: the types of its inputs.
         """
         key = ctx, call, types
         found = self._parts.get(key)
@@ -138,12 +141,12 @@ class Shelf:
         return found
 
     def note_made(self, program: Program, executable: Any) -> None:
-        """Takes notice that a program has got an executable, or another; others may go for it."""
+        """Notes that a program has a new executable; drops other programs if memory is short."""
         size = size_of(executable)
         with self._lock:
             if not program.kept:
                 return
-            # Before it counts, so that nobody ever sees more than the bound.
+            # Others are dropped before the new one counts, so that `size` never exceeds the bound.
             grown = size - program.size
             while self.size + grown > max(self._max_size or 0, size):
                 self._drop_one(program, compiled=True)
@@ -156,13 +159,14 @@ class Shelf:
             later(release_memory, "release memory")
 
     def _drop_one(self, new: Program, *, compiled: bool = False) -> None:
-        """Drops the oldest program that was not used since it was looked at here (second chance).
+        """Drops one program, chosen by the second-chance algorithm.
 
-        The order is that of a clock: whatever is spared goes to the end.
+        That is the oldest one that was not used since it was last looked at here. One that was used
+        is spared, and goes to the end of the order.
 
         Args:
-            new: a program that stays.
-            compiled: whether those without an executable stay, too.
+            new: a program that is never dropped.
+            compiled: whether to drop only a program that has an executable.
         """
         while True:
             code, program = self._programs.popitem(last=False)
@@ -193,7 +197,7 @@ class Shelf:
 
 
 def say_runs(program: Program) -> None:
-    """Says in the log how often a program ran."""
+    """Logs how often a program ran."""
     if program.runs and explaining():
         runs = f"{program.runs} times" if program.runs > 1 else "once"
         say("%s: ran %s", describe(program.code), runs)

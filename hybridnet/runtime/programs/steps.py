@@ -1,4 +1,7 @@
-"""Running a structure instruction by instruction: which program each is, and when values die."""
+"""Running a structure step by step: each instruction by a program of its own.
+
+A structure is run so while no program for the whole of it has been compiled.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Failed", "FindPart", "StepPlan", "plan", "run_steps"]
 
-#: Returns the program that runs a call on a context by itself, and the types of its results.
+#: A function from a context, a call and the types of its inputs to the program that runs this call
+#: alone, and the types of its results.
 FindPart = Callable[[Context, Call, Types], "tuple[Program, Types]"]
 _ONE: Final = (True,)
 _NONE: Final = (False,)
@@ -36,8 +40,9 @@ class Failed:
     """Stands for an array that could not be computed.
 
     Attributes:
-        error: why.
-        result: the number of the first result of the instruction that failed, if one did here.
+        error: why it could not be computed.
+        result: the number of the first result of the instruction that failed; None if the failure
+            came in with an input.
     """
 
     __slots__ = ("error", "result")
@@ -50,24 +55,27 @@ class Failed:
 class StepPlan(NamedTuple):
     """How a structure is run step by step, each step one instruction.
 
-    What there is to know of the steps stands in lists side by side: with an object for each, plans
-    would be most of what Python's garbage collector has to look at.
+    The steps are described by lists of equal length, one item for each step, and not by a list of
+    objects, since so many objects would be most of what Python's garbage collector has to visit.
 
     Attributes:
-        ctx: where they run.
-        programs: of each step, the program that runs it. Its inputs are the instruction's operands,
-            one that is used twice included twice: so ``x + x`` needs no program of its own.
-        operands: of each, results of earlier steps (>= 0), or ``~i`` for input ``i``.
-        counts: how many of the scalars each takes.
-        needed: for each result of each, whether anything reads it.
-        dead: results of earlier steps that nothing reads after this one.
-        rewritten: whether each gives its first operand, which nothing reads after it, with a part
-            changed.
-        origins: the number of the structure's result that an error here is told of.
-        num_results: of all steps.
-        outputs: the results that are asked for, or ``~i`` for input ``i``.
-        scalars: where the numbers of the steps come from; see `hybridnet.ops.core.call.Parts`. None
-            where they are those given.
+        ctx: the context on which all steps run.
+        programs: the program that runs the step. Its inputs are the operands of the instruction; an
+            operand that is used twice is two inputs, so ``x + x`` needs no other program than
+            ``x + y``.
+        operands: the numbers of the step's operands: results of earlier steps (>= 0), or ``~i`` for
+            input ``i`` of the structure.
+        counts: how many scalars the step takes.
+        needed: for each result of the step, whether anything reads it.
+        dead: the results of earlier steps that nothing reads after this step.
+        rewritten: whether the step may write into its first operand: its call returns that operand
+            with a part changed, and nothing reads the operand afterwards.
+        origins: the number of the result of the structure that an error of this step is reported
+            for.
+        num_results: how many results all steps have together.
+        outputs: the numbers of the results that are returned, or ``~i`` for input ``i``.
+        scalars: where the scalars of the steps come from, see `hybridnet.ops.core.call.Parts`; None
+            if they are those of the structure.
     """
 
     ctx: Context
@@ -84,16 +92,16 @@ class StepPlan(NamedTuple):
 
     @property
     def is_kept(self) -> bool:
-        """Whether all its programs are in the cache still."""
+        """Whether all its programs are still in the cache."""
         return all(program.kept for program in self.programs)
 
 
 def plan(code: Code, find: FindPart) -> StepPlan:
-    """Takes a structure apart into steps; calls of large graphs become the nodes of these.
+    """Returns how to run a structure step by step. A call of a large graph becomes its nodes.
 
     Args:
         code: the structure.
-        find: finds the programs.
+        find: the function that finds the program of each step.
     """
     ctx, input_types = code.ctx, code.input_types
     instructions, outputs, scalars, origins = code.instructions, code.outputs, None, None
@@ -132,15 +140,17 @@ def plan(code: Code, find: FindPart) -> StepPlan:
 
 
 def _laid_open(code: Code) -> tuple[Parts, list[int]]:
-    """Returns a structure with calls of large graphs replaced by the nodes of these.
+    """Replaces calls of large graphs by the nodes of these graphs.
 
-    And for each instruction, the number of the first result of the one that it comes from.
+    Returns:
+        The new instructions; and for each of them the number of the first result of the original
+        instruction that it comes from.
     """
     platform = platform_of(code.ctx)
     instructions: list[Instruction] = []
     scalars: list[int | float] = []
     origins: list[int] = []
-    results: list[int] = []  # where the structure's results are now
+    results: list[int] = []  # the new number of each result of the structure
     count = place = 0
     for call, given in code.instructions:
         operands = tuple([results[i] if i >= 0 else i for i in given])
@@ -177,23 +187,23 @@ def _last_uses(instructions: Sequence[Instruction], outputs: Sequence[int]) -> d
 
 
 def run_steps(plan: StepPlan, inputs: list[Any], scalars: list[Any]) -> list[Any]:
-    """Runs each instruction through a program of its own, dropping what is not needed again.
+    """Runs the steps one after the other, and drops each result after its last use.
 
     Args:
-        plan: of the structure.
+        plan: how to run the structure.
         inputs: JAX arrays, or `Failed`.
-        scalars: numbers, in the order of the instructions.
+        scalars: the numbers, in the order of the instructions.
 
     Returns:
-        The outputs. An instruction that fails, or reads what failed, gives `Failed`; the others
-        run.
+        The outputs. If a step fails, its results and those that depend on them are `Failed`; all
+        others are computed.
     """
     ctx, wanted, sources = plan.ctx, plan.outputs, plan.scalars
     steps = (
         *(plan.programs, plan.operands, plan.counts, plan.needed),
         *(plan.dead, plan.rewritten, plan.origins),
     )
-    # Results, and behind them the inputs backwards: so each stands where operands say it is.
+    # The results, then the inputs in reverse order: so input i is found at index ~i, from the end.
     arrays_at = [None] * plan.num_results + inputs[::-1]
     array_at = arrays_at.__getitem__
     number = position = 0
@@ -206,7 +216,7 @@ def run_steps(plan: StepPlan, inputs: list[Any], scalars: list[Any]) -> list[Any
         arrays = [*map(array_at, operands)]
         output = spare = None
         if rewritten:
-            outputs = _NOTHING  # the last step's may be what this one rewrites
+            outputs = _NOTHING  # drops references to the last step's results: one may be `spare`
             spare = _spare(arrays)
         numbers = scalars[position : position + count] if count else _NOTHING
         position += count
@@ -228,9 +238,9 @@ def run_steps(plan: StepPlan, inputs: list[Any], scalars: list[Any]) -> list[Any
         for i in dead:
             arrays_at[i] = None
     outputs = _on_device(ctx, [*map(array_at, wanted)])
-    arrays_at.clear()  # an error that is kept keeps this frame
+    arrays_at.clear()  # a stored error keeps this frame alive, which must not keep the arrays
     if sources is not None:
-        # A graph may give a result twice, or an input: each output is an array of its own.
+        # A graph may return a result twice, or an input; but each output must be its own array.
         taken = set()
         for number, i in enumerate(wanted):
             if (i < 0 or i in taken) and type(outputs[number]) is not Failed:
@@ -240,25 +250,28 @@ def run_steps(plan: StepPlan, inputs: list[Any], scalars: list[Any]) -> list[Any
 
 
 def _copied(ctx: Context, array: Any) -> Any:
-    """Returns a copy of an array; on CPUs one that nothing is compiled for."""
+    """Returns a copy of an array. On CPUs NumPy makes it, so that nothing is compiled for it."""
     if platform_of(ctx) == "cpu":
         return put_owned(ctx, [np.array(array, order="C")])[0]
     return jnp.copy(array)
 
 
 def _holders(operands: list[Any]) -> int:
-    """Returns how many hold the first operand of a step, and views of it, as Python counts."""
+    """Returns the reference count of the first operand of a step; a view of it counts as well."""
     array = operands[0]
     return sys.getrefcount(array)
 
 
 _kept: Final = [object()]
-# As many as if only the results and the step's operands held it.
+# The count if only the list of results and the list of operands refer to it.
 _OURS: Final = _holders(_kept.copy())
 
 
 def _spare(operands: list[Any]) -> Array | None:
-    """Returns the first operand of a step if its memory is its own, and nobody else holds it."""
+    """Returns the first operand of a step if the step may overwrite it, else None.
+
+    It may if the operand is a NumPy array with memory of its own, to which nothing else refers.
+    """
     if type(operands[0]) is not np.ndarray or _holders(operands) > _OURS:
         return None
     array: Array = operands[0]
@@ -268,7 +281,10 @@ def _spare(operands: list[Any]) -> Array | None:
 def _run(
     program: Program, arrays: list[Any], numbers: list[Any], spare: Array | None
 ) -> Sequence[Any]:
-    """Runs a step; what the host runs takes and gives NumPy arrays, which stay such in between."""
+    """Runs a step, on NumPy arrays if it has a host form.
+
+    Then the results are NumPy arrays, and become JAX arrays only if a step needs that.
+    """
     host = program.on_host()
     if host is not None:
         try:
@@ -279,7 +295,7 @@ def _run(
 
 
 def _on_device(ctx: Context, arrays: Sequence[Any]) -> list[Any]:
-    """Returns arrays, those of NumPy's as JAX's."""
+    """Returns the arrays with NumPy arrays turned into JAX arrays on the context."""
     places = [i for i, array in enumerate(arrays) if type(array) is np.ndarray]
     made = list(arrays)
     if places:
