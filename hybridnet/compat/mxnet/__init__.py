@@ -22,11 +22,13 @@ from typing import Any
 from .alias import install as install
 from .alias import uninstall as uninstall
 from .numpy_names import restore_numpy_names as restore_numpy_names
+from .old_modules import restore_modules as restore_modules
 from .python_names import restore_python_names as restore_python_names
 
 __all__ = [
     "install",
     "load_ipython_extension",
+    "restore_modules",
     "restore_numpy_names",
     "restore_python_names",
     "uninstall",

@@ -20,6 +20,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.base.unsupported import NotSupportedError, missing
 
 from .numpy_names import restore_numpy_names
+from .old_modules import restore_modules
 from .places import PLACES, WIDER
 from .python_names import restore_python_names
 
@@ -41,7 +42,7 @@ def install(numpy_names: bool = False) -> None:
     Args:
         numpy_names: whether NumPy and Python also get the names back that they dropped after
             MXNet's last release, such as ``np.bool`` and ``collections.Mapping``
-            (`restore_numpy_names`, `restore_python_names`).
+            (`restore_numpy_names`, `restore_python_names`, `restore_modules`).
 
     Raises:
         MXNetError: MXNet itself has been imported before.
@@ -55,6 +56,7 @@ def install(numpy_names: bool = False) -> None:
     if numpy_names:
         restore_numpy_names()
         restore_python_names()
+        restore_modules()
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
         sys.meta_path.append(_unfound)

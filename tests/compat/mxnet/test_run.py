@@ -35,6 +35,7 @@ def run(*arguments, **environ):
             0,
         ),
         ("loader.py", [], "sample\n" * 5 + "[[0.0, 2.0], [8.0, 18.0], [32.0]]\n", 0),
+        ("modules.py", [], "14.0\nfile False\n[1, 2, 3] 2.0\n", 0),
         ("processes.py", ["--flag", "value"], "[2.0, 4.0]\nDense True\n", 7),
     ],
 )
