@@ -185,8 +185,12 @@ def _expand(x: Any, key: Any) -> tuple[list[Any], bool]:
             items[position] = int(item)
             continue
         with_arrays = True
-        if isinstance(item, (list, tuple, np.ndarray)):
-            items[position] = np.asarray(item)
+        if isinstance(item, np.ndarray):
+            items[position] = item
+        elif isinstance(item, (list, tuple)):
+            host = np.asarray(item)
+            # As in MXNet: True and False in a list are the positions 1 and 0, and no mask.
+            items[position] = host.astype(np.intp) if host.dtype == np.bool_ else host
         elif isinstance(item, range):
             items[position] = np.arange(item.start, item.stop, item.step)
         elif not isinstance(item, type(x)):

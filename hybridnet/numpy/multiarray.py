@@ -227,9 +227,14 @@ def _empty_part(x: ndarray, key: Any) -> Any:
 
 
 def _plain_key(key: Any) -> Any:
-    """Returns an index with arrays of `nd` in it made ndarrays."""
+    """Returns an index with arrays of `nd` in it made ndarrays, and lists NumPy's arrays.
+
+    A list of True and False is a mask, as in NumPy; of an array of `nd` it is positions.
+    """
     if isinstance(key, tuple):
         return tuple(_plain_key(item) for item in key)
+    if isinstance(key, list):
+        return onp.asarray(key)
     return key.as_np_ndarray() if isinstance(key, NDArray) else key
 
 

@@ -174,7 +174,6 @@ def test_masks():
     host = filled((3, 4))
     x = nd.array(host)
     np.testing.assert_array_equal(x[host > 5].asnumpy(), host[host > 5])
-    np.testing.assert_array_equal(x[[True, False, True]].asnumpy(), host[[True, False, True]])
     mask = nd.array(host > 5, dtype="bool")
     np.testing.assert_array_equal(x[mask].asnumpy(), host[host > 5])
     x[mask] = -1
@@ -184,7 +183,7 @@ def test_masks():
     np.testing.assert_array_equal(x.asnumpy(), host)
     assert x[np.zeros((3, 4), bool)].shape == (0,)
     y = nd.array(filled((2, 3, 4)))
-    for key in [np.s_[0, host > 5], np.s_[..., host > 5], np.s_[..., [True] * 3, :]]:
+    for key in [np.s_[0, host > 5], np.s_[..., host > 5], np.s_[..., np.array([True] * 3), :]]:
         np.testing.assert_array_equal(y[key].asnumpy(), filled((2, 3, 4))[key])
     for wrong in [np.array([True, False]), np.s_[..., np.array([True] * 3)], np.ones((4, 3), bool)]:
         with pytest.raises(IndexError, match="a mask must have the shape of the axes"):
@@ -192,6 +191,22 @@ def test_masks():
     # A comparison gives 0 and 1 in the dtype of its operands: positions, as in MXNet.
     assert x[x > 100].shape == (3, 4, 4)
     np.testing.assert_array_equal(x[True].asnumpy(), host[1])
+
+
+def test_lists_of_booleans_are_positions():
+    """MXNet 1.9.1 answered these, of ``arange(12).reshape(3, 4)`` and of zeros."""
+    x = nd.array(np.arange(12).reshape(3, 4))
+    np.testing.assert_array_equal(x[[True, False]].asnumpy(), [[4, 5, 6, 7], [0, 1, 2, 3]])
+    np.testing.assert_array_equal(x[[True, False, True]].asnumpy()[:, 0], [4, 0, 4])
+    np.testing.assert_array_equal(x[[[True, False]]].asnumpy()[..., 0], [[4, 0]])
+    np.testing.assert_array_equal(x[:, [True, False, True, False]].asnumpy()[2], [9, 8, 9, 8])
+    x[:, [True, False]] = 0
+    np.testing.assert_array_equal(x.asnumpy().sum(axis=0), [0, 0, 18, 21])
+    # mx.np follows NumPy.
+    y = nd.array(np.arange(12).reshape(3, 4)).as_np_ndarray()
+    np.testing.assert_array_equal(y[[True, False, True]].asnumpy()[:, 0], [0, 8])
+    with pytest.raises(IndexError, match="a mask must have the shape"):
+        y[[True, False]]
 
 
 def test_ranges_are_arrays_of_positions():

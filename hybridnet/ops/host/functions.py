@@ -372,6 +372,16 @@ def place_of(
     return tuple(slice(start, start + size) for start, size in moved)
 
 
+@named("block_starts")
+def _block_starts(shape: Sequence[int], lengths: Sequence[int], offset: Any) -> list[int]:
+    starts = []
+    position = int(offset)
+    for length, taken in zip(reversed(shape), reversed(lengths), strict=True):
+        position, start = divmod(position, length)
+        starts.append(0 if taken == length else start)
+    return starts[::-1]
+
+
 @named("lax.dynamic_slice")
 def _dynamic_slice(x: Array, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> Array:
     return x[place_of(x.shape, start_indices, slice_sizes)]
