@@ -91,6 +91,12 @@ def _run(options: argparse.Namespace) -> None:
 
 def _make_lists(options: argparse.Namespace) -> None:
     images = list(_find(options.root, options.recursive, set(options.exts)))
+    if not images:
+        deeper = "" if options.recursive else "; --recursive looks into its folders, too"
+        raise MXNetError(
+            f"{options.root}: must be a folder with images ({' '.join(options.exts)}), got "
+            f"{'one without' if os.path.isdir(options.root) else 'none'}{deeper}"
+        )
     if options.shuffle:
         random.Random(_SEED).shuffle(images)
     size = -(-len(images) // options.chunks)
@@ -157,6 +163,8 @@ def _read_list(path: Path) -> list[Listed]:
 
 def _pack_list(path: Path, options: argparse.Namespace) -> None:
     images = _read_list(path)
+    if not images:
+        raise FormatError(f"{path}: must list images, got an empty list; --list makes it anew")
     how = PackOptions(
         pass_through=options.pass_through,
         resize=options.resize,

@@ -89,7 +89,9 @@ class Updater:
         return state
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
-        """Returns the states, and how often each weight has been updated, as bytes.
+        """Returns the states, and what updates change in the optimizer itself, as bytes.
+
+        The latter are how often each weight has been updated, and `Optimizer.running`.
 
         They are a safetensors file, not the pickle that MXNet makes of them.
 
@@ -104,6 +106,7 @@ class Updater:
             "states": self.states,
             "counts": self.optimizer._all_index_update_counts,
             "num_update": self.optimizer.num_update,
+            "running": {name: getattr(self.optimizer, name) for name in self.optimizer.running},
             "optimizer": _settings(self.optimizer) if dump_optimizer else None,
         }
         return dump_states(whole)
@@ -131,13 +134,18 @@ class Updater:
         whole = load_states(states, lambda host: array(host, ctx, host.dtype))
         try:
             restored, counts = whole["states"], whole["counts"]
-            num_update, settings = whole["num_update"], whole["optimizer"]
+            num_update, running = whole["num_update"], whole["running"]
+            settings = whole["optimizer"]
         except (TypeError, KeyError) as error:
             raise FormatError(f"optimizer states: a part is missing: {error}") from None
         if not isinstance(restored, dict) or not _are_counts(counts, num_update):
             raise FormatError("optimizer states: the states or counts are no dicts by index")
+        if not _are_numbers(running):
+            raise FormatError("optimizer states: what updates change is no dict of numbers by name")
         self._adopt(restored, settings, assign_all)
         optimizer = self.optimizer
+        for name in optimizer.running:
+            setattr(optimizer, name, running.get(name, getattr(optimizer, name)))
         optimizer._all_index_update_counts = counts
         optimizer._set_current_context(optimizer._device)
         optimizer.num_update = num_update
@@ -170,6 +178,10 @@ def _are_counts(counts: Any, num_update: Any) -> bool:
             for device, of_device in counts.items()
         )
     )
+
+
+def _are_numbers(running: Any) -> bool:
+    return isinstance(running, dict) and all(type(x) in (int, float) for x in running.values())
 
 
 def _settings(optimizer: Optimizer) -> dict[str, Any]:

@@ -77,6 +77,20 @@ def test_lists_in_parts(images: Path, tmp_path: Path) -> None:
     assert [len(one) for one in both] == [3, 2]
 
 
+def test_a_list_of_nothing_is_an_error(images: Path, tmp_path: Path, capsys: Any) -> None:
+    """A mistyped folder, or one whose images are deeper, must not end in an empty record file."""
+    for root, said in [(tmp_path / "not_there", "got none"), (images.parent, "got one without")]:
+        assert run("im2rec", tmp_path / "x", root, "--list") == 2
+        error = capsys.readouterr().err
+        assert f"{root}: must be a folder with images" in error and said in error
+        assert "--recursive looks into its folders" in error
+    assert not list(tmp_path.glob("x*"))
+    (tmp_path / "x.lst").write_text("\n")
+    assert run("im2rec", tmp_path / "x", images) == 2
+    assert "x.lst: must list images, got an empty list" in capsys.readouterr().err
+    assert not (tmp_path / "x.rec").exists()
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_files_are_packed_as_they_are(images: Path, tmp_path: Path, threads: int) -> None:
     stem = tmp_path / "p"

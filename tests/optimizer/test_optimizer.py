@@ -603,3 +603,21 @@ def test_a_pickled_optimizer_goes_on_without_the_parameters() -> None:
     opt._update_count(0)
     again = pickle.loads(pickle.dumps(opt))
     assert (again.learning_rate, again.num_update, again.param_dict) == (0.3, 1, {})
+
+
+@pytest.mark.parametrize("name", ["adam", "nadam", "adamax", "ftml"])
+def test_states_alone_go_on_as_if_training_had_not_stopped(name):
+    """Module's files hold no optimizer: what its updates change must be in them all the same."""
+    rng = np.random.default_rng(0)
+    grads = [nd.array(rng.normal(size=(4,))) for _ in range(6)]
+    whole = optimizer.get_updater(optimizer.create(name))
+    weight = nd.ones((4,))
+    for grad in grads[:3]:
+        whole(0, grad, weight)
+    resumed = optimizer.get_updater(optimizer.create(name))
+    resumed.set_states(whole.get_states())
+    again = weight.copy()
+    for grad in grads[3:]:
+        whole(0, grad, weight)
+        resumed(0, grad, again)
+    np.testing.assert_array_equal(again.asnumpy(), weight.asnumpy())
