@@ -20,8 +20,8 @@ _QUANTIZED: Final = "contrib.quantization leaves such layers in floats"
 _CONTRIB: Final = {
     _DGL: "dgl_adjacency dgl_csr_neighbor_non_uniform_sample dgl_csr_neighbor_uniform_sample "
     "dgl_graph_compact dgl_subgraph edge_id",
-    _QUANTIZED: "quantize_asym quantized_batch_norm quantized_concat quantized_elemwise_add "
-    "quantized_elemwise_mul quantized_embedding quantized_rnn",
+    _QUANTIZED: "quantize_asym quantized_batch_norm quantized_elemwise_mul quantized_embedding "
+    "quantized_rnn",
     "contrib.quantization.calib_graph finds the threshold": "calibrate_entropy",
     "pool with PSROIPooling or RROIAlign instead": "DeformablePSROIPooling",
     "it is rarely used": "hawkesll",

@@ -49,10 +49,14 @@ _OWN: Final = frozenset(
         ("Embedding", "data"),
         ("broadcast_like", "rhs"),
         ("reshape_like", "rhs"),
+        ("_contrib_quantized_elemwise_add", "lhs"),
+        ("_contrib_quantized_elemwise_add", "rhs"),
     }
 )
 #: Operators whose inputs after the first are float32 beside narrower data.
 _WIDE: Final = frozenset({"BatchNorm", "_contrib_SyncBatchNorm"})
+#: Operators of any number of inputs that need not have one dtype.
+_MIXED: Final = frozenset({"_contrib_quantized_concat"})
 
 
 def infer_dtypes(
@@ -190,7 +194,7 @@ def _followers(call: Call, edges: Sequence[_T]) -> Sequence[_T]:
     if call.name in _WIDE:
         return edges[:1]
     if call.operator.variadic:
-        return edges
+        return () if call.name in _MIXED else edges
     names = call.input_names()
     return [
         edge

@@ -83,6 +83,34 @@ def test_between_two_large_layers_nothing_becomes_floats():
     assert _operators(whole)[:2] == ["_contrib_quantize_v2", "_contrib_quantized_flatten"]
 
 
+@pytest.mark.parametrize("dtype", ["int8", "auto"])
+def test_branches_are_joined_and_added_in_whole_numbers(dtype):
+    """data -> fc0 -> (fc1, fc2), their sum and fc1 joined -> fc3: floats at both ends alone."""
+    x = sym.FullyConnected(sym.var("data"), num_hidden=8, name="fc0")
+    one, other = (sym.FullyConnected(x, num_hidden=8, name=f"fc{n}") for n in (1, 2))
+    joined = sym.Concat(one + other, one, dim=1, name="joined")
+    network = sym.FullyConnected(joined, num_hidden=3, name="fc3")
+    arrays = {}
+    for n, (out, features) in enumerate([(8, 6), (8, 8), (8, 8), (3, 16)]):
+        arrays[f"fc{n}_weight"] = _drawn(out, features, seed=n, scale=features**-0.5)
+        arrays[f"fc{n}_bias"] = _drawn(out, seed=n + 9, scale=0.1)
+    data = _drawn(64, 6)
+    made, params, _ = quantization.quantize_model(
+        network,
+        arrays,
+        {},
+        calib_mode="naive",
+        calib_data=hn.io.NDArrayIter(data, batch_size=16),
+        quantized_dtype=dtype,
+    )
+    operators = _operators(made)
+    assert "Concat" not in operators and "elemwise_add" not in operators
+    assert operators.count("_contrib_dequantize") == 1
+    assert operators.count("_contrib_quantize_v2") == 1
+    found, wanted = _answers(made, params, data), _answers(network, arrays, data)
+    assert 1e-6 < abs(found - wanted).max() < 0.03 * abs(wanted).max()
+
+
 def test_what_is_excluded_stays_in_floats():
     network, arrays = _network()
     made, params, _ = quantization.quantize_model(

@@ -135,6 +135,56 @@ def test_layers_that_keep_the_range(out_type):
         np.testing.assert_allclose(back, wanted.asnumpy(), atol=0.5 / 127 + 1e-6)
 
 
+def _ends(*values):
+    return [nd.array([value]) for value in values]
+
+
+def test_joined_arrays_have_mxnets_numbers():
+    """MXNet 1.9.1 answered these."""
+    a = nd.array([[-127, -50, 3], [0, 64, 127]], dtype="int8")
+    b = nd.array([[0, 255, 7], [128, 30, 90]], dtype="uint8")
+    c = nd.array([[10, -20, 127], [-127, 1, 99]], dtype="int8")
+    for arrays, ends, dim, dtype, wanted, wanted_ends in (
+        ((a, c), (-1.5, 1.5, -4, 4), 1, "int8",
+         [[-48, -19, 1, 10, -20, 127], [0, 24, 48, -127, 1, 99]], (-4, 4)),
+        ((a, b), (-1.5, 1.5, 0, 3), 0, "int8",
+         [[-64, -25, 2], [0, 32, 64], [0, 127, 3], [64, 15, 45]], (-1.5, 3)),
+        ((b, b), (0, 2.5, 0, 3), 1, "uint8",
+         [[0, 212, 6, 0, 255, 7], [107, 25, 75, 128, 30, 90]], (0, 3)),
+    ):  # fmt: skip
+        made, low, high = nd.contrib.quantized_concat(*arrays, *_ends(*ends), num_args=2, dim=dim)
+        assert made.dtype == np.dtype(dtype)
+        np.testing.assert_array_equal(made.asnumpy(), wanted)
+        assert (low.asscalar(), high.asscalar()) == wanted_ends
+
+
+@pytest.mark.parametrize("kinds", [("int8", "int8"), ("uint8", "int8"), ("uint8", "uint8")])
+def test_sums_of_whole_numbers(kinds):
+    parts, ends, floats = [], [], []
+    for seed, kind in enumerate(kinds):
+        eight, *range_ = nd.contrib.quantize_v2(nd.array(_drawn(3, 5, seed=seed)), out_type=kind)
+        parts.append(eight)
+        ends += range_
+        floats.append(nd.contrib.dequantize(eight, *range_).asnumpy().astype("float64"))
+    made, low, high = nd.contrib.quantized_elemwise_add(*parts, *ends)
+    widest = sum(max(abs(one.asscalar()) for one in ends[i : i + 2]) for i in (0, 2))
+    assert made.dtype == np.int32 and high.asscalar() == -low.asscalar() == np.float32(widest)
+    found = made.asnumpy() * (widest / (2**31 - 1))
+    # uint8 keeps the float 0 at a whole step, so that its steps lie up to half a one elsewhere.
+    off = sum(0.5 / 255 * 2 for kind in kinds if kind == "uint8")
+    np.testing.assert_allclose(found, floats[0] + floats[1], rtol=1e-5, atol=1e-6 + off)
+
+
+def test_sums_and_joins_that_are_refused():
+    eight, ends = nd.ones((2, 2), dtype="int8"), _ends(-1, 1)
+    with pytest.raises(ShapeError, match="lhs and rhs must have equal shapes"):
+        nd.contrib.quantized_elemwise_add(eight, nd.ones((2, 3), dtype="int8"), *ends, *ends)
+    with pytest.raises(DTypeError, match="arrays must be int8 or uint8"):
+        nd.contrib.quantized_elemwise_add(eight, nd.ones((2, 2)), *ends, *ends)
+    with pytest.raises(ParameterError, match="both ends of the range of each"):
+        nd.contrib.quantized_concat(eight, eight, *ends, num_args=2)
+
+
 def test_sums_become_8_bits():
     sums = nd.array(np.array([2**31 - 1, -(2**30), 2**29]), dtype="int32")
     low, high = nd.array([-8.0]), nd.array([8.0])

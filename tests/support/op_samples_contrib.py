@@ -24,6 +24,7 @@ _TURNED: Final = np.array(
     [[0, 2.1, 1.8, 3.1, 2.4, 31], [1, 2.6, 2.2, 2.4, 1.3, 155], [7, 0, 0, 1, 1, 0]]
 )
 _RANGE: Final = (np.array([-1.5], "float32"), np.array([1.25], "float32"))
+_WIDE: Final = (np.array([-3.0], "float32"), np.array([5.0], "float32"))
 _WHOLE: Final = np.array([[-127, 3, 50, 100], [0, 127, -8, 77]], "int8")
 _WHOLE_WEIGHT: Final = np.array([[1, -2, 3, 127], [-127, 0, 9, 44], [5, 5, -5, 1]], "int8")
 _WHOLE_BIAS: Final = np.array([127, -3, 40], "int8")
@@ -203,6 +204,14 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     "_contrib_quantized_act": [
         sample(_WHOLE, *_RANGE),
         sample(_WHOLE.view("uint8"), *_RANGE),
+    ],
+    "_contrib_quantized_concat": [
+        sample(_WHOLE, _WHOLE_WEIGHT, *_RANGE, *_WIDE, num_args=2, dim=0),
+        sample(_WHOLE.view("uint8"), _WHOLE.view("uint8"), *_RANGE, *_WIDE),
+    ],
+    "_contrib_quantized_elemwise_add": [
+        sample(_WHOLE, _WHOLE[::-1], *_RANGE, *_WIDE),
+        sample(_WHOLE, _WHOLE.view("uint8"), *_RANGE, *_WIDE),
     ],
     "_contrib_ROIAlign": [
         sample(_IMAGE, _REGIONS, skip=[1], pooled_size=(2, 1), spatial_scale=0.9, sample_ratio=2),

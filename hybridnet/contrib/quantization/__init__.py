@@ -1,8 +1,9 @@
 """`contrib.quantization`: trained networks with 8-bit whole numbers in place of floats.
 
-Convolutions and dense layers, and pooling, flattening and relu beside them, become operators of
-whole numbers (`nd.contrib.quantized_conv` and its like); the rest of a network stays as it is, with
-conversions where they meet. Ranges come from examples (calibration) or, without, from each batch.
+Convolutions and dense layers, and pooling, flattening, relu, sums and joins beside them, become
+operators of whole numbers (`nd.contrib.quantized_conv` and its like); the rest of a network stays
+as it is, with conversions where they meet. Ranges come from examples (calibration) or, without,
+from each batch.
 
 A quantized network is a quarter as large. It is no faster than floats: kernels for floats compute
 its sums.

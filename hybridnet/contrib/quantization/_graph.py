@@ -20,18 +20,27 @@ _PREFIX: Final = "quantized_"
 
 
 class _Kind(NamedTuple):
-    """How a layer is quantized: by which operator, and whether that returns int32 sums."""
+    """How a layer is quantized.
+
+    Attributes:
+        operator: what computes it.
+        sums: whether that returns int32 sums.
+        weights: whether its inputs are data, a weight and a bias; else all are data.
+    """
 
     operator: str
-    sums: bool
+    sums: bool = False
+    weights: bool = False
 
 
 _KINDS: Final = {
-    "Convolution": _Kind("_contrib_quantized_conv", True),
-    "FullyConnected": _Kind("_contrib_quantized_fully_connected", True),
-    "Pooling": _Kind("_contrib_quantized_pooling", False),
-    "Flatten": _Kind("_contrib_quantized_flatten", False),
-    "Activation": _Kind("_contrib_quantized_act", False),
+    "Convolution": _Kind("_contrib_quantized_conv", sums=True, weights=True),
+    "FullyConnected": _Kind("_contrib_quantized_fully_connected", sums=True, weights=True),
+    "Pooling": _Kind("_contrib_quantized_pooling"),
+    "Flatten": _Kind("_contrib_quantized_flatten"),
+    "Activation": _Kind("_contrib_quantized_act"),
+    "Concat": _Kind("_contrib_quantized_concat"),
+    "elemwise_add": _Kind("_contrib_quantized_elemwise_add", sums=True),
 }
 
 
@@ -69,7 +78,7 @@ def _chosen(
         and isinstance(node.call, OpCall)
         and node.call.name not in operators
     ]
-    large = {node for node in can if isinstance(node.call, OpCall) and _kind(node.call).sums}
+    large = {node for node in can if isinstance(node.call, OpCall) and _kind(node.call).weights}
     if mode == "full":
         return set(can)
     others = set(can) - large
@@ -180,7 +189,9 @@ class _Writer:
         kind = _kind(node.call)
         op = get(kind.operator)
         attrs = {name: x for name, x in node.call.attrs.items() if name in op.params}
-        given = [self._whole(edge, place) for place, edge in enumerate(node.inputs)]
+        given = [
+            self._whole(edge, kind.weights and place > 0) for place, edge in enumerate(node.inputs)
+        ]
         inputs = (*(one[0] for one in given), *(end for one in given for end in one[1:]))
         made = Node(op.bind(attrs)[0], inputs, f"{_PREFIX}{node.name}", (), node.attrs)
         if kind.sums:
@@ -198,15 +209,15 @@ class _Writer:
             self._floats[edge] = Edge(node, 0)
         return self._floats[edge]
 
-    def _whole(self, edge: Edge, place: int) -> tuple[Edge, ...]:
-        """Returns what stands for an edge that a layer reads as its input number `place`."""
+    def _whole(self, edge: Edge, is_weight: bool) -> tuple[Edge, ...]:
+        """Returns what stands for an edge that a layer reads: as a weight or bias, or as data."""
         if edge not in self._wholes:
             name = f"{_name(edge)}_quantize"
             if edge.node.is_variable and edge.node.name in self._parameters:
                 ends = [variable(f"{name}{end}") for end in ("", "_min", "_max")]
                 self._wholes[edge] = tuple(Edge(one, 0) for one in ends)
             else:
-                dtype = "int8" if place else self._dtype  # weights and biases
+                dtype = "int8" if is_weight else self._dtype
                 call = get(_QUANTIZE).bind({"out_type": dtype})[0]
                 node = Node(call, (self.floats(edge),), name)
                 self._wholes[edge] = tuple(Edge(node, index) for index in range(3))

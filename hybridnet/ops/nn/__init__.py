@@ -10,6 +10,7 @@ from . import entropy as entropy
 from . import loss as loss
 from . import norm as norm
 from . import quantized as quantized
+from . import quantized_joins as quantized_joins
 from . import rnn as rnn
 from . import sequence as sequence
 from . import sketch as sketch

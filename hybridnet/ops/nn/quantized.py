@@ -29,10 +29,10 @@ from ..math.quantization import ROUNDED, furthest, over, range_type
 from .conv import lowerings
 from .conv.convolution import Layout, Tune
 
-__all__: list[str] = []
+__all__ = ["OUTPUTS", "read_steps", "step_of"]
 
 _EIGHT_BITS: Final = ("int8", "uint8")
-_OUTPUTS: Final = ("output", "min_output", "max_output")
+OUTPUTS: Final = ("output", "min_output", "max_output")
 _INT32: Final = np.dtype(np.int32)
 _MOST: Final = np.float32(127)
 _MOST_SUM: Final = np.float32(2**31 - 1)
@@ -96,14 +96,19 @@ class _Read(NamedTuple):
     offset: Any
 
 
-def _read(data: Any, low: Any, high: Any) -> _Read:
-    floats = data.astype(np.float32)
-    if data.dtype == np.int8:
-        return _Read(floats, furthest(low, high) / _MOST, np.float32(0))
+def step_of(dtype: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """Returns how large a step is in 8-bit whole numbers of a range, and their offset."""
+    if dtype == np.int8:
+        return furthest(low, high) / _MOST, np.float32(0)
     spread = (high - low).reshape(())
     size = jnp.where(spread > 0, spread, 1) / np.float32(255)
-    offset = jnp.rint(low.reshape(()) / size)
-    return _Read(floats + offset, size, offset)
+    return size, jnp.rint(low.reshape(()) / size)
+
+
+def read_steps(data: Any, low: Any, high: Any) -> _Read:
+    """Returns 8-bit whole numbers of a range as steps from the float 0."""
+    size, offset = step_of(data.dtype, low, high)
+    return _Read(data.astype(np.float32) + offset, size, offset)
 
 
 def _written(sums: Any, bias: Any, size: Any, bias_range: Sequence[Any], spatial: int = 0) -> Any:
@@ -174,7 +179,7 @@ def _layer_shapes(layer: str, shapes: Shapes, params: Mapping[str, Any]) -> Shap
     cost=lambda *types, **params: _layer_cost("FullyConnected", types, params),
     input_dtypes=_DTYPES,
     no_gradient=ROUNDED,
-    output_names=_OUTPUTS,
+    output_names=OUTPUTS,
 )
 def quantized_fully_connected(
     data: Any,
@@ -213,7 +218,7 @@ def quantized_fully_connected(
         (data, weight, bias, min_data, max_data, min_weight, max_weight, min_bias, max_bias),
         no_bias,
     )
-    read, filters = _read(data, *ends[:2]), weight.astype(np.float32)
+    read, filters = read_steps(data, *ends[:2]), weight.astype(np.float32)
     steps = read.steps
     if flatten:
         steps = steps.reshape(steps.shape[0], math.prod(steps.shape[1:]))
@@ -246,7 +251,7 @@ def _check_conv(*types: TensorType, **params: Any) -> None:
     cost=lambda *types, **params: _layer_cost("Convolution", types, params),
     input_dtypes=_DTYPES,
     no_gradient=ROUNDED,
-    output_names=_OUTPUTS,
+    output_names=OUTPUTS,
 )
 def quantized_conv(
     data: Any,
@@ -294,7 +299,7 @@ def quantized_conv(
         (data, weight, bias, min_data, max_data, min_weight, max_weight, min_bias, max_bias),
         no_bias,
     )
-    read, filters = _read(data, *ends[:2]), weight.astype(np.float32)
+    read, filters = read_steps(data, *ends[:2]), weight.astype(np.float32)
     channels = max(1, _TERMS // math.prod(kernel))
     sums: Any = 0
     for first in range(0, weight.shape[1], channels):
@@ -346,7 +351,7 @@ def _check_pooling(*types: TensorType, **params: Any) -> None:
     complete=_plain_shapes,
     input_dtypes=_DTYPES,
     no_gradient=ROUNDED,
-    output_names=_OUTPUTS,
+    output_names=OUTPUTS,
 )
 def quantized_pooling(
     data: Any,
@@ -372,7 +377,7 @@ def quantized_pooling(
         max_data: likewise.
         pool_type: 'max', or 'avg', which rounds to the nearest whole number.
     """
-    read = _read(data, min_data, max_data)
+    read = read_steps(data, min_data, max_data)
     steps = lowerings.pooling(
         read.steps,
         kernel=kernel,
@@ -397,7 +402,7 @@ def quantized_pooling(
     complete=_plain_shapes,
     input_dtypes=_DTYPES,
     no_gradient="its input is whole numbers",
-    output_names=_OUTPUTS,
+    output_names=OUTPUTS,
 )
 def quantized_flatten(data: Any, min_data: Any, max_data: Any) -> Any:
     """Makes one axis of all axes but the first.
@@ -419,7 +424,7 @@ def quantized_flatten(data: Any, min_data: Any, max_data: Any) -> Any:
     complete=_plain_shapes,
     input_dtypes=_DTYPES,
     no_gradient="its input is whole numbers",
-    output_names=_OUTPUTS,
+    output_names=OUTPUTS,
 )
 def quantized_act(
     data: Any, min_data: Any, max_data: Any, *, act_type: Literal["relu"] = "relu"
@@ -432,6 +437,6 @@ def quantized_act(
         max_data: likewise.
         act_type: 'relu'.
     """
-    read = _read(data, min_data, max_data)
+    read = read_steps(data, min_data, max_data)
     steps = jnp.maximum(read.steps, 0)
     return _back(steps, read, data), min_data.reshape(1), max_data.reshape(1)
