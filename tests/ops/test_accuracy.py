@@ -14,6 +14,7 @@ import jax
 import numpy as np
 import pytest
 import scipy.special
+from helpers import run_script
 from places import ROOT
 
 from hybridnet.ops.core.registry import get
@@ -119,3 +120,19 @@ def test_the_table_lists_no_accurate_function(errors):
     if jax.__version_info__ >= (0, 12):
         listed.remove("gammaln")  # JAX computes it another way since
     assert all(errors[name] > _MOST for name in listed)
+
+
+@pytest.mark.parametrize(("tier", "keeps"), [("only", True), ("off", False)])
+def test_numbers_below_the_least_normal_one(tier: str, keeps: bool) -> None:
+    """As the page of differences says."""
+    script = """
+        import numpy as np
+        from hybridnet import nd
+
+        for dtype, tiny in (("float32", 1e-38), ("float64", 1e-308)):
+            x = nd.array(np.array([4 * tiny, tiny / 4]), dtype=dtype)
+            print(*((x * 0.25) > 0).asnumpy(), *(x * 2.0 > 0).asnumpy())
+    """
+    printed = run_script(script, HYBRIDNET_HOST=tier)
+    wanted = "1.0 1.0 1.0 1.0" if keeps else "0.0 0.0 1.0 0.0"
+    assert printed.splitlines() == [wanted, wanted]
