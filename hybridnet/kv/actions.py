@@ -140,10 +140,10 @@ class ArrayActions(Actions[NDArray]):
         return NDArray.from_value(value, ctx)
 
     def _part(self) -> None:
-        """Launches what was recorded since a task was pushed, if one was.
+        """If a task was pushed since the last call, launches what was recorded since then.
 
-        What waits for a task must share no segment with what was recorded before or will be after:
-        a segment starts when all its inputs are there, so those would wait, too.
+        A segment starts only when all its inputs are there. So what waits for the task must not be
+        in one segment with other work, which would have to wait, too.
         """
         if self._crossed:
             self._crossed = False

@@ -181,7 +181,7 @@ class WorkerMachine(Machine):
             self._slices.make(event, parts, event.payload if mine else None)
 
     def _begin_slices(self, event: SliceCall) -> SlicedKey | None:
-        """Takes down a call that is carried out part by part; its key, if it may go on now."""
+        """Notes a call that is carried out slice by slice; returns its key if it can begin now."""
         key = self._slices.keys.get(event.name)
         if self._open and key is None:
             what = _WHAT[type(event)]

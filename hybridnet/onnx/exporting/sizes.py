@@ -96,7 +96,21 @@ def _changed(
     name: str,
     place: int,
 ) -> list[tuple[Edge, set[int]]]:
-    """Returns what another size in one dimension of an input changes."""
+    """Finds which dimensions in a network depend on one dimension of an input.
+
+    It infers all shapes once more, with another size in that dimension.
+
+    Args:
+        internals: a symbol of the outputs of all nodes.
+        shapes: the shapes of the inputs by name.
+        found: the shapes of all outputs with these.
+        name: the input.
+        place: the dimension of it.
+
+    Returns:
+        Pairs of an output and its dimensions that changed; empty if the network does not take
+        another size there.
+    """
     shape = shapes[name]
     other = (*shape[:place], 2 * shape[place] + (shape[place] == 1), *shape[place + 1 :])
     try:

@@ -217,7 +217,13 @@ class _Devices:
         self.of_node: dict[Node, Device] = {}
 
     def lowered(self, call: GraphCall, inputs: Sequence[Context], everything: bool) -> Lowered:
-        """Finds the device of each node, and takes apart what must be."""
+        """Finds the device of each node; replaces branches and loops across devices by primitives.
+
+        Args:
+            call: the graph.
+            inputs: the contexts of its inputs.
+            everything: whether to replace the branches and loops on one device as well.
+        """
         graph = call.graph
         names: dict[Node, str] = {}
         for node, ctx in zip(graph.inputs, inputs, strict=True):

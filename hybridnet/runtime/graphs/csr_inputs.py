@@ -1,9 +1,9 @@
-"""Graphs that take csr matrices as their parts, where all they do with them is to multiply.
+"""Graphs that take a csr matrix as its three arrays: stored values, columns, and ends of rows.
 
-Programs take dense arrays, and a csr matrix of a million columns has no place in memory as one. So
-where a graph only uses an input on the left of `dot`, maybe after functions that keep zeros, it is
-made into one that takes the stored values in the input's place, and the positions as further
-inputs.
+Programs take dense arrays only, and a csr matrix of a million columns may not fit into memory as a
+dense one. But if a graph uses the matrix only on the left of a `dot` (perhaps after functions that
+map 0 to 0), it can be rewritten: it takes the stored values in the place of the matrix, and the
+columns and ends of rows as further inputs.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ __all__ = ["with_csr_parts"]
 def with_csr_parts(
     graph: Graph, numbers: Iterable[int], types: Sequence[TensorType]
 ) -> tuple[Graph, tuple[int, ...]]:
-    """Returns a graph that takes csr matrices as parts, and which inputs these are.
+    """Rewrites a graph such that it takes csr matrices as their arrays.
 
     Args:
-        graph: takes them as matrices.
-        numbers: its inputs that are csr matrices, and have no gradient.
-        types: of its inputs, as matrices.
+        graph: the graph, which takes matrices.
+        numbers: the numbers of the inputs that are csr matrices and need no gradient.
+        types: the types of all inputs, as matrices.
 
     Returns:
-        The graph, and those of `numbers` of which it takes the values (n,) in their place, and
-        after all other inputs, for each in turn, the columns (n,) and the ends of rows (rows + 1,);
-        `_csr_dot` says how. Inputs that are used in other ways stay as they are.
+        The new graph; and those of `numbers` that it takes as arrays: for each the values (n,) in
+        the matrix's place, and after all other inputs the columns (n,) and the ends of rows
+        (rows + 1,), as `_csr_dot` takes them. Matrices that are used in other ways stay as they
+        are.
     """
     stored = _uses(graph, set(numbers), types)
     taken = tuple(sorted(set(stored.values())))
@@ -64,9 +65,13 @@ def with_csr_parts(
 
 
 def _uses(graph: Graph, usable: set[int], types: Sequence[TensorType]) -> dict[Edge, int]:
-    """Returns the values that are stored as one of the inputs is, and of which input each is.
+    """Finds the values in a graph that have their zeros where an input has them.
 
-    Left out are the inputs that are used in other ways.
+    These are the inputs themselves, and what functions that map 0 to 0 make of them. Inputs that
+    are used in another way than on the left of a `dot` are left out.
+
+    Returns:
+        The edge of such a value -> the number of the input that it comes from.
     """
     kinds = infer_types(graph, types) if usable else {}
     while True:
@@ -100,7 +105,13 @@ def _is_matrix(edge: Edge, kinds: Any) -> bool:
 
 
 def _product(node: Node, positions: tuple[Edge, Edge], columns: int) -> Node:
-    """Returns `_csr_dot` in the place of a `dot` whose left side is values by now."""
+    """Returns the `_csr_dot` that replaces a `dot` whose left operand is now the stored values.
+
+    Args:
+        node: the `dot`.
+        positions: the edges of the columns and of the ends of rows.
+        columns: how many columns the matrix has.
+    """
     call: Any = node.call
     data, rhs = node.inputs
     if call.attrs["transpose_b"]:

@@ -166,10 +166,10 @@ class GraphCall(Call):
         return evaluate(self.lowered(platform), platform, operands, numbers)
 
     def lowered(self, platform: str) -> Graph:
-        """Returns what the passes make of the graph; only their exact rules are applied.
+        """Returns the graph as the optimization passes leave it; only their exact rules are used.
 
-        It is made where a program is built, and so after gradients were taken: what computes the
-        gradient is a graph of its own, over which the passes are run too.
+        This happens when a program is built, which is after the gradient was derived. The gradient
+        is another graph, and the passes optimize that by itself.
         """
         if not self.optimized:
             return self.graph
@@ -260,7 +260,14 @@ class GraphCall(Call):
         return found[0]
 
     def _backward_of(self, given: tuple[int, ...]) -> tuple[GraphCall, GradientGraph] | None:
-        """Returns the backward call and the split it is of; None where too little is kept."""
+        """Returns the call that computes the gradient, and the split that it belongs to.
+
+        Args:
+            given: the numbers of the outputs that have a gradient.
+
+        Returns:
+            None if the forward call does not give out all that this gradient needs.
+        """
         if given not in self._backward:
             split = self.split
             assert split is not None

@@ -193,16 +193,18 @@ def fixed_unigram_candidate_sampler(
     seed: int | None = None,
     name: str | None = None,
 ) -> Candidates:
-    """Draws classes by weights; arguments as those of `uniform_candidate_sampler`, but for:
+    """Draws classes, each with a probability in proportion to its weight.
 
     Args:
-        true_classes, num_true, num_sampled, unique, range_max, seed, name: as there.
-        vocab_file: a file whose lines end with a comma and a weight;
-        unigrams: or the weights.
-        distortion: a power to which weights are raised before.
-        num_reserved_ids: how many classes before the first have the weight 0.
-        num_shards: without meaning here; 1.
-        shard: without meaning here; 0.
+        true_classes, num_true, num_sampled, unique, range_max, seed, name: see
+            `uniform_candidate_sampler`.
+        vocab_file: a file with a line for each class, which ends with a comma and the weight. Give
+            either this or `unigrams`.
+        unigrams: the weights.
+        distortion: the weights are raised to this power first.
+        num_reserved_ids: this many classes, of weight 0, come before those that have weights.
+        num_shards: must be 1; classes cannot be divided among several samplers here.
+        shard: ignored, like `num_shards`.
 
     Raises:
         ValueError: there are not as many weights as classes, or the weights are missing.
