@@ -108,31 +108,43 @@ def cut(
     ranks = upward_ranks(lowered.graph, lowered.types, lambda node: 0.0, lambda kind: 0.0)
     owners = {name: task_of(name) for name in found.parts}
     made: dict[str, TaskPart] = {}
-    # This process's last: the others work while it does.
+    # The part of this process comes last, so that the other tasks are at work while it is made.
     for task in sorted(dict.fromkeys(owners.values()), key=lambda one: one == own):
         parts = [part for name, part in found.parts.items() if owners[name] == task]
-        inputs = sorted(number for part in parts for number in part.inputs)
-        results = sorted(number for part in parts for number in part.results)
-        first = ready.num_heads
-        written = [n for n in results if first <= n < first + len(ready.writes)]
-        writes = tuple(ready.writes[number - first] for number in written)
-        types = ready.types
-        words: dict[str, Any] = {
-            "kind": "register",
-            "owners": owners,
-            "outputs": count,
-            "parts": [
-                _kept(part, types, ranks) if task == own else write_part(part, types, ranks)
-                for part in parts
-            ],
-            "reads": [
-                [n, held_name(graph.inputs[n])] for n in inputs if graph.inputs[n] in variables
-            ],
-            "writes": [[n, held_name(ready.writes[n - first])] for n in written],
-            "heads": [number for number in results if number not in written],
-        }
-        made[task] = TaskPart(words, tuple(inputs), writes)
+        as_part = _kept if task == own else write_part
+        forms = [as_part(part, ready.types, ranks) for part in parts]
+        words = {"kind": "register", "owners": owners, "outputs": count, "parts": forms}
+        made[task] = _task_part(words, parts, ready, graph, variables)
     return made
+
+
+def _task_part(
+    words: dict[str, Any],
+    parts: Sequence[DevicePart],
+    ready: Ready,
+    graph: Graph,
+    variables: Mapping[Node, str],
+) -> TaskPart:
+    """Returns the part of a task, which is the parts of its devices together.
+
+    Args:
+        words: the message that registers it; what it reads and writes is added here.
+        parts: the parts of the task's devices.
+        ready: the whole graph.
+        graph: the same after it was placed, with the inputs that `parts` number.
+        variables: which inputs and written nodes are variables.
+    """
+    inputs = sorted(number for part in parts for number in part.inputs)
+    results = sorted(number for part in parts for number in part.results)
+    first = ready.num_heads
+    written = [n for n in results if first <= n < first + len(ready.writes)]
+    words["reads"] = [
+        [n, held_name(graph.inputs[n])] for n in inputs if graph.inputs[n] in variables
+    ]
+    words["writes"] = [[n, held_name(ready.writes[n - first])] for n in written]
+    words["heads"] = [number for number in results if number not in written]
+    writes = tuple(ready.writes[number - first] for number in written)
+    return TaskPart(words, tuple(inputs), writes)
 
 
 def _kept(part: DevicePart, types: Types, ranks: Mapping[Node, float]) -> ReadPart:

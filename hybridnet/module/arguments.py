@@ -8,13 +8,15 @@ from numbers import Integral
 from typing import Any, Final
 
 from hybridnet.base.context import Context
-from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.io import DataDesc
 
 __all__ = [
     "as_groups",
     "as_list",
+    "batch_shapes",
     "check_names",
+    "described_as",
     "descriptions",
     "matched_descriptions",
     "require",
@@ -168,3 +170,60 @@ def as_groups(group2ctxs: Any, count: int) -> list[Mapping[str, Context] | None]
         for group, place in zip(groups, places, strict=True):
             group[name] = place
     return list(groups)
+
+
+def batch_shapes(batch: Any) -> list[tuple[int, ...]]:
+    """Returns the shapes of a batch's data. A list of batches counts as one batch of all rows.
+
+    Raises:
+        ShapeError: the batches of a list have different shapes.
+    """
+    if not isinstance(batch, list):
+        return [tuple(x.shape) for x in batch.data]
+    each = [[tuple(x.shape) for x in part.data] for part in batch]
+    if not each or any(shapes != each[0] for shapes in each):
+        raise ShapeError(f"forward: batches of a list must have one shape, got {each}")
+    return [(len(batch) * first, *rest) for first, *rest in each[0]]
+
+
+def described_as(
+    batch: Any,
+    shapes: Sequence[tuple[int, ...]],
+    data: Sequence[DataDesc],
+    labels: Sequence[DataDesc] | None,
+) -> tuple[list[DataDesc], list[DataDesc] | None]:
+    """Returns the descriptions of data and labels with which a batch can be computed.
+
+    A batch may bring its own (`provide_data`, `provide_label`); else they are those that a module
+    is bound for, in the batch's shapes.
+
+    Args:
+        batch: the batch.
+        shapes: the shapes of its data.
+        data: the descriptions of the data that the module is bound for.
+        labels: those of the labels, or None.
+    """
+    found = getattr(batch, "provide_data", None) or [
+        DataDesc(desc.name, shape, desc.dtype, desc.layout)
+        for desc, shape in zip(data, shapes, strict=True)
+    ]
+    given = getattr(batch, "label", None)
+    of_labels = getattr(batch, "provide_label", None) or None
+    if of_labels is None and given and labels:
+        of_labels = [
+            DataDesc(desc.name, label.shape, desc.dtype, desc.layout)
+            for desc, label in zip(labels, given, strict=True)
+        ]
+    elif of_labels is None and labels:
+        # A batch to predict has no labels, but the labels' arrays need as many rows as the data.
+        of_labels = [_with_rows(desc, data[0], shapes[0]) for desc in labels]
+    return found, of_labels
+
+
+def _with_rows(desc: DataDesc, data: DataDesc, shape: Sequence[int]) -> DataDesc:
+    """Returns the description of a label for as many rows as data of a shape have."""
+    axis, rows = DataDesc.get_batch_axis(desc.layout), DataDesc.get_batch_axis(data.layout)
+    sizes = list(desc.shape)
+    if axis >= 0 and rows >= 0:
+        sizes[axis] = shape[rows]
+    return DataDesc(desc.name, tuple(sizes), desc.dtype, desc.layout)

@@ -306,16 +306,29 @@ class BaseModule:
             for callback in as_list(epoch_end_callback):
                 callback(epoch, self.symbol, arg_params, aux_params)
             if eval_data is not None:
-                scored = self.score(
-                    eval_data,
-                    validation_metric,
-                    score_end_callback=eval_end_callback,
-                    batch_end_callback=eval_batch_end_callback,
-                    epoch=epoch,
-                )
-                for name, value in scored:
-                    self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
+                callbacks = (eval_end_callback, eval_batch_end_callback)
+                self._validate(eval_data, validation_metric, callbacks, epoch)
             train_data.reset()
+
+    def _validate(self, data: Any, metric: Any, callbacks: tuple[Any, Any], epoch: int) -> None:
+        """Scores validation data after a pass and logs the results.
+
+        Args:
+            data: an iterator over batches.
+            metric: the metric.
+            callbacks: what is called at the end of the scoring, and after each of its batches.
+            epoch: the number of the pass.
+        """
+        at_end, after_batch = callbacks
+        scored = self.score(
+            data,
+            metric,
+            score_end_callback=at_end,
+            batch_end_callback=after_batch,
+            epoch=epoch,
+        )
+        for name, value in scored:
+            self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
 
     def _fit_epoch(self, arguments: dict[str, Any]) -> list[tuple[str, float]]:
         """Takes the steps of a pass over the data.

@@ -10,7 +10,7 @@ from typing import Any, Final
 from hybridnet import ndarray as nd
 from hybridnet import optimizer as opt
 from hybridnet.base.context import Context, cpu
-from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
+from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.files import atomic_write
 from hybridnet.base.remote import read_file
 from hybridnet.initializer import InitDesc
@@ -19,7 +19,13 @@ from hybridnet.ndarray import NDArray
 from hybridnet.runtime.record import recorder
 from hybridnet.saved_model import load_checkpoint
 
-from .arguments import check_names, matched_descriptions, require
+from .arguments import (
+    batch_shapes,
+    check_names,
+    described_as,
+    matched_descriptions,
+    require,
+)
 from .base_module import UNIFORM, BaseModule
 from .executor_group import DataParallelExecutorGroup
 from .stores import create_store, fill_store, update_by_store, update_by_updater
@@ -319,14 +325,7 @@ class Module(BaseModule):
             return
         if inputs_need_grad and not for_training:
             raise ParameterError("bind: inputs_need_grad=True needs for_training=True")
-        shared = None
-        if shared_module is not None:
-            ready = shared_module.binded and shared_module.params_initialized
-            require(ready, "bind", "bind and initialize shared_module")
-            shared = shared_module._exec_group
-            require(
-                len(shared.execs) >= len(self._context), "bind", "give shared_module all contexts"
-            )
+        shared = None if shared_module is None else self._group_of(shared_module)
         data, labels = matched_descriptions(
             self._data_names, self._label_names, data_shapes, label_shapes
         )
@@ -352,19 +351,34 @@ class Module(BaseModule):
         self._total_exec_bytes = self._exec_group.num_bytes
         self.binded = True
         if shared_module is not None:
-            self.params_initialized = True
-            self._arg_params, self._aux_params = (
-                shared_module._arg_params,
-                shared_module._aux_params,
-            )
-            if shared_module.optimizer_initialized:
-                self.borrow_optimizer(shared_module)
+            self._share_params(shared_module)
         elif self.params_initialized:
             self._exec_group.set_params(self._arg_params, self._aux_params)
         else:
             group = self._exec_group
             self._arg_params = _zeros(group.learned_names, group.param_arrays)
             self._aux_params = _zeros(self._aux_names, group.aux_arrays)
+
+    def _group_of(self, shared_module: Module) -> DataParallelExecutorGroup:
+        """Returns the executors of another module, with which this one is to share arrays.
+
+        Raises:
+            MXNetError: it is not bound and initialized, or has fewer devices.
+        """
+        ready = shared_module.binded and shared_module.params_initialized
+        require(ready, "bind", "bind and initialize shared_module")
+        group: DataParallelExecutorGroup = shared_module._exec_group
+        enough = len(group.execs) >= len(self._context)
+        require(enough, "bind", "give shared_module all contexts")
+        return group
+
+    def _share_params(self, shared_module: Module) -> None:
+        """Takes over another module's parameters, and its optimizer if it has one."""
+        self.params_initialized = True
+        self._arg_params = shared_module._arg_params
+        self._aux_params = shared_module._aux_params
+        if shared_module.optimizer_initialized:
+            self.borrow_optimizer(shared_module)
 
     def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
         """Binds anew for other shapes; parameters stay.
@@ -502,35 +516,10 @@ class Module(BaseModule):
             MXNetError: it is not bound, or its parameters have no values.
         """
         self._require_ready("forward")
-        shapes = _shapes_of(data_batch)
+        shapes = batch_shapes(data_batch)
         if shapes != [tuple(desc.shape) for desc in self._data_shapes]:
-            self._reshape_for(data_batch, shapes)
+            self.reshape(*described_as(data_batch, shapes, self._data_shapes, self._label_shapes))
         self._exec_group.forward(data_batch, is_train)
-
-    def _reshape_for(self, batch: Any, shapes: Sequence[tuple[int, ...]]) -> None:
-        data = getattr(batch, "provide_data", None) or [
-            DataDesc(desc.name, shape, desc.dtype, desc.layout)
-            for desc, shape in zip(self._data_shapes, shapes, strict=True)
-        ]
-        labels = getattr(batch, "provide_label", None) or None
-        given = getattr(batch, "label", None)
-        if labels is None and given and self._label_shapes:
-            labels = [
-                DataDesc(desc.name, label.shape, desc.dtype, desc.layout)
-                for desc, label in zip(self._label_shapes, given, strict=True)
-            ]
-        elif labels is None and self._label_shapes:
-            # A batch without labels, to predict: what is bound for labels grows with it.
-            labels = [self._resized(desc, shapes) for desc in self._label_shapes]
-        self.reshape(data, labels)
-
-    def _resized(self, desc: DataDesc, shapes: Sequence[tuple[int, ...]]) -> DataDesc:
-        """Returns the description of a label for as many rows as the data have."""
-        first, axis = self._data_shapes[0], DataDesc.get_batch_axis(desc.layout)
-        rows, shape = DataDesc.get_batch_axis(first.layout), list(desc.shape)
-        if axis >= 0 and rows >= 0:
-            shape[axis] = shapes[0][rows]
-        return DataDesc(desc.name, tuple(shape), desc.dtype, desc.layout)
 
     def backward(self, out_grads: Any = None) -> None:
         """See `BaseModule.backward`."""
@@ -629,13 +618,3 @@ def _zeros(names: Sequence[str], arrays: Sequence[Sequence[NDArray]]) -> dict[st
         name: nd.empty(copies[0].shape, cpu(), copies[0].dtype, copies[0].stype)
         for name, copies in zip(names, arrays, strict=True)
     }
-
-
-def _shapes_of(batch: Any) -> list[tuple[int, ...]]:
-    """Returns the shapes of a batch's data; of a list of batches, of all together."""
-    if not isinstance(batch, list):
-        return [tuple(x.shape) for x in batch.data]
-    each = [[tuple(x.shape) for x in part.data] for part in batch]
-    if not each or any(shapes != each[0] for shapes in each):
-        raise ShapeError(f"forward: batches of a list must have one shape, got {each}")
-    return [(len(batch) * first, *rest) for first, *rest in each[0]]

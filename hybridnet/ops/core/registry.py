@@ -36,7 +36,7 @@ Lowering = Callable[..., Any]
 
 
 class _Revision:
-    """How often a gradient rule was replaced: what was remembered of rules holds for one number."""
+    """Counts how often a gradient rule was replaced; a part of the key of a `Replay`."""
 
     number = 0
 
@@ -79,72 +79,74 @@ def operator(
     rewrites: bool = False,
     doc: str = "",
 ) -> Callable[[Lowering], Lowering]:
-    """Registers the decorated lowering as an operator.
+    """Registers the decorated function, the *lowering*, as an operator.
+
+    In the list below ``params`` are the values of the operator's parameters, passed by keyword, and
+    ``types`` are the types of its inputs, one argument for each.
 
     Args:
-        name: MXNet's canonical name.
+        name: MXNet's name of the operator.
         aliases: other names of the same operator.
-        outputs: how many arrays the lowering returns (without the new random state), hidden ones
-            included, or a function of the parameters that says it.
-        visible: how many of them, from the first, users see; default all.
-        mutates: input name -> index of the output it is overwritten with (auxiliary states), or
-            parameters -> (input index -> that index).
-        takes: parameters -> names of the inputs that a call takes; default all.
-        infer: (*types, **params) -> types of the outputs; default by abstract evaluation.
-        check: (*types, **params), raises ShapeError or DTypeError with the requirement.
-        complete: (shapes, **params) -> shapes, with unknown input shapes filled in.
-        gradient: the rule; default `jax.vjp` of the lowering.
-        no_gradient: why there is none.
-        own_gradient: (**params) -> whether the rule does without the gradients of the outputs, as
-            that of a loss. It runs wherever something depends on the outputs, were it through
-            operators without a gradient.
-        input_dtypes: names of inputs -> the dtype that they have whatever the others have: where
-            variables of a graph are given none, it is theirs.
-        cost: (*types, **params) -> floating-point operations; default the elements of the outputs.
-        sizes: for a shape that depends on values: parameter (``int | None = None``) ->
-            (arrays, params) -> its value. On arrays a call waits for their values and measures it;
-            in a graph it must be given, or the call is refused.
-        output_names: names of the visible outputs, as saved symbols spell them.
-        takes_state: parameters -> whether the call draws random numbers; default all calls do,
-            where the lowering takes a `RandomState`.
-        look: (**params) -> what looks at the inputs and outputs of a call on arrays, (inputs,
-            outputs) of NumPy, and raises an OpError where there is no answer; None where nothing
-            need be looked at. A task does, where autograd does not record, outside of traces.
-        refuse: (*numbers) -> why numbers that the call takes beside its inputs have no meaning, or
-            "". Arrays of such a call fail as if it had failed while it ran, which is when MXNet
-            finds out; a graph is refused.
-        rewrites: whether it gives its first input with a part of it changed, and its lowering does
-            that by `at` or `lax.dynamic_update_slice`, last of all. NumPy then changes the array
-            itself where nobody needs it any more.
-        doc: documentation, where the lowering's own docstring is not it.
+        outputs: how many arrays the lowering returns, hidden ones included, but without the new
+            random state; or a function (**params) of that.
+        visible: how many of them users see, beginning with the first; default all.
+        mutates: for auxiliary states: the name of an input -> the index of the output that it is
+            overwritten with; or a function (**params) that returns input index -> output index.
+        takes: a function (**params) that returns the names of the inputs that a call takes; default
+            all.
+        infer: a function (*types, **params) that returns the types of the outputs; default: JAX
+            evaluates the lowering on types alone.
+        check: a function (*types, **params) that raises ShapeError or DTypeError if the inputs do
+            not meet the operator's requirement.
+        complete: a function (shapes, **params) that returns the shapes of the inputs, with those
+            that are unknown filled in.
+        gradient: the gradient rule; default `jax.vjp` of the lowering.
+        no_gradient: if the operator has no gradient, why.
+        own_gradient: a function (**params) that says whether the rule does not need the gradients
+            of the outputs, like that of a loss. Such a rule runs whenever the head of a backward
+            pass depends on the outputs, even if only through operators without a gradient.
+        input_dtypes: the name of an input -> the dtype that it always has. A variable of a graph
+            without a dtype gets this one.
+        cost: a function (*types, **params) that returns how many floating-point operations a call
+            takes; default the number of elements of the outputs.
+        sizes: for operators whose output shape depends on the values of the inputs: the name of a
+            parameter (``int | None = None``) -> a function (arrays, params) of its value. If the
+            parameter is not given, a call on arrays waits for their values and computes it; in a
+            graph it must be given.
+        output_names: the names of the visible outputs, as saved symbols have them.
+        takes_state: a function (**params) that says whether a call draws random numbers; default:
+            all calls do if the lowering takes a `RandomState`.
+        look: for operators that can find a fault in their values, which a compiled program cannot
+            raise: a function (**params) that returns a function (inputs, outputs) of NumPy arrays,
+            which raises an OpError; or None if there is nothing to look at. A task calls it after
+            each call on arrays, outside of traces and while autograd does not record.
+        refuse: a function of the numbers that a call takes beside its inputs; it returns why they
+            have no meaning, or "". In a graph such a call is refused. On arrays it counts as having
+            failed while it ran, since that is when MXNet reports it.
+        rewrites: whether the operator returns its first input with a part of it changed, and its
+            lowering does so as its last step, by `at` or `lax.dynamic_update_slice`. Then NumPy
+            changes the array in place if nothing else refers to it.
+        doc: the documentation, if it is not the lowering's docstring.
 
     Raises:
         MXNetError: the name or an alias is taken.
     """
 
     def register(lowering: Lowering) -> Lowering:
-        inputs, required, variadic, declared, given = declaration_of(lowering)
-        params = {param.name: param for param in declared}
+        signature = _read_signature(lowering)
+        if takes_state is not None:
+            signature["takes_state"] = takes_state
+        place = signature["inputs"].index
         row = Operator(
             name=name,
             lowering=lowering,
-            inputs=inputs,
-            required_inputs=required,
-            variadic=variadic,
-            params=params,
-            static={key: param for key, param in params.items() if not param.dynamic},
-            dynamic={key: param for key, param in params.items() if param.dynamic},
-            counted=any(param.count for param in params.values()),
-            takes_train="train" in given,
-            takes_platform="platform" in given,
-            takes_state="random_state" in given if takes_state is None else takes_state,
-            state_keyword=given.get("random_state", ""),
+            **signature,
             outputs=outputs,
             visible=outputs if visible is None else visible,
             mutates=(
                 mutates
                 if callable(mutates)
-                else {inputs.index(key): index for key, index in (mutates or {}).items()}
+                else {place(key): index for key, index in (mutates or {}).items()}
             ),
             takes=takes,
             infer=infer,
@@ -164,13 +166,37 @@ def operator(
             doc=doc or lowering.__doc__ or "",
             built_in=not _Library.complete,
         )
-        for key in (name, *aliases):
-            if key in REGISTRY:
-                raise MXNetError(f"operator {key!r} is already registered; choose another name")
-            REGISTRY[key] = row
+        _add(row)
         return lowering
 
     return register
+
+
+def _read_signature(lowering: Lowering) -> dict[str, Any]:
+    """Returns the fields of an `Operator` that the signature of its lowering determines."""
+    inputs, required, variadic, declared, given = declaration_of(lowering)
+    params = {param.name: param for param in declared}
+    return {
+        "inputs": inputs,
+        "required_inputs": required,
+        "variadic": variadic,
+        "params": params,
+        "static": {key: param for key, param in params.items() if not param.dynamic},
+        "dynamic": {key: param for key, param in params.items() if param.dynamic},
+        "counted": any(param.count for param in params.values()),
+        "takes_train": "train" in given,
+        "takes_platform": "platform" in given,
+        "takes_state": "random_state" in given,
+        "state_keyword": given.get("random_state", ""),
+    }
+
+
+def _add(row: Operator) -> None:
+    """Enters an operator under its name and its aliases."""
+    for key in (row.name, *row.aliases):
+        if key in REGISTRY:
+            raise MXNetError(f"operator {key!r} is already registered; choose another name")
+        REGISTRY[key] = row
 
 
 def get(name: str) -> Operator:

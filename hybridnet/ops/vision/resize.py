@@ -104,8 +104,8 @@ def _resized(size: int, mode: str, wanted: int, scale: float | None) -> int:
     Args:
         size: its size before.
         mode: 'size': as `wanted` or `scale` say. 'odd_scale': likewise, but an odd size n
-            becomes (n - 1) * scale + 1. 'to_even_down', 'to_even_up', 'to_odd_down', 'to_odd_up': the
-            next even or odd size, which is the old size or differs from it by 1.
+            becomes (n - 1) * scale + 1. 'to_even_down', 'to_even_up', 'to_odd_down' and
+            'to_odd_up': the next even or odd size, which is the old one or differs by 1.
         wanted: the new size, if there is no `scale`.
         scale: the factor, or None.
     """

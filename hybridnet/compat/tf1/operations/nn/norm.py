@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hybridnet.graph.gradient import EdgeHandle
@@ -150,25 +151,28 @@ def fused_batch_norm(
     name: str | None = None,
     exponential_avg_factor: float = 1.0,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Normalizes images channel by channel.
+    """Normalizes images channel by channel: to mean 0 and variance 1, then by scale and offset.
 
     Args:
-        x: (batch, height, width, channel), or (batch, channel, height, width) by `data_format`.
-        scale: (channel,) what the result is multiplied by.
-        offset: (channel,) what is added.
-        mean: (channel,) outside training, or what moving averages were.
-        variance: likewise.
-        epsilon: a small number.
+        x: the images: (batch, height, width, channel), or (batch, channel, height, width) if
+            `data_format` says so.
+        scale: (channel,) the result is multiplied by this.
+        offset: (channel,) this is added to the result.
+        mean: (channel,) the mean to normalize with, if not `is_training`; in training the moving
+            average so far.
+        variance: (channel,) likewise.
+        epsilon: a small number that is added to the variance.
         data_format: 'NHWC' or 'NCHW'.
-        is_training: whether mean and variance are those of `x`.
-        name: of the Operation.
-        exponential_avg_factor: how much the new mean and variance count beside those given.
+        is_training: whether to normalize with the mean and variance of `x` itself.
+        name: the name of the Operation.
+        exponential_avg_factor: in training, the weight of the new mean and variance in the moving
+            averages that are returned; 1 returns the new ones alone.
 
     Returns:
-        The result, and the mean and the variance (in training the unbiased one).
+        The result; the mean; and the variance (in training the unbiased one).
 
     Raises:
-        ValueError: mean or variance is missing.
+        ValueError: not `is_training`, and mean or variance is missing.
     """
     last = data_format == "NHWC"
     if not is_training and (mean is None or variance is None):
@@ -202,32 +206,48 @@ def fused_batch_norm(
         )
         if not is_training:
             return [made, handle("_copy", center), handle("_copy", spread)]
-        return [made, *_statistics(x, center, spread, held)]
-
-    def _statistics(x: EdgeHandle, center: EdgeHandle, spread: EdgeHandle, held: Any) -> Any:
-        count = handle("Cast", handle("size_array", x), dtype=value.dtype.numpy.name)
-        own = handle("Cast", handle("size_array", center), dtype=value.dtype.numpy.name)
-        size = handle("broadcast_div", count, own)
-        less = handle("_maximum_scalar", handle("_minus_scalar", size, scalar=1.0), scalar=1.0)
-        unbiased = handle("broadcast_mul", spread, handle("broadcast_div", size, less))
-        found = [handle("BlockGrad", center), handle("BlockGrad", unbiased)]
+        found = _statistics(x, center, spread, value.dtype.numpy.name)
         if moving:
-            part = float(exponential_avg_factor)
-            pairs = zip(held, found, strict=True)
-            found = [
-                handle(
-                    "broadcast_add",
-                    handle("_mul_scalar", old, scalar=1 - part),
-                    handle("_mul_scalar", new, scalar=part),
-                )
-                for old, new in pairs
-            ]
-        return found
+            found = _moved(held, found, float(exponential_avg_factor))
+        return [made, *found]
 
     made: tuple[Tensor, Tensor, Tensor] = compose(
         "FusedBatchNormV3", normal, [value, *inputs], name=name
     )
     return made
+
+
+def _statistics(
+    x: EdgeHandle, center: EdgeHandle, spread: EdgeHandle, dtype: str
+) -> list[EdgeHandle]:
+    """Returns the mean of images by channel, and the unbiased variance, both without a gradient.
+
+    Args:
+        x: the images.
+        center: (channel,) their mean.
+        spread: (channel,) their variance, over n elements; the unbiased one is over n - 1.
+        dtype: the dtype of all.
+    """
+    count = handle("Cast", handle("size_array", x), dtype=dtype)
+    own = handle("Cast", handle("size_array", center), dtype=dtype)
+    size = handle("broadcast_div", count, own)
+    less = handle("_maximum_scalar", handle("_minus_scalar", size, scalar=1.0), scalar=1.0)
+    unbiased = handle("broadcast_mul", spread, handle("broadcast_div", size, less))
+    return [handle("BlockGrad", center), handle("BlockGrad", unbiased)]
+
+
+def _moved(
+    before: Sequence[EdgeHandle], new: Sequence[EdgeHandle], part: float
+) -> list[EdgeHandle]:
+    """Returns moving averages: `part` of each new value, and the rest of the one before."""
+    return [
+        handle(
+            "broadcast_add",
+            handle("_mul_scalar", old, scalar=1 - part),
+            handle("_mul_scalar", now, scalar=part),
+        )
+        for old, now in zip(before, new, strict=True)
+    ]
 
 
 def local_response_normalization(
