@@ -64,8 +64,8 @@ class _Connection:
     def close(self) -> None:
         """Leaves the run, at the end of this process.
 
-        After an error that nobody has caught the others are not waited for: they learn at once that
-        this worker is gone.
+        If the process ends by an error, it does not wait for the other workers; they learn at once
+        that it is gone.
         """
         remote, self._remote = self._remote, None
         if remote is not None and self._process == os.getpid():

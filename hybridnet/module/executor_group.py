@@ -424,8 +424,9 @@ class DataParallelExecutorGroup:
 def _copies(values: Mapping[str, Any]) -> dict[str, Any]:
     """Returns copies with memory of their own.
 
-    What shares its memory until one of the two is written to is no one's to overwrite: the first
-    training step after that would be another program than those that come after it.
+    An array that was assigned shares its buffer with the source until one of the two is written to.
+    The first training step could not reuse such a buffer for its result, so that it would need
+    another program than all later steps.
     """
     return {
         name: value.copy() if isinstance(value, NDArray) else value

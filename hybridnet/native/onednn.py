@@ -358,18 +358,24 @@ def _compiled(package: _Package, file: Path, *, hurried: bool = True) -> str:
 
 
 def compute(spec: Sequence[int], shapes: Sequence[Sequence[int]], *arrays: Any) -> Sequence[Any]:
-    """Calls a convolution or product, an LSTM's layer, or a gradient of these, in a traced program.
+    """Adds a call of oneDNN to a traced program; returns its results, in float32.
+
+    What is computed, and so what the arrays and results are:
+
+    - a convolution or a product: (data, weights[, bias][, addend]) -> the result;
+    - its gradient by the data: (weights, gradient of the result) -> the gradient;
+    - its gradient by the weights: (data, gradient of the result) -> the gradient[, that of the
+      bias];
+    - a layer of an LSTM: (the inputs' share of the gates, first hidden state, first cell state,
+      weights) -> the hidden states, the gates and the cell states of all steps;
+    - its gradient: (gradient of the hidden states, gates, cell states, first cell state, gradients
+      of the last hidden and cell states, weights) -> the gradients of the inputs' share of the
+      gates and of both first states.
 
     Args:
-        spec: what to compute, see `onednn.cc`.
-        shapes: of the results, in float32. Convolutions have one; with the gradient of the weights,
-            that of a bias comes second where there is one. LSTMs: the hidden states, the gates and
-            the cell states of all steps; gradient: those of what the inputs make of the gates, and
-            of both first states.
-        arrays: forward: data, weights, and bias and addend where there are such; gradient of the
-            data: weights and the gradient; of the weights: data and the gradient. LSTMs: what the
-            inputs make of the gates, both first states, weights; gradient: that of the outputs,
-            gates, cell states, the first cell state, gradients of both last states, weights.
+        spec: the numbers that say which of these it is, and how; see `onednn.cc`.
+        shapes: the shapes of the results.
+        arrays: the arrays.
     """
     results: Sequence[Any] = _call(COMPUTE, spec, shapes, *arrays)
     return results

@@ -265,18 +265,21 @@ def partition(
     wanted: Sequence[str | None] = (),
     scopes: Scopes | None = None,
 ) -> Partition:
-    """Cuts a graph into one for each device.
+    """Cuts a graph into a part for each device.
 
     Args:
+        graph: the graph.
         devices: the name of each node's device, variables included.
-        types: of all nodes.
+        types: the types of the results of each node.
         wanted: for each output the device on which it is wanted; None, or no entry, leaves it
             where it is made.
-        scopes: those of a lowered graph; None where there are no primitives.
+        scopes: the frames and branches of a graph in which control flow was lowered to primitives;
+            None for another graph.
 
     Returns:
-        The parts. There are as many transfers as there are pairs of a tensor and another device
-        on which it is read or wanted; and of a node, and another device on which one waits for it.
+        The parts, and the transfers between them. A tensor is transferred once to each other device
+        on which it is read or wanted; and for a control edge to another device there is a transfer
+        without a value.
 
     Raises:
         GraphError: a node has no device.

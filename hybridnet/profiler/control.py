@@ -231,10 +231,12 @@ def traffic(*traces: str | os.PathLike[str]) -> HtmlPage:
 def profile(filename: str | os.PathLike[str] | None = None) -> Iterator[None]:
     """Records what happens in the block, and nothing from before it.
 
-    The block's work may still be pending when it ends; `waitall` in it makes it whole.
+    Work of the block that is still pending when it ends is not recorded; call `waitall` at its end
+    to record all of it.
 
     Args:
-        filename: where to write the trace when the block ends well; None writes none.
+        filename: the file to which the trace is written if the block ends without an error; None
+            writes none.
 
     Raises:
         MXNetError: the profiler is running already.

@@ -96,9 +96,10 @@ def check_padding(
 
 
 def _with_other_padding(host: Host, shape: Shape) -> Host:
-    """Returns an array with other values behind its true part.
+    """Returns a padded array with other values in its padding.
 
-    Floats get large ones, negative only where there are such; what may be an index, true ones.
+    Floats are larger than all true ones, and negative only if some true ones are. Whole numbers may
+    be indices, so they are taken from the true ones.
     """
     corner = tuple(slice(0, size) for size in shape)
     true = host[corner]

@@ -13,10 +13,10 @@ __all__ = ["Places"]
 
 @final
 class Places:
-    """The places of all shards, as the scheduler gives them.
+    """Which server has each shard, and which has its standby copy; the scheduler decides it.
 
     Args:
-        plan: the run's.
+        plan: the numbers of servers and shards, and whether there are standbys.
     """
 
     def __init__(self, plan: RunPlan) -> None:
@@ -25,13 +25,17 @@ class Places:
 
     @property
     def now(self) -> tuple[ShardPlace, ...]:
-        """One for each shard."""
+        """The place of each shard, by its number."""
         return tuple(self._places)
 
     def begin(self, known: tuple[ShardPlace, ...], number: int) -> None:
-        """Takes the places of a view before, or gives each shard the server of its number.
+        """Takes over the places of an earlier view, or gives each shard the server of its number.
 
-        In a new run nothing has been acknowledged, so that every standby has all of it.
+        In a new run every standby counts as complete, since nothing has been acknowledged yet.
+
+        Args:
+            known: the places of the earlier view; empty in a new run.
+            number: the number of the view.
         """
         if known:
             self._places = list(known)

@@ -1,4 +1,4 @@
-"""`SharedThing`: it is asked something and answers later; nobody blocks a thread in it."""
+"""`SharedThing`: answers requests, some of them later, without blocking a thread meanwhile."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ Array = np.ndarray[Any, Any]
 @final
 @dataclass(eq=False, slots=True)
 class Asked:
-    """A question.
+    """A request.
 
     Attributes:
-        method: what is to be done.
-        words: how.
-        arrays: with what.
-        answer: what comes of it.
-        progress: how far it is.
+        method: the name of what is to be done.
+        words: its parameters, by name.
+        arrays: the arrays that it is done with.
+        answer: the future that gets the answer.
+        progress: what the thing keeps while the request is not answered yet.
     """
 
     method: str
@@ -40,10 +40,10 @@ class Asked:
     progress: Any = None
 
     def number(self, name: str) -> int:
-        """Returns a number of the words.
+        """Returns the parameter of this name, which must be a whole number.
 
         Raises:
-            WrongError: it is none.
+            WrongError: it is missing or something else.
         """
         found = self.words.get(name)
         if type(found) is not int:

@@ -1,1 +1,7 @@
-"""Graphs on several devices, with host code or with open loops: run part by part."""
+"""Runs graphs that cannot be one program: on several devices, with Python code, or with loops
+that have no maximum of turns.
+
+Such a graph is cut into a *part* for each device (`hybridnet.passes`), and a part into programs.
+`device_plan` says once what a device does in each run, `dataflow` keeps account of one run, and
+`device_run` starts the programs. The parts exchange tensors through a `rendezvous`.
+"""

@@ -1,15 +1,16 @@
-"""The state of a run on one device: the tensors that are there, and what each program waits for.
+"""The state of a run on one device: which tensors are there, and what each program waits for.
 
-Tensors come in, and what is to be done comes out (`Todo`); threads, devices and the rendezvous are
-the affair of `device_run`. The primitives of control flow only hand tensors on, so they are done
-here at once, in a circle that does not nest (Yu et al., "Dynamic Control Flow in Large-Scale
-Machine Learning", EuroSys 2018, section 4.3).
+This is a state machine without threads: tensors are put in, and out comes what is to be done next
+(`Todo`). `device_run` does it. The primitives of control flow (Switch, Merge, Enter, Exit,
+NextIteration) only hand tensors on, so they are carried out here, at once, by a loop that does not
+recurse (Yu et al., "Dynamic Control Flow in Large-Scale Machine Learning", EuroSys 2018, section
+4.3).
 
-Each iteration of a frame has counts and tensors of its own. It has ended when all its programs and
-primitives have had their turn, dead or alive, and all that is received has come; then its memory is
-let go. No more than `Frame.parallel_iterations` are under way at a time: what would begin one more
-waits for the oldest to end. A loop in a branch that is not taken has no iteration: the first dead
-Enter makes its Exits dead.
+A *frame* is one loop of the graph. Each iteration of a frame has its own counts and tensors. It has
+ended when all its programs and primitives have had their turn, dead or alive, and everything that
+is received has come; then its memory is freed. At most `Frame.parallel_iterations` iterations are
+under way at a time: the next one waits until the oldest has ended. A loop in a branch that is not
+taken has no iterations: the first dead Enter makes all its Exits dead.
 """
 
 from __future__ import annotations
@@ -34,23 +35,23 @@ from .rendezvous import Received
 __all__ = ["Dataflow", "Iteration", "Todo"]
 
 _DEAD: Final = Received(dead=True)
-#: What stands for the iterations of a loop that is not run.
+#: Stands in `Iteration.inner` for a loop that is not run, as it is in a branch that is not taken.
 _NEVER: Final = None
 
 
 @final
 class Iteration:
-    """One iteration of a loop on one device; or all that is outside of loops.
+    """One iteration of a loop on one device; or everything that is outside of loops.
 
     Attributes:
-        loop: of which loop.
-        number: which one.
-        waits: for each program and step how many slots it still waits for.
-        uses: for each slot how many programs and steps have not taken its tensor yet.
-        tensors: by slot; with the last use a tensor is let go.
-        truths: for each predicate that is known, by slot, whether it holds.
-        inner: the loops in it that have begun; None for one that is not run.
-        left: programs, primitives and receives that have not ended.
+        loop: the loop that it is an iteration of.
+        number: the number of the iteration, from 0.
+        waits: for each program and primitive, how many slots it still waits for.
+        uses: for each slot, how many programs and primitives have not taken its tensor yet.
+        tensors: the tensors by slot; a tensor is dropped after its last use.
+        truths: for each predicate whose value is known, by slot, whether it is true.
+        inner: the loops inside it that have begun; None for one that is not run.
+        left: how many programs, primitives and receives have not ended.
     """
 
     __slots__ = ("inner", "left", "loop", "number", "tensors", "truths", "uses", "waits")
@@ -68,7 +69,7 @@ class Iteration:
 
     @property
     def title(self) -> str:
-        """Says which it is, for messages; '' outside of loops."""
+        """Names the iteration in messages; '' outside of loops."""
         return f" in iteration {self.number} of loop {self.loop.path}" if self.loop.path else ""
 
 
@@ -79,11 +80,11 @@ class _LoopRun:
     Attributes:
         plan: what is done in each iteration.
         parent: the iteration around it.
-        path: its name, which no other loop of the run has.
-        iterations: those under way.
-        begun: how many have begun.
-        deferred: what is to go into the next one, when that may begin: steps and tensors.
-        constants: what goes into every iteration, by slot.
+        path: its name, which is unique in the run.
+        iterations: the iterations that are under way.
+        begun: how many iterations have begun.
+        deferred: primitives and tensors for the next iteration, which may not begin yet.
+        constants: the tensors, by slot, that go into every iteration.
     """
 
     __slots__ = ("begun", "constants", "deferred", "iterations", "parent", "path", "plan")
@@ -105,20 +106,21 @@ class _LoopRun:
 
     @property
     def is_full(self) -> bool:
-        """Whether as many iterations are under way as may be."""
+        """Whether as many iterations are under way as are allowed."""
         frame = self.plan.frame
         return frame is not None and len(self.iterations) >= frame.parallel_iterations
 
 
 @final
 class Todo:
-    """The work to be done, in this order.
+    """What is to be done next, in the order of the attributes.
 
     Attributes:
         change: how many more iterations are under way than before.
-        receives: (iteration, slot, what is to be received).
-        came: (iteration, slot, tensor) that are sent elsewhere, or are results.
-        undecided: (iteration, slot, tensor) of predicates, to be told by `Dataflow.decided`.
+        receives: tensors to be received: (iteration, slot, key).
+        came: tensors that are to be sent, or are results: (iteration, slot, tensor).
+        undecided: predicates: (iteration, slot, tensor). Their values have to be read and passed to
+            `Dataflow.decided`.
         ready: programs to be run.
     """
 
@@ -134,7 +136,7 @@ class Todo:
 
 @final
 class Dataflow:
-    """The state of one device in one run. Whoever calls it holds a lock.
+    """The state of one device in one run. Callers must hold a lock.
 
     Args:
         plan: what the device does.
@@ -147,9 +149,9 @@ class Dataflow:
         self._outermost = _LoopRun(plan.frames[None], None)
 
     def start(self, feeds: Iterable[tuple[int, Received]]) -> Todo:
-        """Begins, with the tensors of the inputs by slot."""
+        """Begins the run. `feeds` are the inputs: pairs of a slot and a tensor."""
         iteration = self._begin(self._outermost)
-        iteration.left += 1  # it does not end before all this is done
+        iteration.left += 1  # so that it cannot end while tensors are being put in
         for number in self._plan.frames[None].starts:
             self._run(iteration, number)
         return self.put(iteration, feeds, 1)
@@ -157,7 +159,7 @@ class Dataflow:
     def put(
         self, iteration: Iteration, tensors: Iterable[tuple[int, Received]], ended: int = 0
     ) -> Todo:
-        """Takes tensors with their slots; `ended` programs or receives have ended by that."""
+        """Puts tensors into their slots; `ended` says how many programs or receives have ended."""
         for slot, tensor in tensors:
             self._arrive(iteration, slot, tensor)
         self._drain()
@@ -167,16 +169,16 @@ class Dataflow:
         return self._done()
 
     def decided(self, iteration: Iteration, slot: int, tensor: Received, truth: bool) -> Todo:
-        """Takes the value of a predicate."""
+        """Takes the value of a predicate, `truth`."""
         iteration.truths[slot] = truth
         self._hand_on(iteration, slot, tensor)
         self._drain()
         return self._done()
 
     def take(self, iteration: Iteration, step: Step) -> list[Received]:
-        """Returns the tensors that a program or step reads, and then those of what it waited for.
+        """Returns the tensors that a program or primitive reads, then those it only waited for.
 
-        What nobody else reads is let go.
+        A tensor that nothing else reads is dropped.
         """
         taken = []
         tensors, uses = iteration.tensors, iteration.uses
@@ -192,7 +194,7 @@ class Dataflow:
         return done
 
     def _drain(self) -> None:
-        """Takes what steps have handed on, which may make them hand on more."""
+        """Hands tensors on until no primitive has anything left to hand on."""
         queue = self._queue
         while queue:
             self._arrive(*queue.popleft())
@@ -207,7 +209,7 @@ class Dataflow:
             self._hand_on(iteration, slot, tensor)
 
     def _hand_on(self, iteration: Iteration, slot: int, tensor: Received) -> None:
-        """Gives a tensor to what waits for it."""
+        """Puts a tensor into its slot, and counts down what waits for it."""
         if slot in iteration.uses:
             iteration.tensors[slot] = tensor
         waits, programs = iteration.waits, len(self._plan.programs)
@@ -222,7 +224,7 @@ class Dataflow:
                 self._run(iteration, number)
 
     def _run(self, iteration: Iteration, number: int) -> None:
-        """Does what waits for nothing any more: a primitive at once."""
+        """Takes a program or primitive that waits no more: notes the one, carries out the other."""
         programs = self._plan.programs
         if number < len(programs):
             self._todo.ready.append((iteration, programs[number]))
@@ -230,19 +232,19 @@ class Dataflow:
             self._step(iteration, self._plan.steps[number - len(programs)])
 
     def _merge(self, iteration: Iteration, step: FlowStep, tensor: Received) -> None:
-        """Gives a Merge one of its inputs: it hands on the live one, or a dead one after all."""
+        """Gives a Merge one of its inputs. It hands on a live one, or a dead one if all are."""
         left = iteration.waits[step.number] = iteration.waits[step.number] - 1
         if left < 0 or (tensor.dead and left):  # it has had its turn, or others may be alive
             return
         self._fill(iteration, step, tensor)
 
     def _fill(self, iteration: Iteration, merge: FlowStep, tensor: Received) -> None:
-        """Gives a Merge the value that it hands on."""
+        """Puts the value that a Merge hands on into its slots."""
         iteration.waits[merge.number] = 0
         self._finish(iteration, merge, [tensor])
 
     def _finish(self, iteration: Iteration, step: FlowStep, made: Sequence[Received]) -> None:
-        """Hands on what a step gives in its own iteration."""
+        """Hands on what a primitive makes, in its own iteration."""
         self._queue.extend((iteration, *pair) for pair in zip(step.makes, made, strict=True))
         ends = _DEAD if all(tensor.dead for tensor in made) else Received()
         self._queue.extend((iteration, slot, ends) for slot in step.ends)
@@ -298,7 +300,7 @@ class Dataflow:
             self._queue.append((found.iterations[0], slot, tensor))
 
     def _next(self, iteration: Iteration, merge: FlowStep, tensor: Received) -> None:
-        """Hands a loop variable to the next iteration, which it may begin."""
+        """Hands a loop variable to the next iteration; the first one begins that iteration."""
         loop = iteration.loop
         target = loop.iterations.get(iteration.number + 1)
         if target is None:
@@ -318,7 +320,7 @@ class Dataflow:
         return made
 
     def _end(self, iteration: Iteration, count: int) -> None:
-        """Notes that programs, primitives or receives of an iteration have ended."""
+        """Notes that `count` programs, primitives or receives of an iteration have ended."""
         iteration.left -= count
         if iteration.left:
             return

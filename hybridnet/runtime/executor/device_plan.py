@@ -1,10 +1,10 @@
 """The plan of one device for a partitioned graph: its programs, and what they wait for.
 
-Tensors of a part are numbered as slots: those that are fed, received, or made by a program. A
-program waits for its slots to be filled; so all that a run has to do is to count (Abadi et al.,
-"TensorFlow: Large-Scale Machine Learning on Heterogeneous Distributed Systems", 2015, section 3.1).
-Between programs stand the primitives of control flow (`hybridnet.passes.flow`), which hand tensors
-on and compute nothing. A slot belongs to a frame: each iteration of it has slots of its own.
+Each tensor of a part, whether it is fed, received or made by a program, has a number, its *slot*. A
+program waits until all its slots are filled; so a run only has to count (Abadi et al., "TensorFlow:
+Large-Scale Machine Learning on Heterogeneous Distributed Systems", 2015, section 3.1). Between the
+programs are the primitives of control flow (`hybridnet.passes.flow`), which hand tensors on and
+compute nothing. The slots inside a loop (a frame) exist once for each iteration.
 """
 
 from __future__ import annotations
@@ -29,32 +29,33 @@ from ..segments.code import Code
 
 __all__ = ["DevicePlan", "DeviceProgram", "FlowStep", "FramePlan"]
 
-# Programs of no more operations and bytes than these are light: once they are compiled, running one
-# takes no longer than handing it to another thread.
+# A program of at most so many operations and bytes is light: once it is compiled, running it takes
+# no longer than handing it to another thread.
 _LIGHT_OPERATIONS: Final = 1e5
 _LIGHT_BYTES: Final = 1 << 16
-# And from these on, about a millisecond's work, other devices had better not wait for all of it;
-# those of other tasks, to which a message takes as long, from ten times as much on.
+# A piece of at least so many operations or bytes, about a millisecond's work, is heavy: other
+# devices should not have to wait for all of it. If these are devices of other tasks, to which a
+# message takes a millisecond as well, ten times as many make it heavy.
 _HEAVY_OPERATIONS: Final = 3e7
 _HEAVY_BYTES: Final = 1 << 23
 _OTHER_TASKS: Final = 10
-# A part of no more than these takes a few milliseconds: on a busy machine, to wait for its end
-# takes no longer than to have another thread do so.
+# A part of at most so many operations and bytes takes a few milliseconds: to wait for its end takes
+# no longer, on a busy machine, than to have another thread wait.
 _SHORT_OPERATIONS: Final = 5e7
 _SHORT_BYTES: Final = 1 << 24
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Step:
-    """A part of a plan that waits for slots, and fills others.
+    """A program or a primitive: it waits for some slots, and fills others.
 
     Attributes:
-        number: its place in its plan; primitives come after the programs.
-        frame: in which it runs.
-        reads: the slots it takes, by programs each once.
-        after: further slots that it waits for, which hold no values: control edges.
-        makes: the slots it fills; of an Enter or Exit in another frame.
-        ends: those that it fills when it has run.
+        number: its number in the plan; primitives come after the programs.
+        frame: the frame in which it runs; None outside of loops.
+        reads: the slots whose tensors it takes; a program takes each once.
+        after: further slots that it waits for. They hold no values but stand for control edges.
+        makes: the slots it fills; those of an Enter or Exit are in another frame.
+        ends: the slots, of control edges, that are filled when it has run.
     """
 
     number: int
@@ -68,16 +69,17 @@ class Step:
 @final
 @dataclass(frozen=True, eq=False, slots=True)
 class DeviceProgram(Step):
-    """A piece of a part, as a program of its device.
+    """A piece of a part that is run as one program.
 
     Attributes:
         call: the piece as a call.
-        code: the structure that runs it.
-        scalars: the numbers it takes; or `HostScalar`s of the whole graph, to be given.
-        graph: the piece itself, with its own names, where the call's are those of any graph of
-            this structure.
-        urgency: microseconds from its start to the end of the run by the cost model, at the least.
-        light: whether it takes no longer than handing it to another thread.
+        code: the structure of that call, by which its program is found.
+        scalars: the numbers it takes; a `HostScalar` of the whole graph gets its value in each run.
+        graph: the piece as a graph with the names of its own nodes. (Graphs of one structure share
+            a call, which has the names of one of them.)
+        urgency: the least time, in microseconds by the cost model, from its start to the end of the
+            run.
+        light: whether running it takes no longer than handing it to another thread.
     """
 
     call: GraphCall
@@ -109,17 +111,17 @@ class FlowStep(Step):
 @final
 @dataclass(eq=False, slots=True)
 class FramePlan:
-    """The part of a device's plan for one iteration of a loop, or for a run outside of loops.
+    """What a device does in one iteration of a loop, or in a run outside of all loops.
 
     Attributes:
-        frame: which; None outside of loops.
-        parent: of the frame around it.
-        waits: for each program and step, by number, how many slots it waits for.
-        uses: for each slot how many programs and steps take its tensor.
-        receives: (slot, what is received).
-        starts: the numbers of programs that wait for nothing.
-        merges: of the loop's variables, by number.
-        exits: the slots, of the parent, that Exits fill.
+        frame: the loop; None outside of loops.
+        parent: the plan of the frame around it.
+        waits: for each program and primitive, by number, how many slots it waits for.
+        uses: for each slot, how many programs and primitives take its tensor.
+        receives: the tensors to be received: (slot, key).
+        starts: the numbers of the programs that wait for nothing.
+        merges: the Merges of the loop's variables, by number.
+        exits: the slots that the loop's Exits fill; these are slots of the parent.
     """
 
     frame: Frame | None
@@ -134,20 +136,20 @@ class FramePlan:
 
 @final
 class DevicePlan:
-    """The plan of one device for each run.
+    """What one device does in each run of a partitioned graph.
 
     Attributes:
-        device: which.
-        programs: each after those of this device that it reads.
-        steps: the primitives.
-        frames: what is done in each frame; that of None always there.
-        readers: for each slot the programs and steps that wait for it, by number.
-        predicates: the slots by whose values Switches decide.
-        sends: slot -> where it is sent.
-        feeds: (number of an input of the whole graph, slot).
-        results: slot -> the numbers of the outputs of the whole graph that it is.
-        warm: the programs that have run before, by number.
-        is_short: whether all that it computes takes no more than a few milliseconds.
+        device: the device.
+        programs: its programs, each after those that it reads from.
+        steps: its primitives.
+        frames: the plan of each frame; that of None, outside of loops, is always there.
+        readers: for each slot the numbers of the programs and primitives that wait for it.
+        predicates: the slots whose values decide which way a Switch goes.
+        sends: a slot -> where its tensor is sent.
+        feeds: the inputs: (the number of an input of the whole graph, slot).
+        results: a slot -> the numbers of the outputs of the whole graph that it is.
+        warm: the numbers of the programs that have run before.
+        is_short: whether everything it computes takes at most a few milliseconds.
     """
 
     def __init__(
@@ -208,15 +210,15 @@ class DevicePlan:
     def late_reads(
         self, inputs: Collection[int], outputs: Set[int]
     ) -> dict[DeviceProgram, list[tuple[int, int]]]:
-        """Finds the programs that make outputs of inputs and of what they receive.
+        """Finds the programs that compute some outputs from some inputs and from received tensors.
 
         Args:
-            inputs: of the whole graph, by number.
-            outputs: likewise.
+            inputs: the numbers of the inputs, in the whole graph.
+            outputs: the numbers of the outputs, in the whole graph.
 
         Returns:
-            For each such program the places of these inputs among what it reads, and their numbers;
-            nothing if these outputs depend on these inputs by programs that receive nothing.
+            For each such program, where these inputs are among what it reads, with their numbers.
+            It is empty if a program that receives nothing reads these inputs for these outputs.
         """
         if self.steps:
             return {}
@@ -246,7 +248,7 @@ class DevicePlan:
         return found
 
     def _slot(self, what: Edge | Node) -> int:
-        """Returns the slot of a tensor, or of a node's having run."""
+        """Returns the slot of a tensor; or, for a node, the slot that is filled when it has run."""
         found = self._slots.get(what)
         if found is None:
             found = self._slots[what] = len(self._slots)
@@ -321,7 +323,7 @@ class DevicePlan:
 
 
 def _name(piece: Piece) -> str:
-    """Returns a name for a piece that all of its structure have: some of its operators."""
+    """Returns a name made of some operators of a piece; pieces of one structure have the same."""
     return _some(list(dict.fromkeys(node.call.name for node in piece.nodes if node.call)))
 
 
@@ -340,7 +342,7 @@ def _is_heavy(nodes: Sequence[Node], types: Mapping[Node, Types], share: float) 
 
 
 def _meets_tasks(part: DevicePart) -> bool:
-    """Whether a part meets devices of other tasks, and no other of its own."""
+    """Whether a part exchanges tensors with devices of other tasks, and with none of its own."""
     calls = [node.call for node in (*part.sends, *part.receives)]
     ends = [end for call in calls if isinstance(call, TransferCall) for end in call.transfer[:2]]
     task = part.device.rpartition("/device:")[0]
@@ -349,7 +351,7 @@ def _meets_tasks(part: DevicePart) -> bool:
 
 
 def _load(nodes: Sequence[Node], types: Mapping[Node, Types]) -> tuple[float, float]:
-    """Returns the operations of some nodes, and the bytes that they read and write."""
+    """Returns how many operations some nodes take, and how many bytes they read and write."""
     work = moved = 0.0
     for node in nodes:
         assert node.call is not None

@@ -83,7 +83,8 @@ class PartitionedCall:
         found = _Devices(default, config.soft_placement() if soft is None else soft)
         lowered = self.lowered = found.lowered(call, inputs, lower)
         graph, types, devices = lowered.graph, lowered.types, lowered.devices
-        # Results of a loop may have been made elsewhere; where they are must not depend on that.
+        # Where an output is wanted, or else where its node is. (After control flow was lowered, a
+        # loop's results may be made on another device; that must not change where they are.)
         self.contexts = tuple(
             ctx or found.of_node[edge.node].context
             for ctx, edge in zip(wanted, call.graph.outputs, strict=True)

@@ -229,7 +229,7 @@ def tensor_of(graph: Graph, edge: Edge, kind: Kind | None = None) -> Tensor:
 
 
 def edge_kind(graph: Graph, edge: Edge) -> Kind:
-    """Returns what is known of an edge."""
+    """Returns the dtype and, as far as it is known, the shape of an edge; by default float32."""
     op = graph.operation_of(edge.node)
     if op is not None:
         for one in op.outputs:

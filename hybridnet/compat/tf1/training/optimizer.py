@@ -98,16 +98,16 @@ class Optimizer:
         name: str | None = None,
         grad_loss: Any = None,
     ) -> Operation:
-        """Returns the Operation that makes one step.
+        """Returns the Operation that takes one training step.
 
         Args:
-            loss: a tensor.
-            global_step: a variable that counts steps.
-            var_list: what is changed; default all trainable variables.
-            gate_gradients: without meaning here.
-            aggregation_method: likewise.
-            colocate_gradients_with_ops: likewise.
-            name: of the Operation.
+            loss: the tensor to be minimized.
+            global_step: a variable that counts the steps, or None.
+            var_list: the variables that are changed; default all trainable variables.
+            gate_gradients: ignored.
+            aggregation_method: ignored.
+            colocate_gradients_with_ops: ignored.
+            name: the name of the Operation; ignored.
             grad_loss: the gradient of the loss; default ones.
 
         Raises:
