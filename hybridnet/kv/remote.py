@@ -532,7 +532,17 @@ class RemoteBackend(Backend):
         targets: Sequence[NDArray],
         priority: int,
     ) -> None:
-        """Has ``ask(*arrays, out, done=)`` write the key's value, and that into the targets."""
+        """Asks the servers for a key's value, and writes it to arrays when it has come.
+
+        Args:
+            key: the key.
+            known: what is known of it.
+            ask: called as ``ask(*arrays, out, done=done)`` when the arrays of `reads` are there. It
+                writes the value to `out` and then calls `done`.
+            reads: the Values that are sent with the question.
+            targets: the arrays to which the value is written.
+            priority: of the task; higher ones come first.
+        """
         ctx = targets[0].context.computes_on
         check_device(ctx)
 

@@ -62,13 +62,14 @@ def from_numpy(ndarray: np.ndarray[Any, Any], zero_copy: bool = True) -> NDArray
 
 
 def adopt(host: np.ndarray[Any, Any], kind: type[NDArray] = NDArray) -> NDArray:
-    """Makes an array on ``cpu()`` of host memory that is given up to it; never copied needlessly.
+    """Makes an array on ``cpu()`` from a NumPy array and takes its memory over, without a copy.
 
-    Unlike `from_numpy` it needs no JAX, and takes memory that came from elsewhere.
+    Unlike `from_numpy` it does not load JAX, and it takes memory that NumPy has not allocated.
 
     Args:
-        host: in C order, writable; nobody else uses it, since programs may write there.
-        kind: the class of the array.
+        host: a writable array in C order. Nothing else may use its memory from now on, since
+            programs may write there.
+        kind: the class of the array that is made.
     """
     ctx = cpu()
     (array,) = place(ctx, (host,))

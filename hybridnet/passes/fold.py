@@ -72,7 +72,10 @@ _SOURCES: Final = frozenset(
 
 
 def run(graph: Graph, context: PassContext) -> Graph:
-    """Computes what depends on shapes and constants only, and leaves out neutral elements."""
+    """Replaces nodes by constants, and removes operations that change nothing, such as ``x * 1``.
+
+    A node becomes a constant if it depends on nothing but shapes and other constants.
+    """
     steps = _steps()
     if any(not node.inputs or op_name(node) in _SOURCES for node in _calls(graph)):
         rewriter = Rewriter(graph, context, {})

@@ -125,12 +125,12 @@ class Rewriter:
                 self._steps[operator] = (*self._steps.get(operator, ()), *allowed)
 
     def run(self) -> Graph:
-        """Returns the graph with everything replaced that the rules fit."""
+        """Returns the graph after the rules were applied to all nodes that they match."""
         if not self._of_constants and not any(
             op_name(node) in self._steps for node in self._graph.nodes
         ):
             return self._graph
-        # Where the outputs of old nodes are now, unless they are where they were.
+        # For each node that was replaced, the edges that its outputs became.
         moved: dict[Node, Sequence[Edge]] = {}
         for node in self._graph.nodes:
             if node.call is not None:

@@ -34,10 +34,16 @@ def environment_key(
     kwargs: Mapping[str, Any],
     identities: list[Identity],
 ) -> tuple[Any, ...]:
-    """Returns what the names in a function, and in functions of the user's that it calls, mean.
+    """Returns a key of everything outside its arguments that a traced function depends on.
+
+    These are the objects that the names in the function refer to (globals, closures, attributes),
+    and those in the user's functions that it calls. If one changes, the function is traced anew.
 
     Args:
-        identities: objects that are known by their identity only are added.
+        function: the function.
+        args: its positional arguments.
+        kwargs: its keyword arguments.
+        identities: a list to which objects are added that can be told apart by their identity only.
     """
     visit = _Visit(identities)
     visit.function(function, args, kwargs)

@@ -180,7 +180,13 @@ class Watch:
 
 
 def _advice(what: str, old: str, new: str) -> str:
-    """Returns what to do about a change."""
+    """Returns what a user can do about an argument that changes from call to call.
+
+    Args:
+        what: the argument.
+        old: how it was described in the message before.
+        new: how it is described now.
+    """
     if " on " in new and "[" in new:
         return _SIZES
     try:

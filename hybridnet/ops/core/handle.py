@@ -110,9 +110,10 @@ def _arithmetic(name: str, scalar: str, swap: bool = False) -> ArithmeticMethod:
 
 
 def with_names(kind: type[_Kind]) -> type[_Kind]:
-    """Gives the operators of a class that were made by a function the names that they have there.
+    """Names the methods of a class for Python's operators (``__add__``) as the class names them.
 
-    Tracebacks, profiles and `help` show them.
+    As one function makes all these methods, they would all have the same name in tracebacks,
+    profiles and `help`.
     """
     for name, method in vars(kind).items():
         if getattr(method, "__name__", "") == "arithmetic":

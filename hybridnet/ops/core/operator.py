@@ -173,16 +173,16 @@ class Operator:
         return call
 
     def measured(self, attrs: Mapping[str, Any], inputs: Sequence[Any]) -> dict[str, Any]:
-        """Returns the parameters with the sizes that only the values of the inputs tell.
+        """Returns the parameters, with sizes that depend on the values of the inputs filled in.
 
         Args:
-            attrs: parameters as the user gave them.
-            inputs: arrays, whose ``asnumpy()`` may be called.
+            attrs: the parameters as the user gave them.
+            inputs: the input arrays. If a size is missing, their values are read and waited for.
         """
         given = {name: value for name, value in attrs.items() if value is not None}
         call, _ = self.bind(given)
         check_input_count(call, len(inputs))
-        if self.check is not None:  # measuring may rely on it
+        if self.check is not None:  # the functions in `sizes` may rely on it
             self.check(*(value.type for value in inputs), **call.attrs)
         unknown = [name for name in self.sizes if given.get(name) is None]
         return {**given, **{name: self.sizes[name](inputs, call.attrs) for name in unknown}}

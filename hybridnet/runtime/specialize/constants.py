@@ -1,18 +1,20 @@
-"""Inputs that are the same arrays launch after launch: what follows from them alone is made once.
+"""Programs whose weights stay the same: what depends on the weights alone is computed only once.
 
-A network that only infers is given the same weights at each call. XLA cannot know, and so turns and
-scales them every time. Here it is known: an array never changes (what is changed in place becomes
-another), so the identity of a program's inputs is the version of the weights.
+A network that only infers gets the same weights at each call. XLA does not know that, so it
+transposes and scales them each time. Here it can be known: a JAX array never changes (to change an
+NDArray in place makes a new one), so if the inputs of a program are the same objects as before,
+they hold the same values.
 
-A program that was launched with the same arrays for a while is split in the background
-(`splitting`): its prologue computes what follows from these arrays, its main part all the rest. The
-prologue runs once for each version. `Specialized` then stands where the executable was: it
-compares identities, and hands the main part what was made for them; what it does not know runs as
-before. The two are timed against each other first, and where nothing is gained nothing changes.
+If a program was launched with the same arrays for a while, it is split in the background
+(`splitting`). Its *prologue* computes everything that depends on these arrays alone, and its *main
+part* the rest. The prologue runs once for each *version* of the weights. A `Specialized` object
+takes the place of the executable. At each launch it compares the identities of the inputs: for a
+version that it knows it runs the main part, and for any other the whole program, as before. Both
+ways are timed first, and if the new one is not faster nothing is changed.
 
-Arrays are referred to weakly, so that weights die, and are donated, as if nobody looked; what was
-made of them goes with them. Whether two identities mean the same array is certain, since whoever
-dies takes its entry along before its identity can be another's.
+This module holds weak references to the weights, so that they can be freed and donated as usual;
+what the prologue made of them is freed with them. An identity (`id`) always means the same array,
+since the entry of an array that dies is removed before another object can get its `id`.
 """
 
 from __future__ import annotations
@@ -32,35 +34,35 @@ from .splitting import Split
 
 __all__ = ["LEAST_BYTES", "Narrow", "Specialized", "Version", "memory"]
 
-#: Inputs that stay the same count from this size on, together.
+#: Inputs that stay the same are worth a prologue if they have this many bytes together.
 LEAST_BYTES: Final = 1 << 16
 
-# Launches with the same arrays, one after the other, after which something is made for them.
+# After this many launches in a row with the same arrays the prologue is run for them.
 _SAME: Final = 4
-# Launches left alone after one with other arrays: doubled each time, up to the greatest.
+# How many launches pass unobserved after one with other arrays; it doubles up to a greatest number.
 _GAP: Final = 2
 _GREATEST_GAP: Final = 1024
-# A version that served fewer launches did not pay.
+# A version that was used for fewer launches than this was not worth its prologue.
 _PAYS: Final = 16
-# Versions of one program: networks of one structure share it.
+# The most versions of one program. (Several networks of one structure share a program.)
 _VERSIONS: Final = 4
 
-#: Is told which inputs stay the same, and the arguments of a launch.
+#: Called with the numbers of the inputs that stay the same, and the arguments of a launch.
 Narrow = Callable[[Sequence[int], Sequence[Any]], None]
 _Picker = Callable[[Sequence[Any]], tuple[Any, ...]]
 
 
 @final
 class Version:
-    """The results of the prologue for one version of the inputs.
+    """The results of the prologue for one version of the weights.
 
     Attributes:
-        kept: what the prologue made.
-        nbytes: of it.
-        uses: launches that it served.
-        seen: their number when room was last looked for.
-        refs: to the arrays that it was made of.
-        drop: forgets it.
+        kept: the results.
+        nbytes: the bytes of them.
+        uses: how many launches have used them.
+        seen: the value of `uses` when memory was last short.
+        refs: weak references to the weights.
+        drop: a function that removes this version.
     """
 
     __slots__ = ("__weakref__", "drop", "kept", "nbytes", "refs", "seen", "uses")
@@ -75,7 +77,7 @@ class Version:
 
 
 class _VersionMemory:
-    """All versions that there are, within HYBRIDNET_CONSTANTS_SIZE."""
+    """All versions of all programs; together they take at most HYBRIDNET_CONSTANTS_SIZE."""
 
     def __init__(self) -> None:
         # Held while the set is gone through or added to, neither of which is one step. Re-entrant,
@@ -84,11 +86,11 @@ class _VersionMemory:
         self._versions: weakref.WeakSet[Version] = weakref.WeakSet()
 
     def nbytes(self) -> int:
-        """Returns what all versions take."""
+        """Returns how many bytes all versions take."""
         return sum(version.nbytes for version in self._all())
 
     def has_room(self, nbytes: int) -> bool:
-        """Whether there is room for so many bytes; drops what was not used since it was asked."""
+        """Whether `nbytes` more may be taken; if not, drops versions unused since last asked."""
         limit = config.constants_size()
         with self._lock:
             if self.nbytes() + nbytes > limit:
@@ -104,7 +106,7 @@ class _VersionMemory:
             self._versions.add(version)
 
     def clear(self) -> None:
-        """Gives everything back; it is made again where it is needed."""
+        """Drops all versions; those that are needed are made again."""
         for version in self._all():
             version.drop()
 
@@ -126,18 +128,18 @@ if hasattr(os, "register_at_fork"):
 
 @final
 class Specialized(ExecutableWrapper):
-    """An executable that makes what follows from some of its inputs once for each version of them.
+    """An executable that runs its prologue once for each version of the weights.
 
-    Safe from many threads.
+    Threads may call it at the same time.
 
     Args:
-        whole: the program as it is.
+        whole: the executable of the whole program.
         prologue: the executable of the prologue.
-        main: that of the main part.
-        constant: the inputs, by number, that stay the same.
-        parts: what each of the two takes.
-        narrow: is told, once, where only some of the constant inputs turn out to be that: which,
-            and the arguments of a launch.
+        main: the executable of the main part.
+        constant: the numbers of the inputs that stay the same.
+        parts: which inputs the prologue and the main part take.
+        narrow: called once if only some of the constant inputs turn out to stay the same, with
+            their numbers and the arguments of a launch.
     """
 
     __slots__ = (
@@ -172,14 +174,14 @@ class Specialized(ExecutableWrapper):
         super().__init__(whole)
         self._narrow = narrow
         self._prologue = prologue
-        # What JAX's own object hands on to, once it has been called, is called without it.
+        # JAX's object only hands its arguments on to this one, which it has after its first call.
         self._main = getattr(main, "_call", None) or main
         self._slots = tuple(constant)
         self._constant = _picker(constant)
         self._reads = _picker(parts.reads)
         self._takes = _picker(parts.takes)
         self._nbytes = parts.nbytes
-        # By the identities of the constant inputs, in order.
+        # The versions by the identities of the constant inputs, in their order.
         self._versions: dict[tuple[int, ...], Version] = {}
         self._lock = threading.RLock()
         # Launches with inputs that nothing was made for, and the one at which these are looked at.
@@ -202,13 +204,14 @@ class Specialized(ExecutableWrapper):
 
     @property
     def versions(self) -> int:
-        """For how many versions of the inputs something is kept."""
+        """How many versions are kept."""
         return len(self._versions)
 
     def prepare(self, inputs: Sequence[Any]) -> bool:
-        """Runs the prologue on the inputs of a launch, which are expected to come again.
+        """Runs the prologue on the inputs of a launch, whose weights are expected to come again.
 
-        False where there is no room for what it makes.
+        Returns:
+            False if there is no room for the results.
         """
         with self._lock:
             if not memory.has_room(self._nbytes):
@@ -226,7 +229,7 @@ class Specialized(ExecutableWrapper):
             return True
 
     def _other(self, arguments: tuple[Any, ...]) -> Sequence[Any]:
-        """Runs the whole program, for inputs that nothing was made for."""
+        """Runs the whole program, for inputs of no version that is kept."""
         self._misses += 1
         if self._misses >= self._next and self._lock.acquire(blocking=False):
             try:
@@ -237,7 +240,7 @@ class Specialized(ExecutableWrapper):
         return outputs
 
     def _look(self, arguments: tuple[Any, ...]) -> None:
-        """Looks which inputs are those of the last launches, and have been for long enough."""
+        """Notes which inputs are the same as in the last launches; after _SAME makes a version."""
         arrays = self._constant(arguments)
         if not self._same:
             self._candidate = [weakref.ref(array) for array in arrays]
@@ -267,7 +270,7 @@ class Specialized(ExecutableWrapper):
         self._gap = min(2 * self._gap, _GREATEST_GAP)
 
     def _drop(self, key: tuple[int, ...], version: Version | None) -> None:
-        """Forgets what was made for some inputs; no lock: a finalizer may be what calls this."""
+        """Removes a version. It takes no lock, as a finalizer may call it."""
         if version is not None and self._versions.get(key) is not version:
             return
         gone = self._versions.pop(key, None)
@@ -282,7 +285,7 @@ def _forgetting(
     key: tuple[int, ...],
     version: Callable[[], Version | None],
 ) -> Callable[..., None]:
-    """Returns what forgets a version; it refers to nothing that lives by it."""
+    """Returns a function that removes a version, and keeps neither it nor its program alive."""
 
     def forget(_: Any = None) -> None:
         specialized, made = owner(), version()
@@ -293,7 +296,7 @@ def _forgetting(
 
 
 def _picker(numbers: Sequence[int]) -> _Picker:
-    """Returns what picks elements of a sequence, as a tuple."""
+    """Returns a function from a sequence to the tuple of its elements with these numbers."""
     if len(numbers) > 1:
         return itemgetter(*numbers)
     if not numbers:

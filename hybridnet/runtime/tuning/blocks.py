@@ -33,10 +33,12 @@ _MUCH: Final = 64 << 20
 
 
 def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> int:
-    """Has a program of much memory compiled for blocks of it; see `programs.cache.improvers`.
+    """Has a program that needs much memory be compiled anew, to take it in several blocks.
+
+    It is one of `programs.cache.improvers`.
 
     Returns:
-        The number of runs at which it is to be asked again.
+        The number of runs of the program at which to call this again.
     """
     if program.runs < _LONG:
         return _LONG

@@ -393,7 +393,12 @@ class StagedLoop:
     def extend(
         self, stacked: Sequence[NDArray], appended: Sequence[tuple[Any, TensorType, Any]]
     ) -> None:
-        """Appends to lists what all turns have: `stacked` has a row for each turn."""
+        """Appends to Python lists what the turns of a compiled loop have appended.
+
+        Args:
+            stacked: for each value that was appended in a turn, an array with a row for each turn.
+            appended: for each list, by its number, the types and classes of these values.
+        """
         first = 0
         for number, width in self._appended.items():
             chosen = slice(first, first + width)

@@ -117,10 +117,16 @@ def component_of(array: Array) -> Component:
 
 
 def parts_like(structure: Any, parts: Any) -> list[Any]:
-    """Returns what stands where the leaves of a nest do: shapes, or a list that is one array.
+    """Returns the parts of a nest in the order of the leaves of another nest.
+
+    The parts may be lists themselves, such as shapes: `structure` says where they begin.
+
+    Args:
+        structure: nested tuples, lists and dicts.
+        parts: the same nest, with a part in the place of each leaf.
 
     Raises:
-        ValueError: there are more or fewer.
+        ValueError: it has more or fewer parts than there are leaves.
     """
     if isinstance(structure, dict):
         return [one for key in sorted(structure) for one in parts_like(structure[key], parts[key])]

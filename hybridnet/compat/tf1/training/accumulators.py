@@ -211,17 +211,18 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         local_step: Any = 0,
         name: str | None = None,
     ) -> Operation:
-        """Returns the Operation that adds rows, unless their step is over.
+        """Returns the Operation that adds a sparse gradient, unless it comes too late.
 
         Args:
-            grad_indices: (n,) which rows they are.
+            grad_indices: (n,) the numbers of the rows that are given.
             grad_values: (n, ...) the rows.
-            grad_shape: that of the whole; None where it is not known.
-            local_step: the step that they are of.
-            name: of the Operation.
+            grad_shape: the shape of the whole gradient; None if it is not known.
+            local_step: the step for which the gradient was computed. A gradient of an earlier step
+                than the accumulator's is dropped.
+            name: the name of the Operation.
 
         Raises:
-            ValueError: the rows' shape is another.
+            ValueError: the rows do not fit the accumulator's shape.
         """
         dims = self._shape._dims
         rows = TensorShape(None) if dims is None else TensorShape([None, *dims[1:]])
