@@ -357,15 +357,19 @@ class Trainer:
                     "Trainer: parameters that a distributed store holds stay on the contexts that "
                     f"they are on, {self._contexts}; move them before the first step"
                 )
-            states = self._get_states() if self._kv_initialized else self._loaded_states
-            self._loaded_states = None
-            self._make_store(len(contexts) > 1)
-            if not self._update_on_kvstore:
-                self._updaters = [optimizer.get_updater(self._optimizer) for _ in contexts]
-            if states is not None:
-                self._set_states(states)
-        self._contexts = contexts
+            self._start(contexts)
         self._checked = latest
+
+    def _start(self, contexts: list[Context]) -> None:
+        """Makes the store and the updaters for parameters on `contexts`, and keeps the states."""
+        states = self._get_states() if self._kv_initialized else self._loaded_states
+        self._loaded_states = None
+        self._make_store(len(contexts) > 1)
+        if not self._update_on_kvstore:
+            self._updaters = [optimizer.get_updater(self._optimizer) for _ in contexts]
+        if states is not None:
+            self._set_states(states)
+        self._contexts = contexts
         self._kv_initialized = True
 
     def _common_contexts(self) -> list[Context]:
@@ -388,9 +392,8 @@ class Trainer:
         return every if self._kvstore is not None or not self._kv_initialized else []
 
     def _init_kvstore(self) -> None:
-        """Makes the store now, and not at the first step."""
-        self._make_store(len(self._common_contexts()) > 1)
-        self._kv_initialized = True
+        """Makes the store and the updaters now, and not at the first step."""
+        self._start(self._common_contexts())
 
     def _make_store(self, several: bool) -> None:
         store = self._given_store

@@ -224,6 +224,26 @@ def test_states_go_on_where_they_were(
         np.testing.assert_array_equal(one.asnumpy(), two.asnumpy())
 
 
+@pytest.mark.parametrize("ctx", [None, BOTH])
+def test_a_store_made_before_the_first_step(tmp_path: Path, ctx: Any) -> None:
+    """MXNet's tutorial of the learning rate finder saves the states so, to go back to them."""
+    param = line(ctx)
+    trainer = momentum(param)
+    trainer._init_kvstore()
+    trainer.save_states(tmp_path / "sgd.states")
+    start = [value.copy() for value in param.list_data()]
+    after = []
+    for _ in range(2):  # the second time from the saved states: the momentum is zero again
+        param.set_data(start[0])
+        trainer.load_states(tmp_path / "sgd.states")
+        backward(param)
+        gradient = param.list_grad()[0].asnumpy() * len(start)
+        trainer.step(1)
+        after.append(param.list_data()[0].asnumpy())
+        np.testing.assert_allclose(after[-1], start[0].asnumpy() - 0.5 * gradient, rtol=1e-6)
+    np.testing.assert_array_equal(*after)
+
+
 def test_states_are_loaded_before_a_first_step_that_is_traced(tmp_path: Path) -> None:
     param, other = line(), line()
     trainer = momentum(param)
