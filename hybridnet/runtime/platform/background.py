@@ -182,8 +182,10 @@ def at_low_priority(work: Callable[[], _Result], name: str) -> _Result:
 
 def _lower_priority() -> None:
     """Has other threads preferred to this one, and to those that it starts."""
-    if sys.platform == "linux":  # elsewhere this is of the whole process
-        thread = threading.get_native_id()
+    if sys.platform != "linux":  # elsewhere this is of the whole process
+        return
+    thread = threading.get_native_id()
+    with suppress(OSError):  # a sandbox may forbid it
         niceness = os.getpriority(os.PRIO_PROCESS, thread) + _NICENESS
         os.setpriority(os.PRIO_PROCESS, thread, min(niceness, 19))
 
