@@ -389,8 +389,16 @@ class Optimizer:
     def _step_scalars(self, indices: Sequence[Index]) -> list[float]:
         """Counts an update, and returns its numbers: rescale_grad, rates, and decays."""
         self._update_count(indices)
-        rates = self._effective_lrs(indices, self._get_lrs(indices))
-        return [self.rescale_grad, *rates, *self._get_wds(indices)]
+        if type(self)._get_lr is Optimizer._get_lr:
+            rates = self._get_lrs(indices)
+        else:  # a class of the user's says it of one weight, as it does in MXNet
+            rates = [self._get_lr(index) for index in indices]
+        rates = self._effective_lrs(indices, rates)
+        if type(self)._get_wd is Optimizer._get_wd:
+            decays = self._get_wds(indices)
+        else:
+            decays = [self._get_wd(index) for index in indices]
+        return [self.rescale_grad, *rates, *decays]
 
     def step_numbers(self, indices: Sequence[Index]) -> tuple[Any, list[Any], list[Any]]:
         """Counts an update of weights and returns its numbers, as operators take them.

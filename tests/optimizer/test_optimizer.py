@@ -542,6 +542,30 @@ def test_an_optimizer_of_ones_own_as_in_mxnet() -> None:
         optimizer.Optimizer().update(0, weights[0], weights[0], None)
 
 
+@pytest.mark.parametrize("name", ["SGD", "Adam", "RMSProp"])
+def test_a_class_of_ones_own_may_say_the_rate_of_one_weight(name: str) -> None:
+    """As Keras' optimizers for MXNet do; the whole list goes by it, whatever `_get_lrs` gives."""
+
+    class Own(getattr(optimizer, name)):  # type: ignore[misc]
+        def _get_lr(self, index: Any) -> float:
+            return 0.25 * (index + 1)
+
+        def _get_lrs(self, indices: Any) -> list[float]:
+            return [self._get_lr(0) for _ in range(self.aggregate_num)]
+
+        def _get_wd(self, index: Any) -> float:
+            return 0.1 * index
+
+    updater, weights = optimizer.get_updater(Own()), [nd.ones((2,)) for _ in range(6)]
+    updater(list(range(6)), [nd.full((2,), 3.0)] * 6, weights)
+    for i, weight in enumerate(weights):
+        # The first step by the formulas: Adam divides g by its size, RMSProp by sqrt(0.1) of it.
+        step = {"SGD": 3 + 0.1 * i, "Adam": 1.0, "RMSProp": 10**0.5}[name]
+        np.testing.assert_allclose(
+            weight.asnumpy(), 1 - 0.25 * (i + 1) * step, rtol=1e-5, atol=1e-5
+        )
+
+
 def test_a_name_that_is_taken_from_another_class_is_told() -> None:
     def define(module: str) -> Any:
         kind = type("OnceOnly", (optimizer.Optimizer,), {"__module__": module})
