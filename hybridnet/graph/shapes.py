@@ -23,6 +23,7 @@ from hybridnet.base.numpy_mode import mode
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core.call import Call, Types
 from hybridnet.ops.core.custom import CustomCall
+from hybridnet.ops.core.families import ELEMENTWISE
 from hybridnet.ops.core.operator import OpCall
 from hybridnet.ops.core.rules import UNKNOWN, same_type, unify
 
@@ -303,8 +304,8 @@ class _ShapeInference(Inference[Shape]):
         for size in SIZES:
             try:
                 made = self.infer(node, [_filled(shape, size) for shape in shapes])
-            except MXNetError:
-                return []  # it depends on the size whether this is possible at all
+            except MXNetError:  # it depends on the size whether this is possible at all
+                return self.probe_ones(node, shapes) if node.call.name in ELEMENTWISE else []
             found.append([kind.shape for kind in made])
         try:  # what is cut off at a size, as by `slice`, shows with a small one only
             made = self.infer(node, [_filled(shape, 1) for shape in shapes])
@@ -319,6 +320,23 @@ class _ShapeInference(Inference[Shape]):
             for tried in zip(*found, strict=True)
         ]
 
+    def probe_ones(self, node: Node, shapes: Sequence[Shape]) -> Sequence[Shape | None]:
+        """Returns what arrays that broadcast tell where one is unknown beside a size of another.
+
+        The unknown one can be that size or 1, so the output has the size.
+        """
+        try:
+            made = self.infer(node, [_filled(shape, 1) for shape in shapes])[0].shape
+        except MXNetError:
+            return []
+        unknown = {axis - len(shape) for shape in shapes for axis in _unknown_axes(shape)}
+        return [
+            tuple(
+                UNKNOWN if size == 1 and axis in unknown else size
+                for axis, size in enumerate(made, -len(made))
+            )
+        ]
+
 
 def infer_call(call: Call, types: Sequence[TensorType]) -> Types:
     """Returns the types of a call's outputs, whose inputs lack the state of a random generator."""
@@ -328,6 +346,10 @@ def infer_call(call: Call, types: Sequence[TensorType]) -> Types:
 def _filled(shape: Shape, size: int) -> Shape:
     """Returns the shape with a size in the place of unknown dimensions."""
     return tuple(size if n == UNKNOWN else n for n in shape)
+
+
+def _unknown_axes(shape: Shape) -> list[int]:
+    return [axis for axis, size in enumerate(shape) if size == UNKNOWN]
 
 
 def _open_again(output: Shape, data: Shape) -> Shape:

@@ -40,3 +40,26 @@ def test_random_numbers_too() -> None:
 def test_what_nothing_tells_is_not_inferred() -> None:
     with pytest.warns(UserWarning, match="Cannot decide shape"):
         assert (sym.zeros((0, 3)) * sym.var("x")).infer_shape() == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    "left,right,told,complete",
+    [
+        # MXNet says (0, 0, 0), (0, 5) and (0, 0) of the first: the same where it knows a size.
+        ((0, 0, 0), (0, 5, 4), (0, 5, 4), [((1, 1, 1), (2, 5, 4)), ((3, 5, 1), (1, 5, 4))]),
+        ((0, 5), (1, 5), (0, 5), [((1, 5), (1, 5)), ((3, 5), (1, 5))]),
+        ((0, 5), (0,), (0, 5), [((2, 5), (1,)), ((1, 5), (5,))]),
+        ((0, 1), (0, 0), (0, 0), [((2, 1), (1, 3)), ((1, 1), (2, 1))]),
+    ],
+)
+def test_what_broadcasts_tells_its_dimensions_where_sizes_are_unknown(
+    left: tuple[int, ...],
+    right: tuple[int, ...],
+    told: tuple[int, ...],
+    complete: list[tuple[tuple[int, ...], tuple[int, ...]]],
+) -> None:
+    total = sym.broadcast_sub(sym.var("x", shape=left), sym.var("y", shape=right))
+    assert total.infer_shape_partial()[1] == [told]
+    assert sym.mean(total, axis=-1).infer_shape_partial()[1] == [told[:-1]]
+    found = [np.broadcast_shapes(*shapes) for shapes in complete]  # two ways to complete them
+    assert all(n in (0, m) for shape in found for n, m in zip(told, shape, strict=True))
