@@ -1,23 +1,27 @@
 """The executor: one run of a partitioned graph, device by device.
 
-Each device counts, for each of its programs, the inputs that are still missing; what has none left
-is ready. A program that only has to be handed to XLA, or is light, is started at once by the thread
-that found it ready, from a queue of that thread so that long chains do not nest; any other (one to
-be compiled, Python code, a user's device) is a task of the engine, the most urgent first. What
-waits for what, with branches and loops, is the affair of `dataflow`.
-Devices know of each other only what comes through the rendezvous. This is the executor of
-TensorFlow (Abadi et al., "TensorFlow: Large-Scale Machine Learning on Heterogeneous Distributed
-Systems", 2015, sections 3.1 and 3.2.2), with programs of many nodes in the place of single ones.
+For each of its programs a device counts the inputs that are still missing; when none is, the
+program is ready (`dataflow` keeps this account, also for branches and loops). If a ready program
+only has to be handed to XLA, or is light, the thread that found it ready starts it at once; such
+programs go through a queue of the thread, so that long chains do not recurse. Any other program
+(one that must be compiled first, Python code, a user's device) becomes a task of the engine, the
+most urgent first.
 
-A dead tensor comes from a branch that is not taken: what reads it does not run, and its results are
-dead. The first failure ends a run: it aborts the rendezvous, and what has not begun does nothing.
+Devices exchange tensors only through the rendezvous. This is the executor of TensorFlow (Abadi et
+al., "TensorFlow: Large-Scale Machine Learning on Heterogeneous Distributed Systems", 2015, sections
+3.1 and 3.2.2), but with programs of many nodes where TensorFlow has single nodes.
 
-Where a loop goes on is known when the value of its predicate is. Whoever waits for that value has
-nothing else to start; and a user's thread, which has other things to do, leaves it to a task.
+A *dead* tensor stands for a value in a branch that is not taken. A program that reads one does not
+run, and its results are dead, too. The first failure ends the run: it aborts the rendezvous, and
+programs that have not begun do nothing.
 
-Programs are dispatched, not waited for: XLA runs them one after another on their device, and those
-of several devices at once. Only while a profiler listens, programs are tasks which wait for their
-end, so that a span in the trace is the time that the device is busy.
+Whether a loop goes on depends on the value of its predicate, for which a thread has to wait. A
+thread of the engine does so only when it has nothing else to start; a user's thread leaves the
+waiting to a task.
+
+The executor dispatches programs and does not wait for them: XLA runs those of one device one after
+another, and those of several devices in parallel. Only while a profiler listens, each program is a
+task that waits for its end, so that a span in the trace shows how long the device was busy.
 """
 
 from __future__ import annotations
@@ -49,13 +53,14 @@ _MOMENT: Final = 0.2
 
 
 class _Inline(threading.local):
-    """This thread's queue of work that is ready, started when it is done with what it does now.
+    """The queue of ready work of each thread.
 
-    So long chains of small programs neither nest nor wait for other threads.
+    A thread starts what is in its queue when it has finished what it is doing. So a long chain of
+    small programs neither recurses nor has to wait for other threads.
 
     Attributes:
-        queue: what it has found ready and will start next; None outside of that.
-        may_wait: whether it is a thread of the engine, and no user's.
+        queue: the work to be started next; None while the thread is not working off a queue.
+        may_wait: whether the thread may wait for values: it is one of the engine's, not a user's.
     """
 
     queue: deque[Callable[[], None]] | None = None
@@ -66,7 +71,7 @@ _thread: Final = _Inline()
 
 
 def _start_soon(work: Callable[[], None]) -> None:
-    """Has this thread do something when it is done with what it does now."""
+    """Puts work into this thread's queue; starts it now if the thread is doing nothing else."""
     if _thread.queue is not None:
         _thread.queue.append(work)
         return
@@ -79,7 +84,7 @@ def _start_soon(work: Callable[[], None]) -> None:
 
 
 def _as_task(work: Callable[[], None]) -> Callable[[], None]:
-    """Returns a task of the engine that does something."""
+    """Returns a function that does some work as a task of the engine."""
 
     def task() -> None:
         was, _thread.may_wait = _thread.may_wait, True
@@ -93,9 +98,10 @@ def _as_task(work: Callable[[], None]) -> Callable[[], None]:
 
 @contextmanager
 def _at_once() -> Iterator[None]:
-    """A block in which this thread starts at once what it finds ready.
+    """A scope in which this thread starts ready work at once, without its queue.
 
-    An operator of the user's may run a graph in it, and wait for that.
+    A user's operator that runs in the scope may itself run a graph and wait for it, which would
+    never end if that graph's work stood in the queue behind the operator.
     """
     queue, _thread.queue = _thread.queue, None
     try:
@@ -106,22 +112,23 @@ def _at_once() -> Iterator[None]:
 
 @final
 class GraphRun:
-    """One run of all devices of this process.
+    """One run of a partitioned graph on all devices of this process.
 
     Args:
-        plans: what each of them does.
-        rendezvous: where they meet; of this run alone.
-        numbers: the values of the `HostScalar`s.
-        num_outputs: of the whole graph.
+        plans: the plan of each device.
+        rendezvous: the rendezvous of this run.
+        numbers: the values of the `HostScalar`s in this run.
+        num_outputs: the number of outputs of the whole graph.
         origin: the user's line, for traces.
-        refresh: may replace what a program is about to read; it is in a list.
+        refresh: a function that may replace the arrays that a program is about to read; it gets
+            them in a list.
 
     Attributes:
-        outputs: JAX arrays, complete when it is finished without an error; those that a device of
-            another process has stay None.
-        error: why it failed.
-        interrupted: whether that is Ctrl-C, which its user knows of.
-        ended: whether all is done, or the first failure is there.
+        outputs: the outputs as JAX arrays, complete when the run has ended without an error. Those
+            that a device of another process has stay None.
+        error: the error by which the run failed, or None.
+        interrupted: whether that error is Ctrl-C, so that the user need not be told of it.
+        ended: whether everything is done, or something has failed.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
-"""The last launches, kept to be explained, and where in the user's code they were recorded.
+"""The journal: the last launches, and the lines of the user's code that recorded them.
 
-What was launched is always noted: one small object for each of the last few launches, which holds
-a structure and no array. Where it was recorded and how it ran is noted only while somebody wants to
-know (`explaining`, the profiler, HYBRIDNET_EXPLAIN=1): who launches asks `listeners.count`. The
-journal only listens: others record, launch, and run programs.
+Each launch is noted always: the journal keeps a small object for each of the last few, with the
+structure and without arrays. Where the instructions were recorded and how they ran is noted only
+while somebody has asked for it (`explaining`, the profiler, HYBRIDNET_EXPLAIN=1), which the
+recorder and the launches see by `listeners.count`.
 """
 
 from __future__ import annotations

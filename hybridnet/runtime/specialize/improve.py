@@ -1,4 +1,4 @@
-"""Looks at programs that run often for inputs that stay the same, and has them made for these."""
+"""Finds programs whose inputs stay the same, and has them be specialized (see `constants`)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .specializing import Specializer
 
 __all__ = ["Watch", "improve"]
 
-# Launches after which inputs are looked at first, and between the looks that are compared; how much
-# later that is done again, and the last time. The two distances have no divisor in common, so that
-# batches which come in turn are not taken for weights.
+# The inputs are looked at for the first time after so many launches, and for the second time so
+# many launches later; then the whole is repeated after ever more launches, up to a last time. The
+# two distances have no common divisor, so that batches that come in turn are not taken for weights.
 _BEGIN: Final = 8
 _AGAIN: Final = 5
 _RARER: Final = 8
@@ -32,12 +32,13 @@ _LAST: Final = 4096
 
 @final
 class Watch:
-    """Compares the inputs of launches of one program, a few times in its life.
+    """Compares the inputs of one program's launches, a few times in the life of the program.
 
-    Networks are trained first and used later, so it looks again when there were many more.
+    It looks again after many more launches, since a network is first trained, when its weights
+    change, and used later.
 
     Attributes:
-        next: the number of launches at which it looks next.
+        next: the number of launches after which it looks next.
     """
 
     __slots__ = ("_begun", "_same", "_seen", "next")
@@ -49,11 +50,16 @@ class Watch:
         self._same: tuple[int, ...] = ()  # of those seen, after the second look
 
     def look(self, launches: int, inputs: Sequence[Any], donated: Sequence[int]) -> tuple[int, ...]:
-        """Looks at a launch, after so many others; the program consumes the `donated` inputs.
+        """Looks at the inputs of a launch.
+
+        Args:
+            launches: the number of launches before.
+            inputs: the inputs.
+            donated: the numbers of the inputs that the program donates, which cannot stay the same.
 
         Returns:
-            The inputs, by number, that have been the same for a while; none of them where they are
-            small, or it is not known yet.
+            The numbers of the inputs that have stayed the same; empty if they are small together,
+            or if it is not known yet.
         """
         seen = self._seen
         if seen is None or len(seen) != len(inputs):
@@ -81,10 +87,10 @@ class Watch:
 
 
 def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> int:
-    """Looks at a program that runs once more; see `programs.cache.improvers`.
+    """Looks at the inputs of a program that is about to run; see `programs.cache.improvers`.
 
     Returns:
-        The number of runs at which it is to be asked again.
+        The number of runs at which to call this again.
     """
     watch: Watch | None = program.watch
     if watch is None:  # its second run
@@ -101,7 +107,7 @@ def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> 
 def _specialize(
     program: Program, inputs: Sequence[Any], scalars: Sequence[Any], constant: Sequence[int]
 ) -> None:
-    """Has a program made for inputs that stay the same, in the background."""
+    """Has a program be specialized for inputs that stay the same, in the background."""
 
     @contextmanager
     def turns() -> Iterator[Turn]:

@@ -1,7 +1,8 @@
-"""Programs of two parts for inputs that stay the same, put to use where they are faster.
+"""Specializes a program: compiles it in two parts, and puts these to use if they are faster.
 
-It happens in the background, once for each program that was launched with the same arrays for a
-while (`constants`). Weights are not held meanwhile: a training step may want their memory.
+This happens in the background, once for each program that was launched with the same weights for a
+while (`constants`). Meanwhile only weak references to the weights are held, so that a training step
+can reuse their memory.
 """
 
 from __future__ import annotations
@@ -41,20 +42,20 @@ from .splitting import split
 
 __all__ = ["Specializer", "specialize"]
 
-# A prologue that makes less than this saves nothing that could be told.
+# A prologue whose results have fewer bytes than this saves too little time to be measured.
 _LEAST_MADE: Final = 1 << 14
 # Seconds of comparing the two by turns, and how often: what else the machine does may hide a gain
 # from the clock.
 _TIMING: Final = 1.0
 _TRIES: Final = 4
-# Two programs agree whose results differ by no more, as a share of the greatest: what one operator
-# may change adds up over a network.
+# The results of both ways must not differ by more than this share of the greatest one. It is more
+# than one operator's tolerance, since differences add up over a network.
 _AGREE: Final = 100 * TOLERANCE
 
 
 @final
 class Specializer:
-    """A launch with inputs that stay the same, kept until a program was made for it.
+    """The arguments of a launch, kept until its program has been specialized for them.
 
     Args:
         code: the structure.
@@ -87,12 +88,12 @@ class Specializer:
         turns: Callable[[], AbstractContextManager[Turn]],
         put: Callable[[Specialized], None],
     ) -> None:
-        """Makes the program; does nothing where that is no gain, or the arrays have died.
+        """Specializes the program; does nothing if that gains nothing, or the weights were freed.
 
         Args:
             whole, narrow: see `Specialized`.
-            turns: within it, launches can be held up.
-            put: is given what is to stand in its place.
+            turns: a scope in which launches of other threads may be held up.
+            put: called with the `Specialized` that is to replace the executable.
         """
         try:
             made = specialize(self._code, whole, self._constant, narrow)
@@ -111,7 +112,7 @@ class Specializer:
                     found = compare(launch.timer(whole), launch.timer(made), _TIMING, turn)
                     if found.is_win or not found.is_promising or is_ending():
                         break
-        except Exception as error:  # the program as it is goes on
+        except Exception as error:  # the program stays as it is
             log.info("%s: cannot be made for inputs that stay: %s", describe(self._code), error)
             return
         if explaining():
@@ -134,17 +135,17 @@ def _itself(array: Any) -> Any:
 def specialize(
     code: Code, whole: Any, constant: Sequence[int], narrow: Narrow
 ) -> Specialized | None:
-    """Compiles a structure in two parts; takes about as long as compiling it does.
+    """Compiles a structure in two parts, which takes about as long as compiling it.
 
     Args:
         code: the structure.
         whole, constant, narrow: see `Specialized`.
 
     Returns:
-        None where nothing worth it follows from these inputs.
+        None if too little depends on these inputs alone.
 
     Raises:
-        Exception: whatever a lowering or XLA has against it.
+        Exception: any error of a lowering or of XLA.
     """
     sharding = sharding_of(code.ctx)
     recipe = book.recipe(code)
@@ -179,7 +180,10 @@ def specialize(
 
 
 def _agree(first: Sequence[Any], other: Sequence[Any]) -> bool:
-    """Whether two lists of results are the same but for rounding; whole numbers may be ties."""
+    """Whether two lists of results are equal up to rounding.
+
+    Whole numbers may differ: they may be positions of values that are equal but for rounding.
+    """
     return all(map(_is_close, first, other))
 
 
