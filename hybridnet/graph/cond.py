@@ -1,7 +1,7 @@
-"""`cond`: one of two graphs is run, whichever a value says.
+"""`cond`: runs one of two graphs, depending on a value.
 
-It is lowered to `lax.cond`. Its gradient is another one, of the gradients of the two graphs, which
-compute what they need of their graph again.
+It is lowered to `lax.cond`. Its gradient is another `cond`, whose graphs are the gradients of the
+two; each computes again what it needs of its graph.
 """
 
 from __future__ import annotations

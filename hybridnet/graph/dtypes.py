@@ -1,7 +1,7 @@
-"""Partial inference of dtypes, without shapes: from what is known of some variables to the rest.
+"""Infers dtypes, without shapes, from those that are known of some variables.
 
-Operators have one rule for the types of their outputs, which wants shapes. Dtypes hardly ever
-depend on them, so the rule is asked about shapes made up until it accepts some.
+An operator has a single rule for the types of its outputs, and that needs shapes. But dtypes hardly
+ever depend on shapes. So the rule is called with made-up shapes, until it accepts some.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Running a graph node by node: with JAX (to build a program of it), and on types."""
+"""Evaluates a graph node by node: with JAX (which builds a program), with NumPy, or on types."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""`foreach`: a graph run for each row of some arrays, with states that go from row to row.
+"""`foreach`: runs a graph, the body, for each row of some arrays, with states from row to row.
 
-It is lowered to one `lax.scan`. Its gradient is another one, backward over the rows: the body's
-gradient, with what the body keeps for it stacked, and the gradients of the arrays that all rows
-share summed up on the way. So gradients of every order come from the same few rules.
+It is lowered to one `lax.scan`. Its gradient is another `foreach`, which goes backward over the
+rows: its body is the gradient of the body, it reads what the forward rows have kept (stacked to
+arrays of rows), and it sums up the gradients of the arrays that all rows share. As the gradient is
+again a `foreach`, it has a gradient itself.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""`Gate`: values that must not be computed before others are there.
+"""`Gate`: passes values on, but not before some other values have been computed.
 
-What backward computes again from the values that forward kept is, to a compiler, what forward has
-computed already: it would merge the two, keep the results, and nothing would be won. Behind a gate
-the values are others to it, and come later.
+To save memory, a backward pass may compute results of the forward pass again. But a compiler sees
+that both are the same computation: it would do it once and keep the results, and no memory would be
+saved. What has passed through a gate is another value to the compiler, and is computed later.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _UNSIGNED: Final = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 @final
 class _Gate(Call):
-    """Its first inputs, as soon as all the others are there too."""
+    """Returns its first inputs as soon as all its inputs are there."""
 
     __slots__ = ()
     name = "_gate"

@@ -1,11 +1,11 @@
-"""Passes: from a graph to a graph that computes the same with less.
+"""Passes: functions from a graph to another graph that computes the same with less work.
 
     better, report = passes.optimize(graph, passes.PassContext(input_types))
     print(report)
 
-Users call `Symbol.optimize`. The passes, in their order, are in `pipeline`; what they replace by
-what is data (`Rule`), listed in ``docs/passes.md``. `plan_memory` and `mirror` are about memory
-(``docs/memory.md``).
+Users call `Symbol.optimize`. `pipeline` lists the passes in their order. What a pass replaces by
+what is written down as data (`Rule`), and ``docs/passes.md`` lists all rules. `plan_memory` and
+`mirror` save memory (``docs/memory.md``).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from .rule import Rule
 __all__ = ["RULES", "run"]
 
 _EXPRESSIONS: Final = (*SIGNS, *NUMBERS, *ALGEBRA, *MOVES)
-#: What only changes the shape.
+#: Operators that only change the shape.
 _RESHAPES: Final = ("Reshape", "Flatten", "expand_dims", "squeeze")
 _RESHAPED: Final = Rule(
     "reshape_twice",
@@ -45,7 +45,7 @@ def run(graph: Graph, context: PassContext) -> Graph:
 
 
 def _reshaped(rewriter: Rewriter, node: Node) -> Edge | None:
-    """Makes one reshape of two."""
+    """Replaces two reshapes, one after the other, by one."""
     inner, wanted = node.inputs[0].node, rewriter.type(Edge(node, 0))
     if op_name(inner) not in _RESHAPES or not rewriter.may_absorb(inner, node):
         return None

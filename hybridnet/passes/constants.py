@@ -1,8 +1,8 @@
-"""The values of nodes that depend on nothing, computed when the graph is made.
+"""The values of nodes that depend on no input, computed when the graph is optimized.
 
-What IEEE arithmetic fixes to the bit (sums, products, comparisons) and what only moves elements is
-computed with NumPy. Other functions are computed by their own lowering, and may come out one unit
-in the last place apart from what a larger program computes.
+Operators whose results IEEE arithmetic defines to the bit (sums, products, comparisons), and those
+that only move elements, are computed with NumPy. Other functions are computed by their own
+lowering; the result may differ in the last place from that of a larger program.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from .rewrite import Rewriter, op_name
 
 __all__ = ["LIMIT", "Constants", "computed_now"]
 
-#: The elements that an array written into a graph has at most, unless all are the same.
+#: The most elements of an array that is written into a graph, unless they are all the same.
 LIMIT: Final = 1024
-# The elements that an operand of a function computed here has at most.
+# The most elements of an operand of a function that is computed here.
 _OPERAND_LIMIT: Final = 1 << 16
 
 Array = np.ndarray[Any, Any]

@@ -1,9 +1,9 @@
-"""Times of nodes and transfers: the cost model that the placer simulates a run with.
+"""The cost model: how long nodes and transfers take. The placer simulates a run with it.
 
-A node takes what its operations take, or what moving its operands and results through the device's
-memory takes, whichever is more (the roofline model: Williams, Waterman, Patterson, 2009). A tensor
-between devices takes the link's latency and its bytes. The numbers are measured
-(`hybridnet.runtime.devices.calibrate`), or the user's.
+The time of a node is that of its floating-point operations or that of moving its operands and
+results through the device's memory, whichever is longer (the roofline model: Williams, Waterman,
+Patterson, 2009). The time of a transfer is the latency of the link and that of the tensor's bytes.
+The speeds are measured (`hybridnet.runtime.devices.calibrate`), or given by the user.
 """
 
 from __future__ import annotations
@@ -89,10 +89,10 @@ class CostModel:
 
 
 def operations(call: Call, inputs: Types, outputs: Types) -> float:
-    """Returns the floating-point operations of a call.
+    """Returns how many floating-point operations a call takes.
 
-    Operators that do not say it are taken to need one for each element of their results; a
-    gradient twice what it is the gradient of, once for each of a product's two factors.
+    An operator that does not say so counts one for each element of its results. A gradient counts
+    twice as many as its operator, as that of a product is two products.
     """
     if isinstance(call, VjpCall):
         count = len(inputs) - len(call.given)
@@ -110,15 +110,16 @@ def upward_ranks(
     compute: Callable[[Node], float],
     transfer: Callable[[TensorType], float],
 ) -> dict[Node, float]:
-    """Returns, for each node, the seconds from its start to the end of the graph at the least.
+    """Returns for each node the least time, in seconds, from its start to the end of the graph.
 
-    It is the longest path of nodes and transfers from it (the upward rank of HEFT: Topcuoglu,
-    Hariri, Wu, 2002). Ordered by falling rank, each node comes after its inputs.
+    That is the longest path of nodes and transfers that begins with it (the upward rank of HEFT:
+    Topcuoglu, Hariri, Wu, 2002). In the order of falling ranks each node comes after its inputs.
 
     Args:
-        types: of its nodes.
-        compute: seconds that a node takes.
-        transfer: seconds that a tensor takes to the nodes that read it.
+        graph: the graph.
+        types: the types of the results of each node.
+        compute: a function from a node to the seconds it takes.
+        transfer: a function from a tensor's type to the seconds it takes to the nodes that read it.
     """
     after: dict[Node, float] = dict.fromkeys(graph.nodes, 0.0)
     ranks: dict[Node, float] = {}

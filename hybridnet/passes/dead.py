@@ -1,4 +1,7 @@
-"""Dead: outputs that nothing uses. (Nodes that nothing uses are in no graph.)"""
+"""The pass `dead`: removes outputs that nothing uses.
+
+(Nodes that nothing uses need no pass: a graph consists of what its outputs depend on.)
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Duplicates: of nodes that compute the same, all but the first go."""
+"""The pass `duplicates`: of nodes that compute the same, keeps only the first."""
 
 from __future__ import annotations
 
@@ -63,5 +63,9 @@ def run(graph: Graph, context: PassContext) -> Graph:
 
 
 def _exactly(scalar: Any) -> Hashable:
-    """Returns what is equal for numbers of the same bits, and for one number asked of Python."""
+    """Returns a key that is equal for two scalars that are the same.
+
+    Two numbers are if they have the same bits (so 0.0 and -0.0 differ), and two `HostScalar`s if
+    they are one object.
+    """
     return scalar if type(scalar) is HostScalar else float(scalar).hex()

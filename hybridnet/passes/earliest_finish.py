@@ -1,14 +1,14 @@
-"""The greedy placer: a simulated run, in which each node goes where it would end first.
+"""The greedy placer: simulates a run, and puts each node on the device where it ends first.
 
-Section 3.2.1 of the TensorFlow white paper (Abadi et al., 2015): the simulation starts at the
-graph's sources and asks, for each node that is reached, on which of its devices it would end first,
-the time its inputs take to get there included. As in HEFT (Topcuoglu, Hariri, Wu, 2002), nodes are
-taken in the order of the longest path from them to the end of the graph, so that what much waits
-for comes first.
+It follows section 3.2.1 of the TensorFlow white paper (Abadi et al., 2015). The simulation begins
+at the sources of the graph. For each node it computes on which of the possible devices the node
+would end first, including the time that its inputs take to get there. The order of the nodes is
+that of HEFT (Topcuoglu, Hariri, Wu, 2002): nodes with the longest path to the end of the graph come
+first, since most of the work waits for them.
 
-A node is placed without a look at what comes after it, so that a slow link may be found out too
-late. Therefore each device is tried, too, for all nodes that can be on it, and the shortest run
-counts. All of it takes a time linear in nodes and edges.
+The placer is greedy: it does not see what comes after a node, so it may choose a device from which
+a later transfer is slow. Therefore it also tries, for each device, to put all nodes there that can
+be there, and takes the plan with the shortest run. All this takes time linear in nodes and edges.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Plan(NamedTuple):
 
 
 class _Run:
-    """A simulated run: when devices are free, and tensors are where."""
+    """A simulated run: when each device is free, and when each tensor is on which device."""
 
     def __init__(self, types: Mapping[Node, Types], costs: CostModel) -> None:
         self.types = types
@@ -50,7 +50,7 @@ class _Run:
         self.end: dict[Node, float] = {}
 
     def arrival(self, edge: Edge, device: str) -> float:
-        """Returns when a tensor is on a device; a variable that is nowhere yet is there already."""
+        """Returns when a tensor is on a device. A variable that has no device yet is there at 0."""
         source = self.device.get(edge.node)
         if source is None:
             return 0.0
@@ -87,13 +87,14 @@ def earliest_finish(
     types: Mapping[Node, Types] | None,
     costs: CostModel,
 ) -> Plan:
-    """Places the nodes that are free.
+    """Places the nodes whose device is not fixed.
 
     Args:
-        placed: nodes whose device is fixed.
-        choices: for each other node, the key of those that must be together with it, and the
-            devices they can be on; of equal ones the first is taken.
-        types: of all nodes.
+        graph: the graph.
+        placed: the nodes whose device is fixed.
+        choices: for each other node a key, which nodes that must be on one device share, and the
+            devices it can be on. If several are equally good, the first one is taken.
+        types: the types of the results of each node.
         costs: how long nodes and transfers take.
 
     Raises:
@@ -118,7 +119,7 @@ def _simulate(
     run: _Run,
     favorite: str | None,
 ) -> Plan:
-    """Simulates a run, in which nodes go to the favorite device wherever they can."""
+    """Simulates a run in which each node that can be on the favorite device is put there."""
     chosen: dict[Hashable, str] = {}
     for node in graph.inputs:
         if node in placed:

@@ -1,7 +1,7 @@
-"""Epilogue: a convolution computes what follows it: a sum of two arrays, and ReLU.
+"""The pass `epilogue`: a convolution also computes the addition and the ReLU that follow it.
 
-It is no pass that runs by default: XLA fuses such operators itself, and only kernels that XLA does
-not know (`hybridnet.native`) gain by being told.
+It does not run by default, since XLA fuses such operators by itself. It helps only where kernels
+that XLA cannot see into (`hybridnet.native`) compute the convolution.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def run(graph: Graph, context: PassContext) -> Graph:
 
 
 def _params(rewriter: Rewriter, edge: Edge, into: Node) -> dict[str, Any] | None:
-    """Returns the parameters of a convolution that may compute more; None where it may not."""
+    """Returns the parameters of a convolution that can compute a node after it, else None."""
     node, call = edge.node, edge.node.call
     if op_name(node) not in _CONVOLUTIONS or not rewriter.is_absorbed(edge, into):
         return None
@@ -62,7 +62,7 @@ def _params(rewriter: Rewriter, edge: Edge, into: Node) -> dict[str, Any] | None
 
 
 def _summed(rewriter: Rewriter, node: Node) -> Edge | None:
-    """Lets a convolution add what is added to its result."""
+    """Has a convolution add the array that is added to its result."""
     for before, addend in (node.inputs, node.inputs[::-1]):
         params = _params(rewriter, before, node)
         if (
@@ -77,7 +77,7 @@ def _summed(rewriter: Rewriter, node: Node) -> Edge | None:
 
 
 def _rectified(rewriter: Rewriter, node: Node) -> Edge | None:
-    """Lets a convolution set its negative results to 0."""
+    """Has a convolution compute the ReLU of its result."""
     call, before = node.call, node.inputs[0]
     assert type(call) is OpCall
     if call.attrs.get("act_type", "relu") != "relu":

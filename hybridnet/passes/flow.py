@@ -12,9 +12,9 @@ the one around it, and may be dead: on a branch that is not taken. What reads a 
 - NextIteration(data): to the next iteration, if it is alive.
 - LoopCond(pred): whether there is a next iteration.
 
-A loop's Merge has one input here, its Enter. The other, the NextIteration of the same frame and
-number, would close a circle: in the graph that is an end of its own, which the executor knows by
-its number. So the graph of nodes stays without cycles.
+In TensorFlow a loop's Merge has two inputs, an Enter and a NextIteration, so that the graph has a
+cycle. Here it has only the Enter, and nothing reads the NextIteration; the executor finds
+the Merge that it belongs to by its frame and number. So graphs have no cycles.
 """
 
 from __future__ import annotations
