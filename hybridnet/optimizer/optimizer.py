@@ -12,14 +12,13 @@ from __future__ import annotations
 import functools
 import warnings
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar
 
 from hybridnet import registry
 from hybridnet.base.dtype import BFLOAT16, FLOAT16
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.numpy_mode import mode
-from hybridnet.lr_scheduler import LRScheduler
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.blank import zeros_of
 from hybridnet.runtime.record import recorder
@@ -79,7 +78,8 @@ class Optimizer:
             None or 0 for no limit.
         learning_rate: default 0.01, or what `lr_scheduler` says. Given along with a scheduler it
             overwrites the scheduler's ``base_lr``, with a warning.
-        lr_scheduler: gives the learning rate from the number of updates.
+        lr_scheduler: gives the learning rate from the number of updates: an `LRScheduler`, or
+            whatever can be called with that number.
         sym: a symbol whose variables' ``__lr_mult__`` and ``__wd_mult__`` attributes are heeded.
         begin_num_update: what the count of updates begins at, for resumed training.
         multi_precision: keep a float32 copy of each float16 or bfloat16 weight and update that.
@@ -99,7 +99,8 @@ class Optimizer:
             parameter servers may divide a large weight; others they keep whole.
 
     Raises:
-        ParameterError: `param_idx2name` is no dict.
+        ParameterError: `param_idx2name` is no dict, or `learning_rate` is given along with a
+            scheduler that has no ``base_lr``.
     """
 
     master_first: ClassVar[bool] = True
@@ -120,7 +121,7 @@ class Optimizer:
         wd: float = 0.0,
         clip_gradient: float | None = None,
         learning_rate: float | None = None,
-        lr_scheduler: LRScheduler | None = None,
+        lr_scheduler: Callable[[int], float] | None = None,
         sym: Any = None,
         begin_num_update: int = 0,
         multi_precision: bool = False,
@@ -132,7 +133,7 @@ class Optimizer:
                 f"its name, got {param_idx2name!r}"
             )
         self.rescale_grad = rescale_grad
-        self.lr_scheduler = lr_scheduler
+        self.lr_scheduler: Any = lr_scheduler
         self.lr = self._initial_lr(learning_rate, lr_scheduler)
         self.wd = wd
         self.clip_gradient = clip_gradient
@@ -152,17 +153,24 @@ class Optimizer:
         self.set_wd_mult({})
 
     @staticmethod
-    def _initial_lr(learning_rate: float | None, scheduler: LRScheduler | None) -> float:
-        if scheduler is None:
-            return 0.01 if learning_rate is None else learning_rate
-        if learning_rate is not None and learning_rate != scheduler.base_lr:
-            warnings.warn(
-                f"the optimizer's learning_rate {learning_rate} overwrites the scheduler's "
-                f"base_lr {scheduler.base_lr}; give both the same number",
-                stacklevel=4,
+    def _initial_lr(learning_rate: float | None, scheduler: Any) -> float:
+        base = getattr(scheduler, "base_lr", None)
+        if learning_rate is None:
+            return 0.01 if base is None else base
+        if scheduler is None or learning_rate == base:
+            return learning_rate
+        if base is None:
+            raise ParameterError(
+                "lr_scheduler: a scheduler given along with learning_rate requires a base_lr, "
+                f"which learning_rate overwrites, got {scheduler!r}; leave learning_rate out"
             )
-            scheduler.base_lr = learning_rate
-        return scheduler.base_lr
+        warnings.warn(
+            f"the optimizer's learning_rate {learning_rate} overwrites the scheduler's "
+            f"base_lr {base}; give both the same number",
+            stacklevel=4,
+        )
+        scheduler.base_lr = learning_rate
+        return learning_rate
 
     # -- the registry ------------------------------------------------------------------------
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from places import ORACLE
 
-from hybridnet import lr_scheduler
+from hybridnet import autograd, gluon, lr_scheduler, optimizer
 from hybridnet.base.errors import ParameterError
 
 ANSWERS = json.loads((ORACLE / "optimizer.json").read_text())
@@ -73,3 +75,37 @@ def test_wrong_arguments_are_named(kind: str, arguments: dict[str, Any], message
     with pytest.raises(ParameterError, match=message) as caught:
         getattr(lr_scheduler, kind)(**arguments)
     assert str(caught.value).startswith(f"{kind}: ")
+
+
+class SquareRoot:
+    """The first scheduler of the lr-scheduler chapter of "Dive into Deep Learning"."""
+
+    def __init__(self, lr: float) -> None:
+        self.lr = lr
+
+    def __call__(self, num_update: int) -> float:
+        return self.lr * float((num_update + 1.0) ** -0.5)
+
+
+@pytest.mark.parametrize("scheduler", [SquareRoot(0.5), lambda n: 0.5 * (n + 1.0) ** -0.5])
+def test_whatever_can_be_called_is_a_scheduler(scheduler: Any, tmp_path: Path) -> None:
+    param = gluon.Parameter("w_weight", shape=(2,))
+    param.initialize("ones")
+    trainer = gluon.Trainer([param], "sgd", {"lr_scheduler": scheduler})
+    assert trainer.learning_rate == 0.5
+    for _ in range(3):
+        with autograd.record():
+            loss = param.data().sum()
+        loss.backward()
+        trainer.step(1)
+    wanted = 1 - sum(0.5 * (n + 1.0) ** -0.5 for n in (1, 2, 3))
+    np.testing.assert_allclose(param.data().asnumpy(), wanted, rtol=1e-6)
+    trainer.save_states(tmp_path / "states")
+    again = gluon.Trainer([param], "sgd", {"lr_scheduler": scheduler})
+    again.load_states(tmp_path / "states")
+    assert again.learning_rate == trainer.learning_rate == 0.25
+
+
+def test_a_learning_rate_needs_a_base_lr_to_overwrite() -> None:
+    with pytest.raises(ParameterError, match="requires a base_lr.*leave learning_rate out"):
+        optimizer.create("sgd", learning_rate=0.1, lr_scheduler=SquareRoot(0.5))
