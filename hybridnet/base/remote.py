@@ -28,6 +28,7 @@ __all__ = [
     "open_text",
     "read_file",
     "remove_file",
+    "require_file",
     "size_of",
     "whole_upload",
 ]
@@ -134,6 +135,22 @@ def file_exists(path: PathLike) -> bool:
         return os.path.isfile(path)
     system, name = _system(os.fspath(path))
     return bool(system.isfile(name))
+
+
+def require_file(path: PathLike) -> None:
+    """Raises unless there is a file or folder, by path or address.
+
+    What reads files later asks at once, so that the error comes at the line that names the file.
+
+    Raises:
+        OSError: there is none, or it cannot be looked at.
+    """
+    if not is_remote(path):
+        os.stat(path)
+        return
+    system, name = _system(os.fspath(path))
+    if not system.exists(name):
+        raise FileNotFoundError(f"{os.fspath(path)}: No such file or directory")
 
 
 def remove_file(path: PathLike) -> None:

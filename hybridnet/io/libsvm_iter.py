@@ -10,6 +10,7 @@ import numpy as np
 
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import FormatError, ParameterError
+from hybridnet.base.remote import require_file
 from hybridnet.ndarray import sparse
 from hybridnet.ndarray.copies import aligned
 
@@ -108,6 +109,9 @@ class _LibSVMSource(RowSource[tuple[int, _Sparse, _Sparse]]):
         self, files: tuple[Any, Any], columns: tuple[int, int], part: tuple[int, int], size: int
     ) -> None:
         super().__init__(size, True)
+        for path in files:
+            if path is not None:
+                require_file(path)
         self._files = files
         self._columns = columns
         self._part = part

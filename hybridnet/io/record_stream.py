@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final, NamedTuple, final
 
 from hybridnet.base.errors import FormatError, ParameterError
-from hybridnet.base.remote import file_size, open_binary, size_of
+from hybridnet.base.remote import file_size, open_binary, require_file, size_of
 from hybridnet.recordio import MXIndexedRecordIO
 from hybridnet.recordio.framing import find_record, read_record
 
@@ -54,6 +54,9 @@ class Records:
         chunk: megabytes of the pieces that come in an order by chance; 0: they do not.
         chunk_seed: of that order.
         batch_size: rows of a batch.
+
+    Raises:
+        OSError: there is no such file.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class Records:
         chunk_seed: int,
         batch_size: int,
     ) -> None:
+        require_file(path)
         self._path = path
         self._part = num_parts, part_index
         self._shuffle = MersenneTwister(_MAGIC + seed) if shuffle else None

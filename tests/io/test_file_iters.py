@@ -117,9 +117,23 @@ def test_damaged_rows_are_named(tmp_path: Path, text: str, match: str) -> None:
         it.next()
 
 
+@pytest.mark.parametrize("place", ["", "memory://nowhere/"])
+def test_a_file_that_is_not_there_is_an_error_at_once(
+    four: str, tmp_path: Path, place: str
+) -> None:
+    """As in MXNet: at the line that names it, and not when a batch is asked for."""
+    none = f"{place}none" if place else str(tmp_path / "none")
+    for make in (
+        lambda: CSVIter(data_csv=none, data_shape=(3,), batch_size=2),
+        lambda: CSVIter(data_csv=four, data_shape=(3,), label_csv=none, batch_size=2),
+        lambda: LibSVMIter(data_libsvm=none, data_shape=(3,), batch_size=2),
+        lambda: mx.io.ImageRecordIter(path_imgrec=none, data_shape=(3, 8, 8), batch_size=2),
+    ):
+        with pytest.raises(FileNotFoundError, match="none"):
+            make()
+
+
 def test_other_faults_of_csv(four: str, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        CSVIter(data_csv=tmp_path / "none", data_shape=(3,), batch_size=2).next()
     with pytest.raises(mx.MXNetError, match="dtype must be one of"):
         CSVIter(data_csv=four, data_shape=(3,), batch_size=2, dtype="float64")
     label = write(tmp_path / "l.csv", "1\n2\n3\n")
