@@ -20,12 +20,12 @@ __all__ = ["Allocation", "PlannedGraph", "allocation_of", "planned"]
 
 
 class Allocation(NamedTuple):
-    """Bytes of a compiled program.
+    """The memory of a compiled program, in bytes.
 
     Attributes:
-        arguments: what it is given.
-        outputs: what it returns, without what is written over arguments.
-        temporary: what it needs beside them while it runs.
+        arguments: of its arguments.
+        outputs: of its outputs, without those that are written over arguments.
+        temporary: what it needs besides, while it runs.
     """
 
     arguments: int
@@ -38,8 +38,8 @@ class PlannedGraph(NamedTuple):
 
     Attributes:
         graph: its nodes run in their order, in training backward's after forward's.
-        types: of its nodes.
-        plan: where their results lie.
+        types: the types of the results of each node.
+        plan: where these results lie.
     """
 
     graph: Graph
@@ -48,11 +48,15 @@ class PlannedGraph(NamedTuple):
 
 
 def allocation_of(run: Run, input_types: Types, ctx: Context) -> Allocation:
-    """Compiles a run, in training together with its gradient, as one program.
+    """Compiles a run, in training together with its gradient, as one program; returns its memory.
 
-    The gradients of the outputs are arguments of it; arrays that the run overwrites are given up
-    to it, as they are when it runs. The types are those of the graph's inputs and the random state,
-    where one is taken.
+    The gradients of the outputs are arguments of the program. Arrays that the run overwrites are
+    donated, as they are in a real run.
+
+    Args:
+        run: the run.
+        input_types: the types of the graph's inputs, and of the random state if it takes one.
+        ctx: the context on which it would run.
 
     Raises:
         MXNetError: a part of it runs on the host, so there is no such program.
@@ -78,14 +82,12 @@ def allocation_of(run: Run, input_types: Types, ctx: Context) -> Allocation:
 
 
 def planned(run: Run, input_types: Types, strategy: str) -> PlannedGraph:
-    """Plans the memory of what a run, in training with its gradient, computes on the way.
-
-    The types are those of the graph's inputs and the random state, where one is taken.
+    """Plans the memory of the results that a run, in training with its gradient, computes.
 
     Args:
-        run: which.
-        input_types: see there.
-        strategy: how memory is shared; see `hybridnet.passes.memory`.
+        run: the run.
+        input_types: the types of the graph's inputs, and of the random state if it takes one.
+        strategy: how results share memory; see `hybridnet.passes.memory`.
     """
     call, types = run.call, input_types
     graph = call.graph

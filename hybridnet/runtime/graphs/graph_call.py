@@ -34,10 +34,10 @@ from ..record.waiting import ready_array
 
 __all__ = ["GraphCall", "shared_call"]
 
-# Operators in a graph that is run one by one until it is compiled: from the first on, since NumPy
-# runs them sooner than XLA compiles them (a dense layer 50 us and 50 ms). Where each of them is
-# compiled alone, from what takes XLA seconds: an LSTM of 60 steps and its gradient, 2,300
-# operators, 8 s.
+# From how many operators on a graph runs node by node until it is compiled. If NumPy runs the nodes
+# that is from 1 on, as NumPy is quicker than XLA's compiler (a dense layer: 50 us against 50 ms).
+# If each node has to be compiled alone, it pays only for graphs that take XLA seconds (an LSTM of
+# 60 steps and its gradient, 2,300 operators: 8 s).
 _ANY: Final = 1
 _MANY: Final = 500
 
@@ -47,21 +47,23 @@ _Numbers = tuple[int | None, ...]
 
 @final
 class GraphCall(Call):
-    """A graph with the types of its inputs fixed.
+    """A graph, for inputs of certain types, that can be recorded as one call.
 
-    Gradients reach it through its visible outputs; the others are states that it updates.
+    Only its visible outputs have gradients; the others are states that it updates, and what it
+    keeps for its gradient.
 
     Attributes:
-        graph: what is run.
-        input_types: of its inputs.
-        output_types: of its outputs.
-        hosts: the numbers it asks Python for at each run; given as scalars.
-        split: how it was made from a graph to be differentiated; None for any other.
+        graph: the graph.
+        input_types: the types of its inputs.
+        output_types: the types of its outputs.
+        hosts: the numbers that Python computes anew for each run; they are passed as scalars.
+        split: for a call made for training: how its graph was split into what runs forward and what
+            runs backward; else None.
         weight: the number of its operators.
-        optimized: whether passes are run over the graph before it becomes a part of a program.
-        origin: the call that made this one for its training or its gradient. A program that runs
-            this one keeps it alive, and with it what the next graph of this structure finds
-            (`shared_call`): else that would make everything of its training anew.
+        optimized: whether the optimization passes are run over the graph when it is compiled.
+        origin: the call from which this one was made, for training or as its gradient. As a program
+            keeps its calls alive, it keeps the origin alive, too; so the next graph of the same
+            structure (`shared_call`) finds everything that was made for training.
     """
 
     __slots__ = (
@@ -179,9 +181,10 @@ class GraphCall(Call):
         return self._lowered[platform]
 
     def lay_open(self, platform: str) -> Parts:
-        """Returns the nodes that the passes leave of the graph, those of its large calls laid open.
+        """Returns the nodes of the optimized graph, with calls of large graphs replaced by theirs.
 
-        It is made for each run, of which there are few, since it is as large as the graph.
+        It is computed for each run and not kept, since it is as large as the graph. There are few
+        such runs, as the graph is compiled soon.
         """
         places = {host: place for place, host in enumerate(self.hosts)}
         inputs = tuple(range(-1, ~len(self.input_types), -1))
@@ -192,9 +195,10 @@ class GraphCall(Call):
     def run_on_host(
         self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
     ) -> list[Any]:
-        """Runs the nodes one by one: between those that are on the host they are programs.
+        """Runs a graph that has Python code in it, node by node.
 
-        What is on the host and before others by a control edge has ended when these begin.
+        The nodes between two that run Python are compiled as programs. If a control edge leads from
+        a node that runs Python to another node, the other begins after it has ended.
         """
         first = {control for node in self.graph.nodes for control in node.controls}
         numbers = dict(zip(self.hosts, scalars, strict=True))
@@ -214,10 +218,13 @@ class GraphCall(Call):
     # -- its gradient ------------------------------------------------------------------------
 
     def training(self, wanted: tuple[int, ...]) -> GraphCall:
-        """Returns the call that also keeps what its gradient needs, as hidden outputs.
+        """Returns the call for training, whose hidden outputs are what its gradient needs.
 
-        What it does not keep is computed again (`hybridnet.passes.mirror`). `wanted` are the
-        inputs whose gradients will be asked for, by number.
+        These outputs are called residuals. What is not among them is computed again by the gradient
+        (`hybridnet.passes.mirror`).
+
+        Args:
+            wanted: the numbers of the inputs whose gradients will be asked for.
         """
         key = wanted, config.do_mirror()
         made = self._training.get(key)
@@ -243,15 +250,16 @@ class GraphCall(Call):
         return made
 
     def backward_call(self, given: tuple[int, ...] | None = None) -> GraphCall:
-        """Returns the gradient of a call made by `training`, as a call.
+        """Returns the call that computes the gradient of a call made by `training`.
 
-        Its inputs are the residuals, the forward inputs it uses, and the head gradients.
+        Its inputs are the residuals, those forward inputs that it uses, and the gradients of the
+        outputs.
 
         Args:
-            given: the outputs that have a gradient, by number; default all that may have one.
+            given: the numbers of the outputs that have a gradient; default all that may have one.
 
         Raises:
-            ShapeError: the forward call does not keep what these need.
+            ShapeError: the forward call does not return all that this gradient needs.
         """
         assert self.split is not None
         found = self._backward_of(self.split.given if given is None else given)
@@ -295,7 +303,7 @@ class GraphCall(Call):
     def joint_call(
         self, wanted: tuple[int, ...], given: tuple[int, ...]
     ) -> tuple[GraphCall, _Numbers]:
-        """Returns the gradient as a call of the inputs, which computes the graph again."""
+        """Returns a call that computes the gradient from the inputs: it runs the graph again."""
         made = self._joint.get((wanted, given))
         if made is None:
             known = infer_types(self.graph, self.input_types)
@@ -387,18 +395,18 @@ _COUNTER: Final = re.compile(r"(?<=[a-z])[0-9]+(?=_|$)")
 def shared_call(
     graph: Graph, input_types: Types, name: str, num_visible: int
 ) -> tuple[GraphCall, tuple[Any, ...]]:
-    """Returns the call of a graph that is the same for all graphs of this structure.
+    """Returns the call of a graph; graphs of the same structure get the same call.
 
-    Programs are found by the identity of their calls, so a function that is traced again, or each
-    instance's method, runs the programs that are there. What the call keeps alive holds neither
-    arrays nor what is asked for numbers. Names may differ in the numbers that count blocks and
-    symbols of one kind, as in ``dense0`` and ``dense7``: the call has that of the first.
+    Programs are found by the identity of their calls. So when a function is traced again, or the
+    same method of another instance is traced, the programs that exist are used. The call keeps no
+    arrays alive, nor the functions that compute its numbers. Names may differ in their counters, as
+    ``dense0`` and ``dense7`` do; the call has the name of the first graph.
 
     Returns:
         The call, and the graph's scalars in the order in which the call takes them.
     """
     structure, scalars = structure_of(graph)
-    # Blocks and symbols that are given no name are numbered through: that tells nothing of them.
+    # Blocks and symbols without a name of their own get a counter, which does not matter here.
     kind = _COUNTER.sub("", name)
     key = (kind, num_visible, input_types, structure, mirror_marks(graph), passes_enabled())
     made = _shared.get(key)

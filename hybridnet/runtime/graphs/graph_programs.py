@@ -1,8 +1,8 @@
-"""The calls a graph is run with: made at need, one for each mode and types of its inputs, and kept.
+"""The calls with which a graph is run: one for each mode and each combination of input types.
 
-Programs are found by the identity of their calls, so whoever runs a graph again (a symbol bound
-twice, an executor reshaped back and forth) must get the same calls again; and graphs of one
-structure share them.
+They are made when they are needed, and kept. As programs are found by the identity of their calls,
+a graph that is run again (a symbol that is bound twice, an executor that is reshaped back and
+forth) must get the same calls. Graphs of one structure share them.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ __all__ = ["GraphPrograms", "Run"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Run:
-    """A call of a graph, and what its inputs and outputs are.
+    """A call of a graph, with the meaning of its inputs and outputs.
 
     Attributes:
-        call: takes the graph's inputs, then the random state if `draws`; gives the heads, the
-            values of the inputs in `writes`, and in training the residuals.
+        call: the call. Its inputs are those of the graph, and then the random state if `draws`. Its
+            outputs are the heads (the outputs of the graph), then the new values of the inputs in
+            `writes`, and in training the residuals.
         scalars: the numbers that it takes beside its inputs.
         num_heads: how many outputs the graph has.
-        writes: the inputs, by number, that are overwritten after the run.
-        draws: whether random numbers are drawn.
+        writes: the numbers of the inputs that are overwritten after the run.
+        draws: whether it draws random numbers.
     """
 
     call: GraphCall
@@ -56,13 +57,13 @@ class Run:
 
 
 class GraphPrograms:
-    """A graph with open mode and side effects, and the calls made of it.
+    """The calls that were made of a graph, which itself says neither mode nor types.
 
     Args:
-        graph: what is run.
-        name: for messages.
+        graph: the graph.
+        name: its name in messages.
         watched: further edges to compute, for a monitor; they come after the graph's outputs.
-        devices: of each node the name of its device, where they run on several.
+        devices: for each node the name of its device, if the nodes are on several.
     """
 
     def __init__(
@@ -92,8 +93,10 @@ class GraphPrograms:
     def training(self, types: Types, wanted: tuple[int, ...], train: bool = True) -> Run:
         """Returns the run whose call has a gradient.
 
-        `wanted` are the inputs whose gradients will be asked for, by number; with train=False it is
-        that of the graph outside training.
+        Args:
+            types: the types of the inputs.
+            wanted: the numbers of the inputs whose gradients will be asked for.
+            train: whether operators behave as in training.
 
         Raises:
             ShapeError, DTypeError: they do not fit; the message names the node.

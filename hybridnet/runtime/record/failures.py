@@ -1,7 +1,8 @@
-"""Errors of what was launched: kept in the Values, and raised where these are waited for.
+"""Errors of launches and tasks: kept in the Values, and raised where these are waited for.
 
-What no wait has raised `wait_all` raises, once; but where a wait has raised another error since, it
-says nothing of it, as MXNet does. Arrays that are still held say theirs when they are read.
+An error that no wait has raised is raised by `wait_all`, once. But if a wait has raised another
+error since, `wait_all` does not mention it, as in MXNet. An array that is still held raises its
+error whenever it is read.
 """
 
 from __future__ import annotations
