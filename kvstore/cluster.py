@@ -15,15 +15,19 @@ from pathlib import Path
 from typing import Any, Final, Literal, final
 
 from hybridnet.kvstore.errors import KVStoreError
+from hybridnet.kvstore.protocol.words import server_processes
 from hybridnet.kvstore.run_token import TOKEN, TOKEN_FILE, RunToken
 
-__all__ = ["PREFIXES", "ROLES", "Cluster", "Role"]
+__all__ = ["CANNOT_SERVE", "PREFIXES", "ROLES", "Cluster", "Role"]
 
 Role = Literal["worker", "server", "scheduler"]
 
 ROLES: Final[tuple[Role, ...]] = ("worker", "server", "scheduler")
 #: What the names of all these variables begin with: launchers hand them on.
 PREFIXES: Final = ("DMLC_", "PS_", "MXNET_KVSTORE_", "HYBRIDNET_DIST_")
+
+#: Exit status of a server or scheduler that cannot begin: its settings are wrong, say.
+CANNOT_SERVE: Final = 4
 
 _MOST: Final = 1 << 16  # processes of a role: a rank has 16 bits in a message
 _MEMORY: Final = Path("/dev/shm")
@@ -116,9 +120,11 @@ class Cluster:
             )
         workers = read.whole("DMLC_NUM_WORKER", None, 1, _MOST)
         servers = read.whole("DMLC_NUM_SERVER", None, 0, _MOST)
-        count = {"worker": workers, "server": servers, "scheduler": 1}[role]
         staleness = read.whole("HYBRIDNET_DIST_STALENESS", -1, 0)
         folder = read.text("HYBRIDNET_DIST_STATE_DIR")
+        standby = read.flag("HYBRIDNET_DIST_STANDBY")
+        serving = server_processes(servers, standby)
+        count = {"worker": workers, "server": serving, "scheduler": 1}[role]
         cluster = Cluster(
             role=role,
             root=root,
@@ -140,7 +146,7 @@ class Cluster:
             encrypt=read.flag("HYBRIDNET_DIST_ENCRYPT"),
             mapped=read.one_of("HYBRIDNET_DIST_STATE", "mapped", ("mapped", "none")) == "mapped",
             folder=Path(folder) if folder else None,
-            standby=read.flag("HYBRIDNET_DIST_STANDBY"),
+            standby=standby,
             on_loss=read.one_of("HYBRIDNET_DIST_ON_LOSS", "fail", ("fail", "shrink")),
             imports=read.names("HYBRIDNET_DIST_IMPORT"),
         )
@@ -193,6 +199,11 @@ class Cluster:
             return self.token.run
         # Without a token all is on one machine, where a port is one run's at a time.
         return RunToken(bytes(32)).derive(f"{self.root}:{self.port}")[:16]
+
+    @property
+    def serving(self) -> int:
+        """How many processes with the role of a server there are, those of standbys included."""
+        return server_processes(self.servers, self.standby)
 
     @property
     def state_folder(self) -> Path:

@@ -2,7 +2,7 @@
 
 Which of them, and everything else, is in the environment (`hybridnet.kvstore.cluster`): DMLC_ROLE,
 DMLC_PS_ROOT_URI and so on. The process ends when the scheduler says Stop, with 0; by SIGTERM, with
-0; when it must not go on, with 3 and a sentence on stderr.
+0; when it must not go on, with 3, and when it cannot begin, with 4, and a sentence on stderr.
 
 `--import MODULE` (and HYBRIDNET_DIST_IMPORT, names with commas between them) imports modules that
 register optimizers with `hybridnet.kvstore.storage.updates.register_updates`. They are imported
@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Final
 
-from hybridnet.kvstore.cluster import Cluster
+from hybridnet.kvstore.cluster import CANNOT_SERVE, Cluster
 from hybridnet.kvstore.drivers.driver import Driver
 from hybridnet.kvstore.drivers.scheduler_driver import SchedulerDriver
 from hybridnet.kvstore.drivers.server_driver import server_driver
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return serve(Cluster.from_environment(), given.imports)
     except (KVStoreError, ImportError) as error:
         print(f"hybridnet: {error}", file=sys.stderr, flush=True)
-        return FAILED
+        return CANNOT_SERVE
 
 
 def serve(

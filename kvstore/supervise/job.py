@@ -118,7 +118,7 @@ class Job:
         cluster = self.cluster
         return [
             *([self.plan("scheduler", 0)] if cluster.servers else []),
-            *(self.plan("server", rank) for rank in range(cluster.servers)),
+            *(self.plan("server", rank) for rank in range(cluster.serving)),
             *(self.plan("worker", rank) for rank in range(cluster.workers)),
         ]
 

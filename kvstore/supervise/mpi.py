@@ -32,7 +32,7 @@ def grouped(job: Job) -> list[ProcessPlan]:
     cluster = job.cluster
     return [
         job.plan("scheduler", 0),
-        job.plan("server", 0, cluster.servers),
+        job.plan("server", 0, cluster.serving),
         job.plan("worker", 0, cluster.workers),
     ]
 

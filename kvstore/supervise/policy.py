@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import final
 
+from hybridnet.kvstore.cluster import CANNOT_SERVE
 from hybridnet.kvstore.supervise.deadlines import Deadlines
 from hybridnet.kvstore.supervise.job import ProcessPlan
 from hybridnet.kvstore.supervise.words import (
@@ -32,8 +33,9 @@ class Policy:
     """Decides over the processes of a job.
 
     Workers that a signal has killed are started again, servers and the scheduler whatever ended
-    them. A worker that ends with a status of its own has failed by itself and would again: the
-    job fails with that status, after the other workers had time to notice.
+    them, but for one that could not begin: it could not at the next start, and the job ends. A
+    worker that ends with a status of its own has failed by itself and would again: the job fails
+    with that status, after the other workers had time to notice.
 
     Args:
         plans: the processes.
@@ -103,7 +105,7 @@ class Policy:
     def _comes_back(self, plan: ProcessPlan, code: int) -> bool:
         if plan.generation >= self._restarts or plan.count > 1:
             return False
-        return plan.role != "worker" or code < 0
+        return not _could_not_begin(plan, code) and (plan.role != "worker" or code < 0)
 
     def _lost(self, event: Ended, now: float) -> Iterator[Action]:
         plan, code = event.plan, event.code
@@ -113,5 +115,14 @@ class Policy:
             yield Tell(f"{plan.title} {reason(code)} and is not started again", event)
         else:
             yield Tell(f"{plan.title} {reason(code)}", event)
-        if not any(one.role == "worker" for one in self._running.values()):
+        idle = _could_not_begin(plan, code)  # the workers still wait for it, and have done nothing
+        if idle or not any(one.role == "worker" for one in self._running.values()):
             yield from self._deadlines.end(self._running.values(), now)
+
+
+def _could_not_begin(plan: ProcessPlan, code: int) -> bool:
+    """Whether a process that serves was not fit to, and would not be at another start.
+
+    One that had served before may have lost its port to somebody for a moment.
+    """
+    return plan.role != "worker" and plan.generation == 0 and code == CANNOT_SERVE

@@ -230,7 +230,7 @@ def _summary(job: Job, restarts: int) -> str:
     if not cluster.servers:
         again = f"all started again up to {restarts} times" if restarts else "not started again"
         return f"{cluster.workers} processes, the first at {cluster.root}:{cluster.port}; {again}"
-    parts = [f"{cluster.workers} workers", f"{cluster.servers} servers"]
+    parts = [f"{cluster.workers} workers", f"{cluster.serving} servers"]
     if cluster.p3:
         parts.append("p3")
     again = f"each started again up to {restarts} times" if restarts else "none started again"

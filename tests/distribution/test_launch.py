@@ -13,6 +13,7 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.cli.launch import job_of
 from hybridnet.cli.main import _parser, main
 from hybridnet.kvstore import KVStoreError
+from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.run_token import RunToken
 from hybridnet.kvstore.supervise import RaySupervisor
 from hybridnet.kvstore.supervise.hosts import Host, place, read_hosts
@@ -55,6 +56,15 @@ def test_who_is_started_and_what_they_are_told():
     assert server.environment["JAX_PLATFORMS"] == "cpu"
     assert "JAX_PLATFORMS" not in worker.environment
     assert int(port) > 0
+
+
+def test_a_single_server_has_its_standby_in_a_second_one():
+    made = job("-n", "1", "-s", "1", "--standby", "python", "x.py")
+    assert [plan.title for plan in made.plans()][1:3] == ["server 0", "server 1"]
+    second = made.plans()[2].environment
+    assert second["DMLC_NUM_SERVER"] == "1"  # which is into how many shares keys are divided
+    assert Cluster.from_environment(second).rank == 1
+    assert [plan.count for plan in grouped(made)] == [1, 2, 1]
 
 
 def test_defaults_and_settings_of_the_environment():

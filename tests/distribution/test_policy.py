@@ -2,7 +2,7 @@
 
 import pytest
 
-from hybridnet.kvstore.cluster import Cluster
+from hybridnet.kvstore.cluster import CANNOT_SERVE, Cluster
 from hybridnet.kvstore.run_token import RunToken
 from hybridnet.kvstore.supervise.job import Job
 from hybridnet.kvstore.supervise.policy import Policy
@@ -74,6 +74,19 @@ def test_a_server_that_fails_is_started_again_but_a_worker_that_fails_is_lost():
     for kill in kills:
         last = policy.handle(Ended(kill.plan, -15), 13.5)
     assert last == [Conclude(3)]
+
+
+@pytest.mark.parametrize("title", ["server 0", "the scheduler"])
+def test_what_cannot_begin_is_not_started_again_and_nobody_waits_for_it(title):
+    policy, plans = made()
+    failed = ended(plans, title, CANNOT_SERVE)
+    told, *kills = policy.handle(failed, 1.0)
+    assert told == Tell(f"{title} failed with status 4 and is not started again", failed)
+    assert {kill.plan.title for kill in kills} == {*plans} - {title}
+    # One that served before is tried again: its port may be taken for a moment only.
+    policy, plans = made()
+    _, start = policy.handle(ended(plans, title, -9), 1.0)
+    assert isinstance(policy.handle(Ended(start.plan, CANNOT_SERVE), 2.0)[1], Start)
 
 
 def test_no_more_than_so_many_times():

@@ -143,6 +143,7 @@ from .run import (
     StoredPart,
     StoreSettings,
     View,
+    server_processes,
 )
 
 __all__ = [
@@ -230,4 +231,5 @@ __all__ = [
     "Wake",
     "Welcome",
     "WhoAreYou",
+    "server_processes",
 ]

@@ -34,6 +34,11 @@ class Content(Enum):
     MERGED = "merged"
 
 
+def server_processes(shards: int, standby: bool) -> int:
+    """How many processes serve: a single server has its standby in a second one."""
+    return max(shards, 2) if standby and shards else shards
+
+
 @dataclass(frozen=True, slots=True)
 class Patience:
     """How long the machines wait, in seconds.
@@ -90,7 +95,7 @@ class RunPlan:
     @property
     def servers(self) -> int:
         """How many processes with the role of a server there are."""
-        return max(self.shards, 2) if self.standby else self.shards
+        return server_processes(self.shards, self.standby)
 
 
 @dataclass(frozen=True, slots=True)
