@@ -7,8 +7,8 @@ by setting them. All are views of what `Parameter` keeps in its own way.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, final
 
 from hybridnet.base.context import Context
 from hybridnet.ndarray import NDArray
@@ -16,6 +16,23 @@ from hybridnet.ndarray import NDArray
 from . import _changes as changes
 
 __all__ = ["PrivateNames"]
+
+
+@final
+class _Arrays(list[NDArray]):
+    """The values of a parameter; putting another array in a place gives the parameter that one.
+
+    So MXFusion has a block compute with weights that were themselves computed, and gradients flow
+    through them.
+    """
+
+    def __init__(self, owner: PrivateNames, arrays: Iterable[NDArray]) -> None:
+        super().__init__(arrays)
+        self.owner = owner
+
+    def __setitem__(self, place: Any, array: Any) -> None:
+        super().__setitem__(place, array)
+        self.owner._data = self
 
 
 class PrivateNames:
@@ -30,13 +47,21 @@ class PrivateNames:
     @property
     def _data(self) -> list[NDArray] | None:
         """The value on each context; None: it has none."""
-        return list(self._values.values()) or None
+        return _Arrays(self, self._values.values()) if self._values else None
 
     @_data.setter
     def _data(self, arrays: Sequence[NDArray] | None) -> None:
         self._values = {array.context: array for array in arrays or ()}
         self.note_grads_used()
         changes.note()
+
+    def _reduce(self) -> NDArray:
+        """Returns the mean over all contexts, on the first CPU."""
+        return self.reduced()
+
+    @abstractmethod
+    def reduced(self) -> NDArray:
+        """Returns the mean over all contexts, on the first CPU; of sparse values all rows."""
 
     @abstractmethod
     def note_grads_used(self) -> None:

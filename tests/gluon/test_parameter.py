@@ -421,6 +421,35 @@ def test_a_parameter_may_stand_in_for_another(hybrid):
     np.testing.assert_array_equal(net.weight.data().asnumpy(), np.full((2, 3), 0.5))
 
 
+class _Scaled(gluon.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        with self.name_scope():
+            self.scale = self.params.get("scale", shape=(1,), init=hn.init.Zero())
+
+    def hybrid_forward(self, F, x, scale):
+        return F.broadcast_mul(x, scale + 1)
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_a_computed_array_may_be_put_in_a_parameters_place(hybrid):
+    """As MXFusion gives blocks weights that it has drawn; MXNet 1.9.1 gives these numbers."""
+    net = _Scaled()
+    net.initialize()
+    if hybrid:
+        net.hybridize()
+    x, drawn = nd.array([[1, 2], [3, 4]]), nd.array([[1.0], [2.0]])
+    assert net(x).asnumpy().tolist() == [[1, 2], [3, 4]]
+    drawn.attach_grad()
+    with autograd.record():
+        net.scale._data[net.scale._ctx_map[hn.cpu().device_typeid & 1][0]] = drawn * 2
+        y = net(x)
+    y.backward()
+    assert y.asnumpy().tolist() == [[3, 6], [15, 20]]
+    assert drawn.grad.asnumpy().tolist() == [[6], [14]]
+    assert net.scale._reduce().asnumpy().tolist() == [[2], [4]]
+
+
 def test_storage_and_waiting_have_private_names():
     param = gluon.Parameter("w", shape=(0, 2), allow_deferred_init=True, grad_stype="row_sparse")
     assert (param._stype, param._grad_stype, param._deferred_init) == ("default", "row_sparse", ())
