@@ -30,7 +30,7 @@ _MODULES: Final = {
     "base": "hybridnet.base",
     "callback": "hybridnet.callback",
     "checkpoint": "hybridnet.checkpoint",
-    "cluster": "hybridnet.cluster",
+    "clusters": "hybridnet.clusters",
     "context": "hybridnet.context",
     "contrib": "hybridnet.contrib",
     "distributed": "hybridnet.distributed",
@@ -92,6 +92,7 @@ _NAMES: Final = {
     "RetracingWarning": ("hybridnet.tracing", "RetracingWarning"),
     "Symbol": ("hybridnet.symbol", "Symbol"),
     "TensorSpec": ("hybridnet.tracing", "TensorSpec"),
+    "cluster": ("hybridnet.clusters", "cluster"),
     "custom_gradient": ("hybridnet.autograd", "custom_gradient"),
     "export": ("hybridnet.exported", "export"),
     "function": ("hybridnet.tracing", "function"),
@@ -121,7 +122,7 @@ if TYPE_CHECKING:
     from . import autograd as autograd
     from . import callback as callback
     from . import checkpoint as checkpoint
-    from . import cluster as cluster
+    from . import clusters as clusters
     from . import context as context
     from . import contrib as contrib
     from . import distributed as distributed
@@ -163,6 +164,7 @@ if TYPE_CHECKING:
     from .attribute import AttrScope as AttrScope
     from .autograd import GradientTape as GradientTape
     from .autograd import custom_gradient as custom_gradient
+    from .clusters import cluster as cluster
     from .context import num_gpus as num_gpus
     from .exported import export as export
     from .exported import load as load

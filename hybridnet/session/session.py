@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, final
 
 import numpy as np
 
@@ -21,9 +21,36 @@ from .errors import FeedError, MissingFeedError
 from .fetches import Fetches
 from .metadata import RunMetadata, RunOptions, Trace
 from .runner import Runner
-from .step import Request
+from .step import Request, RunStep
 
 __all__ = ["Session", "fetched"]
+
+
+class StepRunner(Protocol):
+    """What carries out the runs of a session, and keeps its variables: see `Runner`."""
+
+    @property
+    def ctx(self) -> Context:
+        """Where values that it is given are made."""
+
+    @property
+    def variables(self) -> Mapping[Node, NDArray]:
+        """The values of the variables."""
+
+    @property
+    def step(self) -> Callable[[Request], RunStep]:
+        """Returns the step of a request, which is made once."""
+
+    def run_step(
+        self, step: RunStep, feeds: Sequence[Any], trace: Trace | None = None
+    ) -> list[NDArray]:
+        """Runs a request of which `step` has made the step."""
+
+    def set(self, values: Mapping[Node, NDArray]) -> None:
+        """Gives variables values."""
+
+    def clear(self) -> None:
+        """Forgets variables that are its own, and programs."""
 
 
 @final
@@ -53,8 +80,20 @@ class Session:
         soft_placement: bool | None = None,
     ) -> None:
         soft = config.soft_placement() if soft_placement is None else soft_placement
+        self._runner: StepRunner
         self._runner = Runner(ctx or current_context(), {}, _declared, _missing, seed, soft)
         self._closed = False
+
+    @classmethod
+    def over(cls, make: Callable[..., StepRunner]) -> Session:
+        """Returns a session whose runs something else carries out, as `hn.cluster` has it.
+
+        Args:
+            make: of `expected` and `missing` (see `Runner`) makes what carries them out.
+        """
+        made = cls.__new__(cls)
+        made._runner, made._closed = make(expected=_declared, missing=_missing), False
+        return made
 
     # -- variables ---------------------------------------------------------------------------
 
@@ -130,7 +169,7 @@ class Session:
         trace = None
         if options is not None and run_metadata is not None:
             trace = Trace(options, run_metadata)
-        made = self._runner.run(request, list(feeds.values()), trace)
+        made = self._runner.run_step(self._runner.step(request), list(feeds.values()), trace)
         return asked.nested([fetched(output) for output in made])
 
     def close(self) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from hybridnet.base.errors import FormatError
-from hybridnet.cluster.lanes import InLanes, OutLanes
-from hybridnet.cluster.packets import Packet, pack, unpack
+from hybridnet.clusters.lanes import InLanes, OutLanes
+from hybridnet.clusters.packets import Packet, pack, unpack
 from hybridnet.runtime.executor.task_messages import TravellingTensor
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="Linux has these files")
@@ -50,7 +50,7 @@ def test_another_process_reads_it():
     _, place = out.lend(data.data)
     code = f"""
 import numpy as np
-from hybridnet.cluster.lanes import InLanes, LentAt
+from hybridnet.clusters.lanes import InLanes, LentAt
 print(int(np.frombuffer(InLanes().read(LentAt{tuple(place)}), np.uint8).sum()))
 """
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

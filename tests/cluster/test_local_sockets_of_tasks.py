@@ -8,8 +8,8 @@ import pytest
 from cluster_tasks import on_tasks, served
 
 import hybridnet.compat.tf1 as tf
-from hybridnet.cluster import channel
-from hybridnet.cluster.channel import near_folder
+from hybridnet.clusters import channel
+from hybridnet.clusters.channel import near_folder
 from hybridnet.kvstore.transport.local_sockets import SOCKET
 
 pytest.importorskip("zmq")

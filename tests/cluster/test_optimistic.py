@@ -3,7 +3,7 @@
 import pytest
 
 from hybridnet.base.errors import OpError
-from hybridnet.cluster.optimistic import NotingRendezvous, RepeatedRendezvous
+from hybridnet.clusters.optimistic import NotingRendezvous, RepeatedRendezvous
 from hybridnet.runtime.executor.rendezvous import Key, LocalRendezvous
 
 HERE = frozenset({"a", "c"})

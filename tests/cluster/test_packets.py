@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybridnet.base.errors import FormatError
-from hybridnet.cluster.packets import Packet, pack, read_message, unpack, write_message
+from hybridnet.clusters.packets import Packet, pack, read_message, unpack, write_message
 from hybridnet.runtime.executor.rendezvous import Key
 from hybridnet.runtime.executor.task_messages import (
     Cancel,

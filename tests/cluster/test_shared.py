@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hybridnet.cluster import EndedError, GivenUpError, WrongError
-from hybridnet.cluster.shared import Asked, SharedStore
+from hybridnet.clusters import EndedError, GivenUpError, WrongError
+from hybridnet.clusters.shared import Asked, SharedStore
 
 
 def queue(capacity=10, kind="first", **more):

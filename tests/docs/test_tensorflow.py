@@ -17,9 +17,9 @@ PAGE = ROOT / "docs" / "tensorflow.md"
 _ROW = re.compile(r"^\| `(tf[.\w]*)` \| (.*) \|$", re.M)
 #: The namespaces of TensorFlow's that the package has.
 _SPACES = (
-    "app", "contrib.layers", "contrib.rnn", "data", "errors", "flags", "gfile", "initializers",
-    "layers", "linalg", "logging", "losses", "math", "metrics", "nest", "nn", "nn.rnn_cell",
-    "random", "sparse", "summary", "train",
+    "app", "contrib.framework", "contrib.layers", "contrib.rnn", "contrib.seq2seq", "data",
+    "errors", "flags", "gfile", "initializers", "layers", "linalg", "logging", "losses", "math",
+    "metrics", "nest", "nn", "nn.rnn_cell", "random", "sparse", "summary", "train",
 )  # fmt: skip
 
 

@@ -69,8 +69,8 @@ BELOW = {
     "profiler": ("runtime", "kvstore"),
     "visualization": ("symbol",),
     "session": ("symbol", "executor"),
-    "cluster": ("session", "kvstore"),
-    "compat": ("session", "checkpoint", "cluster"),
+    "clusters": ("session", "kvstore"),
+    "compat": ("session", "checkpoint", "clusters"),
     "cli": ("gluon", "model", "io", "metric", "compat", "contrib"),
     "compat_report": ("ops",),
     "test_utils": ("gluon", "io", "optimizer"),
@@ -79,7 +79,7 @@ BELOW = {
 #: "tuning", "nn/conv" or "decorator"; "." stands for all files that lie in the package itself and
 #: have no row of their own.
 INSIDE = {
-    "cluster": {"errors": (), "shared": ("errors",), ".": ("shared",)},
+    "clusters": {"errors": (), "shared": ("errors",), ".": ("shared",)},
     "compat": {"mxnet": (), "tf1": ()},
     "compat/mxnet": {"path": (".",), ".": ()},
     "compat/tf1": {
@@ -95,7 +95,7 @@ INSIDE = {
         "variables": ("operations", "session"),
         "queues": ("operations",),
         "summaries": ("session",),
-        "contrib": ("recurrent",),
+        "contrib": ("recurrent", "training"),
         "dataset": ("operations", "session"),
         "training": ("variables", "queues", "operations/sparse", "summaries"),
         "layer": ("variables", "operations/nn"),

@@ -115,6 +115,7 @@ from .operations.elementwise import erfc as erfc
 from .operations.elementwise import exp as exp
 from .operations.elementwise import expm1 as expm1
 from .operations.elementwise import floor as floor
+from .operations.elementwise import floor_div as floor_div
 from .operations.elementwise import floordiv as floordiv
 from .operations.elementwise import floormod as floormod
 from .operations.elementwise import greater as greater
@@ -161,6 +162,8 @@ from .operations.elementwise import to_float as to_float
 from .operations.elementwise import to_int32 as to_int32
 from .operations.elementwise import to_int64 as to_int64
 from .operations.elementwise import truediv as truediv
+from .operations.elementwise import truncatediv as truncatediv
+from .operations.elementwise import truncatemod as truncatemod
 from .operations.functional import foldl as foldl
 from .operations.functional import foldr as foldr
 from .operations.functional import map_fn as map_fn

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from . import framework as framework
 from . import layers as layers
 from . import nccl as nccl
 from . import rnn as rnn
+from . import seq2seq as seq2seq
 
 
 def __getattr__(name: str) -> object:
     raise AttributeError(
-        f"tf.contrib.{name} is not there: of tf.contrib there are layers, nccl and rnn, in part; "
-        "TensorFlow has taken it out since"
+        f"tf.contrib.{name} is not there: of tf.contrib there are framework, layers, nccl, rnn and "
+        "seq2seq, in part; TensorFlow has taken it out since"
     )

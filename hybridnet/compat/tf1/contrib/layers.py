@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..dtypes import float32
 from ..graph.control import add_to_collections, name_scope
 from ..graph.tensor import Tensor
+from ..graph.values import convert_to_tensor
+from ..layer.base import ZEROS
 from ..layer.core import Flatten
 from ..operations.elementwise import abs as sizes
-from ..operations.nn.activation import l2_loss
+from ..operations.matrices import matmul, tensordot
+from ..operations.nn.activation import bias_add, l2_loss, relu
 from ..operations.reduction import reduce_sum
 from ..variables.initial import Initializer, VarianceScaling
+from ..variables.scope import get_variable, variable_scope
 
 __all__ = [
-    "flatten", "l1_regularizer", "l2_regularizer", "variance_scaling_initializer",
-    "xavier_initializer", "xavier_initializer_conv2d",
+    "flatten", "fully_connected", "l1_regularizer", "l2_regularizer",
+    "variance_scaling_initializer", "xavier_initializer", "xavier_initializer_conv2d",
 ]  # fmt: skip
 
 
@@ -32,6 +36,92 @@ def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = No
         made: Tensor = Flatten().call(inputs)
     if outputs_collections:
         add_to_collections(outputs_collections, made)
+    return made
+
+
+def fully_connected(
+    inputs: Any,
+    num_outputs: int,
+    activation_fn: Callable[[Any], Any] | None = relu,
+    normalizer_fn: Callable[..., Any] | None = None,
+    normalizer_params: Mapping[str, Any] | None = None,
+    weights_initializer: Any = None,
+    weights_regularizer: Any = None,
+    biases_initializer: Any = ZEROS,
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> Tensor:
+    """Returns activation(x W + b) over the last axis, as `tf.layers.dense` does.
+
+    Args:
+        inputs: `x`, (..., inputs).
+        num_outputs: how many outputs.
+        activation_fn: a function of a tensor; None: none.
+        normalizer_fn: a function of x W, in whose place there is no `b` then.
+        normalizer_params: its keywords.
+        weights_initializer: sets the variable 'weights'; default `xavier_initializer`.
+        weights_regularizer: what is computed of 'weights', and collected as a loss.
+        biases_initializer: sets the variable 'biases'; None: there is none.
+        biases_regularizer: likewise of 'biases'.
+        reuse: whether the variables must be there already.
+        variables_collections: a list that both are added to, or one for each of 'weights' and
+            'biases'.
+        outputs_collections: the collections that the result is added to.
+        trainable: whether optimizers change them.
+        scope: of the variables; default 'fully_connected', made unique.
+
+    Raises:
+        ValueError: the size of the last axis is not known.
+    """
+    lists = variables_collections or {}
+    if not isinstance(lists, Mapping):
+        lists = {"weights": lists, "biases": lists}
+    with variable_scope(scope, "fully_connected", [inputs], reuse=reuse):
+        x = convert_to_tensor(inputs)
+        sizes = x.shape.as_list()
+        size = sizes[-1]
+        if size is None:
+            raise ValueError("The last dimension of the inputs to a layer should be defined")
+        w = _weight(
+            "weights", [size, int(num_outputs)], weights_initializer or xavier_initializer(),
+            weights_regularizer, lists, trainable, x,
+        )  # fmt: skip
+        axis = len(sizes) - 1
+        made = matmul(x, w) if axis == 1 else tensordot(x, w, [[axis], [0]])
+        made.set_shape([*sizes[:-1], int(num_outputs)])
+        if normalizer_fn is not None:
+            made = normalizer_fn(made, **(normalizer_params or {}))
+        elif biases_initializer is not None:
+            b = _weight(
+                "biases", [int(num_outputs)], biases_initializer, biases_regularizer, lists,
+                trainable, x,
+            )  # fmt: skip
+            made = bias_add(made, b)
+        if activation_fn is not None:
+            made = activation_fn(made)
+    if outputs_collections:
+        add_to_collections(outputs_collections, made)
+    return made
+
+
+def _weight(
+    name: str,
+    shape: list[int],
+    initializer: Any,
+    regularizer: Any,
+    lists: Mapping[str, Any],
+    trainable: bool,
+    inputs: Tensor,
+) -> Any:
+    made = get_variable(
+        name, shape, inputs.dtype.base_dtype, initializer, regularizer, trainable=trainable
+    )
+    if lists.get(name):
+        add_to_collections(lists[name], made)
     return made
 
 

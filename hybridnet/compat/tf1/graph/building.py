@@ -17,7 +17,7 @@ import numpy as np
 from hybridnet import engine
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import MXNetError
-from hybridnet.cluster.containers import CONTAINER
+from hybridnet.clusters.containers import CONTAINER
 from hybridnet.graph.gradient import EdgeHandle
 from hybridnet.graph.node import Edge, Node
 from hybridnet.ops.core import registry

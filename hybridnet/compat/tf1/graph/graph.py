@@ -10,7 +10,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.cluster.shared import SharedStore
+from hybridnet.clusters.shared import SharedStore
 from hybridnet.graph.node import Node
 
 from .graph_def import GraphDef, graph_def_of

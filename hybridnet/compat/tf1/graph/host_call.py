@@ -15,7 +15,7 @@ import numpy as np
 from hybridnet.base.errors import GraphError, MXNetError
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.cluster.shared import SharedUse
+from hybridnet.clusters.shared import SharedUse
 from hybridnet.ops.core.call import Arrays, HostOnlyCall, Scalars, Types
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.host_task import push_task

@@ -42,6 +42,7 @@ __all__ = [
     "exp",
     "expm1",
     "floor",
+    "floor_div",
     "floordiv",
     "floormod",
     "greater",
@@ -88,6 +89,8 @@ __all__ = [
     "to_int32",
     "to_int64",
     "truediv",
+    "truncatediv",
+    "truncatemod",
     "xlogy",
 ]  # fmt: skip
 
@@ -203,6 +206,30 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns the quotient, rounded down."""
     with name_scope(name, "floordiv", [x]) as scope:
         return floor_div(x, y, scope)
+
+
+def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns the rest of a division rounded towards 0, which has the sign of `x`."""
+    pair = require_same("TruncateMod", "xy", (x, y))
+    return fused("TruncateMod", _truncated_rest, pair, name=name)
+
+
+def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns the quotient, rounded towards 0."""
+
+    def quotient(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
+        # What is divided is a multiple of y, so that no digit of a large whole number is lost.
+        rest = handle("broadcast_sub", x, _truncated_rest(x, y))
+        return handle("fix", handle("broadcast_div", rest, y))
+
+    pair = require_same("TruncateDiv", "xy", (x, y))
+    return fused("TruncateDiv", quotient, pair, name=name)
+
+
+def _truncated_rest(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
+    """Returns the rest of the sizes, with the sign of `x`."""
+    rest = handle("_npi_mod", handle("abs", x), handle("abs", y))
+    return handle("broadcast_mul", handle("sign", x), rest)
 
 
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,9 @@ from ..graph.arguments import (
     op,
     renamed,
 )
+from ..graph.building import apply
 from ..graph.control import name_scope
+from ..graph.infer import Kind
 from ..graph.operators import handle
 from ..graph.shapes import TensorShape
 from ..graph.tensor import Tensor
@@ -49,12 +53,33 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     if not isinstance(sizes, Tensor) and list(sizes).count(-1) > 1:
         raise ValueError(f"Reshape: only one size may be -1, got {list(sizes)}")
     given = {"newshape": sizes}
+    if not isinstance(sizes, Tensor) and x.shape.num_elements() is None:
+        # The sizes say what comes out; those of the input that would do cannot be found by trial.
+        _require_fitting(x.shape, sizes)
+        kinds = [Kind(x.dtype.base_dtype.numpy, dims)]
+        found: Tensor = apply("Reshape", "_np_reshape", [x], given, name=name, kinds=kinds)
+        return found
     made = apply_shaped(
         "Reshape", "_np_reshape", [x], given, {}, dtype=x.dtype, dims=dims, name=name
     )
     if dims is not None:
         made.set_shape(dims)
     return made
+
+
+def _require_fitting(source: TensorShape, sizes: Sequence[int]) -> None:
+    """Raises ValueError where no sizes for the unknown ones of an input would do."""
+    if min(sizes, default=0) < -1:
+        raise ValueError(f"Reshape: sizes must be at least 0, or -1, got {list(sizes)}")
+    if source.ndims is None or -1 in sizes:
+        return
+    known = math.prod(one for one in source.as_list() if one is not None)
+    total = math.prod(sizes)
+    if total % known if known else total:
+        raise ValueError(
+            f"Reshape: cannot give a tensor of shape {source} the shape {list(sizes)}: it must "
+            f"have a multiple of {known} elements, but that is {total}"
+        )
 
 
 def _completed(

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.cluster.shared import SharedUse
+from hybridnet.clusters.shared import SharedUse
 
 from ..dtypes import as_dtype, int32, int64
 from ..dtypes import bool as bool_

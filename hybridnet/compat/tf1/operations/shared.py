@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
-from hybridnet.cluster.containers import in_container
-from hybridnet.cluster.shared import SharedUse
+from hybridnet.clusters.containers import in_container
+from hybridnet.clusters.shared import SharedUse
 
 from ..graph.building import apply
 from ..graph.host_call import Dims

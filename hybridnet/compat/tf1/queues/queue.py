@@ -31,7 +31,7 @@ class QueueBase:
         names: of them; elements are dicts then.
         name: of the queue.
         shared_name: by which other graphs of a cluster know it; default its name.
-        about: what `hybridnet.cluster.shared` makes of it, besides.
+        about: what `hybridnet.clusters.shared` makes of it, besides.
 
     Raises:
         ValueError: there are not as many shapes or names as dtypes.

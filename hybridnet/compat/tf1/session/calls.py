@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, NoReturn, final
 import numpy as np
 
 from hybridnet.base.errors import MXNetError
-from hybridnet.cluster import ClusterRunner, LateError
-from hybridnet.cluster.shared import SharedStore, SharedUse
+from hybridnet.clusters import ClusterRunner, LateError
+from hybridnet.clusters.shared import SharedStore, SharedUse
 from hybridnet.graph.node import Node
 from hybridnet.session.runner import Runner
 

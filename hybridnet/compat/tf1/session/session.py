@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn, final
 
-from hybridnet import cluster
+from hybridnet import clusters
 from hybridnet.base.context import current_context, gpu
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.cluster import ClusterRunner
+from hybridnet.clusters import ClusterRunner
 from hybridnet.graph.node import Edge, Node
 from hybridnet.ndarray import NDArray, array
 from hybridnet.runtime.devices.device import list_devices
@@ -56,12 +56,12 @@ __all__ = [
 register_late_calls(LateCalls(needed_values, resolve, expanded))
 
 _CLUSTER_ERRORS: Final = {
-    cluster.UnavailableError: UnavailableError,
-    cluster.AbortedError: AbortedError,
-    cluster.LateError: DeadlineExceededError,
-    cluster.EndedError: OutOfRangeError,
-    cluster.GivenUpError: CancelledError,
-    cluster.WrongError: InvalidArgumentError,
+    clusters.UnavailableError: UnavailableError,
+    clusters.AbortedError: AbortedError,
+    clusters.LateError: DeadlineExceededError,
+    clusters.EndedError: OutOfRangeError,
+    clusters.GivenUpError: CancelledError,
+    clusters.WrongError: InvalidArgumentError,
 }
 #: Class -> (what to fetch for a value and how to put it together, what to feed for it).
 _CONVERSIONS: Final[dict[type, tuple[Callable[..., Any], Callable[..., Any] | None]]] = {}

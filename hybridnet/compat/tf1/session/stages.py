@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
-from hybridnet.cluster import ClusterRunner
-from hybridnet.cluster.shared import SharedStore
+from hybridnet.clusters import ClusterRunner
+from hybridnet.clusters.shared import SharedStore
 from hybridnet.graph.node import Edge, Graph, Moves, Node
 from hybridnet.ndarray import NDArray
 from hybridnet.session.metadata import Trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, final
 
 from hybridnet.base.errors import MXNetError
-from hybridnet.cluster import ClusterTask
+from hybridnet.clusters import ClusterTask
 
 from ..errors import InvalidArgumentError, UnknownError
 from .cluster import ClusterSpec

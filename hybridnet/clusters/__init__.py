@@ -1,7 +1,7 @@
 """Tasks of a cluster: processes that each run their part of a graph, and keep its variables.
 
 `ClusterTask` is the process's end; `ClusterRunner` cuts a graph into one part for each device of
-each task, and has the tasks run them.
+each task, and has the tasks run them. `cluster` makes the one, and sessions over the other.
 """
 
 from .errors import (
@@ -13,11 +13,13 @@ from .errors import (
     UnavailableError,
     WrongError,
 )
+from .joining import Cluster, cluster
 from .master import ClusterRunner
 from .task import ClusterTask
 
 __all__ = [
     "AbortedError",
+    "Cluster",
     "ClusterError",
     "ClusterRunner",
     "ClusterTask",
@@ -26,4 +28,5 @@ __all__ = [
     "LateError",
     "UnavailableError",
     "WrongError",
+    "cluster",
 ]
