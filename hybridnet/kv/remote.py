@@ -14,7 +14,6 @@ error reaches whoever waits for everything.
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
@@ -41,7 +40,8 @@ from hybridnet.tracing.host_call import world
 
 from .actions import ArrayActions, Updater
 from .backend import Backend
-from .failures import as_error, translated
+from .failures import translated
+from .handover import Acknowledgement, ends_task
 from .names import index_of, name_of
 from .server_states import KeyStates, join_states, read_states, split_states, write_states
 from .server_updates import PREFIX, OptimizerUpdates
@@ -385,7 +385,7 @@ class RemoteBackend(Backend):
             places, out = (aligned(one.shape, one.dtype) for one in types)
             places[: len(wanted)], places[len(wanted) :] = wanted, count
             out[len(wanted) :] = 0
-            ended = _then(done, lambda: put(ctx, [places, out]))
+            ended = ends_task(done, lambda: put(ctx, [places, out]))
             if len(wanted) == 0:
                 ended(None)
                 return
@@ -548,7 +548,7 @@ class RemoteBackend(Backend):
 
         def start(done: Callable[[Any], None], *arrays: Any) -> None:
             out = aligned(known.kind.shape, known.kind.dtype)
-            ask(*arrays, out, done=_then(done, lambda: put(ctx, [out]), arrays))
+            ask(*arrays, out, done=ends_task(done, lambda: put(ctx, [out]), arrays))
 
         (value,) = self._task(key, known, start, reads, (known.kind,), priority, "pull")
         if reads:
@@ -565,16 +565,16 @@ class RemoteBackend(Backend):
         priority: int,
     ) -> None:
         """Hands arrays over when they are there; `known.pushed` stands for the acknowledgement."""
-        ending = _Ending()
+        acknowledged = Acknowledgement()
 
         def start(done: Callable[[Any], None], *arrays: Any) -> None:
-            ending.held = (reads, arrays)  # as long as they may have to be sent again
-            send(known.name, *arrays, priority=priority, done=ending)
+            acknowledged.held = (reads, arrays)  # as long as they may have to be sent again
+            send(known.name, *arrays, priority=priority, done=acknowledged)
             done((True,))
 
         (handed_over,) = self._task(key, known, start, reads, (_TOKEN,), priority, "push")
         (known.pushed,) = push_async_task(
-            lambda done, _: ending.tell(done),
+            lambda done, _: acknowledged.tell(done),
             [handed_over],
             (_TOKEN,),
             priority=priority,
@@ -614,46 +614,6 @@ class RemoteBackend(Backend):
         )
         recorder.mark()
         return made
-
-
-@final
-class _Ending:
-    """Brings together an acknowledgement and the task that stands for it, in either order."""
-
-    def __init__(self) -> None:
-        self.held: Any = None
-        self._told = False
-        self._error: BaseException | None = None
-        self._done: Callable[[Any], None] | None = None
-        self._once = threading.Lock()
-
-    def __call__(self, error: BaseException | None) -> None:
-        """Takes the acknowledgement."""
-        with self._once:
-            self._told, self._error, self.held = True, error, None
-            done = self._done
-        if done is not None:
-            self._end(done)
-
-    def tell(self, done: Callable[[Any], None]) -> None:
-        """Has `done` be told of it."""
-        with self._once:
-            self._done = done
-            told = self._told
-        if told:
-            self._end(done)
-
-    def _end(self, done: Callable[[Any], None]) -> None:
-        done((True,) if self._error is None else as_error(self._error))
-
-
-def _then(done: Callable[[Any], None], make: Callable[[], Sequence[Any]], held: Any = None) -> Done:
-    """Returns what ends a task by what `make` returns, or by the error that is told."""
-
-    def ended(error: BaseException | None, held: Any = held) -> None:
-        done(make() if error is None else as_error(error))
-
-    return ended
 
 
 def _numbers(optimizer: Any) -> tuple[Any, ...]:

@@ -1,0 +1,67 @@
+"""How tasks of the engine end when the servers answer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+from hybridnet.kvstore.drivers.remote_store import Done
+
+from .failures import as_error
+
+__all__ = ["Acknowledgement", "ends_task"]
+
+
+@final
+class Acknowledgement:
+    """Ends a task when the servers have acknowledged a push, whichever of the two comes first.
+
+    It is the callback of the push, and is told by `tell` how to end the task that stands for it.
+
+    Attributes:
+        held: the arrays of the push, kept until the acknowledgement, as they may be sent again.
+    """
+
+    def __init__(self) -> None:
+        self.held: Any = None
+        self._told = False
+        self._error: BaseException | None = None
+        self._done: Callable[[Any], None] | None = None
+        self._once = threading.Lock()
+
+    def __call__(self, error: BaseException | None) -> None:
+        """Takes the acknowledgement, or the error of the push."""
+        with self._once:
+            self._told, self._error, self.held = True, error, None
+            done = self._done
+        if done is not None:
+            self._end(done)
+
+    def tell(self, done: Callable[[Any], None]) -> None:
+        """Has `done` be called when the acknowledgement is there, maybe at once."""
+        with self._once:
+            self._done = done
+            told = self._told
+        if told:
+            self._end(done)
+
+    def _end(self, done: Callable[[Any], None]) -> None:
+        done((True,) if self._error is None else as_error(self._error))
+
+
+def ends_task(
+    done: Callable[[Any], None], make: Callable[[], Sequence[Any]], held: Any = None
+) -> Done:
+    """Returns a callback that ends a task: by what `make` returns, or by the error it is given.
+
+    Args:
+        done: ends the task.
+        make: returns the arrays of the task.
+        held: what must stay alive until then.
+    """
+
+    def ended(error: BaseException | None, held: Any = held) -> None:
+        done(make() if error is None else as_error(error))
+
+    return ended
