@@ -5,6 +5,7 @@ from __future__ import annotations
 from .summaries.events import Event as Event
 from .summaries.events import Summary as Summary
 from .summaries.values import histogram as histogram
+from .summaries.values import image as image
 from .summaries.values import merge as merge
 from .summaries.values import merge_all as merge_all
 from .summaries.values import scalar as scalar
@@ -17,6 +18,7 @@ __all__ = [
     "FileWriterCache",
     "Summary",
     "histogram",
+    "image",
     "merge",
     "merge_all",
     "scalar",

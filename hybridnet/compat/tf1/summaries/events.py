@@ -15,7 +15,16 @@ from typing import Any, Final, final
 
 from hybridnet.base.errors import FormatError
 
-__all__ = ["Event", "Histogram", "Summary", "Value", "graph_bytes", "record", "summary_iterator"]
+__all__ = [
+    "Event",
+    "Histogram",
+    "Image",
+    "Summary",
+    "Value",
+    "graph_bytes",
+    "record",
+    "summary_iterator",
+]
 
 _VARINT, _DOUBLE, _BYTES, _FLOAT = 0, 1, 2, 5
 _MASK: Final = 0xFFFFFFFF
@@ -104,6 +113,32 @@ class Histogram:
 
 
 @final
+@dataclass(frozen=True)
+class Image:
+    """An image.
+
+    Attributes:
+        height: of it.
+        width: of it.
+        colorspace: how many channels it has.
+        encoded_image_string: a PNG file.
+    """
+
+    height: int = 0
+    width: int = 0
+    colorspace: int = 0
+    encoded_image_string: bytes = b""
+
+    def message(self) -> bytes:
+        """Returns the message."""
+        numbers = (self.height, self.width, self.colorspace)
+        made = b"".join(
+            _varint(n << 3 | _VARINT) + _varint(one) for n, one in enumerate(numbers, 1)
+        )
+        return made + _counted(4, self.encoded_image_string)
+
+
+@final
 @dataclass
 class Value:
     """One value of a summary.
@@ -112,17 +147,21 @@ class Value:
         tag: its name.
         simple_value: a number.
         histo: a histogram, or None.
+        image: an image, or None.
     """
 
     tag: str = ""
     simple_value: float = 0.0
     histo: Histogram | None = None
+    image: Image | None = None
 
     def message(self) -> bytes:
         """Returns the message."""
         name = _counted(1, self.tag.encode())
         if self.histo is not None:
             return name + _counted(5, self.histo.message())
+        if self.image is not None:
+            return name + _counted(4, self.image.message())
         return name + _varint(2 << 3 | _FLOAT) + struct.pack("<f", self.simple_value)
 
 
@@ -249,7 +288,20 @@ def _value(message: bytes) -> Value:
             made.simple_value = data
         elif number == 5 and isinstance(data, bytes):
             made.histo = _histogram(data)
+        elif number == 4 and isinstance(data, bytes):
+            made.image = _image(data)
     return made
+
+
+def _image(message: bytes) -> Image:
+    names = {1: "height", 2: "width", 3: "colorspace"}
+    found: dict[str, Any] = {}
+    for number, data in _fields(message):
+        if number in names and isinstance(data, int):
+            found[names[number]] = data
+        elif number == 4 and isinstance(data, bytes):
+            found["encoded_image_string"] = data
+    return Image(**found)
 
 
 def _histogram(message: bytes) -> Histogram:

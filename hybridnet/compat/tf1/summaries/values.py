@@ -1,4 +1,4 @@
-"""Values of a run as messages for TensorBoard: numbers, histograms, and several as one."""
+"""Values of a run as messages for TensorBoard: numbers, histograms, images, and several as one."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from ..graph.shapes import TensorShape
 from ..graph.tensor import Operation, Tensor
 from ..graph.values import convert_to_tensor
 from ..session.session import register_session_run_conversion_functions
-from .events import Histogram, Summary, Value
+from .events import Histogram, Image, Summary, Value
+from .pictures import as_pixels, as_png
 
-__all__ = ["histogram", "merge", "merge_all", "scalar"]
+__all__ = ["histogram", "image", "merge", "merge_all", "scalar"]
 
 #: Where the buckets of histograms end, on the side above 0: from, to, and how they grow.
 _FIRST, _LAST, _GROWTH = 1e-12, 1e20, 1.1
@@ -96,7 +97,48 @@ def histogram(
     name: str, values: Any, collections: Sequence[str] | None = None, family: str | None = None
 ) -> SummaryTensor:
     """Returns what can be fetched as a message with a histogram; see `scalar`."""
-    return _summary("HistogramSummary", name, values, collections, family, _counted)
+    return _summary(
+        "HistogramSummary", name, values, collections, family,
+        lambda tag, value: [_counted(tag, value)],
+    )  # fmt: skip
+
+
+def image(
+    name: str,
+    tensor: Any,
+    max_outputs: int = 3,
+    collections: Sequence[str] | None = None,
+    family: str | None = None,
+) -> SummaryTensor:
+    """Returns what can be fetched as a message with images; see `scalar`.
+
+    Args:
+        name: of it.
+        tensor: (batch, height, width, channels), 1, 3 or 4 channels. uint8 are pixels; floats are
+            scaled, each image for itself.
+        max_outputs: how many images of a batch.
+        collections: as for `scalar`.
+        family: likewise.
+
+    Raises:
+        ValueError: the tensor has other dimensions.
+    """
+    shape = convert_to_tensor(tensor).shape
+    if shape.ndims not in (None, 4) or (shape.ndims and shape.as_list()[3] not in (None, 1, 3, 4)):
+        raise ValueError(
+            f"summary.image: needs (batch, height, width, 1, 3 or 4 channels), got {shape}"
+        )
+
+    def shown(tag: str, batch: Any) -> list[Value]:
+        made = []
+        for number, one in enumerate(batch[:max_outputs]):
+            pixels = as_pixels(one)
+            where = f"{tag}/image" if max_outputs == 1 else f"{tag}/image/{number}"
+            height, width, channels = pixels.shape
+            made.append(Value(where, image=Image(height, width, channels, as_png(pixels))))
+        return made
+
+    return _summary("ImageSummary", name, tensor, collections, family, shown)
 
 
 def _summary(
@@ -105,14 +147,14 @@ def _summary(
     given: Any,
     collections: Sequence[str] | None,
     family: str | None,
-    value: Callable[[str, Any], Value],
+    values: Callable[[str, Any], list[Value]],
 ) -> SummaryTensor:
     clean = re.sub(r"[^-/\w.]", "_", name).lstrip("/")  # as for scopes: 'W:0' is 'W_0'
     with name_scope(clean if family is None else f"{family}/{clean}", values=[given]) as scope:
         tensor = convert_to_tensor(given)
         op: Operation = apply_call(kind, NO_OP, (), name=scope)
     tag = op.name if family is None else f"{family}/{op.name}"
-    made = SummaryTensor(op, [tensor], lambda found: [value(tag, found[0])])
+    made = SummaryTensor(op, [tensor], lambda found: values(tag, found[0]))
     graph = get_default_graph()
     graph.add_to_collections([GraphKeys.SUMMARIES] if collections is None else collections, made)
     return made
@@ -126,7 +168,7 @@ def merge(
     """Returns what can be fetched as one message with the values of several.
 
     Args:
-        inputs: what `scalar`, `histogram` and `merge` returned.
+        inputs: what `scalar`, `histogram`, `image` and `merge` returned.
         collections: which it is added to; default none.
         name: of the scope.
 
@@ -164,8 +206,8 @@ def merge_all(
     return merge(found, name=name) if found else None
 
 
-def _number(tag: str, value: Any) -> Value:
-    return Value(tag, float(np.asarray(value).reshape(())))
+def _number(tag: str, value: Any) -> list[Value]:
+    return [Value(tag, float(np.asarray(value).reshape(())))]
 
 
 def _counted(tag: str, value: Any) -> Value:

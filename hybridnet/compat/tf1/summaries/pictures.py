@@ -1,0 +1,55 @@
+"""Images for summaries: pixels from numbers, and PNG files of them."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Any, Final
+
+import numpy as np
+
+__all__ = ["as_pixels", "as_png"]
+
+#: Channels -> PNG's kind of colours.
+_COLOURS: Final = {1: 0, 3: 2, 4: 6}
+#: What a pixel becomes that is not finite: red, and white where there is one channel.
+_BAD: Final = (255, 0, 0, 255)
+#: Images whose numbers are no larger are taken for 0.
+_NOTHING: Final = 1e-6
+
+
+def as_pixels(image: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Returns an image in whole numbers from 0 to 255.
+
+    Numbers that are not negative are scaled so that the largest is 255; where some are negative, 0
+    becomes 128, and the largest size 127 more or less.
+
+    Args:
+        image: (height, width, channels), floats or uint8; the latter are pixels already.
+    """
+    if image.dtype == np.uint8:
+        return image
+    values = image.astype(np.float32)
+    good = np.isfinite(values).all(axis=-1)
+    seen = values[good]
+    low, high = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 0.0)
+    largest, most, offset = (max(-low, high), 127, 128) if low < 0 else (high, 255, 0)
+    scale = np.float32(0 if largest < _NOTHING else most / largest)
+    pixels = np.empty(values.shape, np.uint8)
+    pixels[good] = (seen * scale + np.float32(offset)).astype(np.uint8)
+    pixels[~good] = _BAD[: image.shape[-1]]
+    return pixels
+
+
+def as_png(pixels: np.ndarray[Any, Any]) -> bytes:
+    """Returns a PNG file of (height, width, channels) pixels; 1, 3 or 4 channels."""
+    height, width, channels = pixels.shape
+    head = struct.pack(">IIBBBBB", width, height, 8, _COLOURS[channels], 0, 0, 0)
+    rows = np.zeros((height, 1 + width * channels), np.uint8)  # each begins with its filter: none
+    rows[:, 1:] = pixels.reshape(height, -1)
+    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows.tobytes())), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_part(kind, data) for kind, data in parts)
+
+
+def _part(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
