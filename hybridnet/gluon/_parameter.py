@@ -476,6 +476,47 @@ class Parameter(PrivateNames):
         if self._trainer is not None:
             self._trainer.note_set(self)
 
+    def check_loaded(
+        self,
+        array: NDArray,
+        where: str,
+        ctx: Context | Sequence[Context] | None,
+        cast_dtype: bool,
+    ) -> None:
+        """Refuses an array that `take_loaded` could not take; see `load_values`.
+
+        Args:
+            where: begins messages: the file, and the array's name in it.
+        """
+        if not self._fits(array.shape):
+            raise ShapeError(f"{where} has shape {array.shape}, but the parameter has {self.shape}")
+        if array.inferred_dtype != self._dtype and not cast_dtype:
+            raise ParameterError(
+                f"{where} has dtype {array.inferred_dtype.name}, but the parameter has "
+                f"{self._dtype.name}; pass cast_dtype=True to convert"
+            )
+        if ctx is not None and (self._values or self.is_deferred):
+            held = self.list_ctx()
+            if set(held) != set(contexts_of(ctx)):
+                raise ParameterError(
+                    f"{where} was to go to {contexts_of(ctx)}, but the parameter is on "
+                    f"{held} already; use reset_ctx to move it"
+                )
+
+    def take_loaded(
+        self, array: NDArray, ctx: Context | Sequence[Context] | None, dtype_source: str
+    ) -> None:
+        """Sets the value, or begins with it, from an array that `check_loaded` lets pass."""
+        if array.inferred_dtype != self._dtype:
+            if dtype_source == "saved":
+                self.cast(array.dtype)
+            else:
+                array = array.astype(self._dtype)
+        if self._values or self.is_deferred:
+            self.set_data(array)
+        else:
+            self.initialize_with(array, ctx)
+
     def reset_ctx(self, ctx: Context | Sequence[Context]) -> None:
         """Moves the parameter to other contexts."""
         contexts = contexts_of(ctx)

@@ -10,10 +10,10 @@ import numpy as np
 from hybridnet import initializer, ndarray
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import as_dtype
-from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 
-from ._parameter import UNIFORM, Constant, Parameter, contexts_of
+from ._parameter import UNIFORM, Constant, Parameter
 
 __all__ = ["ParameterDict", "load_values", "read_arrays"]
 
@@ -330,32 +330,9 @@ def load_values(
     _check_names(params, loaded, source, allow_missing, ignore_extra)
     pairs = [(name, param, loaded[name]) for name, param in params.items() if name in loaded]
     for name, param, array in pairs:
-        if not param._fits(array.shape):
-            raise ShapeError(
-                f"{source}: {name} has shape {array.shape}, but the parameter has {param.shape}"
-            )
-        if array.inferred_dtype != param._dtype and not cast_dtype:
-            raise ParameterError(
-                f"{source}: {name} has dtype {array.inferred_dtype.name}, but the parameter has "
-                f"{param._dtype.name}; pass cast_dtype=True to convert"
-            )
-        if ctx is not None and (param._values or param.is_deferred):
-            held = param.list_ctx()
-            if set(held) != set(contexts_of(ctx)):
-                raise ParameterError(
-                    f"{source}: {name} was to go to {contexts_of(ctx)}, but the parameter is on "
-                    f"{held} already; use reset_ctx to move it"
-                )
+        param.check_loaded(array, f"{source}: {name}", ctx, cast_dtype)
     for _, param, array in pairs:
-        if array.inferred_dtype != param._dtype:
-            if dtype_source == "saved":
-                param.cast(array.dtype)
-            else:
-                array = array.astype(param._dtype)
-        if param._values or param.is_deferred:
-            param.set_data(array)
-        else:
-            param.initialize_with(array, ctx)
+        param.take_loaded(array, ctx, dtype_source)
 
 
 def _check_names(

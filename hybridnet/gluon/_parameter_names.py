@@ -39,6 +39,7 @@ class PrivateNames:
     """What `Parameter` shows under MXNet's private names."""
 
     # Kept by `Parameter`.
+    name: str
     stype: str
     grad_stype: str
     _values: dict[Context, NDArray]
@@ -58,6 +59,33 @@ class PrivateNames:
     def _reduce(self) -> NDArray:
         """Returns the mean over all contexts, on the first CPU."""
         return self.reduced()
+
+    def _load_init(
+        self,
+        data: NDArray,
+        ctx: Context | Sequence[Context] | None,
+        cast_dtype: bool = False,
+        dtype_source: str = "current",
+    ) -> None:
+        """Sets the value, or begins with it, from an array; see `ParameterDict.load`."""
+        self.check_loaded(data, f"Parameter {self.name!r}: the array", ctx, cast_dtype)
+        self.take_loaded(data, ctx, dtype_source)
+
+    @abstractmethod
+    def check_loaded(
+        self,
+        array: NDArray,
+        where: str,
+        ctx: Context | Sequence[Context] | None,
+        cast_dtype: bool,
+    ) -> None:
+        """Refuses an array that `take_loaded` could not take."""
+
+    @abstractmethod
+    def take_loaded(
+        self, array: NDArray, ctx: Context | Sequence[Context] | None, dtype_source: str
+    ) -> None:
+        """Sets the value, or begins with it, from an array that `check_loaded` lets pass."""
 
     @abstractmethod
     def reduced(self) -> NDArray:

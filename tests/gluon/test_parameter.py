@@ -450,6 +450,20 @@ def test_a_computed_array_may_be_put_in_a_parameters_place(hybrid):
     assert net.scale._reduce().asnumpy().tolist() == [[2], [4]]
 
 
+def test_packages_begin_a_parameter_with_an_array():
+    """By `_load_init`, as gluon-cv's pruned networks and MXFusion do."""
+    fresh = gluon.Parameter("w", shape=(2, 0), allow_deferred_init=True)
+    fresh._load_init(nd.array([[1, 2, 3], [4, 5, 6]]), hn.cpu())
+    assert fresh.shape == (2, 3) and fresh.data().asnumpy().tolist() == [[1, 2, 3], [4, 5, 6]]
+    fresh._load_init(nd.array([[7, 7, 7], [8, 8, 8]], dtype="float64"), None, cast_dtype=True)
+    assert fresh.data().asnumpy().tolist() == [[7, 7, 7], [8, 8, 8]]
+    assert fresh.data().dtype == np.float32
+    with pytest.raises(
+        ShapeError, match=r"Parameter 'w': the array has shape \(3,\), but .* \(2, 3"
+    ):
+        fresh._load_init(nd.ones(3), hn.cpu())
+
+
 def test_storage_and_waiting_have_private_names():
     param = gluon.Parameter("w", shape=(0, 2), allow_deferred_init=True, grad_stype="row_sparse")
     assert (param._stype, param._grad_stype, param._deferred_init) == ("default", "row_sparse", ())
