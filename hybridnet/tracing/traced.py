@@ -16,6 +16,7 @@ from hybridnet import tape
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.graph.node import Graph
+from hybridnet.runtime.platform.collecting import without_collecting
 from hybridnet.runtime.record import recorder
 
 from .admission import Admission
@@ -197,7 +198,7 @@ class Function(Generic[_Args, _Result]):
         found = self._look_up(key)
         if found is not None:
             return found
-        with _tracing:
+        with _tracing, without_collecting():
             found = self._look_up(key)  # another thread may have made it meanwhile
             if found is not None:
                 return found

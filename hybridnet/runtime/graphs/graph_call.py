@@ -29,6 +29,7 @@ from hybridnet.passes.mirror import mirror, mirror_marks
 from hybridnet.passes.pipeline import optimize
 from hybridnet.passes.switch import enabled as passes_enabled
 
+from ..platform.collecting import without_collecting
 from ..record.host_task import awaited
 from ..record.waiting import ready_array
 
@@ -234,18 +235,19 @@ class GraphCall(Call):
             floats = [i for i, kind in enumerate(kinds) if is_float(kind.dtype)]
             # Whole outputs have gradients where they are alone: of what was cast to be one.
             given = range(self.num_visible) if whole else floats or range(self.num_visible)
-            types = infer_types(self.graph, self.input_types)
-            split = differentiate(self.graph, wanted, given, types)
-            split = mirror(split, self.input_types, key[1])
-            made = GraphCall(
-                split.forward,
-                self.input_types,
-                self.name,
-                self.num_visible,
-                split,
-                self.optimized,
-                self,
-            )
+            with without_collecting():
+                types = infer_types(self.graph, self.input_types)
+                split = differentiate(self.graph, wanted, given, types)
+                split = mirror(split, self.input_types, key[1])
+                made = GraphCall(
+                    split.forward,
+                    self.input_types,
+                    self.name,
+                    self.num_visible,
+                    split,
+                    self.optimized,
+                    self,
+                )
             made = self._training.setdefault(key, made)
         return made
 

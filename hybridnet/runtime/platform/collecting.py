@@ -1,8 +1,11 @@
-"""Whether Python's garbage collector runs: not while a pass back over a tape is recorded.
+"""Whether Python's garbage collector runs: not while graphs and tapes are made, or walked.
 
-That makes some ten objects for each operator, of which none is garbage and most are gone when it is
+To trace a function, to differentiate its graph, to take it apart into steps and to run these makes
+some ten objects for each operator, of which none is garbage: they are kept, or are gone when it is
 done. Collections in the midst of it find nothing, take what is there for old, and so bring on those
-of all objects: a tenth of the time of a recurrent network on sentences of ever new lengths.
+of all objects, which take a tenth of a second each where a program has imported much: a tenth of
+the time of a recurrent network on sentences of ever new lengths, a third of the first epoch of a
+network that is unrolled.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ __all__ = ["without_collecting"]
 
 
 def without_collecting() -> AbstractContextManager[None]:
-    """A block, of milliseconds, in which no garbage is collected but on request."""
+    """A block of bounded length in which no garbage is collected but on request."""
     return _collector.changed()
 
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..observe import events, program_log
+from ..platform.collecting import without_collecting
 from ..segments.code import Code
 from .host_program import HostProgram
 from .making import Maker
@@ -134,12 +135,13 @@ class ProgramCache:
             return program.run(inputs, scalars, made)
         self._cold += 1
         steps = program.steps
-        if steps is None or not steps.is_kept:
-            steps = plan(code, self._shelf.part)
-        program.steps = steps if program.launches > 1 and program.compiled is None else None
-        started = perf_counter()
-        with events.span("steps", code), np.errstate(all="ignore"):  # as XLA does
-            outputs = run_steps(steps, inputs, scalars)
+        with without_collecting():
+            if steps is None or not steps.is_kept:
+                steps = plan(code, self._shelf.part)
+            program.steps = steps if program.launches > 1 and program.compiled is None else None
+            started = perf_counter()
+            with events.span("steps", code), np.errstate(all="ignore"):  # as XLA does
+                outputs = run_steps(steps, inputs, scalars)
         program.note_steps(perf_counter() - started)
         if len(code.instructions) == 1 and Failed not in map(type, inputs):
             for output in outputs:

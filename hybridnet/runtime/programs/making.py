@@ -37,6 +37,7 @@ from ..observe import events, program_log
 from ..observe.program_log import describe, explaining, say
 from ..platform.background import in_own_thread, later
 from ..platform.blas_threads import leave_one
+from ..platform.collecting import without_collecting
 from ..platform.jax_devices import has_begun
 from ..platform.turns import short_turns
 from ..segments.code import Code
@@ -282,7 +283,8 @@ class Maker:
             whether all parts can run at once, without a look on disk. A part that was missing more
             than _RECURRING times does not count, since its program will be used again.
         """
-        program.steps = plan(program.code, self._shelf.part)
+        with without_collecting():
+            program.steps = plan(program.code, self._shelf.part)
         absent = {part for part in program.steps.programs if part.compiled is None}
         missing, at_hand = 0, True
         for known in absent:
