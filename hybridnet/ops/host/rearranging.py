@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import functions
-from .table import FUNCTIONS, words
+from .table import FUNCTIONS
 from .traced import (
     TRACING,
     Pull,
@@ -45,31 +46,116 @@ def _rearranged(compute: Callable[..., Any]) -> Rule:
     return derive
 
 
-for _name in words("""
-    diag diagflat diagonal flip repeat roll rollaxis rot90 tile tril triu
-"""):
-    rule(_name)(_rearranged(FUNCTIONS[_name]))
+rule("rollaxis")(_rearranged(np.rollaxis))
+
+
+# -- in another order, or in part: the gradient is the gradient's, the other way round -------------
+
+
+@rule("flip")
+def _flip_rule(y: Any, x: Any, axis: Any = None) -> Sequence[Pull]:
+    return [lambda g: np.flip(g, axis)]
+
+
+@rule("roll")
+def _roll_rule(y: Any, x: Any, shift: Any, axis: Any = None) -> Sequence[Pull]:
+    return [lambda g: np.roll(g, np.negative(shift), axis)]
+
+
+@rule("rot90")
+def _rot90_rule(y: Any, x: Any, k: int = 1, axes: Any = (0, 1)) -> Sequence[Pull]:
+    return [lambda g: np.rot90(g, -k, axes)]
+
+
+for _name in ("tril", "triu"):
+    rule(_name)(lambda y, x, k=0, _part=FUNCTIONS[_name]: [lambda g: _part(g, k)])
+
+
+@rule("diagonal")
+def _diagonal_rule(
+    y: Any, x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1
+) -> Sequence[Pull]:
+    def pull(g: Any) -> Any:
+        made = np.zeros_like(x)
+        part = np.diagonal(made, offset, axis1, axis2)
+        part.flags.writeable = True
+        part[...] = g
+        return made
+
+    return [pull]
+
+
+@rule("diag")
+def _diag_rule(y: Any, x: Any, k: int = 0) -> Sequence[Pull]:
+    return _diagonal_rule(y, x, k) if x.ndim == 2 else _diagflat_rule(y, x, k)
+
+
+@rule("diagflat")
+def _diagflat_rule(y: Any, x: Any, k: int = 0) -> Sequence[Pull]:
+    return [lambda g: np.diagonal(g, k).reshape(x.shape)]
+
+
+# -- again and again: what came of one element is added up -----------------------------------------
+
+
+@rule("repeat")
+def _repeat_rule(y: Any, x: Any, repeats: Any, axis: int | None = None, **_: Any) -> Sequence[Pull]:
+    if np.size(repeats) != 1:
+        return _rearranged(FUNCTIONS["repeat"])(y, x, repeats, axis)
+    shape = (x.size,) if axis is None else x.shape
+    along = 0 if axis is None else axis % x.ndim
+    apart = (*shape[: along + 1], int(np.reshape(repeats, ())), *shape[along + 1 :])
+    return [lambda g: _total(g.reshape(apart), along + 1).reshape(x.shape)]
+
+
+@rule("tile")
+def _tile_rule(y: Any, x: Any, reps: Any) -> Sequence[Pull]:
+    counts = list(reps) if isinstance(reps, (tuple, list)) else [reps]
+    rank = max(len(counts), x.ndim)
+    counts = [1] * (rank - len(counts)) + counts
+    shape = [1] * (rank - x.ndim) + list(x.shape)
+    apart = [size for pair in zip(counts, shape, strict=True) for size in pair]
+    return [lambda g: _total(g.reshape(apart), tuple(range(0, 2 * rank, 2))).reshape(x.shape)]
+
+
+def _total(g: Any, axes: Any) -> Any:
+    return FUNCTIONS["sum"](g, axis=axes)
 
 
 @rule("take")
 def _take_rule(
     y: Any, x: Any, indices: Any, axis: int | None = None, mode: str | None = None, **kwargs: Any
 ) -> Sequence[Pull | None]:
-    if axis != 0 or mode is not None or x.ndim < 2 or not np.size(indices):
+    if mode not in (None, "clip") or not x.ndim or not np.size(indices) or not x.size:
         return _rearranged(FUNCTIONS["take"])(y, x, indices, axis, mode, **kwargs)
+    whole, along = (x.reshape(-1), 0) if axis is None else (x, axis % x.ndim)
+    length = whole.shape[along]
+    before, after = whole.shape[:along], whole.shape[along + 1 :]
 
     def pull(g: Any) -> Any:
         """Rows of the gradient that belong to one row are added up, and put into its place."""
-        places = np.ravel(indices) % len(x)
-        order = np.argsort(places, kind="stable")
-        places = places[order]
-        first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
-        rows = g.reshape(len(places), -1)[order]
-        made = np.zeros((len(x), rows.shape[1]), x.dtype)
-        made[places[first]] = np.add.reduceat(rows, first, axis=0)
-        return made.reshape(x.shape)
+        flat = np.ravel(indices)
+        places = np.clip(flat, 0, length - 1) if mode == "clip" else flat % length
+        rows = g.reshape(*before, len(places), *after)
+        rows = rows.swapaxes(0, along)
+        made = _added_rows(places, rows.reshape(len(places), -1), length).astype(x.dtype)
+        return made.reshape(length, *rows.shape[1:]).swapaxes(0, along).reshape(x.shape)
 
     return [pull]
+
+
+def _added_rows(places: Any, rows: Any, length: int) -> Any:
+    """Returns a matrix whose row at each place is the sum of the rows that have that place."""
+    if rows.shape[1] == 1:
+        return np.bincount(places, weights=rows[:, 0], minlength=length)
+    if rows.dtype == np.float16:
+        rows = rows.astype(np.float32)
+    order = np.argsort(places, kind="stable")
+    places = places[order]
+    first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
+    made = np.zeros((length, rows.shape[1]), rows.dtype)
+    made[places[first]] = np.add.reduceat(rows[order], first, axis=0)
+    return made
 
 
 def _into(x: Any, place: Any) -> Pull:
@@ -102,9 +188,21 @@ def _dynamic_update_slice_rule(y: Any, x: Any, update: Any, starts: Any) -> Sequ
 
 @rule("getitem")
 def _getitem_rule(y: Any, x: Any, key: Any) -> Sequence[Pull | None]:
-    if any(isinstance(one, (np.ndarray, list)) for one in (key if type(key) is tuple else (key,))):
+    keys = key if type(key) is tuple else (key,)
+    kinds = [np.asarray(one).dtype.kind for one in keys if isinstance(one, (np.ndarray, list))]
+    if kinds.count("b") == len(kinds):  # no element is taken twice
+        return [_into(x, key)]
+    if len(kinds) < len(keys) or "b" in kinds or not y.size:
         return _rearranged(operator.getitem)(y, x, key)
-    return [_into(x, key)]
+    sizes = x.shape[: len(keys)]
+
+    def pull(g: Any) -> Any:
+        wrapped = [np.mod(one, size) for one, size in zip(keys, sizes, strict=True)]
+        places = np.ravel(np.ravel_multi_index(np.broadcast_arrays(*wrapped), sizes))
+        made = _added_rows(places, g.reshape(len(places), -1), math.prod(sizes))
+        return made.reshape(x.shape).astype(x.dtype, copy=False)
+
+    return [pull]
 
 
 class _TracedAt:
@@ -187,6 +285,11 @@ def _broadcast_to_rule(y: Any, x: Any, shape: Any) -> Sequence[Pull]:
 def _pad_rule(
     y: Any, x: Any, widths: Any, mode: Any = "constant", **_: Any
 ) -> Sequence[Pull | None]:
+    if mode == "constant":
+        pairs = np.broadcast_to(widths, (x.ndim, 2)).tolist()
+        axes = zip(pairs, x.shape, strict=True)
+        inside = tuple([slice(before, before + size) for (before, _after), size in axes])
+        return [lambda g: g[inside]]
     return _rearranged(lambda numbers: np.pad(numbers, widths, mode))(y, x)
 
 
