@@ -118,7 +118,7 @@ def _cotangent(output: Any, given: Any) -> Any:
         return np.zeros(output.shape, jax.dtypes.float0)
     if given is None:
         return jnp.zeros(output.shape, output.dtype)
-    return jnp.astype(given, output.dtype)
+    return given if given.dtype == output.dtype else jnp.astype(given, output.dtype)
 
 
 def vjp_call(of: Call, wanted: tuple[int, ...], given: tuple[int, ...]) -> VjpCall:

@@ -225,7 +225,7 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...,
         the arguments.
     """
     tape = itertools.count()
-    if any(map(is_traced, primals)):
+    if _has_traced(primals):
         raise NoHostForm("the gradient of a gradient")
     inputs = [TracedArray(np.asarray(x), (), tape) for x in primals]
     made = on_host(TRACING, function, *inputs)
@@ -289,6 +289,8 @@ def call(name: str, *args: Any, **kwargs: Any) -> Any:
 
 def noted(value: Any, sources: Sequence[tuple[TracedArray, Pull]]) -> TracedArray:
     """Returns a result of traced arrays, which must be of one tape."""
+    if len(sources) == 1:
+        return TracedArray(value, sources, sources[0][0].tape)
     if not sources or any(x.tape is not sources[0][0].tape for x, _ in sources):
         raise NoHostForm("the gradient of a gradient")
     return TracedArray(value, sources, sources[0][0].tape)
@@ -395,11 +397,11 @@ def composed(path: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def summed_like(grad: Any, x: Any) -> Any:
     """Sums a gradient over the axes along which an argument was broadcast."""
     shape = np.shape(x)
-    if np.shape(grad) != shape:
-        total = FUNCTIONS["sum"]
-        grad = total(grad, axis=tuple(range(np.ndim(grad) - len(shape))))
-        axes = tuple(i for i, size in enumerate(shape) if size == 1 and grad.shape[i] != 1)
-        grad = total(grad, axis=axes, keepdims=True) if axes else grad
+    whole = np.shape(grad)
+    if whole != shape:
+        more = len(whole) - len(shape)
+        one = [i for i, size in enumerate(shape, more) if size == 1 and whole[i] != 1]
+        grad = FUNCTIONS["sum"](grad, axis=(*range(more), *one)).reshape(shape)
     dtype = getattr(x, "dtype", None)
     return grad if dtype is None or grad.dtype == dtype else grad.astype(dtype)
 

@@ -55,6 +55,8 @@ def _product_type(
 
 
 def _product(A: Any, B: Any, transpose_a: bool, transpose_b: bool, axis: int) -> Any:
+    if axis in (-2, A.ndim - 2):
+        return jnp.matmul(A.mT if transpose_a else A, B.mT if transpose_b else B)
     left, right = (jnp.moveaxis(matrices, axis, -2) for matrices in (A, B))
     product = jnp.matmul(left.mT if transpose_a else left, right.mT if transpose_b else right)
     return jnp.moveaxis(product, -2, axis)
