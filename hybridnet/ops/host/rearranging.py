@@ -86,7 +86,7 @@ def _diagonal_rule(
 
 
 @rule("diag")
-def _diag_rule(y: Any, x: Any, k: int = 0) -> Sequence[Pull]:
+def _diag_rule(y: Any, x: Any, k: int = 0) -> Sequence[Pull | None]:
     return _diagonal_rule(y, x, k) if x.ndim == 2 else _diagflat_rule(y, x, k)
 
 
@@ -99,7 +99,9 @@ def _diagflat_rule(y: Any, x: Any, k: int = 0) -> Sequence[Pull]:
 
 
 @rule("repeat")
-def _repeat_rule(y: Any, x: Any, repeats: Any, axis: int | None = None, **_: Any) -> Sequence[Pull]:
+def _repeat_rule(
+    y: Any, x: Any, repeats: Any, axis: int | None = None, **_: Any
+) -> Sequence[Pull | None]:
     if np.size(repeats) != 1:
         return _rearranged(FUNCTIONS["repeat"])(y, x, repeats, axis)
     shape = (x.size,) if axis is None else x.shape
@@ -109,7 +111,7 @@ def _repeat_rule(y: Any, x: Any, repeats: Any, axis: int | None = None, **_: Any
 
 
 @rule("tile")
-def _tile_rule(y: Any, x: Any, reps: Any) -> Sequence[Pull]:
+def _tile_rule(y: Any, x: Any, reps: Any) -> Sequence[Pull | None]:
     counts = list(reps) if isinstance(reps, (tuple, list)) else [reps]
     rank = max(len(counts), x.ndim)
     counts = [1] * (rank - len(counts)) + counts
