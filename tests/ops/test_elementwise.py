@@ -7,7 +7,7 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
-from helpers import run_gradient, run_op
+from helpers import run_gradient, run_op, run_script
 
 from hybridnet.base.errors import DTypeError, ParameterError
 
@@ -204,3 +204,28 @@ def test_make_loss_divides_by_the_number_of_rows():
         normalization="batch",
     )
     np.testing.assert_allclose(grad, np.full((4, 2, 3), 1.5))
+
+
+@pytest.mark.parametrize("tier", ["only", "off"])
+def test_whole_results_of_whole_numbers_are_not_one_too_small(tier: str) -> None:
+    """They are computed in float64 and truncated: 2.9999999999999996 is 3 (as in MXNet 1.9.1)."""
+    printed = run_script(
+        """
+        import math
+        import numpy as np
+        from hybridnet import nd
+
+        def equal(function, given, wanted):
+            made = function(nd.array(given, dtype="int64")).asnumpy()
+            assert made.tolist() == list(wanted), (function, made)
+
+        equal(nd.log2, [2**k for k in range(62)], range(62))
+        equal(nd.log10, [10**k for k in range(18)], range(18))
+        equal(nd.cbrt, [k**3 for k in range(2000)], range(2000))
+        equal(nd.sqrt, [k**2 for k in range(2000)], range(2000))
+        equal(nd.gamma, range(1, 19), map(math.factorial, range(18)))
+        print("done")
+        """,
+        HYBRIDNET_HOST=tier,
+    )
+    assert printed.split() == ["done"]

@@ -55,6 +55,9 @@ STEP = "it is piecewise constant, so its derivative is zero wherever there is on
 #: shape, on the element at the same place and no other.
 ELEMENTWISE: Final[set[str]] = set()
 
+# How far a number of float64 may be from a whole one, relatively, that is taken for it.
+_ROUNDING: Final = 2.0**-48
+
 Gradient = Callable[[Backward], Sequence[Any]]
 _SIDES = ("lhs", "rhs")
 # By whether there may be any number of an input.
@@ -89,6 +92,15 @@ def _in_dtype(array: Any, dtype: np.dtype[Any]) -> Any:
     return array if array.dtype == dtype else array.astype(dtype)
 
 
+def _without_rounding(y: Any) -> Any:
+    """Makes float64 numbers whole that are whole but for rounding.
+
+    They are truncated next, and XLA's log2 of 8 is just below 3.
+    """
+    whole = jnp.round(y)
+    return jnp.where(jnp.abs(y - whole) <= _ROUNDING * jnp.abs(whole), whole, y)
+
+
 def unary(
     name: str,
     function: Callable[[Any], Any],
@@ -121,7 +133,7 @@ def unary(
     def lowering(data: Any) -> Any:
         if integers or is_float(np.dtype(data.dtype)):
             return function(data)
-        return convert(function(data.astype(FLOAT64)), np.dtype(data.dtype))
+        return convert(_without_rounding(function(data.astype(FLOAT64))), np.dtype(data.dtype))
 
     ELEMENTWISE.add(name)
     operator(

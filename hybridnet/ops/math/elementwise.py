@@ -5,13 +5,14 @@ Results have the dtype of the input. Integers are computed in float64 and trunca
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from hybridnet.base.attrs import DType, Scalar
-from hybridnet.base.dtype import as_dtype, is_float
+from hybridnet.base.dtype import FLOAT64, INT64, as_dtype, is_float
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jax, jnp, lax
 
@@ -22,6 +23,9 @@ from ..core.registry import get, operator
 from ..core.rules import refuse_bool, same_type, unify
 
 __all__ = ["by_output"]
+
+#: gamma(1), gamma(2), ... as far as float64 has them.
+_FACTORIALS: Final = np.array([math.gamma(n) for n in range(1, 172)])
 
 
 def _abs_gradient(back: Backward) -> Sequence[Any]:
@@ -47,6 +51,16 @@ def _round_half_down(x: Any) -> Any:
     # Not ceil(x - 0.5), which is wrong from 2**23 on, where float32 holds no halves.
     whole = jnp.floor(x)
     return whole + (x - whole > 0.5)
+
+
+def _gamma(x: Any) -> Any:
+    """Of whole numbers, which are truncated, XLA's would be too small: 1.99... of 3."""
+    dtype = np.dtype(x.dtype)
+    if is_float(dtype):
+        return jax.scipy.special.gamma(x)
+    places = jnp.clip(x.astype(INT64), 1, len(_FACTORIALS)) - 1
+    other = jax.scipy.special.gamma(x.astype(FLOAT64))
+    return convert(jnp.where(x == places + 1, jnp.take(_FACTORIALS, places), other), dtype)
 
 
 def by_output(act_type: str) -> Callable[[Backward], Sequence[Any]]:
@@ -126,7 +140,7 @@ unary("radians", lambda x: jnp.deg2rad(x), "Degrees to radians.")
 unary("erf", lambda x: lax.erf(x), "Error function.")
 unary("_erfc", lambda x: lax.erfc(x), "1 - erf(x), exact where that is small.")
 unary("erfinv", lambda x: lax.erf_inv(x), "Inverse of the error function, of numbers from -1 to 1.")
-unary("gamma", lambda x: jax.scipy.special.gamma(x), "Gamma function.")
+unary("gamma", _gamma, "Gamma function.", integers=True)
 unary("gammaln", lambda x: jax.scipy.special.gammaln(x), "log |gamma(x)|.")
 unary("_digamma", lambda x: lax.digamma(x), "The derivative of log |gamma(x)|.")
 unary("sigmoid", lambda x: lax.logistic(x), "1 / (1 + exp(-x)).", gradient=by_output("sigmoid"))
