@@ -252,7 +252,7 @@ def test_too_little_memory_is_an_error() -> None:
 
 
 def test_nothing_is_left_of_a_loader() -> None:
-    begun(each(int))  # the nursery is there
+    begun(each(lambda x: x))  # the nursery is there
     gc.collect()
     before = descriptors()
     loader = each(lambda x: threading.Event().wait() if x > 5 else np.ones(10000))
