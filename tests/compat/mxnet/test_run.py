@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from hybridnet.kvstore.cluster import CANNOT_SERVE
+
 SCRIPTS = Path(__file__).parent / "scripts"
 
 
@@ -74,6 +76,6 @@ def test_a_server_does_not_go_on_into_the_script(tmp_path):
     script.write_text("import mxnet\nprint('trained')\n")
     for role in ("server", "scheduler"):
         done = run(script, DMLC_ROLE=role)
-        assert (done.stdout, done.returncode) == ("", 3)
+        assert (done.stdout, done.returncode) == ("", CANNOT_SERVE)
         assert "a distributed store requires a scheduler, servers and workers" in done.stderr
     assert run(script, DMLC_ROLE="worker").stdout == "trained\n"
