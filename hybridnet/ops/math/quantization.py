@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from hybridnet.ops.host.namespace import jnp
 from ..core.operator import Shapes, describe
 from ..core.registry import operator
 
-__all__ = ["RANGE", "ROUNDED", "furthest", "range_type"]
+__all__ = ["RANGE", "ROUNDED", "check_ends", "furthest", "over", "range_type"]
 
 ROUNDED: Final = "its result is whole numbers"
 RANGE: Final = ("min_range", "max_range")
@@ -27,10 +28,24 @@ def _check(op: str, *types: TensorType, dtypes: tuple[str, ...]) -> None:
     names = ("data", *RANGE)
     if types[0].dtype.name not in dtypes:
         raise DTypeError(f"{op}: data must be {' or '.join(dtypes)}, got {describe(names, types)}")
-    if any(kind.size != 1 or kind.dtype != FLOAT32 for kind in types[1:]):
+    check_ends(op, "min_range and max_range", names, types, 1)
+
+
+def check_ends(
+    op: str, what: str, names: Sequence[str], types: Sequence[TensorType], first: int
+) -> None:
+    """Raises ShapeError unless the inputs from number `first` on are ends of ranges.
+
+    Args:
+        op: the operator.
+        what: what they are called.
+        names: of all inputs.
+        types: likewise.
+        first: the number of the first of them.
+    """
+    if any(kind.size != 1 or kind.dtype != FLOAT32 for kind in types[first:]):
         raise ShapeError(
-            f"{op}: min_range and max_range must be float32 arrays of one number each, got "
-            f"{describe(names, types)}"
+            f"{op}: {what} must be float32 arrays of one number each, got {describe(names, types)}"
         )
 
 

@@ -19,17 +19,17 @@ import numpy as np
 
 from hybridnet.base.attrs import Platform, Range, Shape
 from hybridnet.base.dtype import FLOAT32
-from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
+from hybridnet.base.errors import DTypeError, ParameterError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp, lax
 
 from ..core.operator import Shapes, describe
 from ..core.registry import get, operator
-from ..math.quantization import ROUNDED, furthest, over, range_type
+from ..math.quantization import ROUNDED, check_ends, furthest, over, range_type
 from .conv import lowerings
 from .conv.convolution import Layout, Tune
 
-__all__ = ["OUTPUTS", "read_steps", "step_of"]
+__all__ = ["OUTPUTS", "completed", "inferred", "read_steps", "step_of", "sums_type"]
 
 _EIGHT_BITS: Final = ("int8", "uint8")
 OUTPUTS: Final = ("output", "min_output", "max_output")
@@ -65,18 +65,14 @@ def _check_kinds(op: str, names: Sequence[str], types: Sequence[TensorType]) -> 
         raise DTypeError(f"{op}: data must be int8 or uint8, got {describe(names, types)}")
     if any(kind.dtype.name != "int8" for kind in types[1:count]):
         raise DTypeError(f"{op}: weight and bias must be int8, got {describe(names, types)}")
-    if any(kind.size != 1 or kind.dtype != FLOAT32 for kind in types[count:]):
-        raise ShapeError(
-            f"{op}: the ends of ranges must be float32 arrays of one number each, got "
-            f"{describe(names, types)}"
-        )
+    check_ends(op, "the ends of ranges", names, types, count)
 
 
 def _as_floats(types: Sequence[TensorType]) -> list[TensorType]:
     return [tensor_type(kind.shape, FLOAT32) for kind in types]
 
 
-def _inferred(layer: str, types: Sequence[TensorType], params: Any) -> TensorType:
+def inferred(layer: str, types: Sequence[TensorType], params: Any) -> TensorType:
     """Returns the type of what a layer of floats makes of arrays of these shapes."""
     infer = get(layer).infer
     assert infer is not None
@@ -84,7 +80,8 @@ def _inferred(layer: str, types: Sequence[TensorType], params: Any) -> TensorTyp
     return made
 
 
-def _completed(shapes: Shapes, layer: Shapes) -> Shapes:
+def completed(shapes: Shapes, layer: Shapes) -> Shapes:
+    """Returns the shapes of all inputs: those of the arrays, and of the ends of their ranges."""
     return [*layer, *(shape or (1,) for shape in shapes[len(layer) :])]
 
 
@@ -124,7 +121,8 @@ def _written(sums: Any, bias: Any, size: Any, bias_range: Sequence[Any], spatial
     return sums, -end, end
 
 
-def _sums_type(kind: TensorType) -> tuple[TensorType, ...]:
+def sums_type(kind: TensorType) -> tuple[TensorType, ...]:
+    """Returns the types of int32 sums of a shape, and of both ends of their range."""
     return tensor_type(kind.shape, _INT32), range_type(), range_type()
 
 
@@ -152,7 +150,7 @@ def _layer_check(op: str, layer: str, types: Sequence[TensorType], params: Any) 
 
 def _layer_types(layer: str, types: Sequence[TensorType], params: Any) -> tuple[TensorType, ...]:
     count = len(_layer_inputs(**params)) // 3
-    return _sums_type(_inferred(layer, types[:count], params))
+    return sums_type(inferred(layer, types[:count], params))
 
 
 def _layer_cost(layer: str, types: Sequence[TensorType], params: Any) -> float:
@@ -164,7 +162,7 @@ def _layer_cost(layer: str, types: Sequence[TensorType], params: Any) -> float:
 def _layer_shapes(layer: str, shapes: Shapes, params: Mapping[str, Any]) -> Shapes:
     complete = get(layer).complete
     assert complete is not None
-    return _completed(shapes, complete(shapes[: len(shapes) // 3], **params))
+    return completed(shapes, complete(shapes[: len(shapes) // 3], **params))
 
 
 @operator(
@@ -323,12 +321,12 @@ def quantized_conv(
 
 
 def _plain_types(layer: str, data: TensorType, params: Any) -> tuple[TensorType, ...]:
-    made = _inferred(layer, [data], params)
+    made = inferred(layer, [data], params)
     return tensor_type(made.shape, data.dtype), range_type(), range_type()
 
 
 def _plain_shapes(shapes: Shapes, **_: Any) -> Shapes:
-    return _completed(shapes, list(shapes[:1]))
+    return completed(shapes, list(shapes[:1]))
 
 
 def _back(steps: Any, read: _Read, like: Any) -> Any:

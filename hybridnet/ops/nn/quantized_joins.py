@@ -7,15 +7,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp
 
 from ..core.operator import Shapes, describe
 from ..core.registry import get, operator
-from ..math.quantization import ROUNDED, furthest, over, range_type
-from .quantized import OUTPUTS, read_steps, step_of
+from ..math.quantization import ROUNDED, check_ends, furthest, over, range_type
+from .quantized import OUTPUTS, completed, inferred, read_steps, step_of, sums_type
 
 __all__: list[str] = []
 
@@ -30,15 +29,7 @@ def _check(op: str, names: Sequence[str], types: Sequence[TensorType]) -> None:
     count = len(types) // 3
     if any(kind.dtype.name not in _EIGHT_BITS for kind in types[:count]):
         raise DTypeError(f"{op}: arrays must be int8 or uint8, got {describe(names, types)}")
-    if any(kind.size != 1 or kind.dtype != FLOAT32 for kind in types[count:]):
-        raise ShapeError(
-            f"{op}: the ends of ranges must be float32 arrays of one number each, got "
-            f"{describe(names, types)}"
-        )
-
-
-def _with_ends(shapes: Shapes, layer: Shapes) -> Shapes:
-    return [*layer, *(shape or (1,) for shape in shapes[len(layer) :])]
+    check_ends(op, "the ends of ranges", names, types, count)
 
 
 # Joins --------------------------------------------------------------------------------------------
@@ -58,10 +49,7 @@ def _concat_check(*types: TensorType, num_args: int, **_: Any) -> None:
 
 def _concat_type(*types: TensorType, dim: int, **_: Any) -> tuple[TensorType, ...]:
     data = types[: len(types) // 3]
-    infer = get("Concat").infer
-    assert infer is not None
-    floats = [tensor_type(kind.shape, FLOAT32) for kind in data]
-    (made,) = infer(*floats, dim=dim, num_args=0)
+    made = inferred("Concat", data, {"dim": dim, "num_args": 0})
     return tensor_type(made.shape, _joined_dtype(data)), range_type(), range_type()
 
 
@@ -72,7 +60,7 @@ def _joined_dtype(data: Sequence[Any]) -> np.dtype[Any]:
 def _concat_shapes(shapes: Shapes, *, dim: int, **_: Any) -> Shapes:
     complete = get("Concat").complete
     assert complete is not None
-    return _with_ends(shapes, complete(shapes[: len(shapes) // 3], dim=dim, num_args=0))
+    return completed(shapes, complete(shapes[: len(shapes) // 3], dim=dim, num_args=0))
 
 
 @operator(
@@ -129,14 +117,14 @@ def _add_check(*types: TensorType, **_: Any) -> None:
 
 def _add_shapes(shapes: Shapes, **_: Any) -> Shapes:
     known = shapes[0] or shapes[1]
-    return _with_ends(shapes, [known, known])
+    return completed(shapes, [known, known])
 
 
 @operator(
     "_contrib_quantized_elemwise_add",
     outputs=3,
     check=_add_check,
-    infer=lambda lhs, *_, **__: (tensor_type(lhs.shape, _INT32), range_type(), range_type()),
+    infer=lambda lhs, *_, **__: sums_type(lhs),
     complete=_add_shapes,
     input_dtypes=dict.fromkeys(_ADDED[2:], "float32"),
     no_gradient=ROUNDED,
