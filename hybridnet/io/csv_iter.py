@@ -10,7 +10,6 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet.base.errors import FormatError, ParameterError
-from hybridnet.base.remote import require_file
 from hybridnet.ndarray.copies import aligned
 
 from .mx_data_iter import MXDataIter
@@ -87,11 +86,8 @@ class _CSVSource(RowSource[tuple[int, Array, Any]]):
         batch_size: int,
         round_batch: bool,
     ) -> None:
-        super().__init__(batch_size, round_batch)
+        super().__init__(batch_size, round_batch, (data_csv, label_csv))
         self._files = data_csv, label_csv
-        for path in self._files:
-            if path is not None:
-                require_file(path)
         self._dtype = dtype
         self._shapes = data_shape, label_shape if label_csv is not None else (1,)
         labels = () if math.prod(self._shapes[1]) == 1 else self._shapes[1]

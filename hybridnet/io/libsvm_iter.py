@@ -10,7 +10,6 @@ import numpy as np
 
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import FormatError, ParameterError
-from hybridnet.base.remote import require_file
 from hybridnet.ndarray import sparse
 from hybridnet.ndarray.copies import aligned
 
@@ -108,10 +107,7 @@ class _LibSVMSource(RowSource[tuple[int, _Sparse, _Sparse]]):
     def __init__(
         self, files: tuple[Any, Any], columns: tuple[int, int], part: tuple[int, int], size: int
     ) -> None:
-        super().__init__(size, True)
-        for path in files:
-            if path is not None:
-                require_file(path)
+        super().__init__(size, True, files)
         self._files = files
         self._columns = columns
         self._part = part

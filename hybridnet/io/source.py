@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.remote import PathLike, require_file
 
 __all__ = ["HostBatch", "Layout", "RowSource", "Source", "require_batch_size", "require_part"]
 
@@ -70,10 +71,19 @@ class RowSource(Source, Generic[Row]):
     Args:
         batch_size: rows in a batch.
         round_batch: see above.
+        files: what the rows are read from; None stands for a file that is not given.
+
+    Raises:
+        OSError: there is no such file.
     """
 
-    def __init__(self, batch_size: int, round_batch: bool) -> None:
+    def __init__(
+        self, batch_size: int, round_batch: bool, files: Iterable[PathLike | None] = ()
+    ) -> None:
         self.batch_size = require_batch_size(batch_size, type(self).__name__)
+        for path in files:
+            if path is not None:
+                require_file(path)
         self.round_batch = round_batch
         self._rows: Iterator[Row] | None = None
         self._before: Sequence[Row] = ()

@@ -10,10 +10,9 @@ from ..graph.control import add_to_collections, name_scope
 from ..graph.tensor import Tensor
 from ..graph.values import convert_to_tensor
 from ..layer.base import ZEROS
-from ..layer.core import Flatten
+from ..layer.core import Flatten, finished, product
 from ..operations.elementwise import abs as sizes
-from ..operations.matrices import matmul, tensordot
-from ..operations.nn.activation import bias_add, l2_loss, relu
+from ..operations.nn.activation import l2_loss, relu
 from ..operations.reduction import reduce_sum
 from ..variables.initial import Initializer, VarianceScaling
 from ..variables.scope import get_variable, variable_scope
@@ -82,17 +81,14 @@ def fully_connected(
         lists = {"weights": lists, "biases": lists}
     with variable_scope(scope, "fully_connected", [inputs], reuse=reuse):
         x = convert_to_tensor(inputs)
-        sizes = x.shape.as_list()
-        size = sizes[-1]
+        size = x.shape.as_list()[-1]
         if size is None:
             raise ValueError("The last dimension of the inputs to a layer should be defined")
         w = _weight(
             "weights", [size, int(num_outputs)], weights_initializer or xavier_initializer(),
             weights_regularizer, lists, trainable, x,
         )  # fmt: skip
-        axis = len(sizes) - 1
-        made = matmul(x, w) if axis == 1 else tensordot(x, w, [[axis], [0]])
-        made.set_shape([*sizes[:-1], int(num_outputs)])
+        made, b = product(x, w, int(num_outputs)), None
         if normalizer_fn is not None:
             made = normalizer_fn(made, **(normalizer_params or {}))
         elif biases_initializer is not None:
@@ -100,9 +96,7 @@ def fully_connected(
                 "biases", [int(num_outputs)], biases_initializer, biases_regularizer, lists,
                 trainable, x,
             )  # fmt: skip
-            made = bias_add(made, b)
-        if activation_fn is not None:
-            made = activation_fn(made)
+        made = finished(made, b, activation_fn)
     if outputs_collections:
         add_to_collections(outputs_collections, made)
     return made

@@ -13,7 +13,7 @@ from ..operations.nn.activation import bias_add, dropout
 from ..operations.reshaping import reshape, transpose
 from .base import ZEROS, Layer, either, known_sizes, same, weight_settings
 
-__all__ = ["Dense", "Dropout", "Flatten", "finished"]
+__all__ = ["Dense", "Dropout", "Flatten", "finished", "product"]
 
 
 def finished(x: Tensor, bias: Any, activation: Any, data_format: str | None = None) -> Tensor:
@@ -21,6 +21,16 @@ def finished(x: Tensor, bias: Any, activation: Any, data_format: str | None = No
     if bias is not None:
         x = bias_add(x, bias, data_format=data_format)
     made: Tensor = x if activation is None else activation(x)
+    return made
+
+
+def product(x: Tensor, kernel: Any, units: int) -> Tensor:
+    """Returns the product of a tensor's last axis and a matrix of so many columns."""
+    rank = x.shape.ndims
+    if rank == 2:
+        return matmul(x, kernel)
+    made: Tensor = tensordot(x, kernel, [[rank - 1], [0]])  # type: ignore[operator]
+    made.set_shape([*x.shape.as_list()[:-1], units])
     return made
 
 
@@ -78,13 +88,7 @@ class Dense(Layer):
 
     def call(self, inputs: Tensor, *args: Any, **keywords: Any) -> Tensor:
         """Returns the result: (..., units)."""
-        rank = inputs.shape.ndims
-        if rank == 2:
-            made = matmul(inputs, self.kernel)
-        else:
-            made = tensordot(inputs, self.kernel, [[rank - 1], [0]])  # type: ignore[operator]
-            made.set_shape([*inputs.shape.as_list()[:-1], self.units])
-        return finished(made, self.bias, self.activation)
+        return finished(product(inputs, self.kernel, self.units), self.bias, self.activation)
 
 
 @final
