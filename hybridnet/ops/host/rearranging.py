@@ -298,13 +298,8 @@ def _pad_rule(
 @rule("lax.pad")
 def _lax_pad_rule(y: Any, x: Any, value: Any, widths: Any) -> Sequence[Pull | None]:
     _, into, of = functions.padded_places(x.shape, widths)
-
-    def pull(g: Any) -> Any:
-        made = np.zeros_like(x)
-        made[of] = g[into]
-        return made
-
-    return [pull, None]
+    put = _into(x, of)
+    return [lambda g: put(g[into]), None]
 
 
 @composed("trace")

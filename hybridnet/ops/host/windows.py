@@ -73,14 +73,17 @@ def _greatest(x: Array, dim: int, axis: Any) -> Array:
 @rule("greatest_along")
 def _greatest_rule(y: Array, x: Array, dim: int, axis: Any) -> Sequence[Pull]:
     def pull(g: Array) -> Array:
+        with_nan = y.dtype.kind == "f" and bool(np.isnan(y).any())
         if _is_axis(axis):
-            return _to_greatest(_cut(x, dim, axis), dim + 1, y, g).reshape(x.shape)
+            best = np.expand_dims(y, dim + 1)
+            wins = _equal(_cut(x, dim, axis), best, with_nan)
+            return _to_first(wins, dim + 1, g).reshape(x.shape)
         free = np.ones_like(y, np.bool_)
         zero = np.zeros((), g.dtype)
 
         def won(place: Any) -> Array:
             """Gradients of the windows whose first greatest element is this one, 0 of others."""
-            wins = _equal(x[place], y)
+            wins = _equal(x[place], y, with_nan)
             wins &= free
             np.logical_xor(free, wins, out=free)
             return _where(wins, g, zero)  # type: ignore[no-any-return]
@@ -90,19 +93,18 @@ def _greatest_rule(y: Array, x: Array, dim: int, axis: Any) -> Sequence[Pull]:
     return [pull]
 
 
-def _equal(x: Array, y: Array) -> Array:
-    """Where elements are the same; not-a-number is the same as itself."""
+def _equal(x: Array, y: Array, with_nan: bool) -> Array:
+    """Where elements are the same; not-a-number, if there is any, is the same as itself."""
     same: Array = x == y
-    if y.dtype.kind == "f" and np.isnan(y).any():
+    if with_nan:
         same |= (x != x) & (y != y)
     return same
 
 
-def _to_greatest(x: Array, dim: int, y: Array, g: Array) -> Array:
-    """Puts gradients to the first greatest element along an axis."""
-    first = np.argmax(_equal(x, np.expand_dims(y, dim)), dim, keepdims=True)
-    made = np.zeros_like(x)
-    np.put_along_axis(made, first, np.expand_dims(g, dim), dim)
+def _to_first(wins: Array, dim: int, g: Array) -> Array:
+    """Puts gradients to the first element that wins along an axis, 0 to the others."""
+    made = np.zeros_like(wins, g.dtype)
+    np.put_along_axis(made, np.argmax(wins, dim, keepdims=True), np.expand_dims(g, dim), dim)
     return made
 
 
