@@ -9,10 +9,15 @@ import platform
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
+from typing import Final
 
 from . import config
 
-__all__ = ["environment", "idle_seconds", "num_threads", "processor"]
+__all__ = ["LOW_PRIORITY", "environment", "idle_seconds", "num_threads", "processor"]
+
+#: What is added to the niceness of what nobody waits for: of a processor that others want, too, it
+#: has a tenth of what each of them has.
+LOW_PRIORITY: Final = 10
 
 
 @cache

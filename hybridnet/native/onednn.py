@@ -27,7 +27,7 @@ from hybridnet.base import config
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.files import OwnFolder, atomic_write, read_own
 from hybridnet.base.lazy import hashlib, jax, metadata, subprocess, tempfile
-from hybridnet.base.processor import processor
+from hybridnet.base.processor import LOW_PRIORITY, processor
 
 from . import onednn_library
 
@@ -38,7 +38,7 @@ __all__ = [
     "build",
     "clear",
     "compute",
-    "is_built",
+    "is_decided",
     "load",
     "name",
     "pack",
@@ -107,17 +107,9 @@ def load() -> bool:
     return name() is not None and _loaded()[0] is not None
 
 
-def is_built() -> bool:
-    """Whether `build` has nothing to do."""
-    if name() is None or _result is not None:
-        return True
-    package, folder = _package(), _folder()
-    if package is None or folder is None:
-        return True
-    try:
-        return _is_whole(folder / _file_name(package))
-    except (OSError, RuntimeError):
-        return True
+def is_decided() -> bool:
+    """Whether programs can call oneDNN is known: somebody called `load`, or it is not wanted."""
+    return _result is not None or name() is None
 
 
 def build() -> None:
@@ -125,7 +117,7 @@ def build() -> None:
 
     The compiler leaves the processors to other work. Where it fails, `load` says why.
     """
-    package = None if name() is None or _result is not None else _package()
+    package = None if is_decided() else _package()
     folder = None if package is None else _folder()
     if package is not None and folder is not None:
         with contextlib.suppress(OSError, ValueError, RuntimeError, _Unusable):
@@ -248,24 +240,15 @@ def _kept(package: _Package, file: Path, *, hurried: bool = True) -> str:
         hurried: whether somebody waits for it.
     """
     # Beside the library stands the hash of its bytes: loading half a library ends the process.
-    seal = _seal(file)
+    seal = file.with_suffix(".hash")
     with _building:
-        if not _is_whole(file):
+        found = _hash(_read(file))
+        if not found or found != _read(seal):
             _compiled(package, file, hurried=hurried)
             with atomic_write(seal) as stream:
                 stream.write(_hash(_read(file)))
             seal.chmod(0o600)
     return str(file)
-
-
-def _seal(file: Path) -> Path:
-    return file.with_suffix(".hash")
-
-
-def _is_whole(file: Path) -> bool:
-    """Whether a library is there, as it was compiled."""
-    found = _hash(_read(file))
-    return bool(found) and found == _read(_seal(file))
 
 
 def _read(file: Path) -> bytes:
@@ -311,7 +294,7 @@ def clear() -> int:
 def _preferring_others() -> list[str]:
     """Returns what a command begins with that leaves the processors to other work."""
     nice = shutil.which("nice")
-    return [] if nice is None else [nice, "-n", "10"]
+    return [] if nice is None else [nice, "-n", str(LOW_PRIORITY)]
 
 
 def _compiled(package: _Package, file: Path, *, hurried: bool = True) -> str:

@@ -914,12 +914,12 @@ def test_what_nobody_waits_for_is_compiled_at_low_priority(
     # (The 19th field; the second, the name, has no spaces in it.)
     note = f'cut -d" " -f19 /proc/$$/stat >> "{tmp_path}/niceness"; exit 1'
     monkeypatch.setenv("CXX", pretending(tmp_path, note))
-    assert not onednn.is_built()
+    assert not onednn.is_decided()
     onednn.build()
     assert not onednn.load()  # for which somebody waits
     noted = (tmp_path / "niceness").read_text().split()
     assert noted == [str(min(own + 10, 19)), str(own)]
-    assert onednn.is_built()  # nothing more is tried
+    assert onednn.is_decided()  # nothing more is tried
 
 
 @pytest.mark.parametrize("groups", [1, 16])

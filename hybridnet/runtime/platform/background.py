@@ -23,6 +23,7 @@ from types import FrameType
 from typing import Final, TypeVar
 
 from hybridnet import engine
+from hybridnet.base.processor import LOW_PRIORITY
 
 __all__ = ["at_low_priority", "hook", "in_own_thread", "is_ending", "later"]
 
@@ -33,9 +34,6 @@ _PATIENCE: Final = 0.2
 #: Seconds for what computes and is left behind to end: on a machine that has other work it may be
 #: long until it gets a processor.
 _STOPPING: Final = 20.0
-#: What is added to the niceness of a thread that compiles: of a processor that others want, too, it
-#: has a tenth of what each of them has.
-_NICENESS: Final = 10
 #: Modules in which a thread waits, with no more than the interpreter below it.
 _WAITING: Final = (
     "concurrent",
@@ -134,8 +132,12 @@ def in_own_thread(work: Callable[[], None], name: str) -> None:
         work: what to do; it must look at `is_ending` and come to an end then.
         name: of the thread.
     """
+    _start(work, name, lambda error=None: None)
+
+
+def _start(work: Callable[[], None], name: str, on_complete: Callable[..., None]) -> None:
     hook()
-    arguments = work, 0.0, lambda error=None: None
+    arguments = work, 0.0, on_complete
     threading.Thread(target=_exit.run, args=arguments, name=name, daemon=True).start()
 
 
@@ -168,10 +170,8 @@ def at_low_priority(work: Callable[[], _Result], name: str) -> _Result:
         errors.append(error)
         ended.set()
 
-    hook()
-    arguments = run, 0.0, complete
     try:
-        threading.Thread(target=_exit.run, args=arguments, name=name, daemon=True).start()
+        _start(run, name, complete)
     except RuntimeError:
         return work()
     ended.wait()
@@ -186,7 +186,7 @@ def _lower_priority() -> None:
         return
     thread = threading.get_native_id()
     with suppress(OSError):  # a sandbox may forbid it
-        niceness = os.getpriority(os.PRIO_PROCESS, thread) + _NICENESS
+        niceness = os.getpriority(os.PRIO_PROCESS, thread) + LOW_PRIORITY
         os.setpriority(os.PRIO_PROCESS, thread, min(niceness, 19))
 
 

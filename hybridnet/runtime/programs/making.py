@@ -332,7 +332,7 @@ class Maker:
             onednn.build()
             make()
 
-        if may_call_onednn(program.code) and not onednn.is_built():
+        if may_call_onednn(program.code) and not onednn.is_decided():
             in_own_thread(build_first, "hybridnet-build")  # other programs need not wait for it
         else:
             make()
