@@ -9,7 +9,7 @@ import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import IO, Any, BinaryIO, Final
 
 try:
     import fcntl
@@ -18,7 +18,7 @@ except ImportError:  # Windows
 from .lazy import hashlib
 from .remote import is_remote, whole_upload
 
-__all__ = ["NotOwnError", "OwnFolder", "atomic_write", "read_own"]
+__all__ = ["NotOwnError", "OwnFolder", "atomic_write", "lock", "read_own"]
 
 # All that a mode allows to others than the owner.
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
@@ -58,6 +58,16 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise
 
 
+def lock(file: IO[Any] | int) -> None:
+    """Waits until no other process, and no other opening of it in this one, has locked a file.
+
+    It stays locked until it is closed. Where there are no such locks this does nothing.
+    """
+    if fcntl is not None:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+
+
 def _temporary(target: Path) -> tuple[BinaryIO, Path]:
     """Opens a new file beside `target`, locked: whoever finds it unlocked may remove it."""
     key = hashlib.blake2b(os.fsencode(target.name), digest_size=6).hexdigest()
@@ -72,8 +82,7 @@ def _temporary(target: Path) -> tuple[BinaryIO, Path]:
             raise
         if fcntl is None:
             return file, path
-        with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(file, fcntl.LOCK_EX)
+        lock(file)
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.stat(path), os.fstat(file.fileno())):
                 return file, path

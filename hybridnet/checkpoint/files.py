@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from hybridnet import engine
+from hybridnet.base.files import lock
 
 from .stand_in import deliver, name_of
 
@@ -63,7 +64,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
         return
     handle = os.open(folder, os.O_RDONLY)
     try:
-        _lock(handle)
+        lock(handle)
         yield
     finally:
         os.close(handle)
@@ -88,7 +89,7 @@ def whole_file(path: Path, *, locked: bool = False) -> Iterator[BinaryIO]:
             with contextlib.nullcontext() if locked else folder_lock(path.parent):
                 _remove_dead(path.parent)
                 file = stack.enter_context(open(temporary, "xb"))
-                _lock(file.fileno())
+                lock(file.fileno())
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -112,12 +113,6 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _lock(handle: int) -> None:
-    if fcntl is not None:
-        with contextlib.suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
 
 
 def _remove_dead(folder: Path) -> None:

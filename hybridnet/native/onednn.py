@@ -15,6 +15,7 @@ import logging
 import os
 import shlex
 import shutil
+import sys
 import threading
 from collections.abc import Sequence
 from functools import cache
@@ -25,7 +26,7 @@ import numpy as np
 
 from hybridnet.base import config
 from hybridnet.base.errors import MXNetError
-from hybridnet.base.files import OwnFolder, atomic_write, read_own
+from hybridnet.base.files import OwnFolder, atomic_write, lock, read_own
 from hybridnet.base.lazy import hashlib, jax, metadata, subprocess, tempfile
 from hybridnet.base.processor import LOW_PRIORITY, processor
 
@@ -36,6 +37,7 @@ __all__ = [
     "PACK",
     "PREFIX",
     "build",
+    "build_here",
     "clear",
     "compute",
     "is_decided",
@@ -61,11 +63,11 @@ _COMPILERS: Final = ("c++", "g++", "clang++")
 _PATIENCE: Final = 3600
 # Milliseconds in which Python does not see Ctrl-C.
 _STEP: Final = 100
+# The program of the process that compiles, see `build`.
+_BUILD: Final = "from hybridnet.native import onednn; onednn.build_here()"
 
 _log: Final = logging.getLogger("hybridnet.native")
 _lock: Final = threading.Lock()
-# Held while the calls are compiled.
-_building: Final = threading.Lock()
 
 
 class _Package(NamedTuple):
@@ -113,15 +115,38 @@ def is_decided() -> bool:
 
 
 def build() -> None:
-    """Compiles what programs need to call oneDNN, if it is kept; this loads nothing, nor JAX.
+    """Has a process compile what programs need to call oneDNN, if it is kept, and waits for it.
 
-    The compiler leaves the processors to other work. Where it fails, `load` says why.
+    That process leaves the processors to other work, and outlives this one: a script of three
+    seconds, started again and again, would otherwise never come to its calls. It loads nothing, nor
+    JAX. Where it fails, `load` says why.
     """
-    package = None if is_decided() else _package()
-    folder = None if package is None else _folder()
+    package, folder = _package(), _folder()
+    if is_decided() or package is None or folder is None or not _can_start_python():
+        return
+    if _is_whole(folder / _file_name(package)):
+        return
+    devnull = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
+    call = [*_preferring_others(), sys.executable, "-P", "-c", _BUILD]
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    # Not by `subprocess`, which warns of processes that it outlives; in a session of its own, which
+    # Ctrl-C and the end of a terminal do not reach.
+    with contextlib.suppress(OSError):
+        process = os.posix_spawn(call[0], call, environ, file_actions=devnull, setsid=True)
+        os.waitpid(process, 0)
+
+
+def build_here() -> None:
+    """Compiles what programs need to call oneDNN, if it is kept; the program of `build`."""
+    package, folder = _package(), _folder()
     if package is not None and folder is not None:
         with contextlib.suppress(OSError, ValueError, RuntimeError, _Unusable):
-            _kept(package, folder / _file_name(package), hurried=False)
+            _kept(package, folder / _file_name(package))
+
+
+def _can_start_python() -> bool:
+    """Whether there is a Python to start: programs that are one file bring none."""
+    return bool(sys.executable) and not getattr(sys, "frozen", False)
 
 
 def state() -> str:
@@ -231,24 +256,28 @@ def _xla_headers() -> str:
     return os.path.join(os.path.abspath(found.submodule_search_locations[0]), "include")
 
 
-def _kept(package: _Package, file: Path, *, hurried: bool = True) -> str:
-    """Returns the file of the compiled custom calls, compiled first if it is not there, whole.
-
-    Args:
-        package: see `_package`.
-        file: where it is kept.
-        hurried: whether somebody waits for it.
-    """
-    # Beside the library stands the hash of its bytes: loading half a library ends the process.
-    seal = file.with_suffix(".hash")
-    with _building:
-        found = _hash(_read(file))
-        if not found or found != _read(seal):
-            _compiled(package, file, hurried=hurried)
+def _kept(package: _Package, file: Path) -> str:
+    """Returns the file of the compiled custom calls, compiled first if it is not there, whole."""
+    with open(file.with_suffix(".lock"), "w") as alone:
+        lock(alone)
+        if not _is_whole(file):
+            _compiled(package, file)
+            seal = _seal(file)
             with atomic_write(seal) as stream:
                 stream.write(_hash(_read(file)))
             seal.chmod(0o600)
     return str(file)
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether a library was written to its end: loading half of one ends the process."""
+    found = _hash(_read(file))
+    return bool(found) and found == _read(_seal(file))
+
+
+def _seal(file: Path) -> Path:
+    """Returns where the hash of a library's bytes is kept."""
+    return file.with_suffix(".hash")
 
 
 def _read(file: Path) -> bytes:
@@ -297,7 +326,7 @@ def _preferring_others() -> list[str]:
     return [] if nice is None else [nice, "-n", str(LOW_PRIORITY)]
 
 
-def _compiled(package: _Package, file: Path, *, hurried: bool = True) -> str:
+def _compiled(package: _Package, file: Path) -> str:
     """Compiles the custom calls into a file, which appears whole or not at all."""
     asked = os.environ.get("CXX", "").strip()
     # CXX may hold arguments, too, as in make: 'ccache g++'.
@@ -310,7 +339,6 @@ def _compiled(package: _Package, file: Path, *, hurried: bool = True) -> str:
     with tempfile.TemporaryDirectory(dir=file.parent, prefix="onednn-") as temporary:
         made = Path(temporary) / file.name
         call = [
-            *([] if hurried else _preferring_others()),
             compiler,
             *options,
             "-O3",

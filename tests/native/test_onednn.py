@@ -955,7 +955,8 @@ def test_a_compiler_that_fails_or_is_killed_leaves_nothing(
     monkeypatch.setenv("CXX", pretending(tmp_path, half))
     assert not onednn.load()
     assert "failed" in onednn.state()
-    assert not list((tmp_path / "cache" / "native").iterdir())
+    left = list((tmp_path / "cache" / "native").iterdir())
+    assert [file.suffix for file in left] == [".lock"]
 
 
 def test_a_folder_that_cannot_be_written_to_is_done_without(tmp_path: Path, compiler: str) -> None:
@@ -1006,6 +1007,33 @@ def test_it_is_compiled_ahead_without_jax(tmp_path: Path, compiler: str) -> None
     assert onednn._xla_headers() == jax.ffi.include_dir()
 
 
+def test_a_process_that_ends_at_once_leaves_the_compiler_behind(
+    tmp_path: Path, compiler: str
+) -> None:
+    """Its next one finds what was compiled; two that begin together compile once."""
+    held = tmp_path / "held"
+    os.mkfifo(held)
+    script = """
+        import os
+        from hybridnet.native import onednn
+        from hybridnet.runtime.platform import background
+
+        background.in_own_thread(onednn.build, "build")
+        if "HELD" in os.environ:
+            os.close(os.open(os.environ["HELD"], os.O_WRONLY))  # the compiler has begun
+        """
+    environ = {"HYBRIDNET_CACHE_DIR": str(tmp_path / "cache"), "HYBRIDNET_ONEDNN": "1"}
+    environ["CXX"] = pretending(
+        tmp_path, f'cat "{held}"; cat "{held}"; exec "{compiler}" "$@" 2>/dev/null'
+    )
+    run_script(script, HELD=str(held), **environ)
+    run_script(script, **environ)
+    assert not list((tmp_path / "cache" / "native").glob("*.so"))
+    os.close(os.open(held, os.O_WRONLY))  # it may go on
+    assert run_script(LOADING, **environ).startswith("True")  # waits for it
+    assert calls_of(tmp_path) == 1
+
+
 def test_dense_layers_alone_need_no_compiler(anew: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """XLA's own products are faster there; beside a convolution they are not."""
     monkeypatch.setattr(onednn, "_load", lambda: pytest.fail("it was loaded"))
@@ -1019,17 +1047,11 @@ def test_dense_layers_alone_need_no_compiler(anew: None, monkeypatch: pytest.Mon
     assert may_call_onednn(Code(hn.cpu(), ((convolution, (~0, ~1)),), types, (0,), ()))
 
 
-def test_two_processes_that_compile_at_once(tmp_path: Path, compiler: str) -> None:
-    """Both wait in the compiler for one another; a third finds what they made."""
+def test_two_processes_that_begin_at_once_compile_once(tmp_path: Path, compiler: str) -> None:
+    """One waits for what the other compiles; a third finds it."""
     cache = tmp_path / "cache"
-    # The compiler goes on once both have called it: each opens one end of a pipe.
-    os.mkfifo(tmp_path / "pipe")
-    meet = (
-        f'if mkdir "{tmp_path}/taken" 2>/dev/null; then echo > "{tmp_path}/pipe"; '
-        f'else read _ < "{tmp_path}/pipe"; fi; exec "{compiler}" "$@"'
-    )
     environ = {"HYBRIDNET_CACHE_DIR": str(cache), "HYBRIDNET_ONEDNN": "1"}
-    environ["CXX"] = pretending(tmp_path, meet)
+    environ["CXX"] = pretending(tmp_path, f'exec "{compiler}" "$@"')
     running = [
         subprocess.Popen(
             [sys.executable, "-c", textwrap.dedent(LOADING)],
@@ -1048,10 +1070,11 @@ def test_two_processes_that_compile_at_once(tmp_path: Path, compiler: str) -> No
     finally:
         for one in running:
             one.kill()
-    assert calls_of(tmp_path) == 2
-    assert sorted(one.suffix for one in (cache / "native").iterdir()) == [".hash", ".so"]
+    assert calls_of(tmp_path) == 1
+    left = sorted(one.suffix for one in (cache / "native").iterdir())
+    assert left == [".hash", ".lock", ".so"]
     assert run_script(LOADING, **environ).startswith("True onednn")
-    assert calls_of(tmp_path) == 2
+    assert calls_of(tmp_path) == 1
 
 
 # Programs on disk ---------------------------------------------------------------------------------
