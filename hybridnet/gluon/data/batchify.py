@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from hybridnet import ndarray
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray, array
+from hybridnet.ndarray.rows import stacked
 
 __all__ = ["Append", "AsList", "Group", "Pad", "Stack", "collate"]
 
@@ -63,7 +63,7 @@ def collate(samples: Sequence[Any], who: str, kinds: tuple[type, ...] = (tuple,)
         shapes = {sample.shape for sample in samples}
         if len(shapes) > 1:
             _one_array([np.empty(shape) for shape in shapes], who)
-        return ndarray.stack(*samples, axis=0)
+        return stacked(samples)
     if isinstance(samples[0], kinds):
         return [collate(part, who, kinds) for part in zip(*samples, strict=True)]
     return _ndarray(_one_array(samples, who))

@@ -6,7 +6,7 @@ A NumPy array, an NDArray or a list is a dataset as it is.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from hybridnet.base.config import data_dir
@@ -14,6 +14,7 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 from hybridnet.recordio import MXIndexedRecordIO
 
+from ._each import each, one_by_one
 from .sampler import FilterSampler, Sampler, SequentialSampler
 
 __all__ = ["ArrayDataset", "Dataset", "DownloadedDataset", "RecordFileDataset", "SimpleDataset"]
@@ -136,8 +137,29 @@ class _LazyTransformDataset(Dataset):
         return len(self._data)
 
     def __getitem__(self, idx: Any) -> Any:
-        item = self._data[idx]
+        return self._changed(self._data[idx])
+
+    def _changed(self, item: Any) -> Any:
         return self._fn(*item) if isinstance(item, tuple) else self._fn(item)
+
+    def of_samples(self, samples: Sequence[Any]) -> list[Any]:
+        """Returns what becomes of samples of the other dataset."""
+        fn = self._fn
+        if type(fn) is _TransformFirst:
+            return fn.of_samples(samples)
+        if any(isinstance(sample, tuple) for sample in samples):
+            return one_by_one(self._changed, samples)
+        return each(fn, samples)
+
+
+def samples_at(dataset: Any, positions: Sequence[Any]) -> list[Any]:
+    """Returns the samples of a dataset at some positions.
+
+    Transforms that can take many samples in one go are given all of them.
+    """
+    if type(dataset) is _LazyTransformDataset:
+        return dataset.of_samples(samples_at(dataset._data, positions))
+    return one_by_one(dataset.__getitem__, positions)
 
 
 class _TransformFirst:
@@ -145,6 +167,19 @@ class _TransformFirst:
 
     def __init__(self, fn: Callable[[Any], Any]) -> None:
         self._fn = fn
+
+    def of_samples(self, samples: Sequence[Any]) -> list[Any]:
+        """Returns the samples changed, all in one go where the function can do that."""
+        is_tuple = [isinstance(sample, tuple) for sample in samples]
+        if not any(is_tuple):
+            return each(self._fn, samples)
+        if not all(is_tuple):
+            return one_by_one(lambda x: self(*x) if isinstance(x, tuple) else self(x), samples)
+        changed = each(self._fn, [sample[0] for sample in samples])
+        return [
+            (first, *sample[1:]) if len(sample) > 1 else first
+            for first, sample in zip(changed, samples, strict=True)
+        ]
 
     def __call__(self, first: Any, *rest: Any) -> Any:
         changed = self._fn(first)

@@ -10,6 +10,9 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.ndarray import NDArray
 
+from ._each import failed_sample
+from .dataset import samples_at
+
 __all__ = ["LoaderTimeout", "as_in_context", "fetch", "timed_out"]
 
 
@@ -35,13 +38,13 @@ def fetch(dataset: Any, positions: Sequence[Any], batchify: Callable[[Any], Any]
 
     Errors pass with a note that says which sample they are about.
     """
-    samples = []
-    for position in positions:
-        try:
-            samples.append(dataset[position])
-        except Exception as error:
-            error.add_note(f"DataLoader: raised by sample {position} of the dataset")
-            raise
+    try:
+        samples = samples_at(dataset, positions)
+    except Exception as error:
+        number = failed_sample(error)
+        if number is not None:
+            error.add_note(f"DataLoader: raised by sample {positions[number]} of the dataset")
+        raise
     try:
         return batchify(samples)
     except Exception as error:

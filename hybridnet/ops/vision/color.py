@@ -1,8 +1,9 @@
 """Changes of images at random: flips, and of brightness, contrast, saturation, hue and lighting.
 
-Data are (height, width, channel) with 1 or 3 channels, red first. Integer images stay within 0 and
-255 and are cut off to whole numbers; floating ones are not limited. Saturation and hue leave
-images of one channel as they are.
+Data are (height, width, channel) with 1 or 3 channels, red first. Those that change an image at
+random take a batch, too, and change each of its images by itself; MXNet's have no such form.
+Integer images stay within 0 and 255 and are cut off to whole numbers; floating ones are not
+limited. Saturation and hue leave images of one channel as they are.
 """
 
 from __future__ import annotations
@@ -41,6 +42,11 @@ _COMPONENTS: Final = (
 _Factor = Annotated[float, Range(0)]
 
 
+def _one_each(numbers: Any) -> Any:
+    """Returns numbers, one for each image of a batch (or for the one), to combine with these."""
+    return numbers[..., None, None, None] if numbers.shape else numbers
+
+
 # Flips ------------------------------------------------------------------------------------------
 
 
@@ -52,26 +58,28 @@ def _flips(name: str, axis: int, words: str) -> None:
 
     def sometimes(data: Any, *, state: Any) -> Any:
         key, state = next_key(state)
-        flip = uniforms(key, (), np.float32) < 0.5
+        flip = _one_each(uniforms(key, data.shape[:-3], np.float32) < 0.5)
         return jnp.where(flip, jnp.flip(data, axis), data), state
 
+    one = "(height, width, channel)"
+    many = f"{one}; or a batch of such, of which each is mirrored or not by itself"
     for prefix, lowering, when in (("", always, "."), ("random_", sometimes, " one time in two.")):
         op, alias = image_names(f"{prefix}flip_{name}")
 
-        def check(data: TensorType, op: str = op, **_: Any) -> None:
-            require_image(op, data, batch=False)
+        def check(data: TensorType, op: str = op, batch: bool = bool(prefix), **_: Any) -> None:
+            require_image(op, data, batch=batch)
 
         operator(
             op,
             aliases=(alias,),
             check=check,
             infer=same_type,
-            doc=f"Mirrors an image {words}{when}\n\nArgs:\n    data: (height, width, channel).\n",
+            doc=f"Mirrors an image {words}{when}\n\nArgs:\n    data: {many if prefix else one}.\n",
         )(lowering if not prefix else signed(lowering, ("data",), {"state": (RandomState, None)}))
 
 
-_flips("left_right", 1, "from left to right")
-_flips("top_bottom", 0, "from top to bottom")
+_flips("left_right", -2, "from left to right")
+_flips("top_bottom", -3, "from top to bottom")
 
 
 # Changes by a factor ----------------------------------------------------------------------------
@@ -91,7 +99,11 @@ def _gray(image: Any) -> Any:
 
 
 def _contrast(image: Any, factor: Any) -> Any:
-    return image * factor + (1 - factor) * jnp.mean(_gray(image))
+    return image * factor + (1 - factor) * _mean(_gray(image))
+
+
+def _mean(image: Any) -> Any:
+    return _one_each(jnp.mean(image, (-3, -2, -1)))
 
 
 def _saturation(image: Any, factor: Any) -> Any:
@@ -113,7 +125,7 @@ def _hue(image: Any, turn: Any) -> Any:
         (green - blue) / safe,
         jnp.where(high == green, 2 + (blue - red) / safe, 4 + (red - green) / safe),
     )
-    hue = sector / 6 + turn
+    hue = sector / 6 + (turn[..., 0] if turn.shape else turn)
     saturated = jnp.where(light < 0.5, high + low, 2 - high - low)
     saturation = jnp.where(gray, 0, spread / jnp.where(gray, 1, saturated))
     top = jnp.where(light <= 0.5, light * (1 + saturation), light + saturation * (1 - light))
@@ -131,7 +143,8 @@ def _hue(image: Any, turn: Any) -> Any:
 def _lighting(image: Any, alpha: Any) -> Any:
     if image.shape[-1] == 1:
         return image
-    return image + (np.asarray(_COMPONENTS, image.dtype) * alpha).sum(-1)
+    color = (np.asarray(_COMPONENTS, image.dtype) * alpha[..., None, :]).sum(-1)
+    return image + (color[..., None, None, :] if color.ndim > 1 else color)
 
 
 def _changed(data: Any, change: Callable[[Any], Any]) -> Any:
@@ -144,9 +157,10 @@ def _changed(data: Any, change: Callable[[Any], Any]) -> Any:
     return changed.astype(kind)
 
 
-def _between(key: Any, low: float, high: float, kind: Any) -> Any:
-    """Draws a number from [low, high)."""
-    return (low + (high - low) * uniforms(key, (), np.float32)).astype(kind)
+def _between(key: Any, low: float, high: float, image: Any) -> Any:
+    """Draws a number from [low, high), or one for each image of a batch."""
+    drawn = uniforms(key, image.shape[:-3], np.float32)
+    return _one_each((low + (high - low) * drawn).astype(image.dtype))
 
 
 def _apply(change: Callable[[Any, Any], Any], factor: Any, image: Any) -> Any:
@@ -169,9 +183,9 @@ _CHANGES: Final[dict[str, tuple[Callable[[Any, Any], Any], str]]] = {
 }
 
 
-def _check_colors(op: str) -> Callable[..., None]:
-    """Returns a check that the data are one image of 1 or 3 channels."""
-    return lambda data, **_: require_image(op, data, batch=False, channels=True)
+def _check_colors(op: str, batch: bool = False) -> Callable[..., None]:
+    """Returns a check that the data are one image of 1 or 3 channels, or may be a batch of such."""
+    return lambda data, **_: require_image(op, data, batch=batch, channels=True)
 
 
 def _random_change(name: str, change: Callable[[Any, Any], Any], doc: str) -> None:
@@ -179,7 +193,7 @@ def _random_change(name: str, change: Callable[[Any, Any], Any], doc: str) -> No
     op, alias = image_names(f"random_{name}")
 
     def check(data: TensorType, *, min_factor: float, max_factor: float) -> None:
-        require_image(op, data, batch=False, channels=True)
+        require_image(op, data, batch=True, channels=True)
         if max_factor < min_factor:
             raise ParameterError(
                 f"{op}: max_factor must be at least min_factor={min_factor}, got {max_factor}"
@@ -190,14 +204,15 @@ def _random_change(name: str, change: Callable[[Any, Any], Any], doc: str) -> No
         aliases=(alias,),
         check=check,
         infer=same_type,
-        doc=f"{doc}\n\nArgs:\n    data: (height, width, channel) with 1 or 3 channels.\n"
+        doc=f"{doc}\n\nArgs:\n    data: (height, width, channel) with 1 or 3 channels; or a batch\n"
+        "        of such, each with a factor of its own.\n"
         "    min_factor: the least factor.\n    max_factor: the greatest.\n",
     )
     def lowering(data: Any, *, min_factor: _Factor, max_factor: _Factor, state: RandomState) -> Any:
         key, state = next_key(state)
 
         def apply(image: Any) -> Any:
-            return change(image, _between(key, min_factor, max_factor, image.dtype))
+            return change(image, _between(key, min_factor, max_factor, image))
 
         return _changed(data, apply), state
 
@@ -240,7 +255,7 @@ def random_color_jitter(
         branches = []
         for (name, (apply, _)), own, width in zip(_CHANGES.items(), keys, widths, strict=True):
             middle = 0.0 if name == "hue" else 1.0
-            factor = _between(own, middle - width, middle + width, image.dtype)
+            factor = _between(own, middle - width, middle + width, image)
             # A change by nothing would leave errors of rounding: it is left out.
             branches.append(partial(_apply, apply, factor) if width else _unchanged)
         for step in range(4):
@@ -275,19 +290,20 @@ def adjust_lighting(data: Any, *, alpha: Floats) -> Any:
 @operator(
     "_image_random_lighting",
     aliases=image_names("random_lighting")[1:],
-    check=_check_colors("_image_random_lighting"),
+    check=_check_colors("_image_random_lighting", batch=True),
     infer=same_type,
 )
 def random_lighting(data: Any, *, alpha_std: _Factor = 0.05, state: RandomState) -> Any:
     """Adds a random color along the principal components of ImageNet's colors (AlexNet, 2012).
 
     Args:
-        data: (height, width, channel) with 1 or 3 channels; one channel is left as it is.
+        data: (height, width, channel) with 1 or 3 channels; one channel is left as it is. Or a
+            batch of such, each with a color of its own.
         alpha_std: the standard deviation of how far, along each component.
     """
     key, state = next_key(state)
 
     def change(image: Any) -> Any:
-        return _lighting(image, alpha_std * normals(key, (3,), image.dtype))
+        return _lighting(image, alpha_std * normals(key, (*image.shape[:-3], 3), image.dtype))
 
     return _changed(data, change), state

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ....block import HybridBlock
+from ._each_image import EachImage, each_image
 
 __all__ = [
     "RandomBrightness",
@@ -28,7 +29,8 @@ def _around_one(by: float) -> tuple[float, float]:
     return max(0, 1 - by), 1 + by
 
 
-class RandomBrightness(HybridBlock):
+@each_image
+class RandomBrightness(EachImage):
     """Makes an image brighter or darker.
 
     Args:
@@ -44,7 +46,8 @@ class RandomBrightness(HybridBlock):
         return F.image.random_brightness(x, *self._range)
 
 
-class RandomContrast(HybridBlock):
+@each_image
+class RandomContrast(EachImage):
     """Raises or lowers the contrast of an image.
 
     Args:
@@ -60,7 +63,8 @@ class RandomContrast(HybridBlock):
         return F.image.random_contrast(x, *self._range)
 
 
-class RandomSaturation(HybridBlock):
+@each_image
+class RandomSaturation(EachImage):
     """Makes the colors of an image stronger or grayer.
 
     Args:
@@ -76,7 +80,8 @@ class RandomSaturation(HybridBlock):
         return F.image.random_saturation(x, *self._range)
 
 
-class RandomHue(HybridBlock):
+@each_image
+class RandomHue(EachImage):
     """Turns the hues of an image.
 
     Args:
@@ -114,7 +119,8 @@ class RandomColorJitter(HybridBlock):
         return F.image.random_color_jitter(x, *self._amounts)
 
 
-class RandomLighting(HybridBlock):
+@each_image
+class RandomLighting(EachImage):
     """Adds what another light would, along the principal components of ImageNet's colors.
 
     Args:

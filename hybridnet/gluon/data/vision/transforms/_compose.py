@@ -11,6 +11,8 @@ from hybridnet.base.errors import ParameterError
 
 from ....block import HybridBlock
 from ....nn import HybridSequential, Sequential
+from ..._each import each, one_by_one
+from ._each_image import of_images
 
 __all__ = ["Compose", "HybridCompose", "HybridRandomApply", "RandomApply"]
 
@@ -33,6 +35,18 @@ class Compose(Sequential):
             if hybrid and len(blocks) > 1:
                 blocks = [_hybridized(blocks)]
             self.add(*blocks)
+
+    def _for_each(self, images: Sequence[Any]) -> list[Any]:
+        """Returns what becomes of several images."""
+        if type(self) is not Compose or self._forward_hooks or self._forward_pre_hooks:
+            return one_by_one(self, images)
+        changed = list(images)
+        for block in self._children.values():
+            if isinstance(block, HybridBlock):
+                changed = of_images(block, changed)
+            else:
+                changed = each(block, changed)
+        return changed
 
 
 def _hybridized(blocks: Sequence[HybridBlock]) -> HybridSequential:
@@ -62,6 +76,10 @@ class HybridCompose(HybridSequential):
                 )
             self.add(block)
         self.hybridize()
+
+    def _for_each(self, images: Sequence[Any]) -> list[Any]:
+        """Returns what becomes of several images."""
+        return of_images(self, images)
 
 
 def _checked(who: str, p: float) -> float:

@@ -11,7 +11,8 @@ from hybridnet import image
 from hybridnet.base.errors import DTypeError, ParameterError
 from hybridnet.ndarray import NDArray
 
-from ....block import Block, HybridBlock
+from ....block import Block
+from ._each_image import EachImage, each_image
 
 __all__ = [
     "CenterCrop",
@@ -32,7 +33,8 @@ def _both(size: Size) -> tuple[int, int]:
     return (size, size) if isinstance(size, (int, np.integer)) else (size[0], size[1])
 
 
-class CropResize(HybridBlock):
+@each_image
+class CropResize(EachImage):
     """Cuts a part out of images, and scales it.
 
     Args:
@@ -66,7 +68,8 @@ class CropResize(HybridBlock):
         return F.image.resize(part, self._size, False, self._interpolation)
 
 
-class Resize(HybridBlock):
+@each_image
+class Resize(EachImage):
     """Scales images.
 
     Args:
@@ -86,7 +89,8 @@ class Resize(HybridBlock):
         return F.image.resize(x, *self._args)
 
 
-class RandomFlipLeftRight(HybridBlock):
+@each_image
+class RandomFlipLeftRight(EachImage):
     """Mirrors an image from left to right, one time in two.
 
     Input (height, width, channel); output alike.
@@ -97,7 +101,8 @@ class RandomFlipLeftRight(HybridBlock):
         return F.image.random_flip_left_right(x)
 
 
-class RandomFlipTopBottom(HybridBlock):
+@each_image
+class RandomFlipTopBottom(EachImage):
     """Mirrors an image from top to bottom, one time in two.
 
     Input (height, width, channel); output alike.

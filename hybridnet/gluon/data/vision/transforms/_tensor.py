@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....block import HybridBlock
+from ._each_image import EachImage, each_image
 
 __all__ = ["Cast", "Normalize", "ToTensor"]
 
 
-class Cast(HybridBlock):
+@each_image
+class Cast(EachImage):
     """Changes the dtype.
 
     Args:
@@ -27,7 +28,8 @@ class Cast(HybridBlock):
         return F.cast(x, self._dtype)
 
 
-class ToTensor(HybridBlock):
+@each_image
+class ToTensor(EachImage):
     """Turns images of numbers up to 255 into channels first, float32, divided by 255.
 
     Input (height, width, channel) or (batch, height, width, channel); output
@@ -39,7 +41,8 @@ class ToTensor(HybridBlock):
         return F.image.to_tensor(x)
 
 
-class Normalize(HybridBlock):
+@each_image
+class Normalize(EachImage):
     """Subtracts a mean from each channel and divides it by a standard deviation.
 
     Args:

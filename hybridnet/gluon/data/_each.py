@@ -1,0 +1,40 @@
+"""What a function makes of several samples: of each by itself, or of all in one go if it can.
+
+A transform has a method ``_for_each`` if it can take many samples in one go, which costs Python
+little more than one sample does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+__all__ = ["each", "failed_sample", "one_by_one"]
+
+# Where an error keeps which sample it is about.
+_NUMBER: Final = "number_of_sample"
+
+
+def each(function: Callable[[Any], Any], samples: Sequence[Any]) -> list[Any]:
+    """Returns what a function makes of each of several samples."""
+    many = getattr(function, "_for_each", None)
+    made: list[Any] = one_by_one(function, samples) if many is None else many(samples)
+    return made
+
+
+def one_by_one(function: Callable[[Any], Any], samples: Sequence[Any]) -> list[Any]:
+    """Calls a function with each sample; an error keeps which one it is about."""
+    made = []
+    for number, sample in enumerate(samples):
+        try:
+            made.append(function(sample))
+        except Exception as error:
+            vars(error)[_NUMBER] = number
+            raise
+    return made
+
+
+def failed_sample(error: Exception) -> int | None:
+    """Returns, and forgets, which of several samples an error is about; None: it does not say."""
+    number: int | None = vars(error).pop(_NUMBER, None)
+    return number
