@@ -124,11 +124,13 @@ INSIDE = {
     "gluon/model_zoo": {"vision": (".",), ".": ()},
     "gluon/data": {
         "sampler": (),
-        "fetching": (),
+        "samples": (),
+        "dataset": ("sampler", "samples"),
+        "fetching": ("dataset",),
         "threads": ("fetching",),
         "workers": ("fetching",),
         "vision": (".",),
-        ".": ("sampler", "threads", "workers"),
+        ".": ("threads", "workers"),
     },
     "gluon/data/vision": {"transforms": (), ".": ("transforms",)},
     "kvstore": {

@@ -14,8 +14,8 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 from hybridnet.recordio import MXIndexedRecordIO
 
-from ._each import each, one_by_one
 from .sampler import FilterSampler, Sampler, SequentialSampler
+from .samples import each, one_by_one
 
 __all__ = ["ArrayDataset", "Dataset", "DownloadedDataset", "RecordFileDataset", "SimpleDataset"]
 

@@ -10,8 +10,8 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.ndarray import NDArray
 
-from ._each import failed_sample
 from .dataset import samples_at
+from .samples import failed_sample
 
 __all__ = ["LoaderTimeout", "as_in_context", "fetch", "timed_out"]
 

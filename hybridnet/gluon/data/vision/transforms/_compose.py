@@ -11,7 +11,7 @@ from hybridnet.base.errors import ParameterError
 
 from ....block import HybridBlock
 from ....nn import HybridSequential, Sequential
-from ..._each import each, one_by_one
+from ...samples import each, one_by_one
 from ._each_image import of_images
 
 __all__ = ["Compose", "HybridCompose", "HybridRandomApply", "RandomApply"]

@@ -11,7 +11,7 @@ from hybridnet.ndarray.rows import rows, stacked
 
 from ....block import Block, HybridBlock
 from ....nn import HybridSequential
-from ..._each import one_by_one
+from ...samples import one_by_one
 
 __all__ = ["EachImage", "each_image", "of_images"]
 

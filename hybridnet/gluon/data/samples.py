@@ -1,4 +1,4 @@
-"""What a function makes of several samples: of each by itself, or of all in one go if it can.
+"""What a function makes of several samples: of each by itself, or of all in one go.
 
 A transform has a method ``_for_each`` if it can take many samples in one go, which costs Python
 little more than one sample does.
