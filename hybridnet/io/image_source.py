@@ -37,7 +37,9 @@ _log: Final = logging.getLogger("hybridnet.io")
 
 _FLOAT32: Final = np.dtype(np.float32)
 _JPEG: Final = b"\xff\xd8"
-_CHANNELS: Final = (1, 3, 4)
+#: OpenCV's numbers of how to decode, by channels: as grey, as colour, as it is.
+_MODES: Final = {1: 0, 3: 1, 4: -1}
+_IGNORE_ORIENTATION: Final = 128
 _MAGIC: Final = 111  # what MXNet adds to the seeds of augmenters
 #: Batches of fewer bytes are decoded in less time than it takes to share them out.
 _SMALL: Final = 1 << 15
@@ -163,7 +165,7 @@ class ImageSource(RowSource[Numbered]):
         Args:
             image: uint8 (height, width[, channels]), blue first.
             labels: of the image, float32.
-            data: the row of the images, (channels, height, width).
+            data: the row of the images, (channels, height, width), or of what `begun` returned.
             label: the row of the labels, flat.
             numbers: where chance comes from.
         """
@@ -177,6 +179,13 @@ class ImageSource(RowSource[Numbered]):
     def label_width(self) -> int | None:
         """How many labels an image must have; None: any number."""
         return self.reading.label_width
+
+    def begun(self, data: Array) -> Array:
+        """Returns what the images of a batch are put into: its data, or what `finish` takes."""
+        return data
+
+    def finish(self, put: Array, data: Array) -> None:
+        """Makes the data of a batch of what the images were put into, if that is not the data."""
 
     # -- batches -----------------------------------------------------------------------------
 
@@ -194,12 +203,15 @@ class ImageSource(RowSource[Numbered]):
         label = aligned(self.label.shape, _FLOAT32)
         index = np.empty(len(rows), np.uint64)
         flat = label.reshape(self.batch_size, -1)
+        images = self.begun(data)
 
         def work(first: int, step: int) -> None:
             for place in range(first, len(rows), step):
-                index[place] = self._decode(rows[place], data[place], flat[place])
+                index[place] = self._decode(rows[place], images[place], flat[place])
 
         self._side_by_side(work, sum(len(row.data) for row in rows))
+        if images is not data:
+            self.finish(images, data)
         return HostBatch(data, label, pad, index)
 
     def _side_by_side(self, work: Callable[[int, int], None], size: int) -> None:
@@ -288,9 +300,9 @@ def decode_record(encoded: bytes, channels: int) -> Array:
     Raises:
         FormatError: OpenCV does not know it, or it has another number of channels.
     """
-    mode = {1: cv2.IMREAD_GRAYSCALE, 3: cv2.IMREAD_COLOR, 4: cv2.IMREAD_UNCHANGED}[channels]
+    mode = _MODES[channels]
     if channels != 4 and encoded.startswith(_JPEG):
-        mode |= cv2.IMREAD_IGNORE_ORIENTATION
+        mode |= _IGNORE_ORIENTATION
     image = cv2.imdecode(np.frombuffer(encoded, np.uint8), mode) if encoded else None
     if image is None:
         raise FormatError(
@@ -316,7 +328,7 @@ def _check(what: str, reading: Reading) -> None:
         raise ParameterError(f"{what}: needs path_imgrec, the path of a record file")
     require_part(reading.num_parts, reading.part_index, what)
     shape = reading.data_shape
-    if len(shape) != 3 or shape[0] not in _CHANNELS or min(shape) < 1:
+    if len(shape) != 3 or shape[0] not in _MODES or min(shape) < 1:
         raise ParameterError(
             f"{what}: data_shape must be (channels, height, width) with 1, 3 or 4 channels, got "
             f"{shape}"

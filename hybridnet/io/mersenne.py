@@ -16,7 +16,9 @@ __all__ = ["MersenneTwister"]
 
 _MOST: Final = 2**32 - 1
 _STEP: Final = 2.0**-32
-_BLOCK: Final = 32  # numbers that are taken from NumPy at a time
+# Numbers that are taken from NumPy at a time: a few first, as most images need no more of a seed.
+_FEW: Final = 4
+_MANY: Final = 64
 
 
 @final
@@ -35,6 +37,7 @@ class MersenneTwister:
         """Begins the numbers of a seed, when the first of them is wanted."""
         self._begins: int | None = seed & _MOST
         self._ahead: list[int] = []
+        self._block = _FEW
 
     def raw(self) -> int:
         """Returns 32 bits."""
@@ -42,7 +45,9 @@ class MersenneTwister:
             if self._begins is not None:
                 self._bits._legacy_seeding(self._begins)
                 self._begins = None
-            self._ahead = self._bits.random_raw(_BLOCK)[::-1].tolist()
+            self._ahead = self._bits.random_raw(self._block).tolist()
+            self._ahead.reverse()
+            self._block = min(2 * self._block, _MANY)
         return self._ahead.pop()
 
     def integer(self, least: int, most: int) -> int:
