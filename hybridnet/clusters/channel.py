@@ -150,17 +150,25 @@ class Channel:
 
     def link(self, name: str, address: str) -> None:
         """Opens the way to a process, once."""
+        if name in self._linked:
+            return
         with self._lock:
             if name in self._linked:
                 return
-            self._linked.add(name)
             peer, where, near = self._peer(name), _endpoint(address), near_folder(address)
-            # Before any other thread finds it linked, and sends.
             self._do(lambda transport: transport.connect(peer, where, near))
+            self._linked.add(name)  # from now on other threads send
 
     def send(self, name: str, frames: Sequence[Buffer]) -> None:
-        """Sends a message to a process that is linked, or has sent one; from any thread."""
-        peer = self._peer(name)
+        """Sends a message to a process that is linked, or has sent one; from any thread.
+
+        The thread of the channel keeps what it sends until it waits, and sends it together.
+        """
+        peer, transport = self._peer(name), self._transport
+        is_here = threading.get_ident() == self._thread.ident
+        is_short = len(frames) == 1
+        if not is_here and is_short and transport and transport.send_now(peer, frames[0]):
+            return
 
         def send(transport: ZmqTransport) -> None:
             transport.send(peer, frames)  # False: it is gone, which is told by itself
@@ -181,11 +189,13 @@ class Channel:
             self._transport.wake()
 
     def _peer(self, name: str) -> Peer:
-        with self._lock:
-            if name not in self._peers:
-                peer = self._peers[name] = Peer("worker", len(self._peers))
-                self._names[peer] = name
-            return self._peers[name]
+        found = self._peers.get(name)
+        if found is None:
+            with self._lock:
+                found = self._peers.get(name) or Peer("worker", len(self._peers))
+                self._names[found] = name
+                self._peers[name] = found
+        return found
 
     def _loop(self, address: str | None, begun: threading.Event) -> None:
         try:

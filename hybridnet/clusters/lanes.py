@@ -21,12 +21,12 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 
 from hybridnet.base.errors import FormatError
-from hybridnet.kvstore.transport.wire import Buffer
+from hybridnet.kvstore.transport.wire import SMALL, Buffer
 
 __all__ = ["LEAST", "InLanes", "Lent", "LentAt", "OutLanes", "aligned"]
 
-#: Bytes of a tensor from which on it goes this way: below, a copy into the message is quicker.
-LEAST: Final = 1 << 16
+#: Bytes of a tensor from which on it goes this way: what is shorter is part of a short message.
+LEAST: Final = SMALL
 #: Bytes of lent memory, that is kept for the next tensor, at most.
 _KEPT: Final = 1 << 29
 #: Pieces of memory of others that are kept mapped.

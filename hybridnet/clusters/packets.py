@@ -29,7 +29,7 @@ from .lanes import LentAt, aligned
 
 __all__ = ["Packet", "pack", "read_message", "unpack", "write_message"]
 
-_HEAD: Final = struct.Struct("<4sI8s")
+_HEAD: Final = struct.Struct("<4sI8x")
 _MAGIC: Final = b"HNTK"
 #: Bytes of JSON at most, of one frame at most, and tensors of one message at most.
 _JSON: Final = 64 << 20
@@ -38,6 +38,9 @@ _TENSORS: Final = 1 << 16
 #: Short parts that are joined at most.
 _TOGETHER: Final = 64
 _AXES: Final = 32
+#: `json.dumps` and `json.loads` of bytes would look at more than there is to see.
+_WRITTEN: Final = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
+_READ: Final = json.JSONDecoder().raw_decode
 
 
 class Packet(NamedTuple):
@@ -60,15 +63,23 @@ def pack(packet: Packet) -> list[Buffer]:
     Raises:
         FormatError: its JSON is too long.
     """
-    tensors = [[one.dtype, list(one.shape)] for one in packet.tensors]
-    places = packet.places
-    sizes = [places.get(number, one.nbytes) for number, one in enumerate(packet.tensors)]
-    payloads = [one.payload for number, one in enumerate(packet.tensors) if number not in places]
-    text = json.dumps({**packet.words, "tensors": tensors, "sizes": sizes}).encode()
+    words, payloads = packet.words, []
+    if packet.tensors:
+        kinds = []
+        for number, one in enumerate(packet.tensors):
+            place = packet.places.get(number)
+            kinds.append([one.dtype, one.shape, one.nbytes if place is None else place])
+            if place is None:
+                payloads.append(one.payload)
+        words = {**words, "tensors": kinds}
+    text = _WRITTEN(words).encode()
     if len(text) > _JSON:
         raise FormatError(f"a part of a graph has {len(text)} bytes; {_JSON} can be sent")
+    head = _HEAD.pack(_MAGIC, len(text))
+    if not payloads and len(text) <= SMALL:
+        return [head + text]
     frames: list[Buffer] = []
-    short: list[Buffer] = [_HEAD.pack(_MAGIC, len(text), bytes(8))]
+    short: list[Buffer] = [head]
     for one in (text, *payloads):
         if len(one) <= SMALL:
             short.append(one)
@@ -99,23 +110,29 @@ def unpack(frames: Sequence[Buffer]) -> list[Packet]:
 
 
 def _packet(rest: _Bytes) -> Packet:
-    magic, size, _ = _HEAD.unpack(rest.take(_HEAD.size))
+    magic, size = _HEAD.unpack(rest.take(_HEAD.size))
     if magic != _MAGIC or size > _JSON:
         raise FormatError("a message of another program, or too long")
     try:
-        words = json.loads(bytes(rest.take(size)))
+        text = str(rest.take(size), "utf-8")
+        words, end = _READ(text)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"a message between tasks is no JSON: {error}") from error
-    if not isinstance(words, dict):
+    if type(words) is not dict or end != len(text):
         raise FormatError("a message between tasks must be an object")
-    kinds, sizes = words.get("tensors"), words.get("sizes")
-    if not isinstance(kinds, list) or not isinstance(sizes, list) or len(kinds) != len(sizes):
-        raise FormatError("a message says what tensors it has")
-    if len(kinds) > _TENSORS:
-        raise FormatError(f"a message has {_TENSORS} tensors at most")
-    places = {number: _place(size) for number, size in enumerate(sizes) if type(size) is list}
-    taken = [0 if number in places else size for number, size in enumerate(sizes)]
-    tensors = [_tensor(*one, rest) for one in zip(kinds, taken, strict=True)]
+    kinds = words.get("tensors")
+    if kinds is None:
+        return Packet(words)
+    if not isinstance(kinds, list) or len(kinds) > _TENSORS:
+        raise FormatError(f"a message has a list of {_TENSORS} tensors at most")
+    tensors, places = [], {}
+    for number, kind in enumerate(kinds):
+        if not isinstance(kind, list) or len(kind) != 3:
+            raise FormatError("a tensor has a dtype, a shape, and a size or a place")
+        code, shape, size = kind
+        if type(size) is list:
+            places[number], size = _place(size), 0
+        tensors.append(_tensor(code, shape, size, rest))
     return Packet(words, tensors, places)
 
 
@@ -160,11 +177,10 @@ class _Bytes:
         return whole.data
 
 
-def _tensor(kind: Any, size: Any, rest: _Bytes) -> TravellingTensor:
-    if not isinstance(kind, list) or len(kind) != 2 or not isinstance(kind[1], list):
-        raise FormatError("a tensor has a dtype and a shape")
-    code, shape = kind
-    if len(shape) > _AXES or not all(type(one) is int for one in (code, *shape)):
+def _tensor(code: Any, shape: Any, size: Any, rest: _Bytes) -> TravellingTensor:
+    if not isinstance(shape, list) or len(shape) > _AXES:
+        raise FormatError("a tensor has a shape")
+    if type(code) is not int or any(type(one) is not int for one in shape):
         raise FormatError("a tensor's dtype and shape are numbers")
     return TravellingTensor(code, tuple(shape), memoryview(rest.take(size)))
 

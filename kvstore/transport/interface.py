@@ -102,6 +102,16 @@ class Transport(ABC):
             False if nothing leads there; the message is dropped then.
         """
 
+    def send_now(self, to: Peer, frame: Buffer) -> bool:
+        """Sends a short message at once, from any thread, where there is a way that can.
+
+        It may come before others that were given to `send`.
+
+        Returns:
+            False if there is none, or it is full: `send` it then.
+        """
+        return False
+
     @abstractmethod
     def flush(self) -> None:
         """Sends what may have been kept, to leave with other messages, until `receive`."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, final
@@ -43,14 +44,16 @@ class LocalConnection:
         socket: it.
         route: of the ZeroMQ connection that it belongs to, at the end that listens.
         peer: whom it leads to, at the end that has connected.
+        lock: held by who sends, so that nobody closes the socket meanwhile.
     """
 
-    __slots__ = ("peer", "route", "socket")
+    __slots__ = ("lock", "peer", "route", "socket")
 
     def __init__(self, made: socket.socket, peer: Peer | None = None) -> None:
         self.socket = made
         self.route = b""
         self.peer = peer
+        self.lock = threading.Lock()
 
 
 @final
@@ -121,7 +124,8 @@ class LocalSockets:
         self._poller.unregister(number)
         if self._by_route.get(connection.route) is connection:
             del self._by_route[connection.route]
-        connection.socket.close()
+        with connection.lock:
+            connection.socket.close()
 
     # -- packets -----------------------------------------------------------------------------
 
@@ -142,6 +146,17 @@ class LocalSockets:
                 break
             first = last
         return frames[first:]
+
+    def send_now(self, connection: LocalConnection, frame: Buffer) -> bool:
+        """Sends one frame; False if it is not taken. From any thread."""
+        if len(frame) > PACKET:
+            return False
+        with connection.lock:
+            try:
+                connection.socket.send(frame, _FLAGS)
+            except OSError:  # it is full, or closed
+                return False
+        return True
 
     def heard(self, ready: dict[Any, int]) -> Iterator[tuple[LocalConnection, bytes]]:
         """Reads a packet of each connection that has some; accepts new ones.

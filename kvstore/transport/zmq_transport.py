@@ -202,6 +202,12 @@ class ZmqTransport(Transport):
             self._flush(where)
         return self._send(where, frames, copy)
 
+    def send_now(self, to: Peer, frame: Buffer) -> bool:
+        """See `Transport.send_now`: by a local socket."""
+        dealer = self._dealers.get(to)
+        local = self._local.find(self._routes.get(to, b"")) if dealer is None else dealer.local
+        return local is not None and self._local.send_now(local, frame)
+
     def _send(self, where: _Dealer | bytes, frames: Sequence[Buffer], copy: bool) -> bool:
         is_route = isinstance(where, bytes)
         out: Any = self._router if is_route else where.socket  # type: ignore[union-attr]
