@@ -31,7 +31,10 @@ _SIZE_BITS: Final = 29
 _SIZE_MASK: Final = (1 << _SIZE_BITS) - 1
 _WHOLE, _FIRST, _MIDDLE, _LAST = range(4)
 _CHUNK: Final = 1 << 20  # bytes; what is longer is looked up in the file's size before it is read
-_DAMAGED: Final = "the file is damaged or is no record file; skip_damaged=True reads what is whole"
+_DAMAGED: Final = (
+    "the file is damaged or is no record file; `hybridnet rec check` lists all damage, and "
+    "MXRecordIO(..., skip_damaged=True) reads what is whole"
+)
 
 
 class Entry(NamedTuple):

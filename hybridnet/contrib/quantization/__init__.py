@@ -19,7 +19,7 @@ from hybridnet.base.context import Context, cpu
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.unsupported import missing
 from hybridnet.gluon import HybridBlock, SymbolBlock
-from hybridnet.ndarray import NDArray, contrib, zeros
+from hybridnet.ndarray import NDArray, contrib, ones, zeros
 from hybridnet.symbol import Symbol
 
 from ..block_symbols import as_block, as_symbol
@@ -53,10 +53,10 @@ def _check(op: str, dtype: str, granularity: str, mode: str | None) -> None:
         raise ParameterError(
             f"{op}: quantized_dtype must be 'int8', 'uint8' or 'auto', got {dtype!r}"
         )
-    if granularity != "tensor-wise":
+    if granularity not in ("tensor-wise", "channel-wise"):
         raise ParameterError(
-            f"{op}: quantize_granularity must be 'tensor-wise', one range for each array; "
-            f"got {granularity!r}"
+            f"{op}: quantize_granularity must be 'tensor-wise', one range for each array, or "
+            f"'channel-wise', one for each output channel of weights; got {granularity!r}"
         )
     if mode not in (None, "none", "naive", "entropy", "customize"):
         raise ParameterError(
@@ -67,14 +67,29 @@ def _check(op: str, dtype: str, granularity: str, mode: str | None) -> None:
 def _parameters(sym: Symbol, arrays: Arrays) -> dict[str, NDArray]:
     """Returns the arrays that a quantized symbol takes: some as int8 with their ranges."""
     names = set(sym.list_arguments())
+    attributes = sym.attr_dict()
     made = {name: array for name, array in arrays.items() if name in names}
     for name, array in arrays.items():
         whole = f"{name}{_SUFFIX}"
         if whole in names:
-            parts = contrib.quantize(array, array.min(), array.max(), out_type="int8")
+            by_channel = "__shape__" in attributes.get(f"{whole}_min", {})
+            if by_channel:
+                parts = _by_channel(array)
+            else:
+                parts = contrib.quantize(array, array.min(), array.max(), out_type="int8")
             for end, part in zip(("", "_min", "_max"), parts, strict=True):
                 made[f"{whole}{end}"] = part
     return made
+
+
+def _by_channel(array: NDArray) -> list[NDArray]:
+    """Returns an array as int8 with the ranges of its rows."""
+    rows = array.reshape((array.shape[0], -1))
+    ends = rows.abs().max(axis=1)
+    scaled = rows / (ends + (ends == 0)).reshape((-1, 1))
+    one = ones((1,), ctx=array.context)
+    whole = contrib.quantize(scaled, -one, one, out_type="int8")[0]
+    return [whole.reshape(array.shape), -ends, ends]
 
 
 def quantize_graph(
@@ -104,7 +119,8 @@ def quantize_graph(
         quantized_dtype: 'int8', 'uint8', or 'auto': uint8 of what is found not to be negative.
         quantize_mode: 'full' quantizes all that can be; 'smart' layers with weights and what lies
             between two of them.
-        quantize_granularity: 'tensor-wise'.
+        quantize_granularity: 'tensor-wise', or 'channel-wise': weights have a range for each output
+            channel.
         LayerOutputCollector: with 'customize', the collector.
         logger: told of what is done.
 
@@ -115,7 +131,8 @@ def quantize_graph(
     _check("quantize_graph", quantized_dtype, quantize_granularity, calib_mode)
     made = quantized(
         sym,
-        set(arg_params),
+        {name: array.shape for name, array in arg_params.items()},
+        channel_wise=quantize_granularity == "channel-wise",
         excluded_names=excluded_sym_names or (),
         excluded_operators=excluded_op_names or (),
         dtype=quantized_dtype,
@@ -209,7 +226,8 @@ def quantize_model(
         quantized_dtype: 'int8', 'uint8', or 'auto': uint8 of what is found not to be negative.
         quantize_mode: 'full' quantizes all that can be; 'smart' layers with weights and what lies
             between two of them.
-        quantize_granularity: 'tensor-wise'.
+        quantize_granularity: 'tensor-wise', or 'channel-wise': weights have a range for each output
+            channel.
         logger: told of what is done.
 
     Returns:
@@ -320,7 +338,8 @@ def quantize_net_v2(
         network: the block of floats.
         quantized_dtype: 'int8', 'uint8', or 'auto': uint8 of what is found not to be negative.
         quantize_mode: see `quantize_graph`.
-        quantize_granularity: 'tensor-wise'.
+        quantize_granularity: 'tensor-wise', or 'channel-wise': weights have a range for each output
+            channel.
         exclude_layers: names of nodes that stay as they are.
         exclude_layers_match: parts of names of nodes that stay as they are.
         exclude_operators: operators whose nodes stay as they are.

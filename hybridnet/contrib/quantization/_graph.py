@@ -98,8 +98,9 @@ def _kind(call: OpCall) -> _Kind:
 
 def quantized(
     sym: Symbol,
-    parameters: Collection[str],
+    parameters: Mapping[str, tuple[int, ...]],
     *,
+    channel_wise: bool = False,
     excluded_names: Collection[str] = (),
     excluded_operators: Collection[str] = (),
     dtype: str = "int8",
@@ -109,8 +110,11 @@ def quantized(
 
     Args:
         sym: the symbol of floats.
-        parameters: the variables that are given as whole numbers, and not quantized at each call:
-            of ``x`` the new symbol has ``x_quantize``, ``x_quantize_min`` and ``x_quantize_max``.
+        parameters: the variables that are given as whole numbers, and not quantized at each call,
+            and their shapes: of ``x`` the new symbol has ``x_quantize``, ``x_quantize_min`` and
+            ``x_quantize_max``.
+        channel_wise: weights have a range for each output channel, and biases for each number;
+            what is read as floats behind a layer is not rounded to 8 bits before.
         excluded_names: nodes that stay as they are.
         excluded_operators: operators whose nodes stay as they are.
         dtype: of data: 'int8', 'uint8', or 'auto' for uint8 of what is found not to be negative.
@@ -118,14 +122,24 @@ def quantized(
     """
     graph = sym.graph
     operators = {get(name).name for name in excluded_operators}
-    writer = _Writer(parameters, dtype)
     chosen = _chosen(graph.nodes, excluded_names, operators, mode)
+    writer = _Writer(parameters, dtype, _by_channel(chosen) if channel_wise else None)
     for node in graph.nodes:
         if node in chosen:
             writer.quantize(node)
         else:
             writer.copy(node)
     return Symbol([writer.floats(edge) for edge in graph.outputs])
+
+
+def _by_channel(chosen: Collection[Node]) -> set[str]:
+    """Returns the names of what layers with weights read as such, and no other layer as data."""
+    weights, data = set(), set()
+    for node in chosen:
+        assert isinstance(node.call, OpCall)
+        for place, edge in enumerate(node.inputs):
+            (weights if _kind(node.call).weights and place else data).add(edge.node.name)
+    return weights - data
 
 
 def measured(sym: Symbol) -> list[str]:
@@ -167,11 +181,20 @@ class _Writer:
 
     Args:
         parameters, dtype: see `quantized`.
+        by_channel: the parameters that have a range for each channel; None: there is one for each.
     """
 
-    def __init__(self, parameters: Collection[str], dtype: str) -> None:
+    def __init__(
+        self,
+        parameters: Mapping[str, tuple[int, ...]],
+        dtype: str,
+        by_channel: Collection[str] | None,
+    ) -> None:
         self._parameters = parameters
         self._dtype = dtype
+        self._by_channel = by_channel
+        # The sums that became the whole numbers of an edge.
+        self._sums: dict[Edge, tuple[Edge, ...]] = {}
         # By the edges of the old graph: what has the same floats, and what stands for them: the
         # whole numbers and the two ends of their range.
         self._floats: dict[Edge, Edge] = {}
@@ -195,6 +218,7 @@ class _Writer:
         inputs = (*(one[0] for one in given), *(end for one in given for end in one[1:]))
         made = Node(op.bind(attrs)[0], inputs, f"{_PREFIX}{node.name}", (), node.attrs)
         if kind.sums:
+            self._sums[Edge(node, 0)] = tuple(Edge(made, index) for index in range(3))
             # Sums may be negative, which uint8 would cut off.
             dtype = "int8" if self._dtype == "int8" else "auto"
             call = get(_REQUANTIZE).bind({"out_type": dtype})[0]
@@ -205,7 +229,10 @@ class _Writer:
         """Returns what has the floats of an edge of the old graph."""
         if edge not in self._floats:
             call = get("_contrib_dequantize").bind({})[0]
-            node = Node(call, self._wholes[edge], f"{edge.node.name}_dequantize")
+            wholes = self._wholes[edge]
+            if self._by_channel is not None:
+                wholes = self._sums.get(edge, wholes)
+            node = Node(call, wholes, f"{edge.node.name}_dequantize")
             self._floats[edge] = Edge(node, 0)
         return self._floats[edge]
 
@@ -214,8 +241,11 @@ class _Writer:
         if edge not in self._wholes:
             name = f"{_name(edge)}_quantize"
             if edge.node.is_variable and edge.node.name in self._parameters:
-                ends = [variable(f"{name}{end}") for end in ("", "_min", "_max")]
-                self._wholes[edge] = tuple(Edge(one, 0) for one in ends)
+                shape = self._parameters[edge.node.name]
+                wide = self._by_channel is not None and edge.node.name in self._by_channel
+                attrs = {"__shape__": str(shape[:1])} if wide else None
+                ends = [variable(f"{name}{end}", attrs) for end in ("_min", "_max")]
+                self._wholes[edge] = tuple(Edge(one, 0) for one in (variable(name), *ends))
             else:
                 dtype = "int8" if is_weight else self._dtype
                 call = get(_QUANTIZE).bind({"out_type": dtype})[0]

@@ -21,7 +21,7 @@ ROUNDED: Final = "its result is whole numbers"
 RANGE: Final = ("min_range", "max_range")
 _RANGE_DTYPES: Final = dict.fromkeys(RANGE, "float32")
 # The largest number of each dtype that is used; -128 is not.
-_MOST: Final = {"uint8": 255, "int8": 127}
+_MOST: Final = {"uint8": 255, "int8": 127, "int32": 2**31 - 1}
 
 
 def _check(op: str, *types: TensorType, dtypes: tuple[str, ...]) -> None:
@@ -32,7 +32,12 @@ def _check(op: str, *types: TensorType, dtypes: tuple[str, ...]) -> None:
 
 
 def check_ends(
-    op: str, what: str, names: Sequence[str], types: Sequence[TensorType], first: int
+    op: str,
+    what: str,
+    names: Sequence[str],
+    types: Sequence[TensorType],
+    first: int,
+    channels: int = 1,
 ) -> None:
     """Raises ShapeError unless the inputs from number `first` on are ends of ranges.
 
@@ -42,11 +47,16 @@ def check_ends(
         names: of all inputs.
         types: likewise.
         first: the number of the first of them.
+        channels: how many numbers those behind the first two may also have, which are of weights.
     """
-    if any(kind.size != 1 or kind.dtype != FLOAT32 for kind in types[first:]):
-        raise ShapeError(
-            f"{op}: {what} must be float32 arrays of one number each, got {describe(names, types)}"
-        )
+    for place, kind in enumerate(types[first:]):
+        wide = kind.shape == (channels,) and place > 1
+        if kind.dtype != FLOAT32 or not (kind.size == 1 or wide):
+            also = f", or {channels} of weights and biases" if channels > 1 else ""
+            raise ShapeError(
+                f"{op}: {what} must be float32 arrays of one number each{also}, got "
+                f"{describe(names, types)}"
+            )
 
 
 def range_type() -> TensorType:
@@ -59,8 +69,9 @@ def _range_shapes(shapes: Shapes, **_: Any) -> Shapes:
 
 
 def furthest(low: Any, high: Any) -> Any:
-    """The largest magnitude of a range."""
-    return jnp.maximum(jnp.abs(low), jnp.abs(high)).reshape(())
+    """The largest magnitude of a range, or of each of several."""
+    found = jnp.maximum(jnp.abs(low), jnp.abs(high))
+    return found.reshape(()) if found.size == 1 else found
 
 
 def over(one: Any, other: Any) -> Any:
@@ -123,7 +134,7 @@ def quantize(
 
 @operator(
     "_contrib_dequantize",
-    check=lambda *types, **_: _check("dequantize", *types, dtypes=("uint8", "int8")),
+    check=lambda *types, **_: _check("dequantize", *types, dtypes=("uint8", "int8", "int32")),
     infer=lambda data, *_, **__: (tensor_type(data.shape, FLOAT32),),
     complete=_range_shapes,
     input_dtypes=_RANGE_DTYPES,
@@ -132,10 +143,10 @@ def quantize(
 def dequantize(
     data: Any, min_range: Any, max_range: Any, *, out_type: Literal["float32"] = "float32"
 ) -> Any:
-    """Turns 8-bit whole numbers back into the floats that they stand for.
+    """Turns whole numbers back into the floats that they stand for.
 
     Args:
-        data: uint8 or int8, as `quantize` returns it.
+        data: uint8 or int8, as `quantize` returns it; or int32, the sums of a quantized layer.
         min_range: one number, as it returns it.
         max_range: likewise.
         out_type: the dtype of the result.
@@ -144,7 +155,7 @@ def dequantize(
     if data.dtype == np.uint8:
         low, high = min_range.reshape(()), max_range.reshape(())
         return floats * ((high - low) / _MOST["uint8"]) + low
-    return floats * (furthest(min_range, max_range) / _MOST["int8"])
+    return floats * (furthest(min_range, max_range) / np.float32(_MOST[data.dtype.name]))
 
 
 # With a range that was measured before, or is measured then --------------------------------------
@@ -247,7 +258,7 @@ def requantize(
     Returns:
         The whole numbers, and the range that they stand for, two arrays of shape (1,).
     """
-    floats = data.astype(np.float32) * (furthest(min_range, max_range) / np.float32(2**31 - 1))
+    floats = data.astype(np.float32) * (furthest(min_range, max_range) / np.float32(_MOST["int32"]))
     if min_calib_range is None or max_calib_range is None:
         real: Any = jnp.abs(floats).max()
     else:

@@ -4,6 +4,8 @@ Each takes, after its arrays, the range of each of them, and returns that of its
 centered at 0: 127 stands for the furthest end of the range. ``uint8`` spans it, so that a whole
 number of steps, the offset, lies between its 0 and the float 0.
 
+Weights and biases may also have a range for each output channel.
+
 Sums are exact. Kernels for floats compute them, which are the fast ones everywhere: of so few terms
 at a time that a float32 holds their sum, and products of 8 bits are exact even where a device
 rounds factors.
@@ -56,7 +58,9 @@ _DTYPES: Final = {
 # What all have in common --------------------------------------------------------------------------
 
 
-def _check_kinds(op: str, names: Sequence[str], types: Sequence[TensorType]) -> None:
+def _check_kinds(
+    op: str, names: Sequence[str], types: Sequence[TensorType], weighted: bool = False
+) -> None:
     """Checks the count and dtypes of arrays and ranges; the layer's own rules check shapes."""
     if len(types) != len(names):
         raise ParameterError(f"{op}: requires {', '.join(names)}, got {len(types)} inputs")
@@ -65,7 +69,8 @@ def _check_kinds(op: str, names: Sequence[str], types: Sequence[TensorType]) -> 
         raise DTypeError(f"{op}: data must be int8 or uint8, got {describe(names, types)}")
     if any(kind.dtype.name != "int8" for kind in types[1:count]):
         raise DTypeError(f"{op}: weight and bias must be int8, got {describe(names, types)}")
-    check_ends(op, "the ends of ranges", names, types, count)
+    channels = types[1].shape[0] if count > 1 and types[1].shape else 1
+    check_ends(op, "the ends of ranges", names, types, count, channels if weighted else 1)
 
 
 def _as_floats(types: Sequence[TensorType]) -> list[TensorType]:
@@ -108,15 +113,30 @@ def read_steps(data: Any, low: Any, high: Any) -> _Read:
     return _Read(data.astype(np.float32) + offset, size, offset)
 
 
-def _written(sums: Any, bias: Any, size: Any, bias_range: Sequence[Any], spatial: int = 0) -> Any:
+def _written(
+    sums: Any, bias: Any, size: Any, bias_range: Sequence[Any], terms: int, spatial: int = 0
+) -> Any:
     """Adds the bias to sums whose unit is `size`; returns them and the range of an int32.
 
-    The channels, which the bias is for, stand before `spatial` axes.
+    Args:
+        sums: int32; the channels, which the bias is for, stand before `spatial` axes.
+        bias: int8, or None.
+        size: the unit of the sums, or that of each channel.
+        bias_range: the ends of the bias's range, or of each channel's.
+        terms: how many products each is a sum of.
+        spatial: see above.
     """
+    after = (1,) * spatial
     if bias is not None:
         ratio = over(furthest(*bias_range) / _MOST, size)
         whole = (bias.astype(np.float32) * ratio).astype(_INT32)
-        sums = sums + whole.reshape(-1, *(1,) * spatial)
+        sums = sums + whole.reshape(-1, *after)
+    if size.shape:  # one unit for all, the smallest with which no sum is too large
+        room = _MOST_SUM / np.float32(2 * 255 * 127 * max(terms, 1))
+        unit = jnp.maximum(jnp.min(jnp.where(size > 0, size, jnp.inf)), size.max() / room)
+        unit = jnp.where(jnp.isfinite(unit), unit, 0)
+        sums = jnp.rint(sums * over(size, unit).reshape(-1, *after)).astype(_INT32)
+        size = unit
     end = jnp.reshape(size * _MOST_SUM, 1)
     return sums, -end, end
 
@@ -142,7 +162,7 @@ def _layer_inputs(*, no_bias: bool, **_: Any) -> Sequence[str]:
 
 def _layer_check(op: str, layer: str, types: Sequence[TensorType], params: Any) -> None:
     names = _layer_inputs(**params)
-    _check_kinds(op, names, types)
+    _check_kinds(op, names, types, weighted=True)
     check = get(layer).check
     assert check is not None
     check(*_as_floats(types[: len(names) // 3]), **params)
@@ -202,9 +222,9 @@ def quantized_fully_connected(
         bias: int8, (num_hidden,); not taken with no_bias=True.
         min_data: the range of `data`, as quantize_v2 returns it.
         max_data: likewise.
-        min_weight: the range of `weight`.
+        min_weight: the range of `weight`, or (channels,) of each output channel.
         max_weight: likewise.
-        min_bias: the range of `bias`.
+        min_bias: the range of `bias`, or (channels,) of each of its numbers.
         max_bias: likewise.
         num_hidden: how many outputs there are for each row.
         flatten: as for FullyConnected.
@@ -226,7 +246,8 @@ def quantized_fully_connected(
         part = slice(first, first + _TERMS)
         dimensions = (((last,), (1,)), ((), ()))
         sums = sums + lax.dot_general(steps[..., part], filters[:, part], dimensions).astype(_INT32)
-    return _written(sums, bias, read.size * furthest(*ends[2:4]) / _MOST, ends[4:])
+    size = read.size * furthest(*ends[2:4]) / _MOST
+    return _written(sums, bias, size, ends[4:], weight.shape[1])
 
 
 def _check_conv(*types: TensorType, **params: Any) -> None:
@@ -283,9 +304,9 @@ def quantized_conv(
         bias: int8, (num_filter,); not taken with no_bias=True.
         min_data: the range of `data`, as quantize_v2 returns it.
         max_data: likewise.
-        min_weight: the range of `weight`.
+        min_weight: the range of `weight`, or (channels,) of each output channel.
         max_weight: likewise.
-        min_bias: the range of `bias`.
+        min_bias: the range of `bias`, or (channels,) of each of its numbers.
         max_bias: likewise.
         num_group: 1.
         layout: one with the channels before the spatial axes.
@@ -314,7 +335,7 @@ def quantized_conv(
         )
         sums = sums + jnp.rint(made).astype(_INT32)
     size = read.size * furthest(*ends[2:4]) / _MOST
-    return _written(sums, bias, size, ends[4:], len(kernel))
+    return _written(sums, bias, size, ends[4:], math.prod(weight.shape[1:]), len(kernel))
 
 
 # Layers without -----------------------------------------------------------------------------------
