@@ -38,6 +38,7 @@ from hybridnet.session.step import (
 
 from .cut import TaskPart, cut, wishes_in
 from .errors import LateError, StaleError
+from .lanes import aligned
 from .members import Members, waited
 from .packets import Packet
 from .shared_client import SharedClient
@@ -242,7 +243,7 @@ class ClusterRunner:
                     "over": self._members.over(task),
                 }  # fmt: skip
                 if task == self._members.own:  # which takes them as they are
-                    arrays = [np.array(one) for one in arrays]
+                    arrays = [_copied(one) for one in arrays]
                 tensors = [TravellingTensor.of(one) for one in arrays]
                 asked[task] = self._members.request(task, words, tensors)
             answers = self._answers(asked)
@@ -288,6 +289,13 @@ class ClusterRunner:
         asked = {task: self._members.request(task, part.words) for task, part in left.items()}
         for task, one in asked.items():
             program.graphs[task] = waited(one, self.timeout).words["graph"]
+
+
+def _copied(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Returns a copy that a device takes over."""
+    made = aligned(array.nbytes).view(array.dtype).reshape(array.shape)
+    np.copyto(made, array)
+    return made
 
 
 def _unanswered(asked: Mapping[str, Future[Packet]]) -> list[Future[Packet]]:

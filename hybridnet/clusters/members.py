@@ -122,7 +122,7 @@ class Members:
             why: it failed; None: it did not, and the task hears of it with the next one, or within
                 a second.
         """
-        if why is None and task != self.own:
+        if why is None:
             with self._lock:
                 self._over.setdefault(task, []).append(step)
         else:

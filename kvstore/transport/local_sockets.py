@@ -158,6 +158,10 @@ class LocalSockets:
                 return False
         return True
 
+    def are_all(self, ready: dict[Any, int]) -> bool:
+        """Whether what the poller has found are connections of these alone."""
+        return ready.keys() <= self._connections.keys()
+
     def heard(self, ready: dict[Any, int]) -> Iterator[tuple[LocalConnection, bytes]]:
         """Reads a packet of each connection that has some; accepts new ones.
 

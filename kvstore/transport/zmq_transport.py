@@ -252,11 +252,20 @@ class ZmqTransport(Transport):
         self.flush()
         wait = None if timeout is None else max(0, round(timeout * 1000))
         ready = dict(self._poller.poll(wait))
+        reports: list[Report] = []
+        if not self._local.are_all(ready):
+            self._hear_others(ready, reports)
+        for local, packet in self._local.heard(ready):
+            known = local.peer or self._peers.get(local.route)
+            reports.append(Heard(local.route, [packet], known))
+        return reports
+
+    def _hear_others(self, ready: dict[Any, int], reports: list[Report]) -> None:
+        """Adds what was heard elsewhere than at local sockets."""
         if self._ear.fileno() in ready:
             self._ear.recv(4096)
         if self._door is not None and self._door.socket in ready:
             self._door.answer()
-        reports: list[Report] = []
         # Losses first: a descriptor that is lost may be another connection's by now, whose messages
         # are then still to be read.
         for peer, dealer in list(self._dealers.items()):
@@ -271,10 +280,6 @@ class ZmqTransport(Transport):
             if dealer.socket in ready:
                 frames = self._read(dealer.socket)
                 reports.append(Heard(b"", [one.buffer for one in frames], peer))
-        for local, packet in self._local.heard(ready):
-            known = local.peer or self._peers.get(local.route)
-            reports.append(Heard(local.route, [packet], known))
-        return reports
 
     def _events(self, monitor: Any) -> list[tuple[int, int]]:
         """Returns the events of a monitor, as (event, value)."""

@@ -132,7 +132,7 @@ class JaxDevice(Device):
         An array of NumPy's came from another process, and nobody writes to it: it is taken over.
         """
         if type(array) is np.ndarray:
-            return put_on_device(self.context, [array])[0]
+            return put_on_device(self.context, array)
         with jax.enable_x64(True):
             given = array.numpy if type(array) is HostArray else array
             # Contexts of CPUs may share a device, and programs overwrite what is theirs.

@@ -27,10 +27,9 @@ from hybridnet.passes.flow import (
     NextIterationCall,
     SwitchCall,
 )
-from hybridnet.passes.partition import Transfer
 
 from .device_plan import DevicePlan, DeviceProgram, FlowStep, FramePlan, Step
-from .rendezvous import Received
+from .rendezvous import Key, Received
 
 __all__ = ["Dataflow", "Iteration", "Todo"]
 
@@ -71,6 +70,11 @@ class Iteration:
     def title(self) -> str:
         """Names the iteration in messages; '' outside of loops."""
         return f" in iteration {self.number} of loop {self.loop.path}" if self.loop.path else ""
+
+    def key(self, outside: Key) -> Key:
+        """Returns the key of a tensor in this iteration, from that outside of loops."""
+        path = self.loop.path
+        return outside._replace(frame=path, iteration=self.number) if path else outside
 
 
 @final
@@ -117,7 +121,7 @@ class Todo:
 
     Attributes:
         change: how many more iterations are under way than before.
-        receives: tensors to be received: (iteration, slot, key).
+        receives: tensors to be received: (iteration, slot, key, as it is outside of loops).
         came: tensors that are to be sent, or are results: (iteration, slot, tensor).
         undecided: predicates: (iteration, slot, tensor). Their values have to be read and passed to
             `Dataflow.decided`.
@@ -128,7 +132,7 @@ class Todo:
 
     def __init__(self) -> None:
         self.change = 0
-        self.receives: list[tuple[Iteration, int, Transfer]] = []
+        self.receives: list[tuple[Iteration, int, Key]] = []
         self.came: list[tuple[Iteration, int, Received]] = []
         self.undecided: list[tuple[Iteration, int, Received]] = []
         self.ready: list[tuple[Iteration, DeviceProgram]] = []

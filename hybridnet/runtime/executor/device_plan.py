@@ -19,13 +19,14 @@ from hybridnet.graph.node import Edge, Graph, Node
 from hybridnet.ops.core.call import Types
 from hybridnet.passes.cost import operations
 from hybridnet.passes.flow import EnterCall, ExitCall, FlowCall, Frame, MergeCall, SwitchCall
-from hybridnet.passes.partition import DevicePart, RecvCall, SendCall, Transfer, TransferCall
+from hybridnet.passes.partition import DevicePart, RecvCall, SendCall, TransferCall
 from hybridnet.passes.pieces import Piece, pieces_of
 
 from ..devices.device import Device
 from ..graphs.graph_call import GraphCall, shared_call
 from ..observe import events
 from ..segments.code import Code
+from .rendezvous import Key
 
 __all__ = ["DevicePlan", "DeviceProgram", "FlowStep", "FramePlan"]
 
@@ -118,7 +119,7 @@ class FramePlan:
         parent: the plan of the frame around it.
         waits: for each program and primitive, by number, how many slots it waits for.
         uses: for each slot, how many programs and primitives take its tensor.
-        receives: the tensors to be received: (slot, key).
+        receives: the tensors to be received: (slot, key, as it is outside of loops).
         starts: the numbers of the programs that wait for nothing.
         merges: the Merges of the loop's variables, by number.
         exits: the slots that the loop's Exits fill; these are slots of the parent.
@@ -128,7 +129,7 @@ class FramePlan:
     parent: FramePlan | None
     waits: dict[int, int] = field(default_factory=dict)
     uses: dict[int, int] = field(default_factory=dict)
-    receives: list[tuple[int, Transfer]] = field(default_factory=list)
+    receives: list[tuple[int, Key]] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
     merges: dict[int, FlowStep] = field(default_factory=dict)
     exits: list[int] = field(default_factory=list)
@@ -145,7 +146,7 @@ class DevicePlan:
         frames: the plan of each frame; that of None, outside of loops, is always there.
         readers: for each slot the numbers of the programs and primitives that wait for it.
         predicates: the slots whose values decide which way a Switch goes.
-        sends: a slot -> where its tensor is sent.
+        sends: a slot -> by what keys its tensor is sent, as they are outside of loops.
         feeds: the inputs: (the number of an input of the whole graph, slot).
         results: a slot -> the numbers of the outputs of the whole graph that it is.
         warm: the numbers of the programs that have run before.
@@ -163,7 +164,7 @@ class DevicePlan:
         self._slots: dict[Edge | Node, int] = {}
         self.readers: list[list[int]] = []
         self.predicates: set[int] = set()
-        self.sends: dict[int, list[Transfer]] = {}
+        self.sends: dict[int, list[Key]] = {}
         self.results: dict[int, list[int]] = {}
         self.warm: set[int] = set()
         self.frames: dict[Frame | None, FramePlan] = {None: FramePlan(None, None)}
@@ -175,7 +176,7 @@ class DevicePlan:
         for node in part.receives:
             assert isinstance(node.call, RecvCall)
             slot = self._slot(node if node.call.is_control else Edge(node, 0))
-            self._frame(part.frames[node]).receives.append((slot, node.call.transfer))
+            self._frame(part.frames[node]).receives.append((slot, Key(*node.call.transfer)))
         share = 1 / _OTHER_TASKS if _meets_tasks(part) else 1.0
         self.programs = [
             self._program(
@@ -194,7 +195,7 @@ class DevicePlan:
         for node in part.sends:
             assert isinstance(node.call, SendCall)
             source = node.inputs[0] if node.inputs else node.controls[0]
-            self.sends.setdefault(self._slot(source), []).append(node.call.transfer)
+            self.sends.setdefault(self._slot(source), []).append(Key(*node.call.transfer))
         for number, edge in zip(part.results, part.graph.outputs, strict=False):
             self.results.setdefault(self._slot(edge), []).append(number)
 

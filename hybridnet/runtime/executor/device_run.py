@@ -30,8 +30,7 @@ import atexit
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
 import numpy as np
@@ -94,20 +93,6 @@ def _as_task(work: Callable[[], None]) -> Callable[[], None]:
             _thread.may_wait = was
 
     return task
-
-
-@contextmanager
-def _at_once() -> Iterator[None]:
-    """A scope in which this thread starts ready work at once, without its queue.
-
-    A user's operator that runs in the scope may itself run a graph and wait for it, which would
-    never end if that graph's work stood in the queue behind the operator.
-    """
-    queue, _thread.queue = _thread.queue, None
-    try:
-        yield
-    finally:
-        _thread.queue = queue
 
 
 @final
@@ -255,9 +240,8 @@ class _DeviceRun:
                     return
                 todo = change(*args)
                 is_last = run.add(todo.change) if todo.change else False
-            for iteration, slot, transfer in todo.receives:
-                loop = iteration.loop.path
-                self._expect(iteration, slot, Key(*transfer, loop, iteration.number))
+            for iteration, slot, key in todo.receives:
+                self._expect(iteration, slot, iteration.key(key))
             if todo.came:
                 self._hand_out(todo.came)
             for iteration, slot, tensor in todo.undecided:
@@ -293,9 +277,8 @@ class _DeviceRun:
         for iteration, slot, tensor in came:
             for number in plan.results.get(slot, ()):
                 run.give(number, tensor, f"on {plan.device.context}")
-            for transfer in plan.sends.get(slot, ()):
-                key = Key(*transfer, iteration.loop.path, iteration.number)
-                away.append(Sent(key, tensor.value, tensor.dead))
+            for key in plan.sends.get(slot, ()):
+                away.append(Sent(iteration.key(key), tensor.value, tensor.dead))
         if away:  # what this makes ready on other devices must not keep this one waiting
             _start_soon(lambda: run.rendezvous.send_all(away))
 
@@ -342,18 +325,22 @@ class _DeviceRun:
         if any(tensor.dead for tensor in taken):
             made = [Received(dead=True)] * len(program.makes)
         else:
+            # A user's operator may itself run a graph and wait for it, which would never end if
+            # that graph's work stood in this thread's queue behind the operator.
+            queue, _thread.queue = _thread.queue, None
             try:
-                with _at_once():
-                    values = [tensor.value for tensor in taken[: len(program.reads)]]
-                    if run.refresh is not None:
-                        run.refresh(program, values)
-                    taken.clear()  # so that the program may be the last to hold them
-                    arrays = run_program(self.plan, program, values, run.numbers, run.origin)
+                values = [tensor.value for tensor in taken[: len(program.reads)]]
+                if run.refresh is not None:
+                    run.refresh(program, values)
+                taken.clear()  # so that the program may be the last to hold them
+                arrays = run_program(self.plan, program, values, run.numbers, run.origin)
             except BaseException as caught:
                 run.fail(error_of(self.plan, program, caught, iteration.title))
                 if not isinstance(caught, Exception):
                     raise
                 return
+            finally:
+                _thread.queue = queue
             made = [Received(array) for array in arrays]
         self.plan.warm.add(program.number)
         tensors = list(zip(program.makes, made, strict=True))

@@ -101,8 +101,8 @@ class RemoteRendezvous(Rendezvous):
         self._transport = transport
         self._task = transport.task
         self._here = LocalRendezvous()
-        others = set(owners.values()) - {self._task}
-        self._peers: dict[str, _Peer] = {name: _Peer() for name in sorted(others)}
+        others = dict.fromkeys(owners.values())
+        self._peers = {name: _Peer() for name in others if name != self._task}
         self._lock = threading.RLock()
         self._error: BaseException | None = None
         self._closed = False

@@ -215,7 +215,7 @@ def put(ctx: Context, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
     if _is_host(ctx):
         background.hook()
         return [HostArray(x) for x in arrays]
-    return put_on_device(ctx, arrays)
+    return [put_on_device(ctx, array) for array in arrays]
 
 
 def on_device(ctx: Context, array: Any) -> Any:
@@ -228,7 +228,7 @@ def on_device(ctx: Context, array: Any) -> Any:
     if type(array) is not HostArray:
         return array
     if array.placed is None:
-        (array.placed,) = put_on_device(ctx, [array.numpy])
+        array.placed = put_on_device(ctx, array.numpy)
     return array.placed
 
 
@@ -238,23 +238,23 @@ def place(ctx: Context, arrays: list[Any]) -> None:
         arrays[:] = [on_device(ctx, array) for array in arrays]
 
 
-def put_on_device(ctx: Context, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
-    """Returns JAX's arrays with the values of NumPy's, whose memory they may share on CPUs."""
-    # `jax.device_put` takes 30 us for each, most of it for what is known here; this takes 3. The
-    # names are JAX's own: one without them has its public function called.
-    if any(x.dtype.itemsize == 8 for x in arrays):
-        with jax.enable_x64(True):  # without it, they would be narrowed
-            return _put(ctx, arrays)
-    return _put(ctx, arrays)
+def put_on_device(ctx: Context, array: np.ndarray[Any, Any]) -> Any:
+    """Returns JAX's array with the value of NumPy's, whose memory it may share on CPUs."""
+    # `jax.device_put` takes 30 us, most of it for what is known here; this takes 3. The names are
+    # JAX's own: one without them has its public function called.
+    if array.dtype.itemsize == 8:
+        with jax.enable_x64(True):  # without it, it would be narrowed
+            return _put(ctx, array)
+    return _put(ctx, array)
 
 
-def _put(ctx: Context, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
+def _put(ctx: Context, array: np.ndarray[Any, Any]) -> Any:
     sharding = sharding_of(ctx)
     try:
-        quick, devices = xla_client.batched_device_put, [device_of(ctx)]
-        return [quick(_abstract(x.shape, x.dtype), sharding, [x], devices) for x in arrays]
+        kind = _abstract(array.shape, array.dtype)
+        return xla_client.batched_device_put(kind, sharding, [array], [device_of(ctx)])
     except (ImportError, AttributeError, TypeError):
-        return [jax.device_put(x, sharding) for x in arrays]
+        return jax.device_put(array, sharding)
 
 
 @lru_cache(4096)
