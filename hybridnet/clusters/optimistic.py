@@ -12,12 +12,12 @@ from typing import Any, final
 
 from hybridnet.base.errors import OpError
 from hybridnet.runtime.executor.rendezvous import (
-    Callback,
     Key,
     LocalRendezvous,
     Received,
     Rendezvous,
     Sent,
+    Take,
 )
 
 __all__ = ["NotingRendezvous", "RepeatedRendezvous"]
@@ -48,17 +48,19 @@ class NotingRendezvous(Rendezvous):
         """See `Rendezvous.send_all`."""
         self._around.send_all(tensors)
 
-    def receive_async(self, key: Key, callback: Callback) -> None:
-        """See `Rendezvous.receive_async`."""
-        if key.source in self._devices:
-            self._around.receive_async(key, callback)
-            return
+    def receive_all(self, wanted: Sequence[tuple[Key, Any]], take: Take) -> None:
+        """See `Rendezvous.receive_all`."""
 
-        def take(made: Received) -> None:
-            self.came[key] = made
-            callback(made)
+        def note(came: list[tuple[Any, Received]]) -> None:
+            self.came.update((key, made) for (key, _), made in came)
+            take([(name, made) for (_, name), made in came])
 
-        self._around.receive_async(key, take)
+        own = [one for one in wanted if one[0].source in self._devices]
+        if own:
+            self._around.receive_all(own, take)
+        if len(own) < len(wanted):
+            others = [one for one in wanted if one[0].source not in self._devices]
+            self._around.receive_all([(one[0], one) for one in others], note)
 
     def abort(self, error: BaseException) -> None:
         """See `Rendezvous.abort`."""
@@ -84,16 +86,17 @@ class RepeatedRendezvous(Rendezvous):
         if key.destination in self._devices:
             self._here.send(key, value, dead)
 
-    def receive_async(self, key: Key, callback: Callback) -> None:
-        """See `Rendezvous.receive_async`."""
-        found = self._came.get(key)
-        if found is None and key.source in self._devices:
-            self._here.receive_async(key, callback)
-        elif found is None:  # with other values a loop takes other turns
-            why = f"variables changed while the step ran, and it needs {key} now; run it again"
-            callback(Received(error=OpError(why)))
-        else:
-            callback(found)
+    def receive_all(self, wanted: Sequence[tuple[Key, Any]], take: Take) -> None:
+        """See `Rendezvous.receive_all`."""
+        for key, name in wanted:
+            found = self._came.get(key)
+            if found is None and key.source in self._devices:
+                self._here.receive_all([(key, name)], take)
+                continue
+            if found is None:  # with other values a loop takes other turns
+                why = f"variables changed while the step ran, and it needs {key} now; run it again"
+                found = Received(error=OpError(why))
+            take([(name, found)])
 
     def abort(self, error: BaseException) -> None:
         """See `Rendezvous.abort`."""

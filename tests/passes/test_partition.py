@@ -376,8 +376,8 @@ class Lossy(Rendezvous):
         if self.dead:
             self.inner.send(key, value, dead=True)
 
-    def receive_async(self, key, callback):
-        self.inner.receive_async(key, callback)
+    def receive_all(self, wanted, take):
+        self.inner.receive_all(wanted, take)
 
     def abort(self, error):
         self.inner.abort(error)

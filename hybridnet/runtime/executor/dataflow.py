@@ -121,18 +121,18 @@ class Todo:
 
     Attributes:
         change: how many more iterations are under way than before.
-        receives: tensors to be received: (iteration, slot, key, as it is outside of loops).
+        begun: iterations that have begun and need tensors that are to be received.
         came: tensors that are to be sent, or are results: (iteration, slot, tensor).
         undecided: predicates: (iteration, slot, tensor). Their values have to be read and passed to
             `Dataflow.decided`.
         ready: programs to be run.
     """
 
-    __slots__ = ("came", "change", "ready", "receives", "undecided")
+    __slots__ = ("begun", "came", "change", "ready", "undecided")
 
     def __init__(self) -> None:
         self.change = 0
-        self.receives: list[tuple[Iteration, int, Key]] = []
+        self.begun: list[Iteration] = []
         self.came: list[tuple[Iteration, int, Received]] = []
         self.undecided: list[tuple[Iteration, int, Received]] = []
         self.ready: list[tuple[Iteration, DeviceProgram]] = []
@@ -319,7 +319,8 @@ class Dataflow:
         loop.iterations[loop.begun] = made
         loop.begun += 1
         self._todo.change += 1
-        self._todo.receives += [(made, *receive) for receive in loop.plan.receives]
+        if loop.plan.receives:
+            self._todo.begun.append(made)
         self._queue.extend((made, *constant) for constant in loop.constants.items())
         return made
 

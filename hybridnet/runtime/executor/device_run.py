@@ -43,7 +43,7 @@ from ..record import waiting
 from .dataflow import Dataflow, Iteration, Todo
 from .device_plan import DevicePlan, DeviceProgram
 from .program_run import error_of, run_program
-from .rendezvous import Key, Received, Rendezvous, Sent, died
+from .rendezvous import Received, Rendezvous, Sent, died
 
 __all__ = ["GraphRun"]
 
@@ -240,8 +240,8 @@ class _DeviceRun:
                     return
                 todo = change(*args)
                 is_last = run.add(todo.change) if todo.change else False
-            for iteration, slot, key in todo.receives:
-                self._expect(iteration, slot, iteration.key(key))
+            for iteration in todo.begun:
+                self._expect(iteration)
             if todo.came:
                 self._hand_out(todo.came)
             for iteration, slot, tensor in todo.undecided:
@@ -255,20 +255,27 @@ class _DeviceRun:
         if is_last:
             run.finish()
 
-    def _expect(self, iteration: Iteration, slot: int, key: Key) -> None:
-        def take(tensor: Received) -> None:
-            if tensor.error is not None:
-                self.run.fail(died(key, tensor.error))
-                return
-            try:
-                if tensor.value is not None:
-                    tensor = Received(self.plan.device.receive(tensor.value))
-            except Exception as caught:
-                self.run.fail(OpError(f"receive: {key} cannot be copied: {caught}"), caught)
-                return
-            self._do(self._flow.put, iteration, ((slot, tensor),), 1)
+    def _expect(self, iteration: Iteration) -> None:
+        """Has the tensors received that an iteration needs."""
+        wanted = [(iteration.key(key), (slot, key)) for slot, key in iteration.loop.plan.receives]
 
-        self.run.rendezvous.receive_async(key, take)
+        def take(came: list[tuple[Any, Received]]) -> None:
+            tensors = []
+            for (slot, key), tensor in came:
+                if tensor.error is not None:
+                    self.run.fail(died(iteration.key(key), tensor.error))
+                    return
+                try:
+                    if tensor.value is not None:
+                        tensor = Received(self.plan.device.receive(tensor.value))
+                except Exception as caught:
+                    what = f"receive: {iteration.key(key)} cannot be copied: {caught}"
+                    self.run.fail(OpError(what), caught)
+                    return
+                tensors.append((slot, tensor))
+            self._do(self._flow.put, iteration, tensors, len(tensors))
+
+        self.run.rendezvous.receive_all(wanted, take)
 
     def _hand_out(self, came: Sequence[tuple[Iteration, int, Received]]) -> None:
         """Gives tensors to the user, and to other devices; these get together what was made so."""

@@ -15,7 +15,7 @@ from typing import Any, Final, final
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError
 
-from .rendezvous import Callback, Key, LocalRendezvous, Rendezvous, Sent
+from .rendezvous import Key, LocalRendezvous, Rendezvous, Sent, Take
 from .task_messages import Cancel, Have, Made, Message, TaskTransport, Tensors, TravellingTensor
 
 __all__ = ["RemoteRendezvous", "StepExchange"]
@@ -113,19 +113,18 @@ class RemoteRendezvous(Rendezvous):
 
     def send_all(self, tensors: Sequence[Sent]) -> None:
         """See `Rendezvous.send_all`; those for one task go in one message."""
-        away: dict[str, list[Sent]] = {}
+        found: dict[str, list[Sent]] = {}
         for one in tensors:
-            to = self._owners[one.key.destination]
+            found.setdefault(self._owners[one.key.destination], []).append(one)
+        for to, some in found.items():
             if to == self._task:
-                self._here.send(*one)
+                self._here.send_all(some)
             else:
-                away.setdefault(to, []).append(one)
-        for to, some in away.items():
-            self._post(to, some)
+                self._post(to, some)
 
-    def receive_async(self, key: Key, callback: Callback) -> None:
-        """See `Rendezvous.receive_async`; what comes from another task is a NumPy array."""
-        self._here.receive_async(key, callback)
+    def receive_all(self, wanted: Sequence[tuple[Key, Any]], take: Take) -> None:
+        """See `Rendezvous.receive_all`; what comes from another task is a NumPy array."""
+        self._here.receive_all(wanted, take)
 
     def abort(self, error: BaseException) -> None:
         """See `Rendezvous.abort`; the other tasks are told."""
@@ -215,6 +214,7 @@ class RemoteRendezvous(Rendezvous):
                 have = self._have(peer, again=False)
         if have is not None:
             self._transport.send(sender, have)
+        found = []
         for key, dead, tensor in message.made:
             ends = (self._owners.get(key.source), self._owners.get(key.destination))
             if ends != (sender, self._task):
@@ -225,7 +225,8 @@ class RemoteRendezvous(Rendezvous):
             except MXNetError as error:
                 self.abort(OpError(f"receive: {key}: {sender} sent {error}"))
                 return
-            self._here.send(key, value, dead)
+            found.append(Sent(key, value, dead))
+        self._here.send_all(found)
 
     def _forget(self, sender: str, peer: _Peer, have: Have) -> None:
         """Lets go of what has come there, and sends the rest again if that is asked for."""

@@ -76,6 +76,8 @@ class Sent(NamedTuple):
 
 #: Called once with what came.
 Callback = Callable[[Received], None]
+#: Called with what came together, and what its receiver calls each of these tensors.
+Take = Callable[[list[tuple[Any, Received]]], None]
 
 
 class Rendezvous(ABC):
@@ -95,8 +97,19 @@ class Rendezvous(ABC):
             self.send(*one)
 
     @abstractmethod
+    def receive_all(self, wanted: Sequence[tuple[Key, Any]], take: Take) -> None:
+        """Has `take` called with the next tensor of each of some keys, maybe before this returns.
+
+        Those that are sent together it gets together; each one once.
+
+        Args:
+            wanted: the keys, and what the receiver calls their tensors.
+            take: gets pairs of that and a tensor.
+        """
+
     def receive_async(self, key: Key, callback: Callback) -> None:
         """Has `callback` called with the next tensor of a key, maybe before this returns."""
+        self.receive_all([(key, None)], lambda came: callback(came[0][1]))
 
     @abstractmethod
     def abort(self, error: BaseException) -> None:
@@ -142,34 +155,46 @@ class LocalRendezvous(Rendezvous):
     def __init__(self) -> None:
         # Held for a few steps and never while a callback runs; re-entrant for finalizers.
         self._lock = threading.RLock()
-        # For each key what was sent and not received, or else who waits.
+        # For each key what was sent and not received, or else who waits, and what he calls it.
         self._sent: dict[Key, deque[Received]] = {}
-        self._waiting: dict[Key, deque[Callback]] = {}
+        self._waiting: dict[Key, deque[tuple[Take, Any]]] = {}
         self._error: BaseException | None = None
 
     def send(self, key: Key, value: Any, dead: bool = False) -> None:
-        """See `Rendezvous.send`; the callback of who waits is called in this thread."""
-        tensor = Received(None if dead else value, dead)
+        """See `Rendezvous.send`."""
+        self.send_all([Sent(key, value, dead)])
+
+    def send_all(self, tensors: Sequence[Sent]) -> None:
+        """See `Rendezvous.send_all`; the callbacks of who waits are called in this thread."""
+        found: dict[Take, list[tuple[Any, Received]]] = {}
         with self._lock:
             if self._error is not None:
                 return
-            callback = _next(self._waiting, key)
-            if callback is None:
-                self._sent.setdefault(key, deque()).append(tensor)
-        if callback is not None:
-            callback(tensor)
+            for key, value, dead in tensors:
+                tensor = Received(None if dead else value, dead)
+                waiting = _next(self._waiting, key)
+                if waiting is None:
+                    self._sent.setdefault(key, deque()).append(tensor)
+                else:
+                    found.setdefault(waiting[0], []).append((waiting[1], tensor))
+        for take, came in found.items():
+            take(came)
 
-    def receive_async(self, key: Key, callback: Callback) -> None:
-        """See `Rendezvous.receive_async`; what is there already is handed over in this thread."""
+    def receive_all(self, wanted: Sequence[tuple[Key, Any]], take: Take) -> None:
+        """See `Rendezvous.receive_all`; what is there already is handed over in this thread."""
+        came: list[tuple[Any, Received]] = []
         with self._lock:
-            if self._error is not None:
-                found: Received | None = Received(error=self._error)
-            else:
+            for key, name in wanted:
+                if self._error is not None:
+                    came.append((name, Received(error=self._error)))
+                    continue
                 found = _next(self._sent, key)
                 if found is None:
-                    self._waiting.setdefault(key, deque()).append(callback)
-        if found is not None:
-            callback(found)
+                    self._waiting.setdefault(key, deque()).append((take, name))
+                else:
+                    came.append((name, found))
+        if came:
+            take(came)
 
     def abort(self, error: BaseException) -> None:
         """See `Rendezvous.abort`; those who wait are called in this thread."""
@@ -180,8 +205,8 @@ class LocalRendezvous(Rendezvous):
             waiting = list(chain.from_iterable(self._waiting.values()))
             self._waiting.clear()
             self._sent.clear()
-        for callback in waiting:
-            callback(Received(error=error))
+        for take, name in waiting:
+            take([(name, Received(error=error))])
 
     @property
     def pending(self) -> tuple[int, int]:
