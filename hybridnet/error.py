@@ -29,8 +29,10 @@ error_types: Final[dict[str, type[BaseException]]] = {
         AttributeError,
         IndexError,
         NotImplementedError,
+        FloatingPointError,
+        RuntimeError,
     )
-}
+} | {"IOError": OSError}
 
 
 def register_error(func_name: Any = None, cls: Any = None) -> Callable[[_Error], _Error] | Any:

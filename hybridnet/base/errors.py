@@ -105,4 +105,11 @@ class FormatError(MXNetError, ValueError):
 
 
 class InternalError(RuntimeError):
-    """This should never happen: it is a bug in hybridnet; please report it."""
+    """This should never happen: it is a bug in hybridnet; please report it.
+
+    Args:
+        msg: what happened.
+    """
+
+    def __init__(self, msg: str) -> None:
+        super().__init__(msg)

@@ -14,6 +14,8 @@ from hybridnet.base.unsupported import NotSupportedError
 def test_classes_of_errors_are_found_by_name():
     assert mx.error.error_types["ValueError"] is ValueError
     assert mx.error.error_types["InternalError"] is mx.error.InternalError
+    assert mx.error.error_types["IOError"] is IOError
+    assert str(mx.error.InternalError(msg="a bug")) == "a bug"
 
     @mx.error.register
     class Unlucky(mx.MXNetError):
