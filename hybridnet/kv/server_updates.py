@@ -28,6 +28,7 @@ from hybridnet.kvstore.storage.updates import Array, PartOf, Updates, register_u
 from hybridnet.ndarray import NDArray, array
 from hybridnet.ndarray.copies import adopt
 from hybridnet.optimizer import Optimizer, optimizer_from_json
+from hybridnet.runtime.platform.jax_devices import has_begun
 
 from .names import index_of
 
@@ -103,14 +104,14 @@ class OptimizerUpdates(Updates):
             known = [None if np.isnan(one) else float(one) for one in old[-1]]
             vars(optimizer).update(zip(running, known, strict=True))
         shape = _shape(part) if rows is None else (len(rows), *part.shape[1:])
-        # The new arrays begin as the old ones, and are then updated where they are.
         count = len(old) - bool(running)
-        for target, source in zip(new[:count], old, strict=False):
-            np.copyto(target, source)
-        weight, grad = (_taken_over(one.reshape(shape)) for one in (new[0], gradient))
-        state = _filled(self._form_of(part, weight), map(_taken_over, new[1:count]))
+        weight, *arrays = (_readable(one) for one in (old[0].reshape(shape), *old[1:count]))
+        grad = _taken_over(gradient.reshape(shape))
+        state = _filled(self._form_of(part, weight), iter(arrays))
         optimizer.update_multi_precision(index_of(part.key), weight, grad, state)
-        _put_down(new[:count], [weight, *flat_states(state)])
+        made = (weight, *flat_states(state))
+        for target, one in zip(new[:count], made, strict=True):
+            np.copyto(target, one.host_view().reshape(target.shape))
         if running:
             new[-1][:] = _numbers(optimizer)
 
@@ -186,19 +187,13 @@ def _filled(form: Any, arrays: Iterator[NDArray]) -> Any:
     return form
 
 
-def _put_down(targets: Sequence[Array], made: Sequence[NDArray]) -> None:
-    """Writes values into arrays; many are there already."""
-    values = [
-        one.host_view().reshape(target.shape) for target, one in zip(targets, made, strict=True)
-    ]
-    for place, (target, value) in enumerate(zip(targets, values, strict=True)):
-        if np.may_share_memory(value, target):
-            values[place] = target
-        elif any(np.may_share_memory(value, other) for other in targets):
-            values[place] = value.copy()  # a state that is an older weight, say
-    for target, value in zip(targets, values, strict=True):
-        if value is not target:
-            np.copyto(target, value)
+def _readable(host: Array) -> NDArray:
+    """Returns an array with values that are still needed as they are.
+
+    NumPy's operators make new arrays and leave these alone; programs of XLA's may overwrite what
+    they are given, and get copies.
+    """
+    return _taken_over(host.copy() if has_begun() else host)
 
 
 def _taken_over(host: Array) -> NDArray:
