@@ -1,6 +1,6 @@
 """The loss curve of several workers beside that of one process, on real digits.
 
-    python benchmarks/curves.py [--steps 100] [--workers 2] [--servers 2]
+    python benchmarks/curves.py [--steps 100] [--workers 2] [--servers 2] [--processor]
 
 LeNet, and a factorisation machine (Rendle, 2010) whose table of factors is a row-sparse key,
 learn from the digits that come with hybridnet: by one process, and by workers and servers that
@@ -9,6 +9,10 @@ process adds up the gradients of these shares. So the curves must be the same bi
 what is reported, with the seconds of the steps. Ideal is the time of one process divided by the
 workers, or by the processors, whichever are fewer. Several processes on one machine say nothing of
 a network.
+
+`--processor` reports processor time instead, of all processes and of the workers alone, for a step
+after the first 20; and that of as many processes side by side of which each computes one worker's
+share and updates a store of its own: what the machine makes of several processes anyhow.
 
 The operators run one by one, as NumPy has them (``HYBRIDNET_HOST=only``): a compiler may order a
 sum in one process otherwise than in another whose program has one operator more.
@@ -21,10 +25,12 @@ import hashlib
 import itertools
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +44,7 @@ from hybridnet.io.mnist import load_mnist
 Rows = slice
 MODELS = ("lenet", "machine")
 SIZE = 32  # of a batch of all workers
+FIRST = 20  # steps whose processor time is left out
 FACTORS = 8
 
 
@@ -135,16 +142,18 @@ class Machine(Model):
         store.pull(1, out=self._bias)
 
 
-def train(name: str, steps: int, workers: int) -> dict[str, Any]:
+def train(name: str, steps: int, workers: int, only: int | None = None) -> dict[str, Any]:
     """Trains one model; this process has its own share of each batch, or all shares.
 
     Args:
         name: of the model.
         steps: how many.
         workers: how many shares a batch has.
+        only: without a launcher, the share that it has; None: all.
 
     Returns:
-        The losses of its shares, a digest of the last weights, and the seconds of the steps.
+        The losses of its shares, a digest of the last weights, the seconds of the steps, and the
+        processor time of those after the first.
     """
     alone = "DMLC_ROLE" not in os.environ
     store = hn.kv.create("local" if alone else "dist_sync")
@@ -155,9 +164,13 @@ def train(name: str, steps: int, workers: int) -> dict[str, Any]:
     for key, value in enumerate(values):
         store.init(key, value)
     share, shares = SIZE // workers, range(workers) if alone else [store.rank]
+    if only is not None:
+        shares = [only]
     losses: list[list[float]] = []
-    began = time.perf_counter()
+    began, used = time.perf_counter(), time.process_time()
     for step in range(steps):
+        if step == FIRST:
+            used = time.process_time()
         first = step * SIZE % 3968  # of the 4,000 digits to train on, whole batches
         mine = [slice(first + one * share, first + (one + 1) * share) for one in shares]
         model.pull(store, slice(mine[0].start, mine[-1].stop))
@@ -168,19 +181,41 @@ def train(name: str, steps: int, workers: int) -> dict[str, Any]:
     last = [nd.zeros(value.shape) for value in values]
     store.pull(list(range(len(values))), out=last, ignore_sparse=False)
     digest = hashlib.sha256(b"".join(one.asnumpy().tobytes() for one in last)).hexdigest()
-    seconds = time.perf_counter() - began
-    return {"shares": list(shares), "losses": losses, "weights": digest, "seconds": seconds}
+    return {
+        "shares": list(shares),
+        "losses": losses,
+        "weights": digest,
+        "seconds": time.perf_counter() - began,
+        "processor": time.process_time() - used,
+    }
 
 
-def run(name: str, steps: int, workers: int, servers: int) -> list[dict[str, Any]]:
-    """Runs this file by workers and servers, or with no server alone; returns what each says."""
+def run(
+    name: str, steps: int, workers: int, servers: int, shares: Sequence[int] | None = None
+) -> list[dict[str, Any]]:
+    """Runs this file by workers and servers, or with no server alone; returns what each says.
+
+    Args:
+        name: of the model.
+        steps: how many.
+        workers: how many shares a batch has.
+        servers: how many servers; 0: one process alone.
+        shares: without servers, a process side by side with the others for each of these.
+    """
     here = [sys.executable, str(Path(__file__)), "--train", name, "--steps", str(steps)]
     here += ["--workers", str(workers)]
     launch = [sys.executable, "-m", "hybridnet", "launch", "-n", str(workers), "-s", str(servers)]
     environ = {**os.environ, "HYBRIDNET_HOST": "only", "HYBRIDNET_CACHE_DIR": "off"}
-    command = [*launch, *here] if servers else here
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environ, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    commands = [[*launch, *here] if servers else here]
+    if shares is not None:
+        commands = [[*here, "--only", str(one)] for one in shares]
+    begun = [
+        subprocess.Popen(one, stdout=subprocess.PIPE, text=True, env=environ) for one in commands
+    ]
+    said = [one.communicate()[0] for one in begun]
+    if any(one.returncode for one in begun):
+        raise SystemExit(f"{name}: a process ended with an error")
+    return [json.loads(line) for one in said for line in one.splitlines()]
 
 
 def compare(name: str, steps: int, workers: int, servers: int) -> dict[str, Any]:
@@ -198,19 +233,48 @@ def compare(name: str, steps: int, workers: int, servers: int) -> dict[str, Any]
     }
 
 
+def processor(name: str, steps: int, workers: int, servers: int) -> dict[str, float]:
+    """Returns the milliseconds of processor time that a step takes, of several kinds of run."""
+
+    def of_all(steps: int, servers: int) -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        run(name, steps, workers, servers)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    def of_workers(found: list[dict[str, Any]]) -> float:
+        return sum(one["processor"] for one in found) * 1000 / steps
+
+    end = steps + FIRST
+    return {
+        "alone": of_workers(run(name, end, workers, 0)),
+        "side by side": of_workers(run(name, end, workers, 0, range(workers))),
+        "workers": of_workers(run(name, end, workers, servers)),
+        "all": (of_all(end, servers) - of_all(FIRST, servers)) * 1000 / steps,
+    }
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--servers", type=int, default=2)
+    parser.add_argument("--processor", action="store_true")
+    parser.add_argument("--only", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--train", choices=MODELS, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.train:
-        line = json.dumps(train(given.train, given.steps, given.workers))
+        line = json.dumps(train(given.train, given.steps, given.workers, given.only))
         sys.stdout.write(f"{line}\n")  # as one piece, since several processes write
         return 0
     ideal = min(given.workers, len(os.sched_getaffinity(0)))
     print(f"{given.workers} workers, {given.servers} servers, {given.steps} steps of {SIZE} digits")
+    if given.processor:
+        for name in MODELS:
+            ms = processor(name, given.steps, given.workers, given.servers)
+            kinds = ", ".join(f"{kind} {one:.1f}" for kind, one in ms.items())
+            print(f"{name}: ms of processor time a step: {kinds}")
+        return 0
     all_equal = True
     for name in MODELS:
         found = compare(name, given.steps, given.workers, given.servers)
