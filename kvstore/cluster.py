@@ -166,6 +166,11 @@ class Cluster:
                 "0600, to the same 64 hexadecimal digits in every process; hybridnet launch does"
             )
 
+    def counted(self) -> list[str]:
+        """Returns how many processes of which roles there are, in words."""
+        pairs = ((self.workers, "worker"), (self.serving, "server"))
+        return [f"{count} {role}{'' if count == 1 else 's'}" for count, role in pairs]
+
     def environment(self) -> dict[str, str]:
         """Returns the variables that `from_environment` reads these settings from, but the secret.
 

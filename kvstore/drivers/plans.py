@@ -19,9 +19,14 @@ _BAR: Final = "|"
 
 def plan_of(cluster: Cluster) -> RunPlan:
     """Returns what all processes of the run have in common."""
-    scale = cluster.deadline / Patience().deadline
+    usual = Patience()
+    scale = cluster.deadline / usual.deadline
     patience = Patience(
-        promote=2.0 * scale, dead=8.0 * scale, deadline=cluster.deadline, ask=min(1.0, scale)
+        promote=usual.promote * scale,
+        dead=usual.dead * scale,
+        deadline=cluster.deadline,
+        restart=usual.restart * scale,
+        ask=min(usual.ask, scale),
     )
     return RunPlan(
         run=int.from_bytes(cluster.run[:8], "little"),

@@ -142,7 +142,7 @@ class RemoteStore:
                 raise
             cluster = self._cluster
             raise DeadNodeError(
-                f"a distributed run requires {cluster.workers} workers, {cluster.serving} servers "
+                f"a distributed run requires {', '.join(cluster.counted())} "
                 f"and a scheduler at {cluster.root}:{cluster.port}, but not all of them came in "
                 f"{timeout:g} s (HYBRIDNET_DIST_CONNECT)"
             ) from None

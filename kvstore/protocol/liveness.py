@@ -2,14 +2,15 @@
 
 A connection that is gone, or a process of which the supervisor says that it has ended, makes a peer
 *lost*: it may come back. What waits longer than a given time is *due*: a standby takes over, the
-peer is declared dead, a call fails. A slow peer is none of this: transports hear its heartbeats
+peer is declared dead, a call fails. A process that is being started again has more time for that,
+as a loaded machine may need it. A slow peer is none of this: transports hear its heartbeats
 from a thread that needs no Python.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Generic, TypeVar, final
 
@@ -28,11 +29,13 @@ class PeerLoss:
         since: the time.
         reason: in words.
         ended: its process has, so that what still arrives from it does not bring it back.
+        returns: another is being started in its place.
     """
 
     since: float
     reason: str
     ended: bool = False
+    returns: bool = False
 
 
 @final
@@ -42,13 +45,21 @@ class LossWatch:
     def __init__(self) -> None:
         self._losses: dict[Peer, PeerLoss] = {}
 
-    def lose(self, peer: Peer, now: float, reason: str, ended: bool = False) -> None:
+    def lose(
+        self, peer: Peer, now: float, reason: str, ended: bool = False, returns: bool = False
+    ) -> None:
         """Takes down a loss. A peer that is lost already stays so since then."""
         known = self._losses.get(peer)
         if known is None:
-            self._losses[peer] = PeerLoss(now, reason, ended)
-        elif ended and not known.ended:
-            self._losses[peer] = PeerLoss(known.since, reason, ended)
+            self._losses[peer] = PeerLoss(now, reason, ended, returns)
+        elif ended:
+            self._losses[peer] = PeerLoss(known.since, reason, ended, returns)
+
+    def expect(self, peer: Peer) -> None:
+        """A peer is being started again; if it is not lost, nothing changes."""
+        loss = self._losses.get(peer)
+        if loss is not None and not loss.returns:
+            self._losses[peer] = replace(loss, returns=True)
 
     def find(self, peer: Peer) -> PeerLoss | None:
         """The loss of a peer, if it is lost."""
@@ -69,17 +80,29 @@ class LossWatch:
         """The peer is there again, or nobody waits for it any more."""
         self._losses.pop(peer, None)
 
-    def due(self, after: float, now: float) -> list[Peer]:
-        """The peers that have been lost for this long."""
-        return [peer for peer, loss in self._losses.items() if now >= loss.since + after]
+    def due(self, after: float, now: float, restart: float = 0.0) -> list[Peer]:
+        """The peers that have been lost for this long, or `restart` if that is longer for them.
 
-    def next(self, after: float, now: float) -> float:
-        """When the next one is due that is not due yet; `inf` if there is none."""
-        times = (loss.since + after for loss in self._losses.values())
+        Args:
+            after: seconds since they were lost.
+            now: the time.
+            restart: the same, of those that are being started again.
+        """
+        losses = self._losses.items()
+        return [peer for peer, loss in losses if now >= _time_of(loss, after, restart)]
+
+    def next(self, after: float, now: float, restart: float = 0.0) -> float:
+        """When the next one is due that is not due yet; `inf` if there is none. See `due`."""
+        times = (_time_of(loss, after, restart) for loss in self._losses.values())
         return min((time for time in times if time > now), default=inf)
 
     def __bool__(self) -> bool:
         return bool(self._losses)
+
+
+def _time_of(loss: PeerLoss, after: float, restart: float) -> float:
+    """When something is due because of a loss."""
+    return loss.since + (max(after, restart) if loss.returns else after)
 
 
 @final

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf
-from typing import Final, final
+from typing import Final, Literal, final
 
 from hybridnet.kvstore.protocol.barriers import Barriers
 from hybridnet.kvstore.protocol.liveness import LossWatch, Repeats
@@ -140,18 +140,19 @@ class SchedulerMachine(Machine):
                 self._out.append(Post(source, Refused(0, "wrong", what), message.generation))
                 return
         changed = newer or name is None
-        left = known is not None and not newer and known.state == "left"
-        self._states[peer] = PeerState(
-            peer,
-            message.generation,
-            message.address,
-            message.host,
-            "left" if left else "up",
-        )
         self._names[peer] = message.name
         ended = self._ended.get(peer)
-        if ended is not None and ended.generation >= message.generation:
-            self._watch.lose(peer, self._now, ended.reason, ended=True)
+        if ended is not None and ended.generation < message.generation:
+            ended = None
+        how: Literal["up", "lost", "left"] = "lost" if ended and ended.returns else "up"
+        if known is not None and not newer and known.state == "left":
+            how = "left"
+        why = ended.reason if ended else ""
+        self._states[peer] = PeerState(
+            peer, message.generation, message.address, message.host, how, why
+        )
+        if ended is not None:
+            self._watch.lose(peer, self._now, why, ended=True, returns=ended.returns)
         else:
             self._watch.forget(peer)
         if newer:
@@ -214,7 +215,9 @@ class SchedulerMachine(Machine):
             if mine is None:
                 self._states[peer] = state
                 if state.state in ("up", "lost"):
-                    self._watch.lose(peer, self._now - self.plan.patience.dead, "said no Hello")
+                    since = self._now - self.plan.patience.dead
+                    returns = state.state == "lost"
+                    self._watch.lose(peer, since, "said no Hello", returns=returns)
             elif mine.generation == state.generation and state.state in ("left", "gone"):
                 self._states[peer] = state
         self._complete = True
@@ -296,12 +299,17 @@ class SchedulerMachine(Machine):
         if state is not None and message.generation < state.generation:
             return
         self._ended[message.peer] = message  # its Hello may still be on its way
-        if state is None or message.generation > state.generation:
+        if state is None or state.state in ("left", "gone"):
             return
-        if state.state in ("left", "gone"):
-            return
-        self._watch.lose(message.peer, self._now, message.reason, ended=True)
-        if not message.returns and self._complete:
+        if message.generation > state.generation and message.returns:
+            return  # it ended before it said Hello, and is still being started
+        reason = message.reason
+        self._watch.lose(message.peer, self._now, reason, ended=True, returns=message.returns)
+        if message.returns:
+            self._states[message.peer] = replace(state, state="lost", reason=reason)
+            if self._complete:
+                self._change()
+        elif self._complete:
             self._fail_over(message.peer)
             self._declare(message.peer)
 
@@ -312,7 +320,7 @@ class SchedulerMachine(Machine):
         patience = self.plan.patience
         for peer in self._watch.due(patience.promote, self._now):
             self._fail_over(peer)
-        for peer in self._watch.due(patience.dead, self._now):
+        for peer in self._watch.due(patience.dead, self._now, patience.restart):
             self._declare(peer)
         before = self._places.now
         self._places.pair(self._number + 1, self._is_up)
@@ -435,6 +443,6 @@ class SchedulerMachine(Machine):
             time = min(
                 time,
                 self._watch.next(patience.promote, self._now),
-                self._watch.next(patience.dead, self._now),
+                self._watch.next(patience.dead, self._now, patience.restart),
             )
         return time

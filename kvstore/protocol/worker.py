@@ -369,6 +369,9 @@ class WorkerMachine(Machine):
             return
         if old.number:
             self._slices.send_again(self._changed(old, view))
+        for state in view.peers:
+            if state.state == "lost":
+                self._watch.expect(state.peer)
         self._mourn(view)
 
     def _changed(self, old: View, view: View) -> set[Peer]:
@@ -404,7 +407,9 @@ class WorkerMachine(Machine):
                 self._watch.lose(state.peer, self._now, state.reason)
 
     def _lost(self, event: PeerLost) -> None:
-        self._watch.lose(event.peer, self._now, event.reason)
+        state = self._requests.view.find(event.peer)
+        returns = state is not None and state.state == "lost"
+        self._watch.lose(event.peer, self._now, event.reason, returns=returns)
 
     def _up(self, event: PeerUp) -> None:
         self._watch.forget(event.peer)
@@ -462,8 +467,8 @@ class WorkerMachine(Machine):
 
     def _tick(self) -> None:
         self._requests.say_due()
-        deadline = self.plan.patience.deadline
-        for peer in self._watch.due(deadline, self._now):
+        patience = self.plan.patience
+        for peer in self._watch.due(patience.deadline, self._now, patience.restart):
             loss = self._watch.find(peer)
             assert loss is not None
             if peer == SCHEDULER and self._leaving is not None and ("left",) in self._requests:
@@ -478,4 +483,5 @@ class WorkerMachine(Machine):
         again = self._requests.next
         if not self._watch:
             return again
-        return min(again, self._watch.next(self.plan.patience.deadline, self._now))
+        patience = self.plan.patience
+        return min(again, self._watch.next(patience.deadline, self._now, patience.restart))

@@ -229,8 +229,9 @@ def _summary(job: Job, restarts: int) -> str:
     cluster = job.cluster
     if not cluster.servers:
         again = f"all started again up to {restarts} times" if restarts else "not started again"
-        return f"{cluster.workers} processes, the first at {cluster.root}:{cluster.port}; {again}"
-    parts = [f"{cluster.workers} workers", f"{cluster.serving} servers"]
+        count = "1 process" if cluster.workers == 1 else f"{cluster.workers} processes, the first"
+        return f"{count} at {cluster.root}:{cluster.port}; {again}"
+    parts = cluster.counted()
     if cluster.p3:
         parts.append("p3")
     again = f"each started again up to {restarts} times" if restarts else "none started again"

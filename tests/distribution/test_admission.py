@@ -130,7 +130,7 @@ def test_without_pyzmq_the_cure_is_named(tmp_path):
 def test_nobody_there_is_said_in_time():
     with (
         started(2, 1, processes=False) as run,
-        pytest.raises(KVStoreError, match="requires 2 workers, 1 servers and a scheduler at 127"),
+        pytest.raises(KVStoreError, match="requires 2 workers, 1 server and a scheduler at 127"),
     ):
         RemoteStore(run.cluster, timeout=0.3)
 

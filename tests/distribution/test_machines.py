@@ -6,6 +6,7 @@ import ast
 import sys
 from pathlib import Path
 
+import pytest
 from places import ROOT
 
 from hybridnet.kvstore.protocol import SchedulerMachine, ServerMachine, WorkerMachine
@@ -45,6 +46,7 @@ from hybridnet.kvstore.protocol.words import (
     PartStates,
     PartValue,
     Peer,
+    PeerLost,
     Peers,
     PeerState,
     Post,
@@ -59,6 +61,7 @@ from hybridnet.kvstore.protocol.words import (
     ShardPlace,
     StatesPut,
     StoreSettings,
+    Tick,
     View,
     Wake,
     Welcome,
@@ -302,6 +305,60 @@ def test_a_process_that_will_not_come_back_is_declared_dead_at_once():
     newest = [one.view for one in sent if isinstance(one, Peers)][-1]
     assert newest.find(W1).state == "gone"
     assert "killed by signal 9" in newest.find(W1).reason
+
+
+def a_scheduler():
+    """A scheduler to which all have said Hello."""
+    scheduler = SchedulerMachine(PLAN, ProcessIdentity("c", SCHEDULER))
+    for peer in (W0, W1, S0):
+        arrive(scheduler, peer, Hello(peer.role + str(peer.rank), peer, 1))
+    return scheduler
+
+
+def views(actions):
+    return [one.view for one in messages(actions) if isinstance(one, Peers)]
+
+
+def test_the_view_says_who_is_being_started_again_and_waits_longer_for_it():
+    scheduler, supervisor = a_scheduler(), Peer("supervisor", 0)
+    found = views(arrive(scheduler, supervisor, Gone(S0, 1, "killed by signal 9"), generation=0))
+    assert found[-1].find(S0).state == "lost"
+    # A Hello of the process that has ended, which was on its way, changes nothing.
+    arrive(scheduler, S0, Hello("server0", S0, 1))
+    later = [scheduler.handle(Tick(), time) for time in (9.0, 59.0)]
+    assert not any(one.find(S0).state == "gone" for each in later for one in views(each))
+    assert views(scheduler.handle(Tick(), 61.0))[-1].find(S0).state == "gone"
+
+
+def test_a_process_that_ended_before_its_hello_and_is_given_up_is_declared_dead():
+    scheduler, supervisor = a_scheduler(), Peer("supervisor", 0)
+    arrive(scheduler, supervisor, Gone(S0, 1, "killed by signal 9"), generation=0)
+    assert not arrive(scheduler, supervisor, Gone(S0, 2, "exited with status 3"), generation=0)
+    last = Gone(S0, 3, "exited with status 3", returns=False)
+    (newest, *_) = views(arrive(scheduler, supervisor, last, generation=0))
+    assert newest.find(S0).state == "gone"
+    assert "exited with status 3" in newest.find(S0).reason
+
+
+@pytest.mark.parametrize("told_first", [False, True])
+def test_a_worker_waits_as_long_as_a_server_is_being_started_again(told_first):
+    worker = a_worker()
+    worker.handle(CallPush(2, "w", "gradient"), 0.0)
+    lost, view_of_it = (
+        PeerLost(S0, "its connection is gone", 1),
+        view(2, None, state(W0), state(W1), state(S0, how="lost")),
+    )
+    if told_first:
+        arrive(worker, SCHEDULER, Peers(view_of_it))
+        worker.handle(lost, 0.0)
+    else:
+        worker.handle(lost, 0.0)
+        arrive(worker, SCHEDULER, Peers(view_of_it))
+    raised = [one for one in worker.handle(Tick(), 59.0) if isinstance(one, Raise)]
+    assert not raised
+    (failed,) = [one for one in worker.handle(Tick(), 61.0) if isinstance(one, Raise)]
+    assert (failed.call, failed.code) == (2, "dead")
+    assert "server 0 is gone since 61.0 s" in failed.sentence
 
 
 def test_the_protocol_needs_the_standard_library_only():

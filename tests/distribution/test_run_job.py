@@ -66,7 +66,7 @@ def test_a_job_that_ends_well(tmp_path):
     assert (code, reports, len(shell.handles)) == (0, [], 4)
     assert [(tmp_path / str(rank)).read_text() for rank in range(2)] == ["0\n", "1\n"]
     assert lines == [
-        "2 workers, 1 servers, scheduler at 127.0.0.1:1; each started again up to 3 times",
+        "2 workers, 1 server, scheduler at 127.0.0.1:1; each started again up to 3 times",
         "ended with status 0",
     ]
 

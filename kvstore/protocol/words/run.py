@@ -50,8 +50,9 @@ class Patience:
         longest: see `ask`.
         promote: a lost server's standby takes over after this.
         dead: a lost peer is declared dead after this.
-        deadline: a call that needs a peer fails this long after the peer was lost, whatever the
-            scheduler says or does not say.
+        deadline: a call that needs a peer fails this long after the peer was lost, unless the
+            scheduler says that it is being started again.
+        restart: of a peer that is, both come this long after it was lost.
     """
 
     ask: float = 1.0
@@ -60,6 +61,7 @@ class Patience:
     promote: float = 2.0
     dead: float = 8.0
     deadline: float = 10.0
+    restart: float = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +238,8 @@ class PeerState:
         generation: of its newest process.
         address: where it listens; text for the drivers.
         host: its host's name, for sentences and for what is on the same one.
-        state: "lost" may come back; "gone" is declared dead; "left" has finished.
+        state: "lost" has ended, and is being started again; "gone" is declared dead; "left" has
+            finished.
         reason: why it is lost or gone, e.g. "killed by signal 9".
     """
 

@@ -13,6 +13,9 @@ RUN = 7
 REPLACED_AFTER = 2.0
 #: Seconds that all faults together may keep somebody away, where all is to end well.
 MOST_ABSENCE = 6.0
+#: Seconds that starting a process again takes on a loaded machine: more than who waits for one that
+#: nobody starts, and less than who waits for one that somebody does.
+SLOWLY = 25.0
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,7 @@ class Kill:
     at: float
     back: float | None
     empty: bool = False  # a server: its disk is gone, too
+    told: bool = True  # its supervisor tells the scheduler
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,7 @@ def draw(seed: int) -> Schedule:
     # From streams of their own, so that all else is as it was drawn before there were these.
     restores = random.Random(seed ^ 0x57A7E).choice((0,) * 8 + (1, 2))
     later = random.Random(seed ^ 0xC0DE)
+    told = random.Random(seed ^ 0x7E11)
     commands, breaks = later.random() < 0.1, later.random() < 0.05
     unnamed = kind == "sync" and random.Random(seed ^ 0xBA44).random() < 0.5
     schedule = Schedule(
@@ -158,7 +163,7 @@ def draw(seed: int) -> Schedule:
         ranked=ranked,
         skew=tuple(pick((0.0, 1000.0, -3.0)) for _ in range(workers + plan.servers + 1)),
         net=net,
-        faults=drawn.some() if ranked else (),
+        faults=_starting(drawn.some(), plan, net, told) if ranked else (),
         # No round closes between taking and putting back where it waits for everybody.
         restores=restores if kind == "sync" and not shrink else 0,
         unnamed=unnamed,
@@ -237,9 +242,33 @@ class _Faults:
         return Cut(one, other, at, at + rnd.choice((1.0, 3.0, 5.0)))
 
 
+def _starting(
+    faults: tuple[Fault, ...], plan: RunPlan, net: Net, rnd: random.Random
+) -> tuple[Fault, ...]:
+    """Makes some starts slow; and some supervisors are not there to tell of what has ended.
+
+    Without one, nothing may arrive from a process after its connection is gone.
+    """
+    if len(faults) == 1 and isinstance(faults[0], Kill) and not is_final(faults[0]):
+        (only,) = faults
+        if only.peer.role != "scheduler" and rnd.random() < 0.2:
+            return (replace(only, back=SLOWLY),)
+    silent = [
+        isinstance(one, Kill) and (one.back is None or one.back > plan.patience.dead)
+        for one in faults
+    ]
+    late = net.slow > 0.01 or net.twice or net.very_slow
+    return tuple(
+        replace(one, told=one.back is None and bool(late or rnd.random() < 0.5)) if quiet else one
+        for one, quiet in zip(faults, silent, strict=True)
+    )
+
+
 def is_final(fault: Fault) -> bool:
     """Whether something is lost for good."""
-    return isinstance(fault, Kill) and (fault.back is None or fault.back > 8 or fault.empty)
+    if not isinstance(fault, Kill):
+        return False
+    return fault.back is None or fault.empty or (fault.back > 8 and fault.back != SLOWLY)
 
 
 def is_short(fault: Fault) -> bool:

@@ -328,6 +328,26 @@ def _() -> Iterator[None]:
         yield
 
 
+@bug("who is being started again is dead as soon as others")
+def _() -> Iterator[None]:
+    with _patched(liveness, "_time_of", lambda loss, after, restart: loss.since + after):
+        yield
+
+
+@bug("workers do not hear that a server is being started again")
+def _() -> Iterator[None]:
+    right = worker.WorkerMachine._see
+
+    def see(self: Any, view: Any) -> None:
+        states = tuple(
+            replace(one, state="up") if one.state == "lost" else one for one in view.peers
+        )
+        right(self, replace(view, peers=states))
+
+    with _patched(worker.WorkerMachine, "_see", see):
+        yield
+
+
 @bug("states that come again are put once more")
 def _() -> Iterator[None]:
     right = rounds.Rounds.put

@@ -176,7 +176,7 @@ class World:
             self.at(self._random() * 0.2, self._start, peer, None)
         for fault in self.schedule.faults:
             if isinstance(fault, Kill):
-                self.at(fault.at, self._kill, fault.peer, fault.back, fault.empty)
+                self.at(fault.at, self._kill, fault.peer, fault.back, fault.empty, fault.told)
             elif isinstance(fault, Freeze):
                 self.at(fault.at, self._freeze, fault)
             elif isinstance(fault, Cut):
@@ -248,7 +248,7 @@ class World:
         if process.alive and not process.finished:
             self._hand(process, event)
 
-    def _kill(self, peer: Peer, back: float | None, empty: bool = False) -> None:
+    def _kill(self, peer: Peer, back: float | None, empty: bool = False, told: bool = True) -> None:
         process = self.processes.get(peer)
         if process is None or not process.alive or process.finished or process.is_leaving:
             return
@@ -256,14 +256,15 @@ class World:
         self.say(f"{peer.role} {peer.rank} is killed" + (", its disk is lost" if empty else ""))
         if empty:
             self.disks[peer.rank] = Disk()
-        if back is None or back > self.plan.patience.dead:
+        patience = self.plan.patience
+        if back is None or back > (patience.restart if told else patience.dead):
             self.killed_for_good, self.died_at = peer, self.now
             if peer.role == "worker" and back is None:
                 self._end_worker(peer.rank)
         generation = process.generation
         reason = "killed by signal 9"
-        gone = Gone(peer, generation, reason, True)
-        if peer != SCHEDULER:
+        gone = Gone(peer, generation, reason, back is not None)
+        if peer != SCHEDULER and told:
             self.at(self.now + self._random() * 0.1, self._report, gone)
         self._tell_connections(peer, PeerLost(peer, reason, generation), 0.02)
         if back is not None:
