@@ -29,7 +29,6 @@ from hybridnet.ndarray import NDArray, zeros
 from hybridnet.ndarray.copies import aligned
 from hybridnet.ndarray.sparse import RowSparseNDArray
 from hybridnet.ops.core import registry
-from hybridnet.optimizer import optimizer_to_json
 from hybridnet.runtime.platform.jax_devices import check_device, put
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.host_task import push_async_task
@@ -43,8 +42,9 @@ from .backend import Backend
 from .failures import translated
 from .handover import Acknowledgement, ends_task
 from .names import index_of, name_of
+from .sent_optimizer import SentOptimizer
 from .server_states import KeyStates, join_states, read_states, split_states, write_states
-from .server_updates import PREFIX, OptimizerUpdates
+from .server_updates import OptimizerUpdates
 
 __all__ = ["RemoteBackend"]
 
@@ -112,21 +112,17 @@ class RemoteBackend(Backend):
         self._actions = ArrayActions(kind)
         self._state = StoreState()
         self._keys: dict[Key, _Key] = {}
-        self._optimizer: Any = None
+        self._sent = SentOptimizer()
         #: states that were loaded for keys that are not there yet.
         self._loaded: dict[Key, KeyStates] = {}
         #: where traced functions push and pull.
         self._traced: set[Context] = set()
-        #: the optimizer's numbers that pushes from here on are for.
-        self._numbers: tuple[Any, ...] = ()
-        #: how often they changed before a call of a traced function; and how it was sent then, by
-        #: that count, until the function has sent it.
+        #: how often the optimizer's numbers changed before a call of a traced function; and how it
+        #: was sent then, by that count, until the function has sent it.
         self._changes = 0
         self._unsent: dict[int, tuple[str, Mapping[str, Any]]] = {}
-        self._scale = 1.0
         #: whether new keys are to be on one server each, and not in parts.
         self._keeps_whole = False
-        self._configuration: tuple[str, Mapping[str, Any]] = ("assign", {})
         self._compression: Mapping[str, Any] | None = None
         self._configure()
 
@@ -143,19 +139,18 @@ class RemoteBackend(Backend):
         Every worker must do the same, so that all have the same values.
         """
         self._actions.updater = updater
-        if updater is not None and self._optimizer is not None:
-            self._optimizer = None
-            self._configuration = ("assign", {})
+        if updater is not None and self._sent.optimizer is not None:
+            self._sent.take(None)
             self._configure()
 
     def set_optimizer(self, optimizer: Any) -> None:
         """Has the servers update by an optimizer, which is sent by name and numbers."""
         self._actions.updater = None
-        self._optimizer = optimizer
+        self._sent.take(optimizer)
         self.expect_optimizer(optimizer)
         if self._keeps_whole:
             self._make_whole()
-        self._send_optimizer()
+        self._configure()
 
     def expect_optimizer(self, optimizer: Any) -> None:
         """See `Backend.expect_optimizer`."""
@@ -183,9 +178,9 @@ class RemoteBackend(Backend):
     @property
     def optimizer(self) -> Any:
         """See `Backend.optimizer`."""
-        if self._optimizer is None:
+        if self._sent.optimizer is None:
             return getattr(self.updater, "optimizer", None)
-        return self._optimizer
+        return self._sent.optimizer
 
     def states_to_bytes(self, dump_optimizer: bool) -> bytes:
         """See `Backend.states_to_bytes`."""
@@ -199,7 +194,7 @@ class RemoteBackend(Backend):
         for key, known in self._keys.items():
             raw = self.remote.states(known.name)
             found[key] = join_states(updates, self.remote.parts(known.name), raw)
-        return write_states(self._optimizer, found, dump_optimizer)
+        return write_states(self._sent.optimizer, found, dump_optimizer)
 
     def states_from_bytes(self, states: bytes) -> None:
         """See `Backend.states_from_bytes`."""
@@ -207,16 +202,16 @@ class RemoteBackend(Backend):
         if updater is not None:
             updater.set_states(states)
             return
-        made, self._loaded = read_states(self._optimizer, states)
+        made, self._loaded = read_states(self._sent.optimizer, states)
         self.wait()
-        if made is not self._optimizer:
+        if made is not self._sent.optimizer:
             self.set_optimizer(made)
         for key in list(self._keys):
             self._restore(key)
 
     def _updates(self) -> OptimizerUpdates:
         """Returns the optimizer as the servers have it."""
-        _, form = self._configuration
+        _, form = self._sent.form
         return OptimizerUpdates(form)
 
     def _restore(self, key: Key) -> None:
@@ -249,21 +244,9 @@ class RemoteBackend(Backend):
         self._compression = dict(parameters)
         self._configure()
 
-    def _send_optimizer(self) -> None:
-        self._note_optimizer()
-        self._configure()
-
-    def _note_optimizer(self) -> None:
-        """Takes notice of the optimizer as it is now."""
-        optimizer = self._optimizer
-        self._numbers = _numbers(optimizer)
-        self._scale = float(optimizer.rescale_grad)
-        form = optimizer_to_json(optimizer)
-        self._configuration = (PREFIX + form["optimizer"], form)
-
     def _configure(self, configuration: tuple[str, Mapping[str, Any]] | None = None) -> None:
         """Says what is done with pushes; by default as it was noted last."""
-        name, parameters = configuration or self._configuration
+        name, parameters = configuration or self._sent.form
         with translated():
             self.remote.configure(
                 name,
@@ -280,13 +263,12 @@ class RemoteBackend(Backend):
         """
         if self._is_changed():
             self.barrier()
-            self._send_optimizer()
+            self._sent.note()
+            self._configure()
 
     def _is_changed(self) -> bool:
         """Whether the optimizer's numbers are others than were noted, and servers are to know."""
-        if self._optimizer is None or self.kind.consistency != "sync":
-            return False
-        return _numbers(self._optimizer) != self._numbers
+        return self.kind.consistency == "sync" and self._sent.is_changed
 
     # -- values --------------------------------------------------------------------------------
 
@@ -446,9 +428,9 @@ class RemoteBackend(Backend):
     def _note_change(self) -> list[float]:
         """Notes at a call of a traced function what the optimizer is; returns how often it was."""
         if self._is_changed():
-            self._note_optimizer()
+            self._sent.note()
             self._changes += 1
-            self._unsent[self._changes] = self._configuration
+            self._unsent[self._changes] = self._sent.form
         return [float(self._changes)]
 
     def _pull_traced(self, known: _Key, targets: Sequence[NDArray], priority: int) -> None:
@@ -483,7 +465,7 @@ class RemoteBackend(Backend):
         with translated():
             self._state.handle(message)
         if isinstance(message, Push):
-            if self.kind.consistency == "async" and self._optimizer is None:
+            if self.kind.consistency == "async" and self._sent.optimizer is None:
                 raise MXNetError("push: " + _WAIT_FOR_UPDATER.format(kind=self.kind.name))
             if not traced:
                 self._follow_optimizer()
@@ -498,7 +480,7 @@ class RemoteBackend(Backend):
         if merged.stype != "default" and not known.is_rows:
             merged = merged.tostype("default")
         # Trainers set the scale anew when a batch has another size; servers have the first one.
-        scale = 1.0 if self._optimizer is None else self._optimizer.rescale_grad / self._scale
+        scale = self._sent.rescaled
         if scale != 1.0:
             merged = merged * scale
         return merged.astype(known.kind.dtype, copy=False).detach()
@@ -614,13 +596,3 @@ class RemoteBackend(Backend):
         )
         recorder.mark()
         return made
-
-
-def _numbers(optimizer: Any) -> tuple[Any, ...]:
-    """Returns the numbers of an optimizer that servers have, but for the scale."""
-    own = ("num_update", "_device", "_rescale_grad", *optimizer.running)
-    return tuple(
-        (name, value)
-        for name, value in vars(optimizer).items()
-        if isinstance(value, (int, float)) and name not in own
-    )

@@ -23,13 +23,13 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, final
 
 import numpy as np
 
 from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.drivers.completion import Completion
+from hybridnet.kvstore.drivers.known_keys import KnownKeys, flat
 from hybridnet.kvstore.drivers.plans import plan_of
 from hybridnet.kvstore.drivers.worker_driver import Callback, Outgoing, Waiting, WorkerDriver
 from hybridnet.kvstore.errors import DeadNodeError, KVStoreError
@@ -47,10 +47,8 @@ from hybridnet.kvstore.protocol.words import (
     CallRestore,
     CallStates,
     Incoming,
-    KeySpec,
     StoreSettings,
 )
-from hybridnet.kvstore.storage.dtypes import DTYPES, dtype_of
 from hybridnet.kvstore.storage.pushed import part_of
 from hybridnet.kvstore.storage.updates import Array, PartOf
 from hybridnet.kvstore.transport.interface import Transport
@@ -63,21 +61,6 @@ Done = Callback
 
 _PRIORITIES: Final = 2**31 - 1
 _LINGER: Final = 1.0  # seconds that the last messages may take to leave
-
-
-@dataclass(slots=True, eq=False)
-class _Key:
-    """A key as the callers know it.
-
-    Attributes:
-        spec: what it holds.
-        dtype: of its values.
-        residual: of 2-bit compression; None before the first push.
-    """
-
-    spec: KeySpec
-    dtype: np.dtype[Any]
-    residual: Array | None = None
 
 
 @final
@@ -107,7 +90,7 @@ class RemoteStore:
         self._cluster = cluster
         self._plan = plan_of(cluster)
         self._pid = os.getpid()
-        self._keys: dict[Key, _Key] = {}
+        self._keys = KnownKeys()
         self._numbers = itertools.count(1)
         self._inbox: deque[tuple[Incoming, Waiting]] = deque()
         self._idle = self._told = False
@@ -206,7 +189,7 @@ class RemoteStore:
         return CallPush(push.call, push.name, push.payload, None, push.priority, True), both
 
     def _compress(self, event: CallPush) -> None:
-        key, given = self._keys[event.name], event.payload
+        key, given = self._keys.find("push", event.name), event.payload
         if event.rows is not None or key.spec.rows or key.spec.dtype != "float32":
             return
         if key.residual is None:
@@ -298,22 +281,10 @@ class RemoteStore:
         Raises:
             KVStoreError: the key exists, or its values are of another kind.
         """
-        if key in self._keys:
-            raise KVStoreError(f"init requires a new key, got {key!r}, which was initialized")
-        if value.dtype.name not in DTYPES:
-            raise KVStoreError(
-                f"init requires values of {', '.join(DTYPES)} for key {key!r}, got {value.dtype}"
-            )
-        if is_rows and (not value.ndim or not value.size):
-            raise KVStoreError(f"init requires rows for key {key!r}, got shape {value.shape}")
-        spec = KeySpec(
-            value.size, value.shape[0] if is_rows else 0, value.itemsize, value.dtype.name,
-            value.shape, is_whole,
-        )  # fmt: skip
-        dtype = dtype_of(spec.dtype)
-        own = np.array(value, dtype, order="C") if self.rank == 0 else value
-        self._keys[key] = _Key(spec, dtype)
-        sent = Outgoing(_flat(own, spec))
+        known = self._keys.new(key, value, is_rows, is_whole)
+        spec = known.spec
+        own = np.array(value, known.dtype, order="C") if self.rank == 0 else value
+        sent = Outgoing(flat(own, spec))
         done, wait = _waited(done)
         self._call(lambda call: CallInit(call, key, spec, sent), Waiting(done, sent), wait)
 
@@ -329,7 +300,7 @@ class RemoteStore:
         Raises:
             KVStoreError: there is no such key, or the value does not fit it.
         """
-        sent = Outgoing(_flat(value, self._fitting("push", key, value)))
+        sent = Outgoing(flat(value, self._keys.fitting("push", key, value)))
         self._call(
             lambda call: CallPush(call, key, sent, None, _clamped(priority)),
             Waiting(done or _ignore, sent),
@@ -347,11 +318,11 @@ class RemoteStore:
         Raises:
             KVStoreError: there is no such key, or `out` does not fit it.
         """
-        flat = _flat(out, self._fitting("pull", key, out))
+        there = flat(out, self._keys.fitting("pull", key, out))
         done, wait = _waited(done)
         self._call(
             lambda call: CallPull(call, key, None, _clamped(priority)),
-            Waiting(done, out=flat),
+            Waiting(done, out=there),
             wait,
         )
 
@@ -374,12 +345,12 @@ class RemoteStore:
             self.push(key, value, priority=priority)
             self.pull(key, out, priority=priority, done=done)
             return
-        spec = self._fitting("push", key, value)
-        sent, flat = Outgoing(_flat(value, spec)), _flat(out, self._fitting("pull", key, out))
+        sent = Outgoing(flat(value, self._keys.fitting("push", key, value)))
+        there = flat(out, self._keys.fitting("pull", key, out))
         done, wait = _waited(done)
         self._call(
             lambda call: CallPush(call, key, sent, None, _clamped(priority), True),
-            Waiting(done, sent, flat),
+            Waiting(done, sent, there),
             wait,
         )
 
@@ -398,7 +369,7 @@ class RemoteStore:
         Raises:
             KVStoreError: there is no such table, or the rows do not fit it.
         """
-        table = self._fitting_rows("push_rows", key, rows, values)
+        table = self._keys.fitting_rows("push_rows", key, rows, values)
         sent = Outgoing(values.reshape(len(rows), table.size // table.rows), rows)
         self._call(
             lambda call: CallPush(call, key, sent, rows, _clamped(priority)),
@@ -420,7 +391,7 @@ class RemoteStore:
         Raises:
             KVStoreError: there is no such table, or the rows do not fit it.
         """
-        table = self._fitting_rows("row_sparse_pull", key, rows, out)
+        table = self._keys.fitting_rows("row_sparse_pull", key, rows, out)
         done, wait = _waited(done)
         there = out.reshape(len(rows), table.size // table.rows)
         waiting = Waiting(done, out=there, rows=rows)
@@ -432,7 +403,7 @@ class RemoteStore:
         Raises:
             KVStoreError: there is no such key.
         """
-        spec = self._known("parts", key).spec
+        spec = self._keys.find("parts", key).spec
         return [part_of(key, spec, part) for part in parts_of(0, key, spec, self._plan)]
 
     def states(self, key: Key) -> list[tuple[int, Array]]:
@@ -462,7 +433,7 @@ class RemoteStore:
         Raises:
             KVStoreError: there is no such key, or the states are of another optimizer.
         """
-        self._known("put_states", key)
+        self._keys.find("put_states", key)
         payload, wait = list(parts), Completion()
         self._call(lambda call: CallRestore(call, key, payload, updates, number),
                    Waiting(wait), wait)  # fmt: skip
@@ -533,54 +504,6 @@ class RemoteStore:
     def is_cut(self, key: Key) -> bool:
         """Whether a key is in several parts, each of which is updated on its own."""
         return len(self.parts(key)) > 1
-
-    # -- checks ----------------------------------------------------------------------------------
-
-    def _known(self, what: str, key: Key) -> _Key:
-        known = self._keys.get(key)
-        if known is None:
-            raise KVStoreError(
-                f"{what} requires an initialized key, got {key!r}, which was never initialized"
-            )
-        return known
-
-    def _fitting(self, what: str, key: Key, value: Array) -> KeySpec:
-        known = self._known(what, key)
-        spec = known.spec
-        if value.size != spec.size or value.dtype != known.dtype:
-            raise KVStoreError(
-                f"{what} requires an array of shape {spec.shape} and {spec.dtype} for key {key!r}, "
-                f"got {value.shape} and {value.dtype}"
-            )
-        if not value.flags.c_contiguous:
-            raise KVStoreError(f"{what} requires a C-contiguous array for key {key!r}")
-        return spec
-
-    def _fitting_rows(self, what: str, key: Key, rows: Array, values: Array) -> KeySpec:
-        known = self._known(what, key)
-        spec = known.spec
-        if not spec.rows:
-            raise KVStoreError(
-                f"{what} requires a table of rows, but key {key!r} was initialized as a dense one"
-            )
-        wanted = (len(rows), *spec.shape[1:])
-        if values.size != int(np.prod(wanted)) or values.dtype != known.dtype:
-            raise KVStoreError(
-                f"{what} requires an array of shape {wanted} and {spec.dtype} for key {key!r}, got "
-                f"{values.shape} and {values.dtype}"
-            )
-        inside = not len(rows) or (rows[0] >= 0 and rows[-1] < spec.rows)
-        if rows.dtype != np.int64 or not inside or bool(np.any(np.diff(rows) <= 0)):
-            raise KVStoreError(
-                f"{what} requires int64 rows, ascending, each once, below {spec.rows}, for key "
-                f"{key!r}"
-            )
-        return spec
-
-
-def _flat(array: Array, spec: KeySpec) -> Array:
-    """A view of an array: flat, of a table one row a row."""
-    return array.reshape(spec.rows, -1) if spec.rows else array.reshape(-1)
 
 
 def _waited(done: Done | None) -> tuple[Done, Completion | None]:

@@ -88,7 +88,7 @@ def test_a_push_that_does_not_fit_is_refused_by_the_server():
     with started(1, 1) as run:
         (store,) = run.workers()
         store.init("w", np.zeros(5, np.float32))
-        key = store._keys["w"]
+        key = store._keys.find("push", "w")
         key.spec = replace(key.spec, size=7)  # as a worker with a fault would have it
         with pytest.raises(KVStoreError, match="a part of 5 float32 was sent as 24 bytes"):
             store._driver._machine._slices._parts[0, 0] = replace(

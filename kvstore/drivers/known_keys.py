@@ -1,0 +1,113 @@
+"""The keys of a worker's store, and whether what its callers give fits them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from hybridnet.kvstore.errors import KVStoreError
+from hybridnet.kvstore.messages import Key
+from hybridnet.kvstore.protocol.words import KeySpec
+from hybridnet.kvstore.storage.dtypes import DTYPES, dtype_of
+from hybridnet.kvstore.storage.updates import Array
+
+__all__ = ["KnownKey", "KnownKeys", "flat"]
+
+
+@dataclass(slots=True, eq=False)
+class KnownKey:
+    """A key as the callers know it.
+
+    Attributes:
+        spec: what it holds.
+        dtype: of its values.
+        residual: of 2-bit compression; None before the first push.
+    """
+
+    spec: KeySpec
+    dtype: np.dtype[Any]
+    residual: Array | None = None
+
+
+@final
+class KnownKeys:
+    """The keys that were initialised here.
+
+    All methods but the first take the name of what the caller does, for messages, and the key; and
+    raise `KVStoreError` where there is no such key, or what is given does not fit it.
+    """
+
+    def __init__(self) -> None:
+        self._keys: dict[Key, KnownKey] = {}
+
+    def new(self, key: Key, value: Array, is_rows: bool, is_whole: bool) -> KnownKey:
+        """Takes in a key; the arguments are those of `RemoteStore.init`.
+
+        Raises:
+            KVStoreError: the key exists, or its values are of another kind.
+        """
+        if key in self._keys:
+            raise KVStoreError(f"init requires a new key, got {key!r}, which was initialized")
+        if value.dtype.name not in DTYPES:
+            raise KVStoreError(
+                f"init requires values of {', '.join(DTYPES)} for key {key!r}, got {value.dtype}"
+            )
+        if is_rows and (not value.ndim or not value.size):
+            raise KVStoreError(f"init requires rows for key {key!r}, got shape {value.shape}")
+        spec = KeySpec(
+            value.size, value.shape[0] if is_rows else 0, value.itemsize, value.dtype.name,
+            value.shape, is_whole,
+        )  # fmt: skip
+        known = self._keys[key] = KnownKey(spec, dtype_of(spec.dtype))
+        return known
+
+    def find(self, what: str, key: Key) -> KnownKey:
+        """Returns what is known of a key."""
+        known = self._keys.get(key)
+        if known is None:
+            raise KVStoreError(
+                f"{what} requires an initialized key, got {key!r}, which was never initialized"
+            )
+        return known
+
+    def fitting(self, what: str, key: Key, value: Array) -> KeySpec:
+        """Returns what a key holds, if an array fits it."""
+        known = self.find(what, key)
+        spec = known.spec
+        if value.size != spec.size or value.dtype != known.dtype:
+            raise KVStoreError(
+                f"{what} requires an array of shape {spec.shape} and {spec.dtype} for key {key!r}, "
+                f"got {value.shape} and {value.dtype}"
+            )
+        if not value.flags.c_contiguous:
+            raise KVStoreError(f"{what} requires a C-contiguous array for key {key!r}")
+        return spec
+
+    def fitting_rows(self, what: str, key: Key, rows: Array, values: Array) -> KeySpec:
+        """Returns what a table holds, if rows of these numbers and values are some of it."""
+        known = self.find(what, key)
+        spec = known.spec
+        if not spec.rows:
+            raise KVStoreError(
+                f"{what} requires a table of rows, but key {key!r} was initialized as a dense one"
+            )
+        wanted = (len(rows), *spec.shape[1:])
+        if values.size != int(np.prod(wanted)) or values.dtype != known.dtype:
+            raise KVStoreError(
+                f"{what} requires an array of shape {wanted} and {spec.dtype} for key {key!r}, got "
+                f"{values.shape} and {values.dtype}"
+            )
+        inside = not len(rows) or (rows[0] >= 0 and rows[-1] < spec.rows)
+        if rows.dtype != np.int64 or not inside or bool(np.any(np.diff(rows) <= 0)):
+            raise KVStoreError(
+                f"{what} requires int64 rows, ascending, each once, below {spec.rows}, for key "
+                f"{key!r}"
+            )
+        return spec
+
+
+def flat(array: Array, spec: KeySpec) -> Array:
+    """A view of an array: flat, of a table one row a row."""
+    return array.reshape(spec.rows, -1) if spec.rows else array.reshape(-1)
