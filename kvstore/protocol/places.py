@@ -54,7 +54,8 @@ class Places:
             rank: the server.
             number: of the view to come.
             is_up: whether a server can take a place.
-            disk: what it had is lost, too: whoever follows it is waited for, if it is away.
+            disk: what it had is lost, too, or it will not come back: whoever follows it is waited
+                for, if it is away.
 
         Returns:
             Whether something changed.

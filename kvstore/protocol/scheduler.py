@@ -310,7 +310,7 @@ class SchedulerMachine(Machine):
             if self._complete:
                 self._change()
         elif self._complete:
-            self._fail_over(message.peer)
+            self._fail_over(message.peer, disk=True)
             self._declare(message.peer)
 
     def _review(self) -> None:
@@ -327,9 +327,10 @@ class SchedulerMachine(Machine):
         if self._places.now != before:
             self._change()
 
-    def _fail_over(self, peer: Peer) -> None:
-        """A server does not come back at once: others take its places."""
-        if peer.role == "server" and self._places.lose(peer.rank, self._number + 1, self._is_up):
+    def _fail_over(self, peer: Peer, disk: bool = False) -> None:
+        """A server does not come back at once, or (`disk`) ever: others take its places."""
+        number = self._number + 1
+        if peer.role == "server" and self._places.lose(peer.rank, number, self._is_up, disk):
             self._change()
 
     def _declare(self, peer: Peer) -> None:
