@@ -44,6 +44,8 @@ __all__ = [
 INDEX: Final = "checkpoint"
 SUFFIX: Final = ".safetensors"
 _VERSION: Final = 1
+#: How the text that TensorFlow writes there begins.
+_TENSORFLOW: Final = b"model_checkpoint_path:"
 _MOST_SECONDS: Final = 1e15  # no time, whatever its unit was meant to be; NaN is not below it
 _log: Final = logging.getLogger("hybridnet.checkpoint")
 
@@ -111,7 +113,7 @@ def latest_checkpoint(folder: PathLike, index: str | None = None) -> str | None:
         The newest one that the index lists and that is there; None if there is none.
 
     Raises:
-        FormatError: the index is damaged.
+        FormatError: the index is damaged, or TensorFlow's.
         OSError: it cannot be read.
     """
     state = get_checkpoint_state(folder, index)
@@ -129,7 +131,7 @@ def get_checkpoint_state(folder: PathLike, index: str | None = None) -> Checkpoi
         index: the name of the index in it; default 'checkpoint'.
 
     Raises:
-        FormatError: the index is damaged.
+        FormatError: the index is damaged, or TensorFlow's.
         OSError: it cannot be read.
     """
     base = os.fsdecode(folder)
@@ -202,6 +204,11 @@ def _read(path: Path) -> _Index | None:
     except FileNotFoundError:
         return None
     forget(path)
+    if raw.lstrip().startswith(_TENSORFLOW):
+        raise FormatError(
+            f"{name_of(path)}: the index of checkpoints is TensorFlow's, whose checkpoints cannot "
+            "be read; take another folder, or move this one away to begin anew"
+        )
     try:
         found = json.loads(raw)
         listed = [(entry["name"], entry["time"]) for entry in found["checkpoints"]]

@@ -31,11 +31,13 @@ class TaskPart(NamedTuple):
         words: what it is told of the graph.
         inputs: which of the graph's inputs it takes, by number.
         writes: the variables that it gives new values.
+        graphs: of its devices, by name.
     """
 
     words: dict[str, Any]
     inputs: tuple[int, ...]
     writes: tuple[Node, ...]
+    graphs: Mapping[str, Graph]
 
 
 def task_of(device: str) -> str:
@@ -144,7 +146,7 @@ def _task_part(
     words["writes"] = [[n, held_name(ready.writes[n - first])] for n in written]
     words["heads"] = [number for number in results if number not in written]
     writes = tuple(ready.writes[number - first] for number in written)
-    return TaskPart(words, tuple(inputs), writes)
+    return TaskPart(words, tuple(inputs), writes, {part.device: part.graph for part in parts})
 
 
 def _kept(part: DevicePart, types: Types, ranks: Mapping[Node, float]) -> ReadPart:

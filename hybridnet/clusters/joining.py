@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, final
+from typing import final
 
 from hybridnet.base import config
 from hybridnet.base.errors import ParameterError
 from hybridnet.session import Session
 
+from .addresses import read_addresses
 from .errors import EndedError
 from .master import ClusterRunner
 from .task import ClusterTask
@@ -112,7 +113,7 @@ def cluster(
                 f"hn.cluster: a task must know all addresses, got only {tasks!r}; give them by job"
             )
         return Cluster(tasks, None)
-    jobs = {one: _by_number(one, given) for one, given in tasks.items()}
+    jobs = read_addresses(tasks)
     if job is None:
         found = [where for group in jobs.values() for where in group.values()]
         if not found:
@@ -125,11 +126,3 @@ def cluster(
         )
     own = ClusterTask(jobs, job, task)
     return Cluster(own.address, own)
-
-
-def _by_number(job: str, given: Any) -> dict[int, str]:
-    if isinstance(given, str):
-        raise ParameterError(
-            f"hn.cluster: the addresses of job {job!r} must be a list, got {given!r}"
-        )
-    return dict(given) if isinstance(given, Mapping) else dict(enumerate(given))

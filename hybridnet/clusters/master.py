@@ -27,6 +27,7 @@ from hybridnet.ndarray import NDArray
 from hybridnet.ops.random.state import initial_state
 from hybridnet.runtime.executor.task_messages import TravellingTensor
 from hybridnet.runtime.segments.segment import Value
+from hybridnet.session.metadata import Trace
 from hybridnet.session.step import (
     Ready,
     RunStep,
@@ -138,7 +139,9 @@ class ClusterRunner:
 
     # -- runs --------------------------------------------------------------------------------
 
-    def run_step(self, step: RunStep, feeds: Sequence[Any], trace: Any = None) -> list[NDArray]:
+    def run_step(
+        self, step: RunStep, feeds: Sequence[Any], trace: Trace | None = None
+    ) -> list[NDArray]:
         """Runs a request on the tasks that it needs; see `Runner.run`.
 
         Raises:
@@ -152,7 +155,7 @@ class ClusterRunner:
             values = self._given(step, arrays)
             program = self._program(step, values)
             try:
-                return self._ran(program, step, values)
+                return self._ran(program, values, trace)
             except StaleError:
                 self.variables.forget(step.graph.inputs)
                 program.graphs.clear()
@@ -225,7 +228,9 @@ class ClusterRunner:
         parts = cut(ready, sites, str(sites[0].name), variables, self._soft, self._members.own)
         return _Program(ready, parts)
 
-    def _ran(self, program: _Program, step: RunStep, given: Mapping[Node, Any]) -> list[NDArray]:
+    def _ran(
+        self, program: _Program, given: Mapping[Node, Any], trace: Trace | None
+    ) -> list[NDArray]:
         self._register(program)
         ready, parts = program.ready, program.parts
         inputs = ready.graph.inputs
@@ -242,6 +247,8 @@ class ClusterRunner:
                     "kind": "run", "step": number, "graph": program.graphs[task], "feeds": fed,
                     "over": self._members.over(task),
                 }  # fmt: skip
+                if trace is not None and trace.is_timed:
+                    words["trace"] = True
                 if task == self._members.own:  # which takes them as they are
                     arrays = [_copied(one) for one in arrays]
                 tensors = [TravellingTensor.of(one) for one in arrays]
@@ -254,6 +261,9 @@ class ClusterRunner:
         finally:
             for task in asked:
                 self._members.end(task, number, why)
+        if trace is not None:
+            graphs = {name: one for part in parts.values() for name, one in part.graphs.items()}
+            trace.take([row for one in answers for row in one.words.get("trace", ())], graphs)
         return self._results(ready, answers)
 
     def _answers(self, asked: Mapping[str, Future[Packet]]) -> list[Packet]:

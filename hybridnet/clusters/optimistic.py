@@ -7,7 +7,7 @@ and no task waits for another while a variable is locked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, final
 
 from hybridnet.base.errors import OpError
@@ -35,7 +35,7 @@ class NotingRendezvous(Rendezvous):
         came: what has come, by key.
     """
 
-    def __init__(self, around: Rendezvous, devices: frozenset[str]) -> None:
+    def __init__(self, around: Rendezvous, devices: Container[str]) -> None:
         self._around = around
         self._devices = devices
         self.came: dict[Key, Received] = {}
@@ -76,7 +76,7 @@ class RepeatedRendezvous(Rendezvous):
         devices: this task's.
     """
 
-    def __init__(self, came: Mapping[Key, Received], devices: frozenset[str]) -> None:
+    def __init__(self, came: Mapping[Key, Received], devices: Container[str]) -> None:
         self._came = came
         self._devices = devices
         self._here = LocalRendezvous()

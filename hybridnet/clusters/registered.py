@@ -27,7 +27,7 @@ class Registered:
 
     Attributes:
         plans: of its devices.
-        devices: their names in the cluster.
+        devices: the names of these in the cluster.
         owners: for each device of the graph the task that has it.
         num_outputs: of the whole graph.
         reads: the inputs that are variables, by number: their names.
@@ -41,7 +41,7 @@ class Registered:
     """
 
     plans: tuple[DevicePlan, ...]
-    devices: frozenset[str]
+    devices: tuple[str, ...]
     owners: Mapping[str, str]
     num_outputs: int
     reads: Mapping[int, str]
@@ -100,7 +100,7 @@ def read_registered(words: Mapping[str, Any], task: str) -> Registered:
         if places
     }
     return Registered(
-        tuple(plans), frozenset(devices), owners, count, reads, writes, updates, late,
+        tuple(plans), tuple(devices), owners, count, reads, writes, updates, late,
         tuple(one for one in _list(words, "heads") if type(one) is int and 0 <= one < count),
         types, places,
     )  # fmt: skip

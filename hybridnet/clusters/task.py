@@ -30,6 +30,7 @@ from .optimistic import NotingRendezvous, RepeatedRendezvous
 from .packets import Packet
 from .registered import Registered, read_registered
 from .shared_service import SharedService
+from .step_trace import StepTrace
 
 __all__ = ["ClusterTask", "task_at", "task_name"]
 
@@ -60,6 +61,7 @@ class _Step:
     Attributes:
         held: the variables' values that it reads and changes.
         is_late: whether they are those of the moment when what came from other tasks was there.
+        trace: what notes when what ran; None where the client has not asked for it.
     """
 
     number: int
@@ -70,6 +72,7 @@ class _Step:
     feeds: dict[int, Any]
     rendezvous: Rendezvous
     is_late: bool = False
+    trace: StepTrace | None = None
 
 
 @final
@@ -244,10 +247,12 @@ class ClusterTask:
         if not self._fits(graph, held):
             names = ", ".join(sorted(graph.reads.values()))
             raise StaleError(f"a variable of task {self.name} is not as it was: one of {names}")
-        meeting: Rendezvous = self._exchange.begin(number, graph.owners, graph.is_short)
+        trace = StepTrace(graph) if words.get("trace") is True else None
+        watch = None if trace is None else trace.take_transfer
+        meeting: Rendezvous = self._exchange.begin(number, graph.owners, graph.is_short, watch)
         if graph.writes:
             meeting = NotingRendezvous(meeting, graph.devices)
-        step = _Step(number, sender, asked, graph, held, feeds, meeting)
+        step = _Step(number, sender, asked, graph, held, feeds, meeting, trace=trace)
         self._steps[number] = step
         self._start(step)  # what takes long in it are tasks of the engine
 
@@ -256,6 +261,9 @@ class ClusterTask:
             run = self._begun(step, step.rendezvous)
         except Exception as error:
             self._fail(step, error)
+            return
+        if step.trace is not None:
+            run.when_ended(lambda: self._later(self._finish, step, run))
             return
         run.when_ended(lambda: self._take_end(step, run))
 
@@ -350,7 +358,11 @@ class ClusterTask:
         except Exception as error:
             self._fail(step, error)
             return
-        self.endpoint.answer(step.client, step.asked, {"heads": heads}, tensors)
+        words: dict[str, Any] = {"heads": heads}
+        if step.trace is not None:
+            step.trace.end()
+            words["trace"] = step.trace.rows
+        self.endpoint.answer(step.client, step.asked, words, tensors)
 
     def _write(self, step: _Step, outputs: Sequence[Any]) -> bool:
         """Gives variables their new values, unless another step has changed them meanwhile.
@@ -382,6 +394,8 @@ class ClusterTask:
         return outputs
 
     def _fail(self, step: _Step, error: BaseException) -> None:
+        if step.trace is not None:
+            step.trace.end()
         step.rendezvous.abort(error)
         self._refuse(step, error)
 

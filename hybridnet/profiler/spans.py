@@ -21,9 +21,9 @@ class Span:
     Attributes:
         kind: "task", "program", "host", "device", "steps", "compile", "wait", "custom" (the code of
             an operator written in Python), "message" (a key-value store's, until its answer, or a
-            copy between devices) or "dropped" (operators whose results nobody wanted); of
-            what the user recorded "user", "counter" or "marker"; "memory" is how much was in use,
-            where that was asked for.
+            copy between devices), "transfer" (a tensor of another task) or "dropped" (operators
+            whose results nobody wanted); of what the user recorded "user", "counter" or "marker";
+            "memory" is how much was in use, where that was asked for.
         name: of the task or the program, or the type of the value.
         row: the thread, as a row of a picture; events of one row lie beside or within each other.
         start: microseconds since the profiler first ran.

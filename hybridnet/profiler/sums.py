@@ -37,6 +37,7 @@ _TITLES: Final = {
     "steps": "Launches instruction by instruction",
     "compile": "Compilations",
     "wait": "Waits for values",
+    "transfer": "Tensors from other tasks, from the start of the step",
     "message": "Messages of key-value stores, and copies between devices",
     "event": "The user's events",
 }

@@ -25,6 +25,7 @@ _KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "compile": ("#c0392b", "compilations"),
     "task": ("#3b74b5", "tasks of the engine"),
     "wait": ("#d98cb3", "waits"),
+    "transfer": ("#6fb7a8", "tensors of other tasks"),
     "message": ("#2a8f9f", "messages of stores"),
     "custom": ("#8a63b0", "operators in Python"),
     "user": ("#d9862b", "the user's"),

@@ -6,7 +6,7 @@ The names are those of TensorFlow's messages, so that programs that read these f
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter_ns, time_ns
 from typing import TYPE_CHECKING, Any, ClassVar, Final, final
@@ -202,6 +202,28 @@ class Trace:
             made = self._one_by_one(program, values)
         self._metadata.step_stats = StepStats(list(self._devices.values()))
         return made
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether it is asked when what ran."""
+        return self._options.trace_level != RunOptions.NO_TRACE
+
+    def take(
+        self, rows: Sequence[tuple[str, str, str, int, int]], graphs: Mapping[str, Graph]
+    ) -> None:
+        """Fills the metadata of a run over several processes.
+
+        Args:
+            rows: the device, and what `NodeExecStats` has, of what ran.
+            graphs: the parts of the devices.
+        """
+        if self._options.output_partition_graphs:
+            self._metadata.partition_graphs = [PartitionGraph(*one) for one in graphs.items()]
+        if self.is_timed:
+            for device, name, label, begun, took in sorted(rows, key=lambda row: row[3]):
+                stats = NodeExecStats(name, begun, took, label)
+                self._devices.setdefault(device, DeviceStepStats(device)).node_stats.append(stats)
+            self._metadata.step_stats = StepStats(list(self._devices.values()))
 
     def _one_by_one(self, program: SessionProgram, values: Sequence[Value]) -> list[Value]:
         names = iter([node.name for node in program.call.graph.nodes if node.call is not None])

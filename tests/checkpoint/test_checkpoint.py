@@ -462,6 +462,7 @@ def test_a_folder_is_no_checkpoint(tmp_path):
         '{"version": 1, "latest": "m", "preserved": null,'
         ' "checkpoints": [{"name": "m", "time": NaN}]}',
         "[" * 100_000,
+        'model_checkpoint_path: "model.ckpt-7"\nall_model_checkpoint_paths: "model.ckpt-7"\n',
     ],
 )
 def test_a_damaged_index_is_told_and_replaced_by_the_next_save(tmp_path, text):

@@ -25,7 +25,9 @@ def test_two_workers_make_each_step_together():
                 w = tf.Variable(np.float32([1, 1]), name="w")
                 x = tf.placeholder(tf.float32, [2])
                 adam = tf.train.GradientDescentOptimizer(0.5)
-                opt = tf.train.SyncReplicasOptimizer(adam, replicas_to_aggregate=2)
+                opt = tf.train.SyncReplicasOptimizer(
+                    adam, replicas_to_aggregate=2, replica_id=number
+                )
                 train = opt.minimize(tf.reduce_sum(w * x), global_step=step)
             hooks = [opt.make_session_run_hook(number == 0), tf.train.StopAtStepHook(last_step=6)]
             with tf.train.MonitoredTrainingSession(

@@ -7,11 +7,11 @@ A function makes an object and calls it. Its arguments are those of the object, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature, signature
 from typing import Any
 
-from .layer.base import ONES, ZEROS, Layer
+from .layer.base import Layer
 from .layer.conv import (
     Conv1D,
     Conv2D,
@@ -41,7 +41,13 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _function(name: str, layer: type[Layer], training: str = "", reuse: bool = True) -> Any:
+def _function(
+    name: str,
+    layer: type[Layer],
+    training: str = "",
+    reuse: bool = True,
+    early: Sequence[str] = (),
+) -> Any:
     """Returns the function that makes a layer and calls it.
 
     Args:
@@ -49,6 +55,7 @@ def _function(name: str, layer: type[Layer], training: str = "", reuse: bool = T
         layer: what it makes.
         training: the argument before which `training` comes, which is given to the call; "": none.
         reuse: whether it has `reuse`.
+        early: arguments of the layer that come right after `training`, and later in the layer.
     """
     own = list(signature(layer).parameters.values())[:-1]
     taken = {one.name for one in own}
@@ -57,8 +64,10 @@ def _function(name: str, layer: type[Layer], training: str = "", reuse: bool = T
     if "name" not in taken:
         listed.append(Parameter("name", kind, default=None))
     if training:
+        moved = [one for one in listed if one.name in early]
+        listed = [one for one in listed if one.name not in early]
         place = [one.name for one in listed].index(training)
-        listed.insert(place, Parameter("training", kind, default=False))
+        listed[place:place] = [Parameter("training", kind, default=False), *moved]
     if reuse:
         place = [one.name for one in listed].index("name") + 1
         listed.insert(place, Parameter("reuse", kind, default=None))
@@ -105,39 +114,6 @@ max_pooling3d = _function("max_pooling3d", MaxPooling3D, reuse=False)
 average_pooling1d = _function("average_pooling1d", AveragePooling1D, reuse=False)
 average_pooling2d = _function("average_pooling2d", AveragePooling2D, reuse=False)
 average_pooling3d = _function("average_pooling3d", AveragePooling3D, reuse=False)
-
-
-def batch_normalization(
-    inputs: Any,
-    axis: Any = -1,
-    momentum: Any = 0.99,
-    epsilon: float = 1e-3,
-    center: bool = True,
-    scale: bool = True,
-    beta_initializer: Any = ZEROS,
-    gamma_initializer: Any = ONES,
-    moving_mean_initializer: Any = ZEROS,
-    moving_variance_initializer: Any = ONES,
-    beta_regularizer: Any = None,
-    gamma_regularizer: Any = None,
-    beta_constraint: Any = None,
-    gamma_constraint: Any = None,
-    training: Any = False,
-    trainable: bool = True,
-    name: str | None = None,
-    reuse: Any = None,
-    renorm: bool = False,
-    renorm_clipping: Any = None,
-    renorm_momentum: Any = 0.99,
-    fused: bool | None = None,
-    virtual_batch_size: int | None = None,
-    adjustment: Any = None,
-) -> Any:
-    """Makes a `BatchNormalization` and calls it; see there."""
-    layer = BatchNormalization(
-        axis, momentum, epsilon, center, scale, beta_initializer, gamma_initializer,
-        moving_mean_initializer, moving_variance_initializer, beta_regularizer, gamma_regularizer,
-        beta_constraint, gamma_constraint, renorm, renorm_clipping, renorm_momentum, fused,
-        trainable, virtual_batch_size, adjustment, name, _scope=name, _reuse=reuse,
-    )  # fmt: skip
-    return layer(inputs, training=training)
+batch_normalization = _function(
+    "batch_normalization", BatchNormalization, training="renorm", early=("trainable", "name")
+)

@@ -9,12 +9,14 @@ what it has, now and then, and gets the rest again.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter_ns
 from typing import Any, Final, final
 
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError
 
+from ..observe import events
 from .rendezvous import Key, LocalRendezvous, Rendezvous, Sent, Take
 from .task_messages import Cancel, Have, Made, Message, TaskTransport, Tensors, TravellingTensor
 
@@ -29,6 +31,9 @@ _REMEMBERED: Final = 1 << 10
 #: What comes is acknowledged after so many messages, or bytes: until then its producer keeps it.
 _UNSAID: Final = 1 << 6
 _UNSAID_BYTES: Final = 1 << 22
+#: Is told the device that a tensor has come for, what it is, and from when on until when it was
+#: waited for, in nanoseconds of `perf_counter_ns`.
+Watch = Callable[[str, str, int, int], None]
 #: Calls of `resend` between two that do something, at most.
 _PATIENCE: Final = 1 << 6
 
@@ -90,12 +95,20 @@ class RemoteRendezvous(Rendezvous):
         transport: to the other tasks.
         waits: whether who sends waits until that is computed, since it takes no longer than to have
             another thread do so.
+        watch: is told of each tensor that comes from another task.
     """
 
     def __init__(
-        self, step: int, owners: Mapping[str, str], transport: TaskTransport, waits: bool = False
+        self,
+        step: int,
+        owners: Mapping[str, str],
+        transport: TaskTransport,
+        waits: bool = False,
+        watch: Watch | None = None,
     ) -> None:
         self._step = step
+        self._watch = watch
+        self._begun = perf_counter_ns()
         self._waits = waits
         self._owners = owners
         self._transport = transport
@@ -225,8 +238,18 @@ class RemoteRendezvous(Rendezvous):
             except MXNetError as error:
                 self.abort(OpError(f"receive: {key}: {sender} sent {error}"))
                 return
+            if tensor is not None and (self._watch is not None or events.observer is not None):
+                self._tell(key, tensor.nbytes)
             found.append(Sent(key, value, dead))
         self._here.send_all(found)
+
+    def _tell(self, key: Key, nbytes: int) -> None:
+        """Tells who listens that a tensor has come, for which this task waited from the start."""
+        label, now = f"[{_size(nbytes)}] {key}", perf_counter_ns()
+        if self._watch is not None:
+            self._watch(key.destination, label, self._begun, now)
+        if events.observer is not None:
+            events.observer("transfer", label, self._begun, now)
 
     def _forget(self, sender: str, peer: _Peer, have: Have) -> None:
         """Lets go of what has come there, and sends the rest again if that is asked for."""
@@ -264,6 +287,13 @@ class RemoteRendezvous(Rendezvous):
             for name in self._peers:
                 self._transport.send(name, Cancel(self._step, str(error)))
         self._here.abort(error)
+
+
+def _size(nbytes: int) -> str:
+    """Writes a number of bytes: 12 B, 3.1 KB, 100.0 MB."""
+    if nbytes < 1000:
+        return f"{nbytes} B"
+    return f"{nbytes / 1e3:.1f} KB" if nbytes < 1e6 else f"{nbytes / 1e6:.1f} MB"
 
 
 def _made(sent: Sent) -> Made:
@@ -325,15 +355,17 @@ class StepExchange:
         self._ended: dict[int, None] = {}
         transport.listen(self._hear)
 
-    def begin(self, step: int, owners: Mapping[str, str], waits: bool = False) -> RemoteRendezvous:
+    def begin(
+        self, step: int, owners: Mapping[str, str], waits: bool = False, watch: Watch | None = None
+    ) -> RemoteRendezvous:
         """Begins a step on this task.
 
         Args:
             step: its number, which no other step of the cluster has.
             owners: for each device of the step the task that has it.
-            waits: see `RemoteRendezvous`.
+            waits, watch: see `RemoteRendezvous`.
         """
-        made = RemoteRendezvous(step, owners, self._transport, waits)
+        made = RemoteRendezvous(step, owners, self._transport, waits, watch)
         with self._lock:
             self._steps[step] = made
             heard = self._early.take(step)

@@ -26,7 +26,8 @@ __all__ = ["Observer", "custom", "inside", "listen", "name_of", "span", "unliste
 #: "device", a device was at work on a program, from its dispatch to its end, which was waited for;
 #: "steps", a launch ran instruction by instruction (its programs lie within);
 #: "custom", the code of an operator written in Python ran; "host", NumPy ran an operator;
-#: "compile", XLA compiled a program; "wait", a thread waited for a value; "dropped", a launch found
+#: "compile", XLA compiled a program; "wait", a thread waited for a value; "transfer", a part of a
+#: graph waited for a tensor of another task, from its start on; "dropped", a launch found
 #: that nobody wants what it was to compute.
 Observer = Callable[[str, Code | str, int, int], None]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, final
+
+from hybridnet.clusters.addresses import read_addresses
 
 from ..graph.device_spec import DeviceSpec
 from ..graph.tensor import Operation
@@ -31,29 +33,7 @@ class ClusterSpec:
     def __init__(self, cluster: Any) -> None:
         if isinstance(cluster, ClusterSpec):
             cluster = cluster._jobs
-        if not isinstance(cluster, Mapping):
-            raise TypeError(
-                "`cluster` must be a dictionary mapping one or more job names to lists of network "
-                f"addresses, or a `ClusterSpec`, got {cluster!r}"
-            )
-        self._jobs: dict[str, dict[int, str]] = {}
-        for job in sorted(cluster, key=str):
-            if not isinstance(job, str):
-                raise TypeError(f"the name of a job must be a string, got {job!r}")
-            tasks = cluster[job]
-            if isinstance(tasks, (list, tuple)):
-                tasks = dict(enumerate(tasks))
-            if not isinstance(tasks, Mapping) or not all(
-                isinstance(number, int) and isinstance(address, str)
-                for number, address in tasks.items()
-            ):
-                raise TypeError(
-                    f"the tasks of job {job!r} must be a list of addresses, or a dictionary from "
-                    f"numbers to addresses, got {tasks!r}"
-                )
-            if any(number < 0 for number in tasks):
-                raise ValueError(f"job {job!r}: the number of a task must be >= 0")
-            self._jobs[job] = dict(sorted(tasks.items()))
+        self._jobs = read_addresses(cluster)
 
     def __bool__(self) -> bool:
         return bool(self._jobs)

@@ -49,6 +49,7 @@ class SyncReplicasOptimizer(Optimizer):
         variables_to_average: of which.
         use_locking: without meaning here.
         name: of the scope of its Operations.
+        replica_id: without meaning; scripts from before TensorFlow 1.0 give it.
 
     Raises:
         ValueError: there are averages without variables, or variables without averages.
@@ -63,6 +64,7 @@ class SyncReplicasOptimizer(Optimizer):
         variables_to_average: Sequence[Any] | None = None,
         use_locking: bool = False,
         name: str = "sync_replicas",
+        replica_id: int | None = None,
     ) -> None:
         super().__init__(use_locking, name)
         if (variable_averages is None) != (variables_to_average is None):
