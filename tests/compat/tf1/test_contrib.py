@@ -48,6 +48,52 @@ def test_a_fully_connected_layer_has_the_names_and_values_of_contrib(shape):
         assert np.abs(w).max() <= limit and np.abs(w).max() > limit / 2
 
 
+def slid(images, filters, stride):
+    """Filters that slide over images, without padding, by NumPy."""
+    windows = np.lib.stride_tricks.sliding_window_view(images, filters.shape[:2], (1, 2))
+    return np.einsum("bhwcij,ijcf->bhwf", windows[:, ::stride, ::stride], filters)
+
+
+def pooled(images, size, stride, how):
+    windows = np.lib.stride_tricks.sliding_window_view(images, (size, size), (1, 2))
+    return how(windows[:, ::stride, ::stride], (-2, -1))
+
+
+@pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
+def test_a_convolution_of_slim_has_the_names_and_values_of_contrib(layout):
+    slim = tf.contrib.slim
+    rng = np.random.default_rng(0)
+    images = rng.normal(size=(2, 9, 9, 3)).astype("float32")
+    given = images if layout == "NHWC" else images.transpose(0, 3, 1, 2)
+    x = tf.placeholder(tf.float32, [None, *given.shape[1:]])
+    y = slim.layers.conv2d(x, 4, [3, 2], 2, "VALID", layout, scope="first")
+    z = slim.max_pool2d(y, 2, 1, data_format=layout)
+    mean = slim.avg_pool2d(y, [2, 2], data_format=layout)
+    same = slim.conv2d(x, 4, 3, data_format=layout, activation_fn=None)
+    assert [one.name for one in tf.global_variables()] == [
+        "first/weights:0", "first/biases:0", "Conv/weights:0", "Conv/biases:0",
+    ]  # fmt: skip
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        tf.global_variables()[1].load([0.5, -0.5, 1, 0], session)
+        w, b, v, _ = session.run(tf.global_variables())
+        found = session.run([y, z, mean, same], {x: given})
+    if layout == "NCHW":
+        found = [one.transpose(0, 2, 3, 1) for one in found]
+    first = np.maximum(slid(images, w, 2) + b, 0)
+    around = np.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    wanted = [first, pooled(first, 2, 1, np.max), pooled(first, 2, 2, np.mean), slid(around, v, 1)]
+    for one, want in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, want, rtol=1e-4, atol=1e-5)
+
+
+def test_a_convolution_must_know_its_channels():
+    with pytest.raises(ValueError, match="number of channels"):
+        tf.contrib.layers.conv2d(tf.placeholder(tf.float32, [None, 8, 8, None]), 2, 3)
+    with pytest.raises(ValueError, match="a height and a width"):
+        tf.contrib.layers.conv2d(tf.zeros([1, 8, 8, 1]), 2, [3, 3, 3])
+
+
 def test_a_normalized_layer_has_no_bias():
     x = tf.ones([2, 3])
     y = tf.contrib.layers.fully_connected(

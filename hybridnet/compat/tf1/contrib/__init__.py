@@ -7,10 +7,11 @@ from . import layers as layers
 from . import nccl as nccl
 from . import rnn as rnn
 from . import seq2seq as seq2seq
+from . import slim as slim
 
 
 def __getattr__(name: str) -> object:
     raise AttributeError(
-        f"tf.contrib.{name} is not there: of tf.contrib there are framework, layers, nccl, rnn and "
-        "seq2seq, in part; TensorFlow has taken it out since"
+        f"tf.contrib.{name} is not there: of tf.contrib there are framework, layers, nccl, rnn, "
+        "seq2seq and slim, in part; TensorFlow has taken it out since"
     )

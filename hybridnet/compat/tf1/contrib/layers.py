@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..dtypes import float32
 from ..graph.control import add_to_collections, name_scope
@@ -13,13 +13,15 @@ from ..layer.base import ZEROS
 from ..layer.core import Flatten, finished, product
 from ..operations.elementwise import abs as sizes
 from ..operations.nn.activation import l2_loss, relu
+from ..operations.nn.conv import convolution
+from ..operations.nn.pool import avg_pool, max_pool
 from ..operations.reduction import reduce_sum
 from ..variables.initial import Initializer, VarianceScaling
 from ..variables.scope import get_variable, variable_scope
 
 __all__ = [
-    "flatten", "fully_connected", "l1_regularizer", "l2_regularizer",
-    "variance_scaling_initializer", "xavier_initializer", "xavier_initializer_conv2d",
+    "avg_pool2d", "conv2d", "flatten", "fully_connected", "l1_regularizer", "l2_regularizer",
+    "max_pool2d", "variance_scaling_initializer", "xavier_initializer", "xavier_initializer_conv2d",
 ]  # fmt: skip
 
 
@@ -76,47 +78,174 @@ def fully_connected(
     Raises:
         ValueError: the size of the last axis is not known.
     """
-    lists = variables_collections or {}
-    if not isinstance(lists, Mapping):
-        lists = {"weights": lists, "biases": lists}
     with variable_scope(scope, "fully_connected", [inputs], reuse=reuse):
         x = convert_to_tensor(inputs)
         size = x.shape.as_list()[-1]
         if size is None:
             raise ValueError("The last dimension of the inputs to a layer should be defined")
-        w = _weight(
-            "weights", [size, int(num_outputs)], weights_initializer or xavier_initializer(),
-            weights_regularizer, lists, trainable, x,
+        parts = _Parts(x, int(num_outputs), _lists(variables_collections), trainable)
+        w = parts.weight(
+            "weights", [size, parts.count], weights_initializer or xavier_initializer(),
+            weights_regularizer,
         )  # fmt: skip
-        made, b = product(x, w, int(num_outputs)), None
-        if normalizer_fn is not None:
-            made = normalizer_fn(made, **(normalizer_params or {}))
-        elif biases_initializer is not None:
-            b = _weight(
-                "biases", [int(num_outputs)], biases_initializer, biases_regularizer, lists,
-                trainable, x,
-            )  # fmt: skip
-        made = finished(made, b, activation_fn)
+        made = parts.finished(
+            product(x, w, parts.count), normalizer_fn, normalizer_params, biases_initializer,
+            biases_regularizer, activation_fn,
+        )  # fmt: skip
     if outputs_collections:
         add_to_collections(outputs_collections, made)
     return made
 
 
-def _weight(
-    name: str,
-    shape: list[int],
-    initializer: Any,
-    regularizer: Any,
-    lists: Mapping[str, Any],
-    trainable: bool,
-    inputs: Tensor,
-) -> Any:
-    made = get_variable(
-        name, shape, inputs.dtype.base_dtype, initializer, regularizer, trainable=trainable
-    )
-    if lists.get(name):
-        add_to_collections(lists[name], made)
+def conv2d(
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: Any,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: str | None = None,
+    rate: Any = 1,
+    activation_fn: Callable[[Any], Any] | None = relu,
+    normalizer_fn: Callable[..., Any] | None = None,
+    normalizer_params: Mapping[str, Any] | None = None,
+    weights_initializer: Any = None,
+    weights_regularizer: Any = None,
+    biases_initializer: Any = ZEROS,
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> Tensor:
+    """Slides filters over images; the arguments that are not here are those of `fully_connected`.
+
+    Args:
+        inputs: (batch, height, width, channel), or (batch, channel, height, width).
+        num_outputs: how many filters.
+        kernel_size: their height and width, or one number for both.
+        stride: the distance of two places, likewise.
+        padding: 'SAME' or 'VALID'.
+        data_format: 'NHWC' (the default) or 'NCHW'.
+        rate: the distance of two elements of a filter, as `stride`.
+        scope: of the variables; default 'Conv', made unique.
+
+    Raises:
+        ValueError: the number of channels is not known.
+    """
+    layout = data_format or "NHWC"
+    with variable_scope(scope, "Conv", [inputs], reuse=reuse):
+        x = convert_to_tensor(inputs)
+        channels = x.shape.as_list()[layout.index("C")]
+        if channels is None:
+            raise ValueError("The number of channels of the inputs to a layer should be defined")
+        parts = _Parts(x, int(num_outputs), _lists(variables_collections), trainable)
+        w = parts.weight(
+            "weights", [*_two(kernel_size), channels, parts.count],
+            weights_initializer or xavier_initializer(), weights_regularizer,
+        )  # fmt: skip
+        made = parts.finished(
+            convolution(x, w, padding, _two(stride), _two(rate), data_format=layout),
+            normalizer_fn, normalizer_params, biases_initializer, biases_regularizer,
+            activation_fn, layout,
+        )  # fmt: skip
+    if outputs_collections:
+        add_to_collections(outputs_collections, made)
     return made
+
+
+def max_pool2d(
+    inputs: Any,
+    kernel_size: Any,
+    stride: Any = 2,
+    padding: str = "VALID",
+    data_format: str = "NHWC",
+    outputs_collections: Any = None,
+    scope: str | None = None,
+) -> Tensor:
+    """Returns the greatest element of each window of images.
+
+    Args:
+        inputs: (batch, height, width, channel), or (batch, channel, height, width).
+        kernel_size: the height and width of a window, or one number for both.
+        stride: the distance of two windows, likewise.
+        padding: 'VALID' or 'SAME'.
+        data_format: 'NHWC' or 'NCHW'.
+        outputs_collections: the collections that the result is added to.
+        scope: the name of the scope; default 'MaxPool2D'.
+    """
+    with name_scope(scope, "MaxPool2D", [inputs]):
+        made = max_pool(inputs, _two(kernel_size), _two(stride), padding, data_format)
+    if outputs_collections:
+        add_to_collections(outputs_collections, made)
+    return made
+
+
+def avg_pool2d(
+    inputs: Any,
+    kernel_size: Any,
+    stride: Any = 2,
+    padding: str = "VALID",
+    data_format: str = "NHWC",
+    outputs_collections: Any = None,
+    scope: str | None = None,
+) -> Tensor:
+    """Returns the mean of each window of images; see `max_pool2d`."""
+    with name_scope(scope, "AvgPool2D", [inputs]):
+        made = avg_pool(inputs, _two(kernel_size), _two(stride), padding, data_format)
+    if outputs_collections:
+        add_to_collections(outputs_collections, made)
+    return made
+
+
+def _two(numbers: Any) -> list[int]:
+    """Returns a height and a width of two numbers, or of one."""
+    given = [numbers] * 2 if isinstance(numbers, int) else [int(one) for one in numbers]
+    if len(given) != 2:
+        raise ValueError(f"a height and a width are needed, got {numbers!r}")
+    return given
+
+
+def _lists(collections: Any) -> Mapping[str, Any]:
+    """Returns the collections that weights and biases are added to."""
+    given = collections or {}
+    return given if isinstance(given, Mapping) else {"weights": given, "biases": given}
+
+
+class _Parts(NamedTuple):
+    """What the functions of this module have in common.
+
+    Attributes:
+        inputs: of the layer.
+        count: how many outputs it has.
+        lists: the collections of its variables, by name.
+        trainable: whether optimizers change these.
+    """
+
+    inputs: Tensor
+    count: int
+    lists: Mapping[str, Any]
+    trainable: bool
+
+    def weight(self, name: str, shape: list[int], initializer: Any, regularizer: Any) -> Any:
+        """Makes a variable."""
+        kind = self.inputs.dtype.base_dtype
+        made = get_variable(name, shape, kind, initializer, regularizer, trainable=self.trainable)
+        if self.lists.get(name):
+            add_to_collections(self.lists[name], made)
+        return made
+
+    def finished(
+        self, made: Tensor, normalizer: Any, settings: Any, biases_initializer: Any,
+        biases_regularizer: Any, activation: Any, layout: str | None = None,
+    ) -> Tensor:  # fmt: skip
+        """Returns a product, normalized or with biases added, and an activation of it."""
+        b = None
+        if normalizer is not None:
+            made = normalizer(made, **(settings or {}))
+        elif biases_initializer is not None:
+            b = self.weight("biases", [self.count], biases_initializer, biases_regularizer)
+        return finished(made, b, activation, layout)
 
 
 def _regularizer(
