@@ -341,7 +341,6 @@ def test_containers(kind: type) -> None:
         ("Dense(2, 'rellu')", "^Dense: activation must be one of 'relu', .*'tanh', got 'rellu'"),
         ("Dense(2, 3)", "^Dense: activation must be one of 'relu', .*, got 3"),
         ("Conv2D(2, 3, activation='elu')", "^Conv2D: activation must be one of .* got 'elu'"),
-        ("Activation('x')", "^Activation: activation must be one of 'relu', .* got 'x'"),
         ("LeakyReLU(-1)", "LeakyReLU: alpha must be >= 0, got -1"),
         ("Lambda('foo')", "has no function 'foo'"),
         ("HybridLambda('waitall')", "has no function 'waitall'"),
@@ -357,6 +356,7 @@ def test_layers_that_cannot_be(text: str, message: str) -> None:
     [
         ("Dense(0)", r"dense0 \(Dense\): .*num_hidden must be an integer >= 1, got 0"),
         ("Conv2D(0, 3)", r"conv0 \(Conv2D\): .*num_filter must be an integer >= 1, got 0"),
+        ("Activation('x')", r"x0 \(Activation\): .*act_type must be one of 'relu', .* got 'x'"),
         ("Dropout(1.5)", r"dropout0 \(Dropout\): .* p must be a number from 0 to 1, got 1.5"),
         ("Embedding(0, 2)", r"embedding0 \(Embedding\): .*input_dim must be an integer >= 1"),
         ("GroupNorm(0)", r"groupnorm0 \(GroupNorm\): .*num_groups must be an integer >= 1"),
