@@ -17,6 +17,7 @@ import scipy.special
 from helpers import run_script
 from places import ROOT
 
+from hybridnet import nd
 from hybridnet.ops.core.registry import get
 
 pytestmark = pytest.mark.optimized
@@ -136,3 +137,16 @@ def test_numbers_below_the_least_normal_one(tier: str, keeps: bool) -> None:
     printed = run_script(script, HYBRIDNET_HOST=tier)
     wanted = "1.0 1.0 1.0 1.0" if keeps else "0.0 0.0 1.0 0.0"
     assert printed.splitlines() == [wanted, wanted]
+
+
+@pytest.mark.parametrize("shape", [(1000, 300), (40, 25, 300)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_sums_of_rows(shape: tuple[int, ...], keepdims: bool) -> None:
+    """Rows that were added up one after another would be off by 4 units, on average."""
+    x = (np.random.default_rng(0).random(shape) * 10).astype(np.float32)
+    axes = tuple(range(x.ndim - 1))
+    wanted = x.astype(np.float64).sum(axes, keepdims=keepdims)
+    found = nd.sum(nd.array(x), axis=axes, keepdims=keepdims).asnumpy()
+    assert found.shape == wanted.shape and found.dtype == np.float32
+    units = abs(found - wanted) / np.spacing(wanted.astype(np.float32))
+    assert units.mean() < 2.5

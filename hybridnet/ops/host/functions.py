@@ -17,6 +17,7 @@ import numpy as np
 from . import control_flow as control_flow
 from . import matrices as matrices
 from . import special_functions as special_functions
+from . import sums as sums
 from .convolution import Convolution
 from .half import sum_in_float32
 from .namespace import NoHostForm, changeable, jax, jnp, lax
@@ -36,7 +37,7 @@ _SAME: Final = words("""
     logical_or logical_xor matmul max maximum meshgrid min minimum moveaxis multiply nan_to_num
     nanprod nansum ndim negative not_equal ones ones_like outer pad prod promote_types rad2deg
     reciprocal repeat reshape result_type roll rollaxis rot90 round shape sign signbit sin sinh
-    size sqrt square squeeze stack subtract sum swapaxes tan tanh tile trace transpose
+    size sqrt square squeeze stack subtract swapaxes tan tanh tile trace transpose
     tril triu true_divide trunc unravel_index vander vdot vstack zeros zeros_like
 """)
 FUNCTIONS.update({name: getattr(np, name) for name in _SAME})
@@ -174,23 +175,6 @@ def _tensordot(x: Array, y: Array, axes: Any = 2) -> Any:
     if x.ndim == 2 == y.ndim and len(of_x) == 1:  # a product of matrices, in half the time
         return (x if of_x[0] else x.T) @ (y.T if of_y[0] else y)
     return np.tensordot(x, y, (of_x, of_y))
-
-
-@named("mean")
-def _mean(x: Array, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """NaN of nothing, as NumPy's own is, but without a warning."""
-    if dtype is None and x.dtype.kind in "iub":
-        dtype = np.float64
-    total = np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
-    return total / np.asarray(x.size / total.size if total.size else 1, total.dtype)
-
-
-@named("var")
-def _var(x: Array, axis: Any = None, ddof: int = 0, keepdims: bool = False, **kwargs: Any) -> Any:
-    mean = _mean(x, axis, keepdims=True, **kwargs)
-    total = np.sum(np.square(x - mean), axis=axis, keepdims=keepdims)
-    count = x.size / total.size if total.size else 1
-    return total / np.asarray(max(count - ddof, 0), total.dtype)
 
 
 @named("std", composed=True)
