@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, final
 
-from hybridnet.base.device_name import COLOCATE, DEVICE, DeviceName
+from hybridnet.base.device_name import COLOCATE, DEVICE, LOCALHOST, DeviceName
 from hybridnet.base.errors import GraphError
 from hybridnet.graph.attributes import stored_name
 from hybridnet.graph.node import Edge, Graph, Node
@@ -252,7 +252,14 @@ def _problem(
     have = ", ".join(str(site.name) for site in sites)
     for node in asking:
         if not any(wishes[node].covers(site.name) for site in sites):
-            return f"node {node.title} asks for the unknown device {wishes[node]}; there are {have}"
+            wish, problem = wishes[node], f"node {node.title} asks for the unknown device"
+            there = f"{problem} {wish}; there are {have}"
+            is_alone = all(site.name.job == LOCALHOST for site in sites)
+            if is_alone and (
+                wish.task or wish.replica
+            ):  # a process of its own is task 0 of any job
+                there += "; over other processes a session of hn.cluster runs it"
+            return there
     for node in nodes:
         able = [site for site in sites if all(site.supports(call) for call in _calls_of(node))]
         if not any(wishes[node].covers(site.name) for site in able):

@@ -39,6 +39,26 @@ def test_symbols_on_two_tasks_give_what_numpy_gives_and_clients_share_variables(
             )
 
 
+def test_what_is_bound_runs_in_one_process_and_an_error_says_what_runs_over_several():
+    x = hn.sym.var("x")
+    with hn.device("/job:worker/task:1"):
+        y = hn.sym.relu(x, name="far")
+    for run in (
+        lambda: y.bind(hn.cpu(), {"x": hn.nd.ones((2,))}),
+        lambda: hn.Session().run(y, {x: np.ones(2)}),
+    ):
+        with pytest.raises(hn.MXNetError, match=r"'far'.*task:1; .*a session of hn\.cluster"):
+            run()
+
+    @hn.function
+    def far(x):
+        with hn.device("/job:worker/task:1"):
+            return hn.nd.relu(x)
+
+    with pytest.raises(hn.MXNetError, match=r"task:1 is of another process.*hn\.cluster"):
+        far(hn.nd.ones((2,)))
+
+
 def test_a_task_that_is_not_there_is_an_error_that_names_those_that_are():
     with pytest.raises(hn.MXNetError, match=r"no task 2 of job 'ps' among 'ps': \[0\]"):
         hn.cluster({"ps": ["localhost:1"]}, "ps", 2)

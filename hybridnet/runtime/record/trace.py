@@ -284,6 +284,11 @@ def _asked_for(stack: Sequence[Any]) -> Context | None:
     name = DeviceName()
     for scope in stack:
         name = DeviceName() if scope is None else name.merged(device_name(scope))
+    if name.task or name.replica:  # this process is task 0 of any job
+        raise MXNetError(
+            f"hn.device: {name} is of another process, and a traced function runs in one; over "
+            "other processes a session of hn.cluster runs symbols"
+        )
     if name.type is None:
         return None
     return device_at(Context(name.type, name.index or 0)).context

@@ -52,6 +52,9 @@ def test_the_step_may_be_a_variable_and_padded(tmp_path):
     step = tf.Variable(5, name="global_step", trainable=False)
     sess = initialized()
     assert train.Saver().save(sess, str(tmp_path / "m"), step).endswith("m-5")
+    counts = tf.Variable(7.0, name="steps")  # as get_variable("global_step", []) makes it
+    sess.run(counts.initializer)
+    assert train.Saver().save(sess, str(tmp_path / "m"), counts).endswith("m-7")
     padded = train.Saver(pad_step_number=True)
     assert padded.save(sess, str(tmp_path / "m"), 5).endswith("m-00000005")
     with pytest.raises(TypeError, match="global_step must be an integer"):

@@ -348,8 +348,8 @@ def _named(given: Any, allow_empty: bool) -> dict[str, Any]:
 
 
 def _step_of(sess: Any, step: Any) -> int | None:
-    if isinstance(step, (Variable, Tensor)):
-        step = sess.run(step)
+    if isinstance(step, (Variable, Tensor)):  # of any dtype: scripts make them float32, too
+        return int(sess.run(step))
     if step is None:
         return None
     if not isinstance(step, (int, np.integer, np.ndarray)) or isinstance(step, bool):
