@@ -9,6 +9,8 @@ from hybridnet import autograd, nd, passes, sym
 from hybridnet.base import config
 from hybridnet.base.errors import ParameterError
 from hybridnet.runtime.graphs.graph_programs import GraphPrograms
+from hybridnet.runtime.programs.cache import ProgramCache
+from hybridnet.runtime.segments.code import Code
 
 
 def twice():
@@ -36,6 +38,29 @@ def test_a_bound_graph_is_run_as_the_passes_leave_it():
         plain = run_of(twice(), array).call
     assert plain is not call
     assert plain.lowered("cpu") is plain.graph
+
+
+def test_the_passes_are_run_over_a_graph_once_it_has_run_for_long():
+    """tanh(x) + tanh(x): what is there twice is computed twice until the passes repay."""
+    x = sym.var("x")
+    array = nd.ones((2, 3))
+    call = run_of(sym.tanh(x) + sym.tanh(x), array).call
+    code = Code(hn.cpu(), ((call, (~0,)),), (array.type,), (0,), ())
+    programs = ProgramCache()
+    program = programs.next(code)
+
+    def launched():
+        (out,) = programs.launch(program, [np.ones((2, 3), "float32")], [])
+        np.testing.assert_allclose(out, np.full((2, 3), 2 * np.tanh(1)), rtol=1e-6)
+        return program.steps
+
+    launched()
+    first = launched()
+    assert (len(first.programs), first.optimized) == (3, False)
+    program.seconds = 1.0  # as after some thousands of runs
+    second = launched()
+    assert (len(second.programs), second.optimized) == (2, True)
+    assert launched() is second
 
 
 def test_gradients_are_graphs_of_their_own():

@@ -266,7 +266,7 @@ def test_a_plan_says_when_values_die():
         (),
     )
     shelf = Shelf(ProgramCache(), 8, 64)
-    steps = plan(code, shelf.part)
+    steps = plan(code, shelf.part, optimized=True)
     assert steps.operands == [(~0, ~0), (0, ~1), (0, 0), (2,)]
     assert steps.needed == [(True,), (True,), (True,), (False,)]
     assert steps.dead == [(), (), (0,), (2,)]

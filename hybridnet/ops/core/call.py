@@ -161,8 +161,13 @@ class Call(ABC):
         """A key that calls share which do the same on arrays of other shapes."""
         return self.name
 
-    def lay_open(self, platform: str) -> Parts:
-        """Returns the calls that it stands for, where it `has_parts`."""
+    def lay_open(self, platform: str, *, optimized: bool = False) -> Parts:
+        """Returns the calls that it stands for, where it `has_parts`.
+
+        Args:
+            platform: for which they are.
+            optimized: whether optimization passes are run over them first.
+        """
         raise InternalError(f"{self.name} has no parts")
 
     @property

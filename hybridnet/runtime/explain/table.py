@@ -85,12 +85,15 @@ def _ran(launch: Launch) -> list[tuple[str, float | None]]:
     if _STEPS not in {event.kind for event in launch.events}:
         kinds = [event.kind for event in launch.events if event.kind in _TIERS]
         return [(_TIERS[kinds[0]] if kinds else "", None)] * len(instructions)
-    parts = [
-        len(call.lay_open(platform).instructions) if call.has_parts else 1
-        for call, _ in instructions
-    ]
     steps = [event for event in launch.events if event.kind in _TIERS]
-    if len(steps) != sum(parts):  # some of them were run together
+    for optimized in (False, True):
+        parts = [
+            len(call.lay_open(platform, optimized=optimized).instructions) if call.has_parts else 1
+            for call, _ in instructions
+        ]
+        if len(steps) == sum(parts):
+            break
+    else:  # some of them were run together
         return [("", None)] * len(instructions)
     found: list[tuple[str, float | None]] = []
     for count in parts:

@@ -181,16 +181,21 @@ class GraphCall(Call):
             self._lowered.setdefault(platform, optimize(self.graph, context)[0])
         return self._lowered[platform]
 
-    def lay_open(self, platform: str) -> Parts:
-        """Returns the nodes of the optimized graph, with calls of large graphs replaced by theirs.
+    def lay_open(self, platform: str, *, optimized: bool = False) -> Parts:
+        """Returns the nodes of the graph, with calls of large graphs replaced by theirs.
 
         It is computed for each run and not kept, since it is as large as the graph. There are few
         such runs, as the graph is compiled soon.
+
+        Args:
+            platform: on which they are run.
+            optimized: whether they are those that the passes leave. To run the passes takes longer
+                than they save a graph that runs a few times (`Program.repays_passes`).
         """
         places = {host: place for place, host in enumerate(self.hosts)}
         inputs = tuple(range(-1, ~len(self.input_types), -1))
-        laid = _LaidOpen(platform, [], [], 0)
-        outputs = laid.add(self.lowered(platform), inputs, places)
+        laid = _LaidOpen(platform if optimized else None, [], [], 0)
+        outputs = laid.add(self, inputs, places)
         return Parts(tuple(laid.instructions), tuple(outputs), tuple(laid.scalars))
 
     def run_on_host(
@@ -355,21 +360,22 @@ class GraphCall(Call):
 class _LaidOpen:
     """Nodes of graphs as instructions, and where their numbers come from: see `Parts`."""
 
-    platform: str
+    platform: str | None  # for which the passes are run over the graphs; None: they are not
     instructions: list[tuple[Call, tuple[int, ...]]]
     scalars: list[int | float]
     count: int  # of results
 
     def add(
-        self, graph: Graph, inputs: Sequence[int], numbers: Mapping[HostScalar, int | float]
+        self, call: GraphCall, inputs: Sequence[int], numbers: Mapping[HostScalar, int | float]
     ) -> list[int]:
-        """Adds a graph's nodes; returns its outputs.
+        """Adds the nodes of a call's graph; returns its outputs.
 
         Args:
-            graph: which.
+            call: which.
             inputs: its inputs, as operands of instructions.
             numbers: what stands for the numbers it asks for.
         """
+        graph = call.graph if self.platform is None else call.lowered(self.platform)
         known: dict[Node, Sequence[int]] = {
             node: (number,) for node, number in zip(graph.inputs, inputs, strict=True)
         }
@@ -380,7 +386,7 @@ class _LaidOpen:
             own = [numbers[x] if type(x) is HostScalar else float(x) for x in node.scalars]
             if isinstance(node.call, GraphCall) and node.call.has_parts:
                 within = dict(zip(node.call.hosts, own, strict=True))
-                known[node] = self.add(node.call.lowered(self.platform), operands, within)
+                known[node] = self.add(node.call, operands, within)
                 continue
             self.instructions.append((node.call, operands))
             self.scalars += own

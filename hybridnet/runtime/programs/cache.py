@@ -136,8 +136,9 @@ class ProgramCache:
         self._cold += 1
         steps = program.steps
         with without_collecting():
-            if steps is None or not steps.is_kept:
-                steps = plan(code, self._shelf.part)
+            optimized = (steps is not None and steps.optimized) or program.repays_passes()
+            if steps is None or not steps.is_kept or steps.optimized != optimized:
+                steps = plan(code, self._shelf.part, optimized=optimized)
             program.steps = steps if program.launches > 1 and program.compiled is None else None
             started = perf_counter()
             with events.span("steps", code), np.errstate(all="ignore"):  # as XLA does

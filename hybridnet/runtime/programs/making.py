@@ -284,7 +284,8 @@ class Maker:
             than _RECURRING times does not count, since its program will be used again.
         """
         with without_collecting():
-            program.steps = plan(program.code, self._shelf.part)
+            optimized = program.repays_passes()
+            program.steps = plan(program.code, self._shelf.part, optimized=optimized)
         absent = {part for part in program.steps.programs if part.compiled is None}
         missing, at_hand = 0, True
         for known in absent:

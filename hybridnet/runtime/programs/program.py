@@ -15,11 +15,12 @@ from math import inf
 from time import perf_counter
 from typing import Any, Final, NamedTuple, Protocol, final
 
+from hybridnet.base import config
 from hybridnet.ops.host.namespace import NoHostForm
 
 from ..observe import events
 from ..platform.blas_threads import others
-from ..platform.jax_devices import place
+from ..platform.jax_devices import place, platform_of
 from ..segments.code import Code
 from .dispatch import dispatch
 from .executable import ExecutableWrapper, innermost, last_wrapper
@@ -44,6 +45,8 @@ Watcher = Callable[[Code, list[Any], list[Any]], None]
 #: Seconds that a step of larger structures must have taken on NumPy arrays, in all, before it is
 #: compiled.
 ENOUGH_OF_PART: Final = 1.0
+# Seconds an operator that a structure has run step by step when passes over it are worth it.
+_PASSES_REPAID: Final = 20 * 20e-6
 #: The number of runs after which the improvers look at a program for the first time.
 FIRST_LOOK: Final = 2
 #: How often any executable was replaced or dropped. Code that keeps an executable compares this
@@ -286,6 +289,18 @@ class Program:
         if took < self._quickest:
             self._quickest = took
         self.seconds = self.launches * self._quickest
+
+    def repays_passes(self) -> bool:
+        """Whether optimization passes over its graphs are worth their time before it is compiled.
+
+        They take some 20 us an operator, and what they leave runs a twentieth quicker, about. So
+        they are, once it has run for 20 times as long as they take; and at once where operators
+        are compiled one by one, which is what they save.
+        """
+        code = self.code
+        if config.host() == "off" or platform_of(code.ctx) != "cpu":
+            return True
+        return self.seconds >= _PASSES_REPAID * sum([call.weight for call, _ in code.instructions])
 
     def look_for_room(self) -> None:
         """Checks that the memory of a run can be allocated. Needless if `memory` is 0.

@@ -76,6 +76,7 @@ class StepPlan(NamedTuple):
         outputs: the numbers of the results that are returned, or ``~i`` for input ``i``.
         scalars: where the scalars of the steps come from, see `hybridnet.ops.core.call.Parts`; None
             if they are those of the structure.
+        optimized: whether the passes were run over its graphs; true if it has none.
     """
 
     ctx: Context
@@ -89,6 +90,7 @@ class StepPlan(NamedTuple):
     num_results: int
     outputs: tuple[int, ...]
     scalars: tuple[int | float, ...] | None
+    optimized: bool
 
     @property
     def is_kept(self) -> bool:
@@ -96,17 +98,18 @@ class StepPlan(NamedTuple):
         return all(program.kept for program in self.programs)
 
 
-def plan(code: Code, find: FindPart) -> StepPlan:
+def plan(code: Code, find: FindPart, *, optimized: bool) -> StepPlan:
     """Returns how to run a structure step by step. A call of a large graph becomes its nodes.
 
     Args:
         code: the structure.
         find: the function that finds the program of each step.
+        optimized: whether the passes are run over graphs first.
     """
     ctx, input_types = code.ctx, code.input_types
     instructions, outputs, scalars, origins = code.instructions, code.outputs, None, None
     if any(call.has_parts for call, _ in instructions):
-        (instructions, outputs, scalars), origins = _laid_open(code)
+        (instructions, outputs, scalars), origins = _laid_open(code, optimized)
     last = _last_uses(instructions, outputs)
     programs, dead, rewritten, firsts = [], [], [], []
     needed: list[tuple[bool, ...]] = []
@@ -136,10 +139,11 @@ def plan(code: Code, find: FindPart) -> StepPlan:
         len(types),
         outputs,
         scalars,
+        optimized or origins is None,
     )
 
 
-def _laid_open(code: Code) -> tuple[Parts, list[int]]:
+def _laid_open(code: Code, optimized: bool) -> tuple[Parts, list[int]]:
     """Replaces calls of large graphs by the nodes of these graphs.
 
     Returns:
@@ -163,7 +167,7 @@ def _laid_open(code: Code) -> tuple[Parts, list[int]]:
             results += range(count, count + call.num_outputs)
             count += call.num_outputs
         else:
-            parts = call.lay_open(platform)
+            parts = call.lay_open(platform, optimized=optimized)
             for part, inner in parts.instructions:
                 moved = tuple([i + count if i >= 0 else operands[~i] for i in inner])
                 instructions.append((part, moved))
