@@ -111,3 +111,16 @@ def test_damaged_files_are_fetched_again_or_refused(repository, tmp_path) -> Non
     with pytest.raises(FormatError, match="is no archive"):
         model_store.get_model_file("mobilenet0.25", str(root))
     assert list(root.iterdir()) == []
+
+
+def test_parts_that_packages_import() -> None:
+    """By MXNet's private names: gluon-face takes the first, several readers of text the second."""
+    convolution = vision.resnet._conv3x3(8, 2, 4)
+    convolution.initialize()
+    assert convolution(nd.ones((1, 4, 6, 6))).shape == (1, 8, 3, 3)
+    assert [one.shape for one in convolution.collect_params().values()] == [(8, 4, 3, 3)]
+    block = vision.densenet._make_dense_block(2, 4, 3, 0.1, 1)
+    block.initialize()
+    assert block(nd.ones((1, 5, 6, 6))).shape == (1, 5 + 2 * 3, 6, 6)
+    names = list(block.collect_params())
+    assert names[0] == "stage1_batchnorm0_gamma" and names[-1] == "stage1_conv3_weight"

@@ -64,17 +64,24 @@ class DenseNet(Classifier):
             )
             channels = num_init_features
             for stage, layers in enumerate(block_config, 1):
-                block = nn.HybridSequential(prefix=f"stage{stage}_")
-                with block.name_scope():
-                    for _ in range(layers):
-                        block.add(_layer(growth_rate, bn_size, dropout))
-                self.features.add(block)
+                self.features.add(_make_dense_block(layers, bn_size, growth_rate, dropout, stage))
                 channels += layers * growth_rate
                 if stage < len(block_config):
                     channels //= 2
                     self.features.add(_transition(channels))
             self.features.add(*_normed(), nn.AvgPool2D(7), nn.Flatten())
             self.output = nn.Dense(classes)
+
+
+def _make_dense_block(
+    num_layers: int, bn_size: int, growth_rate: int, dropout: float, stage_index: int
+) -> nn.HybridSequential:
+    """Returns one of the blocks, by the name by which networks for text import it from MXNet."""
+    block = nn.HybridSequential(prefix=f"stage{stage_index}_")
+    with block.name_scope():
+        for _ in range(num_layers):
+            block.add(_layer(growth_rate, bn_size, dropout))
+    return block
 
 
 def _normed() -> tuple[HybridBlock, HybridBlock]:

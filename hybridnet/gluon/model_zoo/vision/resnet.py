@@ -42,6 +42,11 @@ def _conv(
     )
 
 
+def _conv3x3(channels: int, stride: int, in_channels: int) -> nn.Conv2D:
+    """Returns such a convolution, by the name by which networks for faces import it from MXNet."""
+    return _conv(channels, 3, stride, in_channels)
+
+
 class _BlockV1(HybridBlock):
     """Base of the blocks of the first version: activation(body(x) + x).
 
@@ -83,10 +88,10 @@ class BasicBlockV1(_BlockV1):
 
     def _layers(self, channels: int, stride: int, in_channels: int) -> list[HybridBlock]:
         return [
-            _conv(channels, 3, stride, in_channels),
+            _conv3x3(channels, stride, in_channels),
             nn.BatchNorm(),
             nn.Activation("relu"),
-            _conv(channels, 3, 1, channels),
+            _conv3x3(channels, 1, channels),
             nn.BatchNorm(),
         ]
 
@@ -162,7 +167,7 @@ class BasicBlockV2(_BlockV2):
     """
 
     def _convolutions(self, channels: int, stride: int, in_channels: int) -> list[nn.Conv2D]:
-        return [_conv(channels, 3, stride, in_channels), _conv(channels, 3, 1, channels)]
+        return [_conv3x3(channels, stride, in_channels), _conv3x3(channels, 1, channels)]
 
 
 class BottleneckV2(_BlockV2):
