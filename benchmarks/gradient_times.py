@@ -6,9 +6,12 @@ backward pass takes twice the forward's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from cards import Layer
 
-__all__ = ["resnet50", "vgg16"]
+__all__ = ["in_pieces", "resnet50", "vgg16"]
 
 #: Multiplications and additions a second; that of a graphics card of the P3 paper's time.
 SPEED = 4e12
@@ -63,3 +66,23 @@ def resnet50(batch: int = 32, speed: float = SPEED) -> list[Layer]:
     found.append(_layer(channels * 1000, channels * 1000, batch, speed))
     found.append(Layer(1000))
     return found
+
+
+def in_pieces(layers: Sequence[Layer], pieces: int) -> list[Layer]:
+    """Returns layers whose backward pass is some programs, each of which gives its gradients last.
+
+    Args:
+        layers: of the network.
+        pieces: how many programs; they take about as long as each other.
+    """
+    made = list(layers)
+    share, time, piece = sum(one.backward for one in layers) / pieces, 0.0, list[int]()
+    for number in reversed(range(len(layers))):
+        piece.append(number)
+        time += layers[number].backward
+        if time >= share or not number:
+            for one in piece:
+                made[one] = replace(layers[one], backward=0.0)
+            made[piece[0]] = replace(made[piece[0]], backward=time)  # the first on the way back
+            time, piece = 0.0, []
+    return made

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from cards import GIGABIT, Card, Costs, Layer, Simulation
-from gradient_times import resnet50, vgg16
+from gradient_times import in_pieces, resnet50, vgg16
 
 from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.protocol.words import Peer, RunPlan
@@ -195,6 +195,23 @@ def priorities(costs: Costs) -> list[tuple[float, dict[str, float]]]:
     return found
 
 
+def early(costs: Costs) -> None:
+    """Networks whose backward pass is one program or several: when gradients can leave."""
+    counts = (1, 2, 4, 8)
+    print("simulated: 4 workers and servers, ms a step, by the programs of a backward pass:\n")
+    print("| network, card | " + " | ".join(map(str, counts)) + " | each layer by itself |")
+    print("| --- " * (len(counts) + 2) + "|")
+    for name, layers in (("ResNet-50", resnet50()), ("VGG-16", vgg16())):
+        for rate in (1, 10, 25):
+            cells = []
+            for made in (*(in_pieces(layers, count) for count in counts), layers):
+                card = Card(rate * GIGABIT)
+                world = Simulation(RunPlan(1, 4, 4), made, card=card, costs=costs, whole=True)
+                cells.append(f"{1e3 * step_time(world):.0f}")
+            print(f"| {name}, {rate} Gb/s | " + " | ".join(cells) + " |", flush=True)
+    print()
+
+
 def troubles(costs: Costs) -> None:
     """A worker that is slow, and a server that is killed: 8 workers and servers."""
     layers, plan = resnet50(), RunPlan(1, 8, 8)
@@ -252,6 +269,7 @@ def main() -> int:
         costs, close = calibrate(given.rate)
     found = sweep(given.most, costs)
     cards = priorities(costs)
+    early(costs)
     troubles(costs)
     if given.plot is not None:
         draw(found, cards, given.plot)

@@ -247,21 +247,24 @@ def _starting(
 ) -> tuple[Fault, ...]:
     """Makes some starts slow; and some supervisors are not there to tell of what has ended.
 
-    Without one, nothing may arrive from a process after its connection is gone.
+    Without one, nothing may arrive from a process after its connection is gone, and others must
+    have had one.
     """
-    if len(faults) == 1 and isinstance(faults[0], Kill) and not is_final(faults[0]):
+    if len(faults) == 1:
         (only,) = faults
-        if only.peer.role != "scheduler" and rnd.random() < 0.2:
+        counts = isinstance(only, Kill) and not is_final(only) and only.peer.role != "scheduler"
+        if isinstance(only, Kill) and counts and rnd.random() < 0.2:
             return (replace(only, back=SLOWLY),)
-    silent = [
-        isinstance(one, Kill) and (one.back is None or one.back > plan.patience.dead)
-        for one in faults
-    ]
-    late = net.slow > 0.01 or net.twice or net.very_slow
-    return tuple(
-        replace(one, told=one.back is None and bool(late or rnd.random() < 0.5)) if quiet else one
-        for one, quiet in zip(faults, silent, strict=True)
-    )
+    late = bool(net.slow > 0.01 or net.twice or net.very_slow)
+    return tuple(_told(one, plan, late, rnd) for one in faults)
+
+
+def _told(fault: Fault, plan: RunPlan, late: bool, rnd: random.Random) -> Fault:
+    """Decides whether a supervisor tells of a process that does not come back in time."""
+    if not isinstance(fault, Kill) or (fault.back or 1e9) <= plan.patience.dead:
+        return fault
+    told = fault.back is None and (late or fault.at < 1 or rnd.random() < 0.5)
+    return replace(fault, told=told)
 
 
 def is_final(fault: Fault) -> bool:
