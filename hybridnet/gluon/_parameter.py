@@ -20,7 +20,7 @@ from hybridnet.runtime.segments.segment import Value
 from . import _changes as changes
 from ._parameter_names import PrivateNames
 
-__all__ = ["Constant", "DeferredInitializationError", "Parameter"]
+__all__ = ["DeferredInitializationError", "Parameter"]
 
 UNIFORM: Final = initializer.Uniform(0.07)
 
@@ -595,29 +595,3 @@ class Parameter(PrivateNames):
         """Returns the initializer as symbols hold it: text, or an object with such a form."""
         has_text = isinstance(self.init, (str, initializer.Initializer))
         return self.init if has_text else None
-
-
-class Constant(Parameter):
-    """A value that is part of the network and is not learned.
-
-    Args:
-        name: unique in its `ParameterDict`.
-        value: an NDArray or what `nd.array` takes.
-
-    Attributes:
-        value: as an NDArray.
-    """
-
-    def __init__(self, name: str, value: Any) -> None:
-        self.value = value if isinstance(value, NDArray) else ndarray.array(value)
-        super().__init__(
-            name,
-            grad_req="null",
-            shape=self.value.shape,
-            dtype=self.value.dtype,
-            init=initializer.Constant(self.value),
-            differentiable=False,
-        )
-
-    def _symbol_init(self) -> None:
-        """A constant comes with the parameters of a network, not with its symbol."""

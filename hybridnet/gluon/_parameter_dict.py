@@ -13,7 +13,8 @@ from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 
-from ._parameter import UNIFORM, Constant, Parameter
+from ._constant import Constant
+from ._parameter import UNIFORM, Parameter
 
 __all__ = ["ParameterDict", "load_values", "read_arrays"]
 

@@ -5,7 +5,8 @@ from typing import Final
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
-from ._parameter import Constant, DeferredInitializationError, Parameter
+from ._constant import Constant
+from ._parameter import DeferredInitializationError, Parameter
 from ._parameter_dict import ParameterDict
 
 __all__ = ["Constant", "DeferredInitializationError", "Parameter", "ParameterDict", "tensor_types"]

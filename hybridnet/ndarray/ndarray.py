@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Self
 
 from hybridnet import tape
@@ -24,7 +24,8 @@ from hybridnet.runtime.segments.segment import Value
 from hybridnet.tape import Edge
 
 from . import indexing
-from ._gradients import UNTRACKED, GradientMethods
+from ._gradients import UNTRACKED
+from ._in_place import InPlaceMethods
 from .applying import (
     changed_by,
     contexts_differ,
@@ -45,7 +46,7 @@ _new: Final = object.__new__
 _new_tuple: Final = tuple.__new__  # of a NamedTuple, without its Python-level constructor
 
 
-class NDArray(GradientMethods):
+class NDArray(InPlaceMethods):
     """An n-dimensional array on one device, changed in place and computed asynchronously.
 
     Make one with `array`, `zeros`, `ones`, `full`, `arange` or the operators. Operations return at
@@ -428,46 +429,6 @@ class NDArray(GradientMethods):
                 self.replace(value, "x[:] = value")
                 return
         indexing.assign(self, key, value)
-
-    # -- in place ----------------------------------------------------------------------------
-
-    def _update(self, operation: Callable[[Any, Any], Any], other: Any, what: str) -> Self:
-        self.refuse_recorded(what)
-        if recorder.several:
-            recorder.launch_others((self, other))
-        with in_place:
-            result = operation(self, other)
-            if result is NotImplemented:
-                raise TypeError(
-                    f"{what}: the right-hand side must be an NDArray or a number, "
-                    f"got {type(other).__name__}"
-                )
-            if result.shape != self.shape:
-                raise ShapeError(
-                    f"{what}: the result must keep the shape {self.shape}, got {result.shape}"
-                )
-            if result.carries_gradient:
-                raise MXNetError(UNTRACKED.format(what=what))
-            self.assign(result)
-        return self
-
-    def __iadd__(self, other: Any) -> Self:
-        return self._update(NDArray.__add__, other, "+=")
-
-    def __isub__(self, other: Any) -> Self:
-        return self._update(NDArray.__sub__, other, "-=")
-
-    def __imul__(self, other: Any) -> Self:
-        return self._update(NDArray.__mul__, other, "*=")
-
-    def __itruediv__(self, other: Any) -> Self:
-        return self._update(NDArray.__truediv__, other, "/=")
-
-    def __imod__(self, other: Any) -> Self:
-        return self._update(NDArray.__mod__, other, "%=")
-
-    def __ipow__(self, other: Any) -> Self:
-        return self._update(NDArray.__pow__, other, "**=")
 
     # -- copies and conversions --------------------------------------------------------------
 

@@ -1,0 +1,67 @@
+"""Python's operators that overwrite an array: ``+=`` and the like."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
+from hybridnet.base.errors import MXNetError, ShapeError
+from hybridnet.ops.core.handle import Operand
+from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record.storage import in_place
+
+from ._gradients import UNTRACKED, GradientMethods
+
+if TYPE_CHECKING:
+    from .ndarray import NDArray
+
+__all__ = ["InPlaceMethods"]
+
+
+class InPlaceMethods(GradientMethods):
+    """An array that can be overwritten with the result of an operation on it."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def assign(self, source: NDArray) -> None:
+        """Overwrites this array with another that broadcasts to its shape, casting it."""
+
+    def _update(self, operation: Callable[[Any, Any], Any], other: Any, what: str) -> Self:
+        self.refuse_recorded(what)
+        if recorder.several:
+            recorder.launch_others((self, other))
+        with in_place:
+            result = operation(self, other)
+            if result is NotImplemented:
+                raise TypeError(
+                    f"{what}: the right-hand side must be an NDArray or a number, "
+                    f"got {type(other).__name__}"
+                )
+            if result.shape != self.shape:
+                raise ShapeError(
+                    f"{what}: the result must keep the shape {self.shape}, got {result.shape}"
+                )
+            if result.carries_gradient:
+                raise MXNetError(UNTRACKED.format(what=what))
+            self.assign(result)
+        return self
+
+    def __iadd__(self, other: Any) -> Self:
+        return self._update(Operand.__add__, other, "+=")
+
+    def __isub__(self, other: Any) -> Self:
+        return self._update(Operand.__sub__, other, "-=")
+
+    def __imul__(self, other: Any) -> Self:
+        return self._update(Operand.__mul__, other, "*=")
+
+    def __itruediv__(self, other: Any) -> Self:
+        return self._update(Operand.__truediv__, other, "/=")
+
+    def __imod__(self, other: Any) -> Self:
+        return self._update(Operand.__mod__, other, "%=")
+
+    def __ipow__(self, other: Any) -> Self:
+        return self._update(Operand.__pow__, other, "**=")
