@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-def _masked(name: str, a: Any, where: Any, neutral: float) -> Any:
+def _masked(a: Any, where: Any, neutral: float) -> Any:
     """Returns an array with what a condition leaves out replaced by a number without effect."""
     if where is True:
         return a
@@ -69,7 +69,7 @@ def sum(
         initial: what the sum begins with.
         where: a condition: which elements count.
     """
-    a = _masked("sum", a, where, 0)
+    a = _masked(a, where, 0)
     options = {"axis": axis, "dtype": dtype_name(dtype), "keepdims": keepdims}
     return apply("_np_sum", a, out=out, initial=initial, **options)
 
@@ -84,7 +84,7 @@ def prod(
     where: Any = True,
 ) -> ndarray:
     """Returns the product over axes; the arguments are those of `sum`."""
-    a = _masked("prod", a, where, 1)
+    a = _masked(a, where, 1)
     options = {"axis": axis, "dtype": dtype_name(dtype), "keepdims": keepdims}
     return apply("_np_prod", a, out=out, initial=initial, **options)
 

@@ -245,6 +245,11 @@ def _embedding_rows(data: Any, grad: Any, *, input_dim: Annotated[int, Range(1)]
     return at(values)[jnp.searchsorted(rows, place)].add(added, mode="drop"), rows.astype(INT64)
 
 
+def _embedding_shapes(shapes: Shapes, *, input_dim: int, output_dim: int, **_: Any) -> Shapes:
+    """Completes the shapes of positions and of a table."""
+    return [shapes[0], (input_dim, output_dim)]
+
+
 def _embedding_gradient(back: Backward) -> Sequence[Any]:
     """With `sparse_grad`, the rows that were looked up; otherwise the default rule."""
     data, weight = back.inputs
@@ -259,7 +264,7 @@ def _embedding_gradient(back: Backward) -> Sequence[Any]:
 @operator(
     "Embedding",
     infer=_embedding_type,
-    complete=lambda shapes, *, input_dim, output_dim, **_: [shapes[0], (input_dim, output_dim)],
+    complete=_embedding_shapes,
     gradient=_embedding_gradient,
 )
 def _embedding(
@@ -289,7 +294,7 @@ def _embedding(
 @operator(
     "_contrib_SparseEmbedding",
     infer=_embedding_type,
-    complete=lambda shapes, *, input_dim, output_dim, **_: [shapes[0], (input_dim, output_dim)],
+    complete=_embedding_shapes,
     gradient=_embedding_gradient,
 )
 def _sparse_embedding(
@@ -311,4 +316,4 @@ def _sparse_embedding(
         dtype: the element type of a weight that is made for this operator.
         deterministic: without meaning here: sums are always in the same order.
     """
-    return jnp.take(weight, _within(data, weight.shape[0], "clip"), axis=0)
+    return _embedding(data, weight, input_dim=input_dim, output_dim=output_dim)
