@@ -90,27 +90,20 @@ def export(
     dims, is_open = _dims(specs, real, batch)
 
     trace = functools.partial(_trace, function, specs, real, dims, tree, train_mode)
-    graphs: Mapping[str, Graph] | None = None
-    made = None
+    made: Traced | None = None
+    program: Any = None
     if is_open:
-        must = batch is True or any(not spec.is_exact for spec in specs)
         try:
-            made, other = trace(_SIZES[0]), trace(_SIZES[1])
-            graphs = _open_graphs(made, other, platforms)
-            program = _exported(made, graphs, platforms, _inputs(dims, specs))
-            check_sizes(program, made.types)
+            made, program = _for_any_size(trace, platforms, _inputs(dims, specs))
         except Exception as error:  # JAX raises many kinds for a size that it cannot tell
-            if must:
+            if batch is True or any(not spec.is_exact for spec in specs):
                 first = (str(error).splitlines() or [type(error).__name__])[0]  # XLA shows programs
                 raise MXNetError(
                     f"hn.export: {name} cannot be exported for any size: {first}; give all sizes"
                 ) from error
-            graphs = None
-    if graphs is None or made is None:
+    if made is None:
         dims = [tuple(size for size in spec.shape or () if size is not None) for spec in specs]
-        made = trace(None)
-        graphs = {platform: _optimized(made, PLATFORMS[platform]) for platform in platforms}
-        program = _exported(made, graphs, platforms, _inputs(dims, specs))
+        made, program = _for_these_sizes(trace, platforms, _inputs(dims, specs))
     data = bytes(program.mlir_module_serialized)
     hosts = [param.asnumpy() for param in made.parameters]
     manifest = Manifest(
@@ -129,6 +122,30 @@ def export(
         made_by=f"jax {jax.__version__}",
     )
     write(path, Archive(manifest, data, hosts))
+
+
+def _for_any_size(
+    trace: Callable[..., Traced], platforms: Sequence[str], inputs: tuple[Argument, ...]
+) -> tuple[Traced, Any]:
+    """Returns a trace and a program whose open sizes may be any when it runs.
+
+    Raises:
+        Exception: of whatever kind, where the program depends on a size that is open.
+    """
+    made, other = trace(_SIZES[0]), trace(_SIZES[1])
+    graphs = _open_graphs(made, other, platforms)
+    program = _exported(made, graphs, platforms, inputs)
+    check_sizes(program, made.types)
+    return made, program
+
+
+def _for_these_sizes(
+    trace: Callable[..., Traced], platforms: Sequence[str], inputs: tuple[Argument, ...]
+) -> tuple[Traced, Any]:
+    """Returns a trace and a program for the sizes of the example arguments."""
+    made = trace(None)
+    graphs = {platform: _optimized(made, PLATFORMS[platform]) for platform in platforms}
+    return made, _exported(made, graphs, platforms, inputs)
 
 
 def _inputs(dims: Sequence[_Dims], specs: Sequence[TensorSpec]) -> tuple[Argument, ...]:

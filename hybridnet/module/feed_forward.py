@@ -125,44 +125,22 @@ class FeedForward:
         Raises:
             ParameterError: data or labels are not of these kinds, or `num_epoch` was not given.
         """
+        arguments = dict(locals())
         if self.num_epoch is None:
             raise ParameterError("FeedForward: needs num_epoch= to fit")
         logger = logger or logging
         data = self._init_iter(X, y, True)
         checked = self._init_eval_iter(eval_data)
-        eval_metric = (
-            eval_metric
-            if isinstance(eval_metric, metric.EvalMetric)
-            else metric.create(eval_metric)
-        )
+        if not isinstance(eval_metric, metric.EvalMetric):
+            eval_metric = metric.create(eval_metric)
         module = self._make_module(data, kvstore, logger, work_load_list)
         if monitor is not None:
             module.install_monitor(monitor)
+        arguments.update(logger=logger, data=data, eval_metric=eval_metric, module=module)
         data.reset()
         for epoch in range(self.begin_epoch, self.num_epoch):
             started = time.time()
-            eval_metric.reset()
-            nbatch, ended = 0, False
-            while not ended:
-                for data_batch in data:
-                    if monitor is not None:
-                        monitor.tic()
-                    with recorder.one_pass():
-                        module.forward_backward(data_batch)
-                        module.update()
-                        module.update_metric(eval_metric, data_batch.label)
-                    recorder.mark()
-                    if monitor is not None:
-                        monitor.toc_print()
-                    nbatch += 1
-                    for callback in as_list(batch_end_callback):
-                        callback(BatchEndParam(epoch, nbatch, eval_metric, locals()))
-                    if nbatch == self.epoch_size:
-                        break
-                else:
-                    logger.info("Epoch[%d] Resetting Data Iterator", epoch)
-                    data.reset()
-                ended = self.epoch_size is None or nbatch >= self.epoch_size
+            self._fit_epoch({**arguments, "epoch": epoch})
             logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - started)
             self.arg_params, self.aux_params = module.get_params()
             for callback in as_list(epoch_end_callback):
@@ -176,6 +154,39 @@ class FeedForward:
                     epoch=epoch,
                 )
         self._pred_exec = None
+
+    def _fit_epoch(self, arguments: dict[str, Any]) -> None:
+        """Takes `epoch_size` steps; by default one for each batch of the data.
+
+        Args:
+            arguments: of `fit`, with what it has made of them; callbacks are told of them.
+        """
+        epoch, data, module, eval_metric, monitor = (
+            arguments[name] for name in ("epoch", "data", "module", "eval_metric", "monitor")
+        )
+        eval_metric.reset()
+        nbatch, ended = 0, False
+        while not ended:
+            for data_batch in data:
+                if monitor is not None:
+                    monitor.tic()
+                with recorder.one_pass():
+                    module.forward_backward(data_batch)
+                    module.update()
+                    module.update_metric(eval_metric, data_batch.label)
+                recorder.mark()
+                if monitor is not None:
+                    monitor.toc_print()
+                nbatch += 1
+                for callback in as_list(arguments["batch_end_callback"]):
+                    seen = {**arguments, **locals()}
+                    callback(BatchEndParam(epoch, nbatch, eval_metric, seen))
+                if nbatch == self.epoch_size:
+                    break
+            else:
+                arguments["logger"].info("Epoch[%d] Resetting Data Iterator", epoch)
+                data.reset()
+            ended = self.epoch_size is None or nbatch >= self.epoch_size
 
     def _make_module(
         self, data: Any, kvstore: Any, logger: Any, work_load_list: Sequence[float] | None

@@ -10,10 +10,9 @@ from typing import Any, Final
 from hybridnet import ndarray as nd
 from hybridnet import optimizer as opt
 from hybridnet.base.context import Context, cpu
-from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.errors import ParameterError
 from hybridnet.base.files import atomic_write
 from hybridnet.base.remote import read_file
-from hybridnet.initializer import InitDesc
 from hybridnet.io import DataDesc
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime.record import recorder
@@ -28,7 +27,15 @@ from .arguments import (
 )
 from .base_module import UNIFORM, BaseModule
 from .executor_group import DataParallelExecutorGroup
-from .stores import create_store, fill_store, update_by_store, update_by_updater
+from .first_values import fill_values, refuse_unknown
+from .stores import (
+    create_store,
+    fill_store,
+    made_optimizer,
+    rows_of_update,
+    update_by_store,
+    update_by_updater,
+)
 
 __all__ = ["CPU", "Module"]
 
@@ -243,28 +250,10 @@ class Module(BaseModule):
         require(self.binded, "init_params", "bind it")
         attrs = self._symbol.attr_dict()
         for held, given in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
-            for name, value in sorted(held.items()):
-                if given is not None and name in given:
-                    if given[name] is not value:
-                        given[name].copyto(value)
-                    continue
-                if given is not None and not allow_missing:
-                    raise MXNetError(
-                        f"init_params: needs a value for {name!r}, got only "
-                        f"{', '.join(given) or 'none'}; allow_missing=True does without"
-                    )
-                if initializer is not None:
-                    initializer(InitDesc(name, attrs.get(name)), value)
-        for kind, held, given in (
-            ("argument", self._arg_params, arg_params),
-            ("auxiliary state", self._aux_params, aux_params),
-        ):
-            extra = [name for name in given or () if name not in held]
-            if extra and not allow_extra:
-                raise ParameterError(
-                    f"init_params: the symbol has no {kind} {', '.join(extra)}; allow_extra=True "
-                    "passes over it"
-                )
+            fill_values(held, given, attrs, initializer, allow_missing)
+        if not allow_extra:
+            refuse_unknown("argument", self._arg_params, arg_params)
+            refuse_unknown("auxiliary state", self._aux_params, aux_params)
         self.params_initialized = True
         self._params_dirty = False
         self._exec_group.set_params(self._arg_params, self._aux_params)
@@ -416,14 +405,13 @@ class Module(BaseModule):
         group, count = self._exec_group, len(self._context)
         store, on_store = create_store(kvstore, count, self._arg_params)
         names = group.learned_names
-        rows = max(group.batch_size, 1)
-        if store is not None and (
-            ("dist" in store.type and "_sync" in store.type) or store.type == "p3"
-        ):
-            rows *= store.num_workers
         numbered = [name for name in names for _ in range(1 if on_store else count)]
-        self._optimizer = self._make_optimizer(
-            optimizer, dict(optimizer_params), dict(enumerate(numbered)), 1.0 / rows
+        self._optimizer = made_optimizer(
+            optimizer,
+            dict(optimizer_params),
+            self._symbol,
+            dict(enumerate(numbered)),
+            1.0 / rows_of_update(group.batch_size, store),
         )
         self._kvstore, self._update_on_kvstore, self._updater = store, on_store, None
         if store is not None:
@@ -438,26 +426,6 @@ class Module(BaseModule):
         if self._preload_opt_states is not None:
             self.load_optimizer_states(self._preload_opt_states)
             self._preload_opt_states = None
-
-    def _make_optimizer(
-        self, given: Any, arguments: dict[str, Any], names: dict[int, str], scale: float
-    ) -> Any:
-        if isinstance(given, str):
-            arguments.setdefault("rescale_grad", scale)
-            return opt.create(given, sym=self._symbol, param_idx2name=names, **arguments)
-        if not isinstance(given, opt.Optimizer):
-            raise ParameterError(
-                f"init_optimizer: optimizer must be an Optimizer or the name of one, got {given!r}"
-            )
-        if given.rescale_grad != scale:
-            warnings.warn(
-                f"init_optimizer: the optimizer has rescale_grad={given.rescale_grad}, and "
-                f"gradients are sums over batches: {scale} would make them means",
-                stacklevel=4,
-            )
-        if not given.idx2name:
-            given.idx2name = names
-        return given
 
     def borrow_optimizer(self, shared_module: Any) -> None:
         """Updates by another module's optimizer, whose parameters this module uses.

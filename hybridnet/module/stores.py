@@ -1,16 +1,25 @@
-"""How modules update parameters: by a key-value store, or by an updater on each device."""
+"""How modules update parameters: the optimizer, applied by a store or on each device."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from hybridnet import kv
+from hybridnet import optimizer as opt
 from hybridnet.base import config
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 
-__all__ = ["create_store", "fill_store", "update_by_store", "update_by_updater"]
+__all__ = [
+    "create_store",
+    "fill_store",
+    "made_optimizer",
+    "rows_of_update",
+    "update_by_store",
+    "update_by_updater",
+]
 
 # Elements from which on a 'local' store would rather not hold a second copy of a weight.
 _LARGE: Final = 1 << 24
@@ -46,6 +55,53 @@ def create_store(
             f"kvstore must be a KVStore, the name of one, or None, got {type(kvstore).__name__}"
         )
     return kvstore, on_store and kvstore.is_capable("optimizer")
+
+
+def rows_of_update(batch_size: int, store: Any) -> int:
+    """Returns how many examples an update sums gradients over.
+
+    Args:
+        batch_size: how many a batch of this process has.
+        store: the key-value store, or None; a synchronous one sums over all workers.
+    """
+    rows = max(batch_size, 1)
+    if store is None:
+        return rows
+    synchronous = ("dist" in store.type and "_sync" in store.type) or store.type == "p3"
+    return rows * store.num_workers if synchronous else rows
+
+
+def made_optimizer(
+    given: Any, arguments: dict[str, Any], symbol: Any, names: dict[int, str], scale: float
+) -> Any:
+    """Returns the optimizer that `init_optimizer` was asked for.
+
+    Args:
+        given: an optimizer, or the name of one.
+        arguments: of the optimizer, where its name is given.
+        symbol: the network, whose variables may have factors of the learning rate.
+        names: the name of the parameter with each index.
+        scale: what makes a sum of gradients over the examples their mean.
+
+    Raises:
+        ParameterError: `given` is neither.
+    """
+    if isinstance(given, str):
+        arguments.setdefault("rescale_grad", scale)
+        return opt.create(given, sym=symbol, param_idx2name=names, **arguments)
+    if not isinstance(given, opt.Optimizer):
+        raise ParameterError(
+            f"init_optimizer: optimizer must be an Optimizer or the name of one, got {given!r}"
+        )
+    if given.rescale_grad != scale:
+        warnings.warn(
+            f"init_optimizer: the optimizer has rescale_grad={given.rescale_grad}, and "
+            f"gradients are sums over batches: {scale} would make them means",
+            stacklevel=4,
+        )
+    if not given.idx2name:
+        given.idx2name = names
+    return given
 
 
 def fill_store(
