@@ -10,7 +10,7 @@ from hybridnet.base.lazy import numpy as np
 
 from .header import IRHeader, pack, unpack
 
-__all__ = ["pack_img", "unpack_img"]
+__all__ = ["encoded", "pack_img", "unpack_img"]
 
 _MOST_PNG: Final = 9  # what OpenCV makes of more, such as the default, with a warning
 
@@ -23,6 +23,19 @@ def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") ->
         img: (height, width) or (height, width, channels), blue first.
         quality: 1 to 100 for JPEG, where more is better; for PNG 0 to 9, where more is smaller.
         img_fmt: the ending of the file format: '.jpg', '.png' or another that OpenCV knows.
+
+    Raises:
+        ParameterError: the image cannot be encoded so.
+        ImportError: OpenCV is not installed.
+    """
+    return pack(header, encoded("recordio.pack_img", img, quality, img_fmt))
+
+
+def encoded(what: str, img: Any, quality: int, img_fmt: str) -> bytes:
+    """Returns an image file of pixels; the arguments are those of `pack_img`.
+
+    Args:
+        what: the function that was called, for messages.
 
     Raises:
         ParameterError: the image cannot be encoded so.
@@ -43,10 +56,11 @@ def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") ->
         reason = "OpenCV refused it"
     if not done:
         raise ParameterError(
-            f"recordio.pack_img: img must be an image that can be written as {img_fmt!r}, got "
+            f"{what}: img must be an image that can be written as {img_fmt!r}, got "
             f"{pixels.dtype} of shape {pixels.shape}: {' '.join(reason.split())}"
         )
-    return pack(header, data.tobytes())
+    file: bytes = data.tobytes()
+    return file
 
 
 def unpack_img(s: bytes, iscolor: int = -1) -> tuple[IRHeader, Any]:
