@@ -125,3 +125,54 @@ def test_nobody_looks_where_idle_time_is_not_counted(monkeypatch):
     others.look(5.0)
     assert others.due == float("inf")
     assert threads() == before
+
+
+def test_the_number_stays_where_bits_must_be_the_same(monkeypatch):
+    monkeypatch.setenv("HYBRIDNET_HOST", "only")
+    monkeypatch.setattr(blas_threads, "idle_seconds", lambda: 10.0)
+    monkeypatch.setattr(blas_threads, "num_threads", lambda: 2)
+    before, others = threads(), blas_threads._Others()
+    others.look(5.0)
+    assert threads() == before
+    with blas_threads.leave_one():
+        assert threads() == before
+
+
+TRAINING = """
+import hashlib
+import time
+import numpy as np
+from hybridnet import autograd, gluon, init, nd, random
+from hybridnet.runtime.platform import blas_threads
+
+blas_threads.idle_seconds, blas_threads.process_time = {idle}, lambda: 0.0
+random.seed(1)
+numbers = np.random.default_rng(0)
+net = gluon.nn.HybridSequential()
+net.add(gluon.nn.Conv2D(8, 3, activation="relu"), gluon.nn.BatchNorm(), gluon.nn.Dense(600))
+net.initialize(init.Xavier())
+trainer = gluon.Trainer(net.collect_params(), "adam")
+x = nd.array(numbers.standard_normal((16, 3, 20, 20)))
+begun = time.monotonic()
+for step in range(6):
+    with autograd.record():
+        loss = (net(x) ** 2).mean()
+    loss.backward()
+    trainer.step(1)
+    loss.asscalar()
+    while not step and time.monotonic() < begun + 0.3:  # others are looked at meanwhile
+        nd.dot(x[0, 0], x[0, 1]).asnumpy()
+digest = hashlib.sha256()
+for parameter in net.collect_params().values():
+    digest.update(parameter.data().asnumpy().tobytes())
+print(digest.hexdigest())
+"""
+
+
+@pytest.mark.parametrize("onednn", ["0", "1"])
+def test_training_gives_the_same_bits_however_busy_the_machine_is(onednn):
+    """`HYBRIDNET_HOST=only` promises that: how a product is shared decides how it is rounded."""
+    environ = {"HYBRIDNET_HOST": "only", "HYBRIDNET_NUM_THREADS": "2", "HYBRIDNET_ONEDNN": onednn}
+    alone = run_script(TRAINING.format(idle="lambda: 2 * time.monotonic()"), **environ)
+    beside_others = run_script(TRAINING.format(idle="lambda: 0.0"), **environ)
+    assert alone == beside_others

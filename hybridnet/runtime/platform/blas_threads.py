@@ -4,6 +4,10 @@ Their threads wait for each other in turns. Where something else holds a process
 other processes), a product on all processors takes as long as that holds it: a step of LeNet by
 NumPy beside four busy processes takes 2,700 ms with two threads, and 250 with one. So it has as
 many threads as there are processors left.
+
+How many threads share a product also decides in which order it is added up, and so how it is
+rounded. Where a program must give the same bits each time, with ``HYBRIDNET_HOST=only``, the number
+stays.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from functools import cache
 from time import perf_counter, process_time
 from typing import Any, Final, final
 
+from hybridnet.base import config
 from hybridnet.base.lazy import threadpoolctl
 from hybridnet.base.processor import idle_seconds, num_threads
 from hybridnet.native import convolutions, onednn
@@ -87,9 +92,16 @@ def keep_to_limit() -> None:
     others.look(perf_counter())
 
 
+def _must_stay() -> bool:
+    return config.host() == "only"
+
+
 @contextmanager
 def leave_one() -> Iterator[None]:
     """A block in which NumPy leaves a processor to what the block does."""
+    if _must_stay():
+        yield
+        return
     limit = max(1, num_threads() - 1)
     _threads.add(limit)
     try:
@@ -123,7 +135,7 @@ class _Others:
         if not self._looking.acquire(blocking=False):
             return
         try:
-            idle = idle_seconds() if num_threads() > 1 else None
+            idle = None if num_threads() < 2 or _must_stay() else idle_seconds()
             if idle is None:
                 self.due = math.inf
                 return
