@@ -1,10 +1,10 @@
-"""Events go into the schedule, ready tasks come out and go to a pool: the one lock is here.
+"""Passes events to the schedule and ready tasks to the pool, under the engine's only lock.
 
 Why this is correct. The schedule is changed only by the holder of `_lock`, in `pump`. Nobody ever
 waits for that lock. Whoever has an event (a task pushed, a task ended, a Var deleted) appends it
-to `inbox` and *tries* the lock. With the lock, it handles all events in the inbox, its own and
-those of others. Without it, there is a holder, and the holder looks at the inbox again after it has
-released the lock: the event was appended before the failed try, so it is seen. Hence
+to `inbox` and *tries* the lock. If it gets the lock, it handles all events in the inbox, its own
+and those of others. If it does not, another thread holds the lock, and that one looks at the inbox
+again after it has released it: the event was appended before the failed try, so it is seen. Hence
 
 - events are handled one at a time in the order of the inbox, which keeps every thread's own order;
 - a push may come from anywhere, even from a finalizer that the garbage collector runs while this
@@ -22,10 +22,10 @@ priority and push.
 Ctrl-C can raise between any two steps of the main thread. The inbox, the set of pending tasks, each
 task's state and the set of waits are each changed in single steps and in an order that loses
 nothing; `_recover` rebuilds the rest from these, and hands out again what may not have been handed
-out. A task that so reaches the pool twice is run by the thread that takes it first; a wait has
-nothing to run, and stays ready until the holder of the lock ends it. If a second Ctrl-C strikes in
-there, `_struck` says so to the next `pump`, of whatever thread, which recovers first. (It is set
-where a handler of exceptions begins, and there nothing can strike.)
+out. A task that reaches the pool twice in this way is run by the thread that takes it first; a wait
+has nothing to run, and stays ready until the holder of the lock ends it. If a second Ctrl-C comes
+during `_recover`, `_interrupted` stays set, and the next `pump`, in any thread, recovers first. (It
+is set where a handler of exceptions begins, where Python looks for no signal.)
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ from hybridnet.engine.task import (
 __all__ = ["Coordinator"]
 
 #: Seconds to wait for the lock after an interruption.
-_PATIENCE: Final = 0.05
+_LOCK_TIMEOUT: Final = 0.05
 
 
 @final
 class Coordinator:
-    """The meeting point of one engine's schedule, pool, and all threads that have news for them.
+    """Connects one engine's schedule, its pool, and all threads that push, end or wait for tasks.
 
     Args:
         pool: what carries out the ready tasks. May be replaced between tasks.
@@ -70,8 +70,8 @@ class Coordinator:
         self.inbox: deque[Task | Var] = deque()
         #: waits whose latch was not released yet.
         self._waits: set[Task] = set()
-        #: whether something was interrupted, and nobody has recovered from it yet.
-        self._struck = False
+        #: whether a `pump` was interrupted and no `_recover` has ended well since.
+        self._interrupted = False
         #: whether the holder of the lock is changing the schedule.
         self._changing = False
         self._renew_lock()
@@ -84,11 +84,11 @@ class Coordinator:
     def pump(self) -> None:
         """Handle the events in the inbox, unless another thread, or a caller of ours, does."""
         # A finalizer, in the middle of a change; or who was interrupted has the lock still.
-        if self._is_owned() and (self._changing or not self._struck):
+        if self._is_owned() and (self._changing or not self._interrupted):
             return
         inbox, lock = self.inbox, self._lock
         try:
-            if self._struck:
+            if self._interrupted:
                 self._recover()
             while inbox and lock.acquire(False):
                 todo: list[Task] = []
@@ -103,11 +103,11 @@ class Coordinator:
                 for task in todo:
                     self._dispatch(task)
         except BaseException:
-            self._struck = True
+            self._interrupted = True
             try:
                 self._recover()
             except BaseException:  # another thread may have recovered from the first one only
-                self._struck = True
+                self._interrupted = True
                 raise
             raise
 
@@ -138,19 +138,19 @@ class Coordinator:
     def _recover(self) -> None:
         """Put things right after an exception in `pump`. If interrupted, it must be called again.
 
-        A thread that was interrupted may have kept the lock: then it does this itself, when it has
-        news again, or waits.
+        A thread that was interrupted may have kept the lock. Then it recovers by itself at its next
+        event or wait.
         """
-        if not self._is_owned() and not self._lock.acquire(True, _PATIENCE):
+        if not self._is_owned() and not self._lock.acquire(True, _LOCK_TIMEOUT):
             return
         try:
             self._changing = True
             todo = self._rebuild()
-            self._struck = False
+            self._interrupted = False
         finally:
             self._changing = False
         self._lock.release()
-        self.pool.rouse()
+        self.pool.wake_missed()
         for task in todo:
             self._dispatch(task)
         self.pump()
@@ -203,7 +203,7 @@ class Coordinator:
         """In a forked child: a new lock and no waits. The pool is the engine's affair."""
         self._renew_lock()
         self._waits.clear()
-        self._struck = self._changing = False
+        self._interrupted = self._changing = False
 
     def _renew_lock(self) -> None:
         # A reentrant lock, not to enter twice but because it knows whether this thread has it: a

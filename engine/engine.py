@@ -1,4 +1,4 @@
-"""The engine as its user sees it: Vars, tasks, waits. coordinator.py is where threads meet.
+"""`Engine`: the interface to Vars, tasks and waits. coordinator.py has the lock between threads.
 
 Errors are values: a task's error is kept in the task, carried to the schedule, and raised where
 somebody waits.

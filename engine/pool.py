@@ -53,7 +53,7 @@ _Entry = tuple[int, int, int, Task]
 # The longest sleep of a wait without a timeout, in seconds. A signal that comes after Python has
 # looked for one and before the thread sleeps does not wake it, so it must look again: else a Ctrl-C
 # at that moment would be lost.
-_NAP: Final = 0.5
+_LONGEST_SLEEP: Final = 0.5
 JOIN_TIMEOUT: Final = 0.02  # seconds to wait for workers at close; idle ones leave in microseconds
 
 
@@ -80,8 +80,8 @@ class AbstractPool(ABC):
     def submit(self, task: Task) -> None:
         """Run a ready task, now or later."""
 
-    def rouse(self) -> None:  # noqa: B027, most pools have nobody to wake
-        """Wake whoever may have been forgotten, after an interruption of `submit`."""
+    def wake_missed(self) -> None:  # noqa: B027, most pools have nobody to wake
+        """Wake the workers that an interrupted `submit` may not have woken."""
 
     def new_latch(self) -> Latch:
         """A latch for one thread to sleep on in `wait`, until `release` is called."""
@@ -118,7 +118,7 @@ def _acquire(latch: Latch, timeout: float) -> bool:
     """Wait for `latch`, without end if `timeout` is negative."""
     if timeout >= 0:
         return latch.acquire(True, timeout)
-    while not latch.acquire(True, _NAP):
+    while not latch.acquire(True, _LONGEST_SLEEP):
         pass
     return True
 
@@ -130,7 +130,7 @@ def _taken_lock() -> threading.Lock:
 
 
 class _InlineState(threading.local):
-    # Tasks that a completion in this thread has freed; None while no completion is going on.
+    # Tasks that became ready as one ended in this thread; None while none is ending.
     freed: list[_Entry] | None = None
 
 
@@ -323,7 +323,7 @@ class ThreadPool(AbstractPool):
         """Number of workers started and not ended."""
         return len(self._threads)
 
-    def rouse(self) -> None:
+    def wake_missed(self) -> None:
         """Open the gates that are in nobody's hands.
 
         Ctrl-C can strike when a gate was taken from the stack and is not open yet: its worker would
@@ -340,7 +340,7 @@ class ThreadPool(AbstractPool):
                 lane.idle.pop().release()
             except IndexError:  # another thread was quicker: that worker sees our task too
                 self._wake(lane)
-            except RuntimeError:  # it was open already (see `rouse`): that worker does, too
+            except RuntimeError:  # it was open already (see `wake_missed`): that worker does, too
                 pass
         elif lane.started < lane.limit or self._closed:
             self._grow(lane)
@@ -417,7 +417,7 @@ class ThreadPool(AbstractPool):
                         gate.acquire()
                     continue
                 gate.acquire()
-                if gate in idle:  # opened by `rouse`, which takes none from the stack
+                if gate in idle:  # opened by `wake_missed`, which takes none from the stack
                     with suppress(ValueError):
                         idle.remove(gate)
                 continue

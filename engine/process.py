@@ -2,9 +2,9 @@
 
 Fork. The forking thread takes every engine's lock first, so no schedule is halfway through a
 change in the child. In the child there are no other threads; each engine forgets the tasks it had
-(their Vars are poisoned: their values would be half-made) and starts anew, with the same Vars. The
-parent goes on as if nothing had happened. A lock that cannot be had in time is not waited for: the
-child rebuilds the Vars from nothing anyway.
+(their Vars are poisoned, as their values may be incomplete) and starts anew, with the same Vars.
+Nothing changes for the parent. A lock that cannot be had in time is not waited for: the child
+rebuilds the state of the Vars in any case.
 
 Exit. Python first runs `threading._register_atexit` callbacks (so does concurrent.futures), then
 joins non-daemon threads, then runs atexit callbacks, during which 3.12 and later refuse new
@@ -151,7 +151,7 @@ def _register_exit() -> None:
     register = getattr(threading, "_register_atexit", atexit.register)
     try:
         register(_at_exit)
-    except RuntimeError:  # the interpreter is already going down
+    except RuntimeError:  # the interpreter is already shutting down
         atexit.register(_at_exit)
 
 
@@ -160,7 +160,7 @@ def _at_exit() -> None:
         try:
             engine.close(EXIT_TIMEOUT)
         except KeyboardInterrupt:
-            continue  # the user is tired of waiting
+            continue  # Ctrl-C during the wait: go on without this engine's tasks
         for failure in engine.core.schedule.take_failures():
             print(f"hybridnet.engine: at exit, unreported: {failure.describe()}", file=sys.stderr)
 

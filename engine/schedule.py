@@ -21,8 +21,8 @@ Failure. A failed task leaves its `Failure` on the Vars it writes. A task that r
 skipped when its turn comes: it fails with the same `Failure` and passes it on. A task that
 succeeds in writing a Var without reading it clears the mark.
 
-Callers serialise the calls (engine.py holds one lock). The one thing that may be read outside it
-is whether a Var has a pending write, see `is_written`.
+Calls are made one at a time (coordinator.py holds a lock). Without it may be asked only whether a
+Var has a pending write, see `is_written`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from hybridnet.engine.task import (
     BACKGROUND,
     DELETED,
     DONE,
-    DOOMED,
+    DRAINING,
     DROPPED,
     FAILED,
     IDLE_LANE,
@@ -212,9 +212,9 @@ class Schedule:
 
     def close(self, var: Var) -> None:
         """Delete `var` once its pending tasks have ended. No task that names it may follow."""
-        var.state = DOOMED
+        var.state = DRAINING
         if var.held == 0:
-            self._bury(var)
+            self._mark_deleted(var)
 
     def rebuild(self) -> Sequence[Task]:
         """Make the state whole after a call that was cut short by an exception.
@@ -272,8 +272,8 @@ class Schedule:
                 var.failure = failure
         for task in dropped:
             for var in (*task.reads, *task.writes):
-                if var.state is DOOMED:
-                    self._bury(var)
+                if var.state is DRAINING:
+                    self._mark_deleted(var)
         self.completed += self.count_pending()
         self._pending.clear()
         self._background = 0
@@ -360,7 +360,7 @@ class Schedule:
         del self._pending[task]
 
     @staticmethod
-    def _bury(var: Var) -> None:
+    def _mark_deleted(var: Var) -> None:
         var.state = DELETED
         var.failure = None  # its traceback may hold much
 
@@ -384,16 +384,16 @@ class Schedule:
             if var.held == 0:
                 if var.queue:
                     self._grant(var, freed)
-                elif var.state is DOOMED:
-                    self._bury(var)
+                elif var.state is DRAINING:
+                    self._mark_deleted(var)
         failure = task.failure
         for var in task.writes:
             var.failure = failure  # before `held`: see is_written
             var.held = 0
             if var.queue:
                 self._grant(var, freed)
-            elif var.state is DOOMED:
-                self._bury(var)
+            elif var.state is DRAINING:
+                self._mark_deleted(var)
         self._forget(task)  # last: see `rebuild`
 
     @staticmethod

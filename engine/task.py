@@ -45,17 +45,17 @@ DONE: Final = "done"
 FAILED: Final = "failed"
 DROPPED: Final = "dropped"
 
-# The life of a Var. From `delete_variable` on it is closing: no new task may name it. It is doomed
-# once the schedule has taken in all tasks pushed before that, and deleted when the last one ended.
+# The life of a Var. From `delete_variable` on it is closing: no new task may name it. Once the
+# schedule has taken in all tasks pushed before that it is draining: the last one to end deletes it.
 LIVE: Final = "live"
 CLOSING: Final = "closing"
-DOOMED: Final = "doomed"
+DRAINING: Final = "draining"
 DELETED: Final = "deleted"
 
 # Where a push stood: (file, line), or (code, index of the instruction), which is cheaper to take
 # and is turned into a line only when somebody asks.
 Origin = tuple[str | CodeType, int]
-# Modules whose calls are nobody's line: they stand between a caller and what it meant to call.
+# Modules that call a function on behalf of others: the origin of a push is never a line of theirs.
 _GLUE: Final = frozenset({"contextlib", "functools", "threading"})
 
 
@@ -85,7 +85,7 @@ class Var:
         self.queue: deque[tuple[Task, bool]] | None = None
         #: the failure that left this Var without a value; None when its value is good.
         self.failure: Failure | None = None
-        #: "live", "closing", "doomed" or "deleted", in this order.
+        #: "live", "closing", "draining" or "deleted", in this order.
         self.state = LIVE
         #: the schedule that used this Var last.
         self.owner: object = None

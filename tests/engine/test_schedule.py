@@ -178,7 +178,7 @@ def test_a_wait_for_idle_comes_last(script: Script):
     assert script.push("idle2", lane=IDLE_LANE) == "idle2"
 
 
-def test_a_doomed_var_is_deleted_by_its_last_task(script: Script):
+def test_a_draining_var_is_deleted_by_its_last_task(script: Script):
     script.push("a", "W:x")
     script.push("b", "R:x")
     x = script.vars["x"]
