@@ -2,7 +2,8 @@
 
 Both run the same program with TensorFlow 1.x's names, one process for each task, on one machine and
 loopback: it says nothing of real networks. The two take turns, and the median of all rounds counts;
-of two workers that train at the same time, the best turn.
+of two workers that train at the same time, the best turn. On a machine that others use, too, the
+processor time of a step says more: that of the worker and the server together, of the best turn.
 
     python benchmarks/cluster.py [--tensorflow-python PYTHON] [--turns 3]
 
@@ -40,8 +41,21 @@ def names(framework: str) -> Any:
     return tf
 
 
-def work(tf: Any, spec: dict[str, list[str]], target: str) -> dict[str, list[float]]:
-    """Times all work; the numbers that come out are looked at, too."""
+def processor(server: int) -> float:
+    """Returns the processor seconds of this process and the server."""
+    with open(f"/proc/{server}/stat") as file:
+        user, system = file.read().rpartition(")")[2].split()[11:13]
+    return time.process_time() + (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def work(
+    tf: Any, spec: dict[str, list[str]], target: str, server: int
+) -> dict[str, tuple[list[float], float]]:
+    """Times all work; the numbers that come out are looked at, too.
+
+    Returns:
+        The seconds of each round, and the processor seconds of one.
+    """
     import numpy as np
 
     rows = np.random.default_rng(0).random((100, 784)).astype(np.float32)
@@ -72,13 +86,15 @@ def work(tf: Any, spec: dict[str, list[str]], target: str) -> dict[str, list[flo
         }
         found = {}
         for name, rounds in WORK.items():
-            times = []
+            times, spent = [], 0.0
             for turn in range(rounds + WARM):
+                if turn == WARM:
+                    spent = processor(server)
                 begun = time.perf_counter()
                 runs[name]()
                 if turn >= WARM:
                     times.append(time.perf_counter() - begun)
-            found[name] = times
+            found[name] = times, (processor(server) - spent) / rounds
         assert sess.run(few).tolist() == [1.0] * 8 and sess.run(loss, feeds) < 2.0
     return found
 
@@ -128,13 +144,14 @@ def train(tf: Any, spec: dict[str, list[str]], target: str, number: int) -> floa
     return REPLICA_STEPS / spent
 
 
-def be_task(framework: str, job: str, spec: dict[str, list[str]], number: int) -> None:
+def be_task(framework: str, job: str, spec: dict[str, list[str]], number: int, pid: int) -> None:
     tf = names(framework)
     server = tf.train.Server(tf.train.ClusterSpec(spec), job_name=job, task_index=number)
     if job == "ps":
         server.join()
     alone = len(spec["worker"]) == 1
-    found = work(tf, spec, server.target) if alone else train(tf, spec, server.target, number)
+    target = server.target
+    found = work(tf, spec, target, pid) if alone else train(tf, spec, target, number)
     print(json.dumps(found), flush=True)
     os._exit(0)  # TensorFlow's servers do not end
 
@@ -152,7 +169,9 @@ def turn(framework: str, python: str, workers: int = 1) -> list[Any]:
     server = subprocess.Popen([*command, "ps"], stderr=subprocess.DEVNULL)
     started = [
         subprocess.Popen(
-            [*command, "worker", "--number", str(number)], stdout=subprocess.PIPE, text=True
+            [*command, "worker", "--number", str(number), "--server", str(server.pid)],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         for number in range(workers)
     ]
@@ -173,25 +192,29 @@ def main() -> None:
     parser.add_argument("--job", default="", help=argparse.SUPPRESS)
     parser.add_argument("--spec", default="", help=argparse.SUPPRESS)
     parser.add_argument("--number", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--server", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--only-replicas", action="store_true", help="two workers, nothing else")
     args = parser.parse_args()
     if args.job:
-        be_task(args.framework, args.job, json.loads(args.spec), args.number)
+        be_task(args.framework, args.job, json.loads(args.spec), args.number, args.server)
         return
     contestants = {"hybridnet": sys.executable}
     if args.tensorflow_python:
         contestants["tensorflow"] = args.tensorflow_python
     times: dict[str, dict[str, list[float]]] = {name: {} for name in contestants}
+    spent: dict[str, dict[str, float]] = {name: {} for name in contestants}
     rates: dict[str, float] = dict.fromkeys(contestants, 0.0)
     for _ in range(args.turns):
         for name, python in contestants.items():
             if not args.only_replicas:
-                for one, found in turn(name, python)[0].items():
+                for one, (found, used) in turn(name, python)[0].items():
                     times[name].setdefault(one, []).extend(found)
+                    spent[name][one] = min(used, spent[name].get(one, used))
             rates[name] = max(rates[name], sum(turn(name, python, workers=2)))
     print_rates(rates)
     if not args.only_replicas:
-        print_times(times)
+        print_rows("ms (median)", times, statistics.median)
+        print_rows("ms of processors", spent, float)
 
 
 def print_rates(rates: dict[str, float]) -> None:
@@ -202,13 +225,12 @@ def print_rates(rates: dict[str, float]) -> None:
     )
 
 
-def print_times(times: dict[str, dict[str, list[float]]]) -> None:
-    contestants = list(times)
-    print("ms (median)          " + "".join(f"{name:>12}" for name in contestants))
+def print_rows(title: str, of: dict[str, dict[str, Any]], number: Callable[[Any], float]) -> None:
+    print(f"{title:21}" + "".join(f"{name:>12}" for name in of))
     for one in WORK:
-        medians = [1e3 * statistics.median(times[name][one]) for name in contestants]
-        ratio = f"{medians[0] / medians[1]:10.2f} x" if len(medians) > 1 else ""
-        print(f"{one:21}" + "".join(f"{value:12.2f}" for value in medians) + ratio)
+        found = [1e3 * number(of[name][one]) for name in of]
+        ratio = f"{found[0] / found[1]:10.2f} x" if len(found) > 1 else ""
+        print(f"{one:21}" + "".join(f"{value:12.2f}" for value in found) + ratio)
 
 
 if __name__ == "__main__":

@@ -115,7 +115,8 @@ class ClusterTask:
         self._pool = ThreadPoolExecutor(_THREADS, "hybridnet-task")
         self._ended = threading.Event()
         self._exchange = StepExchange(self.endpoint)
-        self.endpoint.ticks.append(self._exchange.resend)
+        self._older: frozenset[int] = frozenset()
+        self.endpoint.ticks.append(self._ask_again)
         self.endpoint.lost.append(self._lose)
         self.endpoint.handlers.update(
             devices=self._tell_devices, types=self._tell_types, register=self._register,
@@ -413,6 +414,14 @@ class ClusterTask:
         if step is not None and why is not None:
             step.rendezvous.abort(ClusterError(str(why)))
         self._exchange.end(number)
+
+    def _ask_again(self) -> None:
+        """Has the steps ask for what has not come that were under way a tick ago.
+
+        What a younger one waits for is on its way, and would be sent twice.
+        """
+        older, self._older = self._older, frozenset(self._steps.copy())
+        self._exchange.resend(older)
 
     def _lose(self, name: str) -> None:
         """Ends the steps of a client that is gone."""

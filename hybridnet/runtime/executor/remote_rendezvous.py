@@ -9,7 +9,7 @@ what it has, now and then, and gets the rest again.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from time import perf_counter_ns
 from typing import Any, Final, final
 
@@ -388,10 +388,14 @@ class StepExchange:
         """Whether a step has ended, as far as that is remembered."""
         return step in self._ended
 
-    def resend(self) -> None:
-        """Asks again for what has not come; to be called about once a second."""
+    def resend(self, which: Container[int] | None = None) -> None:
+        """Asks again for what has not come; to be called about once a second.
+
+        Args:
+            which: the steps that ask; None: all.
+        """
         with self._lock:
-            steps = list(self._steps.values())
+            steps = [one for n, one in self._steps.items() if which is None or n in which]
         for one in steps:
             one.resend()
 
