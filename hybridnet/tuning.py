@@ -4,11 +4,11 @@
     hn.tune(step, data, label, budget_s=300)
     print(hn.tune.report())
 
-Operators have several lowerings, and XLA has options by which it compiles; which are best depends
-on shapes, processor and version. Rules choose without being asked. Tuning measures on the real
-shapes, and keeps what is faster on disk, where later processes find it. ``HYBRIDNET_TUNE`` says
-whether programs are also tuned unasked, in idle moments (``background``), or never and nothing but
-plain lowerings is used (``off``).
+An operator may have several lowerings, and XLA has compile options. Which are fastest depends on
+the shapes, the processor and XLA's version. By default, rules choose. Tuning measures the choices
+on the real shapes, and keeps the faster ones on disk for later processes.
+``HYBRIDNET_TUNE=background`` also tunes without a call, while the process is idle;
+``HYBRIDNET_TUNE=off`` never tunes, and uses only the operators' own lowerings.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ from .symbol import Symbol
 
 __all__ = ["Report", "tune"]
 
-# Calls until everything is compiled: the first runs operator by operator, the second makes the
-# engine compile, and what is changed in place may need another.
+# Calls before the measurement, after which everything is compiled: a structure is compiled once it
+# comes again, and the first calls of what changes arrays in place may differ in structure.
 _WARM: Final = 4
-# Of the budget, what one program may take where there are several: by its share of the time, but
-# at least this share.
+# The least share of the budget that a program gets; the others get their share of the run time.
 _LEAST: Final = 0.1
 
 
@@ -94,9 +93,9 @@ def _row(trial: Trial, program: str) -> str:
 class _Tune:
     """Finds by measurement how the programs of a computation run fastest on this machine.
 
-    ``tune(target, *inputs, budget_s=60.0, **named)`` calls the target on the inputs a few times,
-    for real (a training step trains), measures its programs, and lets the faster ones run from now
-    on, in this process and in later ones. Results stay within the tolerances that the lowerings
+    ``tune(target, *inputs, budget_s=60.0, **named)`` calls the target on the inputs a few times
+    (so a training step changes the weights), measures its programs, and replaces them by faster
+    ones, in this process and in later ones. Results stay within the tolerances that the lowerings
     declare; those of a whole program, within 2e-3 of the greatest magnitude in each output
     (float32).
 
@@ -104,7 +103,7 @@ class _Tune:
         target: a callable: a block, a traced function, an eager function, an executor's forward; or
             a Symbol, whose inference is tuned: the inputs are its arguments by name, and those that
             are not given (the weights) are made up.
-        *inputs: what to call it with: arrays of the shapes that will be used.
+        *inputs: what to call it with: arrays of the shapes that the program will be used with.
         budget_s: seconds to spend; compilations that have begun are finished.
         **named: arguments by name.
 

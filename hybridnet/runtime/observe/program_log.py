@@ -1,7 +1,7 @@
 """The log of the program cache's decisions: the logger ``hybridnet.programs``.
 
-``HYBRIDNET_LOG=programs`` prints it on stderr; otherwise it is there for who gives this logger a
-level of its own. Scripts that set the root logger's to INFO, for their losses, are not told.
+``HYBRIDNET_LOG=programs`` prints it on stderr. Otherwise it is written if this logger is given a
+level. A script that sets the root logger's level to INFO, to print its losses, does not see it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if log.level == logging.NOTSET:
 
 
 def explaining() -> bool:
-    """Whether anybody wants to know; texts are made only then."""
+    """Whether the log is on; callers make texts only then."""
     return log.isEnabledFor(logging.INFO)
 
 
 def say(text: str, *arguments: object) -> None:
-    """Says one decision."""
+    """Writes one decision to the log."""
     log.info(text, *arguments)
 
 

@@ -1,8 +1,8 @@
-"""Tuning hot programs while the process has nothing else to do.
+"""Tunes hot programs while the process is idle.
 
-One thread goes through the programs that got hot, one after the other. It measures only while
-nothing is launched and no other thread computes, and what was measured while something was is
-thrown away. It ends when there is nothing left, and with the process.
+One thread tunes the programs that have become hot, one after the other. It measures only while
+nothing is launched and no other thread computes; a measurement during which that changed is not
+used. The thread ends when there is nothing left to tune, and with the process.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _HOT: Final = 64
 # be in use then.
 _QUIET: Final = 0.25
 _IN_USE: Final = 0.1
-# Seconds that are waited for that; afterwards the program has to get hot anew.
-_PATIENCE: Final = 120.0
+# Seconds to wait until the process is idle; then the program must become hot once more.
+_IDLE_TIMEOUT: Final = 120.0
 # Seconds of search for one program.
 _BUDGET: Final = 60.0
 
@@ -49,8 +49,8 @@ class Idleness(Quiet):
         self._launches = cache.launches()
 
     def wait(self) -> bool:
-        """Waits for it; returns False where it does not come, or the process is ending."""
-        for _ in range(int(_PATIENCE / _QUIET)):
+        """Waits until the process is idle; returns False if it is not in time, or is ending."""
+        for _ in range(int(_IDLE_TIMEOUT / _QUIET)):
             if is_ending():
                 return False
             launches, used = cache.launches(), process_time()
@@ -98,7 +98,7 @@ def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> 
 
 
 def tune_when_idle(code: Code, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
-    """Has a program tuned in some idle moment, on what it is about to be run on."""
+    """Has a program tuned when the process is idle, on the arrays of the launch at hand."""
     if book.entry(code) is not None:
         return
     with _queue.lock:

@@ -1,9 +1,10 @@
-"""Looking for the recipe by which one program is fastest.
+"""`Search`: finds by measurement the recipe with which one program is fastest.
 
-Compile options are tried on the program as a whole. Lowerings are tried site by site, each alone
-on arrays of its own, because a whole program takes long to compile; those that win there are put
-together, and must win once more as a whole. So nothing is chosen that was not seen to be faster,
-and what is chosen gives the results of the program that it replaces.
+A recipe is a set of compile options, and a lowering for each site (a call of an operator in the
+program). Compile options are tried on the whole program. Lowerings are tried at one site at a
+time, each compiled alone, because a whole program takes long to compile. The whole program is then
+compiled with all that were faster, and measured. So a recipe is chosen only if the whole program
+was faster with it and gave the same results within tolerance.
 """
 
 from __future__ import annotations
@@ -28,29 +29,27 @@ from .timing import Comparison, compare
 
 __all__ = ["Quiet", "Search"]
 
-# Seconds that one comparison goes on, beyond the five rounds that it always has.
-_PATIENCE: Final = 1.0
-# Of a whole program in float32, whose differences add up from layer to layer; a share of the
-# greatest magnitude. Other floating dtypes: in proportion to their epsilon.
+# Seconds for which a comparison goes on after the five rounds that it always has.
+_COMPARE_SECONDS: Final = 1.0
+# How far outputs of a whole program in float32 may differ, as a share of the greatest magnitude:
+# rounding adds up from layer to layer. Other floating dtypes: in proportion to their epsilon.
 _TOLERANCE: Final = 2e-3
 _EPSILON: Final = float(np.finfo(np.float32).eps)
 _OUT_OF_TIME: Final = "not tried: out of time"
 _DISTURBED: Final = "not measured: something else ran"
-
-
 # How often a comparison that was disturbed is made again.
 _RETRIES: Final = 3
 
 
 class Quiet:
-    """Tells a search when it may measure; as it is here, always."""
+    """Tells a search when it may measure. This class allows it always."""
 
     def wait(self) -> bool:
-        """Returns when nothing else runs; False: it is to give up."""
+        """Waits until nothing else runs; returns False if the search is to end."""
         return True
 
     def held(self) -> bool:
-        """Whether nothing else has run since."""
+        """Whether nothing else has run since the last `wait`."""
         return True
 
 
@@ -83,7 +82,7 @@ class Search:
         self.gave_up = False
 
     def run(self) -> tuple[Entry, Any]:
-        """Searches; returns what was found, and the executable; None: what there is is best."""
+        """Returns the entry for the recipe book, and the executable; None: none was faster."""
         self._compiled = compile_code(self._code, self._recipe)
         self._wanted = self._launch.outputs(self._compiled)
         self._try_options()
@@ -108,13 +107,13 @@ class Search:
         try:
             compiled = compile_code(self._code, recipe)
             made = self._launch.outputs(compiled)
-        except Exception as error:  # whatever XLA has against it
+        except Exception as error:  # XLA may refuse the options or the lowering in many ways
             self._note(self._name, candidate, None, _first_line(error))
             return
         if not _agree(made, self._wanted, _TOLERANCE):
             self._note(self._name, candidate, None, "differs")
             return
-        found = self._compare(self._launch, self._compiled, compiled, _PATIENCE)
+        found = self._compare(self._launch, self._compiled, compiled, _COMPARE_SECONDS)
         self._note(self._name, candidate, found, _DISTURBED)
         if found is not None and found.is_win:
             self._recipe, self._compiled = recipe, compiled
@@ -163,7 +162,7 @@ class Search:
             ):
                 self._note(str(site), name, None, "differs")
             else:
-                found = self._compare(launch, compiled, other, _PATIENCE / 4)
+                found = self._compare(launch, compiled, other, _COMPARE_SECONDS / 4)
                 self._note(str(site), name, found, _DISTURBED)
                 if found is not None and found.is_win:
                     best, compiled = name, other
