@@ -520,3 +520,39 @@ def test_gradients_of_gamma_functions_need_no_scipy():
     expected = scipy.special.digamma(x) * (1 + scipy.special.gamma(x))
     np.testing.assert_allclose([*map(float, numbers)], expected, rtol=1e-6)
     assert loaded == "False"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        3,
+        5,
+        -6,
+        (slice(None), 1),
+        (slice(None), 9),
+        np.array([0, 5, -1, -6, 2]),
+        (np.array([[0, 7], [1, 2]]), np.array([1, 2])),
+        (np.array([4, 0]), 8),
+    ],
+    ids=str,
+)
+def test_positions_outside_are_left_out_where_that_is_asked_for(key):
+    array = np.arange(15, dtype="float32").reshape(5, 3)
+    for way in ("set", "add"):
+        at = FUNCTIONS["at"](array)[key]
+        expected = getattr(jax.numpy.asarray(array).at[key], way)(7.5, mode="drop")
+        np.testing.assert_array_equal(getattr(at, way)(7.5, mode="drop"), expected)
+    assert array[0, 0] == 0
+
+
+def test_the_targets_of_a_detector_need_no_compiler():
+    """Boxes that fit no anchor are matched with none: what they would write is left out."""
+    anchor = np.array([[0, 0, 0.5, 0.5], [0.5, 0.5, 1, 1], [0.2, 0.2, 0.9, 0.9]], "float32")
+    label = np.array([[[1, 0.5, 0.5, 1, 1], [0, 1.5, 1.5, 1.6, 1.6]]], "float32")
+    call, _ = get("_contrib_MultiBoxTarget").bind({})
+    found = on_host(
+        FUNCTIONS, call.evaluate, [anchor[None], label, np.zeros((1, 3, 3), "float32")], []
+    )
+    assert {one.dtype for one in found} == {np.dtype("float32")}
+    # The last anchor overlaps the first box by 0.16 of 0.58, less than the threshold.
+    np.testing.assert_array_equal(found[2], [[0, 2, 0]])

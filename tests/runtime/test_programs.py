@@ -103,11 +103,14 @@ def test_parts_that_recur_get_programs_of_their_own():
     assert counts(cache)[0] == before
 
 
-def test_convolutions_are_left_to_numpy_while_a_whole_is_compiled(monkeypatch):
-    """It compiles them, too, and would wait for its turn."""
+@pytest.mark.parametrize("name", ["Convolution", "batch_dot"])
+def test_parts_are_left_to_numpy_while_a_whole_is_compiled(monkeypatch, name):
+    """It needs them no more, and would wait for their programs."""
     monkeypatch.delenv("HYBRIDNET_HOST")
-    call, _ = get("Convolution").bind({"kernel": (3,), "num_filter": 2, "no_bias": True})
-    types = tuple(tensor_type(shape, np.dtype("float32")) for shape in ((1, 2, 8), (2, 2, 3)))
+    convolved = {"kernel": (3,), "num_filter": 2, "no_bias": True}
+    call, _ = get(name).bind(convolved if name == "Convolution" else {})
+    shapes = ((1, 2, 8), (2, 2, 3)) if name == "Convolution" else ((2, 2, 3), (2, 3, 2))
+    types = tuple(tensor_type(shape, np.dtype("float32")) for shape in shapes)
     cache = ProgramCache()
     part = cache._shelf.find(Code(cpu(0), ((call, (~0, ~1)),), types, (0,), ()))
     host = part.find_host()

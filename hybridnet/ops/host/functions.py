@@ -448,10 +448,34 @@ def _dot_general(x: Any, y: Any, dimensions: Any, **_: Any) -> Any:
     return jnp.tensordot(x, y, (of_x, of_y))
 
 
+def _inside(array: Array, key: Any, values: Any) -> tuple[Any, Any]:
+    """Returns a key without its positions outside of an array, and the values of the others.
+
+    Raises:
+        NoHostForm: the key has both slices and arrays of positions, or is of another kind.
+    """
+    parts = key if isinstance(key, tuple) else (key,)
+    outside: Any = np.False_
+    for part, size in zip(parts, array.shape, strict=False):
+        if not isinstance(part, slice):
+            places = np.asarray(part)
+            if places.dtype.kind not in "iu":
+                raise NoHostForm("at of this key")
+            outside = outside | (places < -size) | (places >= size)
+    if outside.ndim == 0:
+        return (np.s_[:0], array[:0]) if outside else (key, values)
+    if any(isinstance(part, slice) for part in parts):
+        raise NoHostForm("at of slices and arrays")
+    kept = ~outside
+    values = np.broadcast_to(values, (*kept.shape, *array.shape[len(parts) :]))
+    return tuple([np.broadcast_to(part, kept.shape)[kept] for part in parts]), values[kept]
+
+
 class _At:
     """As ``array.at`` of JAX: copies with some elements changed.
 
-    Positions outside raise, where JAX leaves them out or takes the nearest.
+    Positions outside are left out where the mode is to drop them. Otherwise they raise, where JAX
+    leaves them out or takes the nearest.
     """
 
     def __init__(self, array: Array, key: Any = None) -> None:
@@ -467,7 +491,8 @@ class _At:
     def set(self, values: Any, mode: str | None = None) -> Array:
         """With these in their place."""
         changed = changeable(self._array)
-        changed[self._key] = values
+        key, values = self._where(values, mode)
+        changed[key] = values
         return changed
 
     def add(self, values: Any, mode: str | None = None) -> Array:
@@ -475,8 +500,15 @@ class _At:
         if self._array.dtype == bool:
             raise NoHostForm("at add of bool")  # which JAX refuses
         changed = self._array.copy()
-        np.add.at(changed, self._key, values)
+        key, values = self._where(values, mode)
+        np.add.at(changed, key, values)
         return changed
+
+    def _where(self, values: Any, mode: str | None) -> tuple[Any, Any]:
+        """Where which values go."""
+        if mode != "drop":
+            return self._key, values
+        return _inside(self._array, self._key, values)
 
 
 FUNCTIONS["at"] = _At

@@ -201,7 +201,8 @@ def _one_target(
     negative &= present.any()  # an image without boxes is ignored altogether
     boxes = label[match]
     places = jnp.where(positive[:, None], _offsets(anchors, boxes[:, 1:5], variances), 0)
-    classes = jnp.where(positive, boxes[:, 0] + 1, jnp.where(negative, 0, ignore_label))
+    ignored = jnp.asarray(ignore_label, anchors.dtype)  # else two numbers would be a float64
+    classes = jnp.where(positive, boxes[:, 0] + 1, jnp.where(negative, 0, ignored))
     mask = jnp.broadcast_to(positive[:, None], places.shape)
     return places.reshape(-1), mask.reshape(-1).astype(places.dtype), classes
 

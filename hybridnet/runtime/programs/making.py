@@ -247,11 +247,11 @@ class Maker:
         if host is None or program.submitted:
             return host
         # A part that runs in less time than XLA takes to start a program stays on NumPy arrays. So
-        # does a convolution while some whole is being compiled: it takes long to compile, and
-        # oneDNN computes it on NumPy arrays as well.
+        # do all while some whole is being compiled, or waits for oneDNN's calls to be: with the
+        # whole a part's own program has no use any more, and until then it only delays it.
         if as_part:
             long = host.seconds > ENOUGH_OF_PART and host.seconds > _LONG * host.runs
-            due = long and not (self._underway and may_call_onednn(program.code))
+            due = long and not self._underway
         else:
             enough = _ENOUGH if has_begun() else _FIRST
             several = program.launches >= _SEVERAL and host.seconds > enough
