@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, Final
 
+from hybridnet import metric
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.io import DataDesc
@@ -14,6 +15,7 @@ from hybridnet.io import DataDesc
 __all__ = [
     "as_groups",
     "as_list",
+    "as_metric",
     "batch_shapes",
     "check_names",
     "described_as",
@@ -44,6 +46,11 @@ def as_list(given: Any) -> list[Any]:
     if given is None:
         return []
     return list(given) if isinstance(given, (list, tuple)) else [given]
+
+
+def as_metric(given: Any) -> Any:
+    """Returns a metric: itself, or one of a name."""
+    return given if isinstance(given, metric.EvalMetric) else metric.create(given)
 
 
 def check_names(symbol: Any, names: Sequence[str], kind: str, must: bool) -> None:

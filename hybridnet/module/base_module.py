@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from hybridnet import metric, ndarray
+from hybridnet import ndarray
 from hybridnet.base.errors import FormatError, ParameterError, ShapeError
 from hybridnet.initializer import Uniform
 from hybridnet.io import DataBatch
@@ -18,7 +18,7 @@ from hybridnet.ndarray import NDArray
 from hybridnet.runtime.record import recorder
 from hybridnet.saved_model import by_kind
 
-from .arguments import as_list, require
+from .arguments import as_list, as_metric, require
 
 __all__ = ["UNIFORM", "BaseModule", "BatchEndParam"]
 
@@ -110,7 +110,7 @@ class BaseModule:
         self._require_ready("score")
         if reset:
             eval_data.reset()
-        eval_metric = _as_metric(eval_metric)
+        eval_metric = as_metric(eval_metric)
         eval_metric.reset()
         count = 0
         for nbatch, eval_batch in enumerate(eval_data):
@@ -293,7 +293,7 @@ class BaseModule:
         )
         self.init_optimizer(kvstore, optimizer, optimizer_params)
         validation_metric = eval_metric if validation_metric is None else validation_metric
-        eval_metric = _as_metric(eval_metric)
+        eval_metric = as_metric(eval_metric)
         for epoch in range(begin_epoch, num_epoch):
             started = time.time()
             self.begin_epoch(epoch, train_data)
@@ -603,7 +603,3 @@ class BaseModule:
             force_init: whether to do it when it was done before.
         """
         raise self._abstract("init_optimizer")
-
-
-def _as_metric(given: Any) -> Any:
-    return given if isinstance(given, metric.EvalMetric) else metric.create(given)

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet import metric
 from hybridnet import ndarray as nd
 from hybridnet.base.context import Context, cpu
 from hybridnet.base.errors import ParameterError
@@ -21,7 +20,7 @@ from hybridnet.runtime.record import recorder
 from hybridnet.saved_model import load_checkpoint, save_checkpoint
 from hybridnet.symbol import Symbol
 
-from .arguments import as_list, descriptions, require
+from .arguments import as_list, as_metric, descriptions, require
 from .base_module import UNIFORM, BatchEndParam
 from .bucketing_module import BucketingModule
 from .module import Module
@@ -131,8 +130,7 @@ class FeedForward:
         logger = logger or logging
         data = self._init_iter(X, y, True)
         checked = self._init_eval_iter(eval_data)
-        if not isinstance(eval_metric, metric.EvalMetric):
-            eval_metric = metric.create(eval_metric)
+        eval_metric = as_metric(eval_metric)
         module = self._make_module(data, kvstore, logger, work_load_list)
         if monitor is not None:
             module.install_monitor(monitor)
@@ -305,8 +303,7 @@ class FeedForward:
             batch_end_callback: called with a `BatchEndParam` after each batch; or several.
             reset: whether to begin at the beginning of the data.
         """
-        if not isinstance(eval_metric, metric.EvalMetric):
-            eval_metric = metric.create(eval_metric)
+        eval_metric = as_metric(eval_metric)
         data = self._init_iter(X, None, False)
         executor = self._predictor(data, reset)
         for number, batch in enumerate(data):
