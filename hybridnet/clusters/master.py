@@ -303,7 +303,7 @@ class ClusterRunner:
 
 def _copied(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Returns a copy that a device takes over."""
-    made = aligned(array.nbytes).view(array.dtype).reshape(array.shape)
+    made: np.ndarray[Any, Any] = aligned(array.nbytes).view(array.dtype).reshape(array.shape)
     np.copyto(made, array)
     return made
 

@@ -80,16 +80,16 @@ def pack(packet: Packet) -> list[Buffer]:
         return [head + text]
     frames: list[Buffer] = []
     short: list[Buffer] = [head]
-    for one in (text, *payloads):
-        if len(one) <= SMALL:
-            short.append(one)
+    for piece in (text, *payloads):
+        if len(piece) <= SMALL:
+            short.append(piece)
             if len(short) < _TOGETHER:
                 continue
         if short:
             frames.append(b"".join(short))
             short = []
-        if len(one) > SMALL:
-            view = memoryview(one)
+        if len(piece) > SMALL:
+            view = memoryview(piece)
             frames += [view[start : start + _FRAME] for start in range(0, len(view), _FRAME)]
     if short:
         frames.append(b"".join(short))

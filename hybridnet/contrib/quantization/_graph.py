@@ -134,7 +134,8 @@ def quantized(
 
 def _by_channel(chosen: Collection[Node]) -> set[str]:
     """Returns the names of what layers with weights read as such, and no other layer as data."""
-    weights, data = set(), set()
+    weights: set[str] = set()
+    data: set[str] = set()
     for node in chosen:
         assert isinstance(node.call, OpCall)
         for place, edge in enumerate(node.inputs):

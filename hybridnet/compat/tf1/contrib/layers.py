@@ -85,11 +85,11 @@ def fully_connected(
             raise ValueError("The last dimension of the inputs to a layer should be defined")
         parts = _Parts(x, int(num_outputs), _lists(variables_collections), trainable)
         w = parts.weight(
-            "weights", [size, parts.count], weights_initializer or xavier_initializer(),
+            "weights", [size, parts.num_outputs], weights_initializer or xavier_initializer(),
             weights_regularizer,
         )  # fmt: skip
         made = parts.finished(
-            product(x, w, parts.count), normalizer_fn, normalizer_params, biases_initializer,
+            product(x, w, parts.num_outputs), normalizer_fn, normalizer_params, biases_initializer,
             biases_regularizer, activation_fn,
         )  # fmt: skip
     if outputs_collections:
@@ -141,7 +141,7 @@ def conv2d(
             raise ValueError("The number of channels of the inputs to a layer should be defined")
         parts = _Parts(x, int(num_outputs), _lists(variables_collections), trainable)
         w = parts.weight(
-            "weights", [*_two(kernel_size), channels, parts.count],
+            "weights", [*_two(kernel_size), channels, parts.num_outputs],
             weights_initializer or xavier_initializer(), weights_regularizer,
         )  # fmt: skip
         made = parts.finished(
@@ -217,13 +217,13 @@ class _Parts(NamedTuple):
 
     Attributes:
         inputs: of the layer.
-        count: how many outputs it has.
+        num_outputs: how many outputs it has.
         lists: the collections of its variables, by name.
         trainable: whether optimizers change these.
     """
 
     inputs: Tensor
-    count: int
+    num_outputs: int
     lists: Mapping[str, Any]
     trainable: bool
 
@@ -244,7 +244,7 @@ class _Parts(NamedTuple):
         if normalizer is not None:
             made = normalizer(made, **(settings or {}))
         elif biases_initializer is not None:
-            b = self.weight("biases", [self.count], biases_initializer, biases_regularizer)
+            b = self.weight("biases", [self.num_outputs], biases_initializer, biases_regularizer)
         return finished(made, b, activation, layout)
 
 

@@ -33,7 +33,7 @@ class ClusterSpec:
     def __init__(self, cluster: Any) -> None:
         if isinstance(cluster, ClusterSpec):
             cluster = cluster._jobs
-        self._jobs = read_addresses(cluster)
+        self._jobs: dict[str, dict[int, str]] = read_addresses(cluster)
 
     def __bool__(self) -> bool:
         return bool(self._jobs)
