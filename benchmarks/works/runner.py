@@ -150,17 +150,16 @@ def hybrid(
 ) -> Runner:
     """A contestant of hybridnet, which compiles in the background.
 
-    It is warm when a few turns compile nothing and run nothing step by step, after the least
-    number of turns.
+    It is warm when a few turns, and no fewer than `least`, compile nothing and run nothing step by
+    step.
     """
     from hybridnet import engine, nd
     from hybridnet.runtime.programs.cache import cache
 
     def warm_up() -> None:
-        turn(least)
         for _ in range(_MOST_SETTLING):
             before = cache.statistics()
-            turn(3)
+            turn(max(least, 3))
             nd.waitall()
             engine.wait_for_all()
             after = cache.statistics()

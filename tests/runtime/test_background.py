@@ -11,9 +11,10 @@ import jax
 import numpy as np
 import pytest
 
-from hybridnet import cpu
+from hybridnet import cpu, engine
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.registry import get
+from hybridnet.runtime.platform import background
 from hybridnet.runtime.platform.background import at_low_priority
 from hybridnet.runtime.programs.compiling import compile_code
 from hybridnet.runtime.segments.code import Code
@@ -62,3 +63,37 @@ def test_xla_compiles_at_low_priority_what_nobody_waits_for(
         with jax.enable_x64(True):
             (doubled,) = executable(np.arange(3, dtype="float32"), np.array([2.0]))
         np.testing.assert_array_equal(doubled, [0, 2, 4])
+
+
+def test_what_is_done_in_a_thread_of_its_own_is_waited_for_and_holds_up_nothing() -> None:
+    """`engine.wait_for_all` waits, also for what it has the engine do at its end."""
+    may_go_on = threading.Event()
+    done: list[str] = []
+
+    def work() -> None:
+        may_go_on.wait()
+        done.append(threading.current_thread().name)
+        background.later(lambda: done.append("last"), "last")
+
+    background.later_in_own_thread(work, "slow")
+    for _ in range(8):  # more than the engine has threads for what is done in the background
+        background.later(lambda: done.append("other"), "other")
+    background.later(may_go_on.set, "end")
+    engine.wait_for_all()
+    assert done == ["other"] * 8 + ["slow", "last"]
+
+
+def test_without_a_thread_of_its_own_it_is_done_by_the_engines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    engine.wait_for_all()
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    done = threading.Event()
+    with monkeypatch.context() as patched:
+        patched.setattr(background, "_start", lambda *_: refuse(threading.current_thread()))
+        background.later_in_own_thread(done.set, "slow")
+        engine.wait_for_all()
+    assert done.is_set()

@@ -25,7 +25,14 @@ from typing import Final, TypeVar
 from hybridnet import engine
 from hybridnet.base.processor import LOW_PRIORITY
 
-__all__ = ["at_low_priority", "hook", "in_own_thread", "is_ending", "later"]
+__all__ = [
+    "at_low_priority",
+    "hook",
+    "in_own_thread",
+    "is_ending",
+    "later",
+    "later_in_own_thread",
+]
 
 _Result = TypeVar("_Result")
 
@@ -125,8 +132,28 @@ def later(work: Callable[[], None], name: str, *, grace: float = 0.0) -> None:
     engine.push_async(lambda done: run(work, grace, done), name=name, lane="background")
 
 
+def later_in_own_thread(work: Callable[[], None], name: str) -> None:
+    """Does something that waits for long, as `later` does it, but holds up no thread of the engine.
+
+    Args:
+        work: what to do.
+        name: of the task and of the thread.
+    """
+    hook()
+
+    def begin(on_complete: engine.Completion) -> None:
+        try:
+            _start(work, name, on_complete)
+        except RuntimeError:  # no thread can be started
+            _exit.run(work, 0.0, on_complete)
+
+    engine.push_async(begin, name=name, lane="background")
+
+
 def in_own_thread(work: Callable[[], None], name: str) -> None:
-    """Does something that waits for long in a thread of its own.
+    """Does something in a thread of its own that may go on as long as the process does.
+
+    Nobody waits for it.
 
     Args:
         work: what to do; it must look at `is_ending` and come to an end then.

@@ -35,7 +35,7 @@ from hybridnet.native import onednn
 
 from ..observe import events, program_log
 from ..observe.program_log import describe, explaining, say
-from ..platform.background import in_own_thread, later
+from ..platform.background import later, later_in_own_thread
 from ..platform.blas_threads import leave_one
 from ..platform.collecting import without_collecting
 from ..platform.jax_devices import has_begun
@@ -334,7 +334,7 @@ class Maker:
             make()
 
         if may_call_onednn(program.code) and not onednn.is_decided():
-            in_own_thread(build_first, "hybridnet-build")  # other programs need not wait for it
+            later_in_own_thread(build_first, "build")  # other programs need not wait for it
         else:
             make()
 
