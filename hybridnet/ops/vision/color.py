@@ -59,6 +59,8 @@ def _flips(name: str, axis: int, words: str) -> None:
     def sometimes(data: Any, *, state: Any) -> Any:
         key, state = next_key(state)
         flip = _one_each(uniforms(key, data.shape[:-3], np.float32) < 0.5)
+        if isinstance(flip, np.bool_):  # of one image, by NumPy
+            return (jnp.flip(data, axis) if flip else data), state
         return jnp.where(flip, jnp.flip(data, axis), data), state
 
     one = "(height, width, channel)"

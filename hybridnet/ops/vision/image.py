@@ -68,7 +68,9 @@ def to_tensor(data: Any) -> Any:
     planes = jnp.moveaxis(data, -1, -3)
     if isinstance(planes, np.ndarray):
         # NumPy would keep the order in memory, in which what comes next takes four times as long.
-        planes = np.ascontiguousarray(planes)
+        made = planes.astype(FLOAT32, order="C")
+        made /= np.float32(255)
+        return made
     return planes.astype(FLOAT32) / np.float32(255)
 
 
@@ -112,9 +114,12 @@ def normalize(data: Any, *, mean: Floats = (0, 0, 0, 0), std: Floats = (1, 1, 1,
     )
     # What XLA makes of a division by numbers; said here, so that NumPy rounds alike.
     factor = 1 / scale
-    if data.dtype == kind:
-        return (data - shift) * factor
-    return ((data.astype(kind) - shift) * factor).astype(data.dtype)
+    made = (data if data.dtype == kind else data.astype(kind)) - shift
+    if isinstance(made, np.ndarray):
+        made *= factor  # without memory for another image
+    else:
+        made = made * factor
+    return made if data.dtype == kind else made.astype(data.dtype)
 
 
 def _check_crop(data: TensorType, *, x: int, y: int, width: int, height: int) -> None:
