@@ -123,7 +123,7 @@ class _ImageRecordSource(ImageSource):
         self._augmentation = augmentation
         self._listed = list_labels(reading)
         self._normalizer = Normalizer(normalization, dtype)
-        self._is_small = False
+        self._is_small = False  # while the images are read from which the mean image is made
         if dtype != np.uint8:
             self._normalizer.mean = self.mean_image(normalization.mean_img)
         channels, height, width = reading.data_shape

@@ -107,18 +107,10 @@ class Normalizer:
             out: (batch, channels, height, width), red first.
         """
         joined = pixels.reshape(-1, *pixels.shape[2:])  # one below the other
-        for channel in range(out.shape[1]):
+        count = out.shape[1]
+        for channel in range(count):
             row = out[:, channel]
-            plane = (
-                joined if joined.ndim == 2 else cv2.extractChannel(joined, _place(channel, out[0]))
-            )
-            if self._dtype == np.uint8:
-                scaled = plane
-            elif self._dtype == np.int8:
-                scaled = self._less_mean(plane, channel)
-            else:
-                assert self._tables is not None
-                scaled = cv2.LUT(plane, self._tables[channel])
+            scaled = self._scaled(_plane(joined, channel, count), channel, self._tables)
             row[...] = scaled.reshape(row.shape)
 
     def write(self, image: Array, out: Array, numbers: MersenneTwister) -> None:
@@ -140,21 +132,37 @@ class Normalizer:
         if mirrored and self.mean is None:
             image = cv2.flip(image, 1)
         for channel, row in enumerate(out):
-            plane = image if image.ndim == 2 else cv2.extractChannel(image, _place(channel, out))
-            if self._dtype == np.uint8:
-                row[...] = plane
-            elif self._dtype == np.int8:
-                row[...] = self._less_mean(plane, channel)
-            elif self.mean is None:
-                assert tables is not None
-                # In place: the row is C-contiguous, of the table's dtype and the plane's shape.
-                cv2.LUT(plane, tables[channel], dst=row)
-            else:
+            plane = _plane(image, channel, len(out))
+            if self._dtype == _F and self.mean is not None:
                 np.subtract(plane, self.mean[channel], out=row)
                 row *= _F(factor) / self._stds[channel]
                 row += _F(light) / self._stds[channel]
+                continue
+            # In place: the row is C-contiguous, of the table's dtype and the plane's shape.
+            scaled = self._scaled(plane, channel, tables, row)
+            if scaled is not row:
+                row[...] = scaled
         if mirrored and self.mean is not None:
             out[...] = out[:, :, ::-1].copy()
+
+    def _scaled(
+        self, plane: Array, channel: int, tables: Array | None, out: Array | None = None
+    ) -> Array:
+        """Returns a channel of images as it is in a batch, where no image is subtracted.
+
+        Args:
+            plane: uint8.
+            channel: its number.
+            tables: see `_tables_of`; only for float32.
+            out: where float32 may be put.
+        """
+        if self._dtype == np.uint8:
+            return plane
+        if self._dtype == np.int8:
+            return self._less_mean(plane, channel)
+        assert tables is not None
+        scaled: Array = cv2.LUT(plane, tables[channel], dst=out)
+        return scaled
 
     def _less_mean(self, plane: Array, channel: int) -> Array:
         mean = self._means[channel] if self.mean is None else self.mean[channel]
@@ -170,6 +178,10 @@ class Normalizer:
         return table
 
 
-def _place(channel: int, out: Array) -> int:
-    """Returns where a channel is in an image that has blue first."""
-    return channel if len(out) == 1 or channel == 3 else 2 - channel
+def _plane(image: Array, channel: int, count: int) -> Array:
+    """Returns one of the channels of an image that has blue first; it may have that one only."""
+    if image.ndim == 2:
+        return image
+    place = channel if count == 1 or channel == 3 else 2 - channel
+    plane: Array = cv2.extractChannel(image, place)
+    return plane

@@ -6,12 +6,13 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
-from hybridnet.base.errors import MXNetError, ShapeError
+from hybridnet.base.errors import MXNetError
 from hybridnet.ops.core.handle import Operand
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.storage import in_place
 
 from ._gradients import UNTRACKED, GradientMethods
+from .applying import check_result
 
 if TYPE_CHECKING:
     from .ndarray import NDArray
@@ -34,15 +35,7 @@ class InPlaceMethods(GradientMethods):
             recorder.launch_others((self, other))
         with in_place:
             result = operation(self, other)
-            if result is NotImplemented:
-                raise TypeError(
-                    f"{what}: the right-hand side must be an NDArray or a number, "
-                    f"got {type(other).__name__}"
-                )
-            if result.shape != self.shape:
-                raise ShapeError(
-                    f"{what}: the result must keep the shape {self.shape}, got {result.shape}"
-                )
+            check_result(self.shape, other, result, what)
             if result.carries_gradient:
                 raise MXNetError(UNTRACKED.format(what=what))
             self.assign(result)

@@ -18,6 +18,7 @@ from ._host import AbstractArray
 
 __all__ = [
     "changed_by",
+    "check_result",
     "contexts_differ",
     "looked_at",
     "not_arrays",
@@ -161,3 +162,25 @@ def contexts_differ(call: Call, inputs: Sequence[Any]) -> MXNetError:
         f"{call.name}: all inputs must be on one context, got {where}; "
         "move them with as_in_context(...)"
     )
+
+
+def check_result(shape: tuple[int, ...], other: Any, result: Any, what: str) -> None:
+    """Checks that an array can be overwritten with the result of an operation on it.
+
+    Args:
+        shape: of the array.
+        other: the right-hand side.
+        result: the result, or NotImplemented.
+        what: the operator, for messages.
+
+    Raises:
+        TypeError: the right-hand side is nothing that the operation takes.
+        ShapeError: the result has another shape.
+    """
+    if result is NotImplemented:
+        raise TypeError(
+            f"{what}: the right-hand side must be an NDArray or a number, got "
+            f"{type(other).__name__}"
+        )
+    if result.shape != shape:
+        raise ShapeError(f"{what}: the result must keep the shape {shape}, got {result.shape}")

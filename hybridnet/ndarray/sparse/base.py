@@ -25,7 +25,7 @@ from hybridnet.ops.core.operator import Operator
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.segments.segment import Value
 
-from ..applying import write_out
+from ..applying import check_result, write_out
 from ..copies import put, unpickled
 from ..ndarray import NDArray
 from ..storage_types import storage_type
@@ -359,15 +359,7 @@ class BaseSparseNDArray(NDArray):
 
     def _update(self, operation: Callable[[Any, Any], Any], other: Any, what: str) -> Self:
         result = operation(self, other)
-        if result is NotImplemented:
-            raise TypeError(
-                f"{what}: the right-hand side must be an NDArray or a number, "
-                f"got {type(other).__name__}"
-            )
-        if result.shape != self.shape:
-            raise ShapeError(
-                f"{what}: the result must keep the shape {self.shape}, got {result.shape}"
-            )
+        check_result(self.shape, other, result, what)
         self.assign(result)
         return self
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ..dtypes import float32
 from ..graph.control import add_to_collections, name_scope
@@ -24,6 +24,8 @@ __all__ = [
     "max_pool2d", "variance_scaling_initializer", "xavier_initializer", "xavier_initializer_conv2d",
 ]  # fmt: skip
 
+_Made = TypeVar("_Made")
+
 
 def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = None) -> Tensor:
     """Returns (batch, the product of the rest).
@@ -35,9 +37,7 @@ def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = No
     """
     with name_scope(scope, "Flatten", [inputs]):
         made: Tensor = Flatten().call(inputs)
-    if outputs_collections:
-        add_to_collections(outputs_collections, made)
-    return made
+    return _collected(made, outputs_collections)
 
 
 def fully_connected(
@@ -92,9 +92,7 @@ def fully_connected(
             product(x, w, parts.num_outputs), normalizer_fn, normalizer_params, biases_initializer,
             biases_regularizer, activation_fn,
         )  # fmt: skip
-    if outputs_collections:
-        add_to_collections(outputs_collections, made)
-    return made
+    return _collected(made, outputs_collections)
 
 
 def conv2d(
@@ -149,9 +147,7 @@ def conv2d(
             normalizer_fn, normalizer_params, biases_initializer, biases_regularizer,
             activation_fn, layout,
         )  # fmt: skip
-    if outputs_collections:
-        add_to_collections(outputs_collections, made)
-    return made
+    return _collected(made, outputs_collections)
 
 
 def max_pool2d(
@@ -176,9 +172,7 @@ def max_pool2d(
     """
     with name_scope(scope, "MaxPool2D", [inputs]):
         made = max_pool(inputs, _two(kernel_size), _two(stride), padding, data_format)
-    if outputs_collections:
-        add_to_collections(outputs_collections, made)
-    return made
+    return _collected(made, outputs_collections)
 
 
 def avg_pool2d(
@@ -193,8 +187,13 @@ def avg_pool2d(
     """Returns the mean of each window of images; see `max_pool2d`."""
     with name_scope(scope, "AvgPool2D", [inputs]):
         made = avg_pool(inputs, _two(kernel_size), _two(stride), padding, data_format)
-    if outputs_collections:
-        add_to_collections(outputs_collections, made)
+    return _collected(made, outputs_collections)
+
+
+def _collected(made: _Made, collections: Any) -> _Made:
+    """Adds a variable or a result to collections, if there are some; returns it."""
+    if collections:
+        add_to_collections(collections, made)
     return made
 
 
@@ -231,9 +230,7 @@ class _Parts(NamedTuple):
         """Makes a variable."""
         kind = self.inputs.dtype.base_dtype
         made = get_variable(name, shape, kind, initializer, regularizer, trainable=self.trainable)
-        if self.lists.get(name):
-            add_to_collections(self.lists[name], made)
-        return made
+        return _collected(made, self.lists.get(name))
 
     def finished(
         self, made: Tensor, normalizer: Any, settings: Any, biases_initializer: Any,
