@@ -14,6 +14,7 @@ may import from those above it:
     recurrent   cells, and loops over sequences
     contrib     sums over devices, and older names of cells and layers
     training    optimizers, learning rates, checkpoints, watched sessions
+    examples    the data of TensorFlow's tutorials
 """
 
 from __future__ import annotations
@@ -308,6 +309,9 @@ from .variables.variable import assign as assign
 from .variables.variable import assign_add as assign_add
 from .variables.variable import assign_sub as assign_sub
 from .variables.variable import is_variable_initialized as is_variable_initialized
+
+#: That of TensorFlow whose names these are.
+__version__ = "1.15.0"
 
 #: What is not here on purpose, and what to use.
 _INSTEAD = {

@@ -1,0 +1,1 @@
+"""What TensorFlow 1.x's own tutorials import beside it."""

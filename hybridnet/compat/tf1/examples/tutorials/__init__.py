@@ -1,0 +1,1 @@
+"""The tutorials, by what they are about."""
