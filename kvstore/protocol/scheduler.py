@@ -120,25 +120,26 @@ class SchedulerMachine(Machine):
         self._out.append(Post(source, Refused(0, "stale", what), generation))
 
     def _hello(self, source: Peer, generation: int, message: Hello) -> None:
+        peer = self._rank(message)
+        known = None if peer is None else self._states.get(peer)
+        # When the run is over, too: a process that was replaced has no part in how it ended.
+        if known is not None and message.generation < known.generation + (known.state == "gone"):
+            self._refuse_stale(known.peer, message.generation)
+            return
         if self._ends < inf:
             stop = Stop("the run is over")
             self._out.append(Post(message.peer, stop, message.generation))
             return
-        peer = self._rank(message)
         if peer is None:
             what = f"all {message.peer.role}s of the run are there already"
             self._out.append(Post(message.peer, Refused(0, "wrong", what), message.generation))
             return
-        known, name = self._states.get(peer), self._names.get(peer)
+        name = self._names.get(peer)
         newer = known is None or message.generation > known.generation
-        if known is not None and not newer:
-            if message.generation < known.generation or known.state == "gone":
-                self._refuse_stale(peer, message.generation)
-                return
-            if name is not None and name != message.name:
-                what = f"there are two processes that want to be {peer.role} {peer.rank}"
-                self._out.append(Post(source, Refused(0, "wrong", what), message.generation))
-                return
+        if known is not None and not newer and name is not None and name != message.name:
+            what = f"there are two processes that want to be {peer.role} {peer.rank}"
+            self._out.append(Post(source, Refused(0, "wrong", what), message.generation))
+            return
         changed = newer or name is None
         self._names[peer] = message.name
         ended = self._ended.get(peer)

@@ -60,6 +60,7 @@ from hybridnet.kvstore.protocol.words import (
     RunPlan,
     ShardPlace,
     StatesPut,
+    Stop,
     StoreSettings,
     Tick,
     View,
@@ -317,6 +318,16 @@ def a_scheduler():
 
 def views(actions):
     return [one.view for one in messages(actions) if isinstance(one, Peers)]
+
+
+def test_a_replaced_process_that_goes_on_after_the_run_is_told_that_it_was_replaced():
+    scheduler = a_scheduler()
+    arrive(scheduler, W0, Hello("another", W0, 2))
+    arrive(scheduler, Peer("supervisor", 0), Stop("enough"), generation=0)
+    (told,) = messages(arrive(scheduler, W0, Hello("worker0", W0, 1)))
+    assert isinstance(told, Refused) and told.code == "stale"
+    (told,) = messages(arrive(scheduler, W1, Hello("worker1", W1, 1)))
+    assert isinstance(told, Stop)
 
 
 def test_the_view_says_who_is_being_started_again_and_waits_longer_for_it():
