@@ -61,6 +61,8 @@ def run(
         raise
     except BaseException as error:
         error.with_traceback(_beyond(error.__traceback__))
+        # As Python does where nobody catches an error: what runs at exit asks for it.
+        sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
         sys.excepthook(type(error), error, error.__traceback__)
         return _INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
     return 0

@@ -481,18 +481,16 @@ class RemoteStore:
         """Ends this worker's part of the run; later calls are refused. Idempotent.
 
         Args:
-            barrier: whether to wait for the other workers first (MXNet's barrier before exit).
-            timeout: seconds; by default no limit for the barrier and `cluster.deadline` for the
-                rest.
+            barrier: whether to wait until the other workers have come to their ends, too (MXNet's
+                barrier before exit). They learn at once that this one pushes no more.
+            timeout: seconds; by default no limit with `barrier`, else `cluster.deadline`.
         """
         if os.getpid() != self._pid or self._ended is not None:
             return
         try:
-            if barrier:
-                self.barrier("close")
             left = Completion()
-            self._call(lambda call: CallLeave(call), Waiting(left))
-            left.wait(self._cluster.deadline if timeout is None else timeout)
+            self._call(lambda call: CallLeave(call, barrier), Waiting(left))
+            left.wait(self._cluster.deadline if timeout is None and not barrier else timeout)
         except (KVStoreError, TimeoutError):
             pass  # who is gone need not be waited for
         with self._lock:

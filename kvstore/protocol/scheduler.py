@@ -79,6 +79,7 @@ class SchedulerMachine(Machine):
         self._best = View(0)
         self._fresh: dict[Peer, int] = {}
         self._ended: dict[Peer, Gone] = {}
+        self._waiting: set[Peer] = set()  # who has finished, and waits until all have
         self._give_up = inf
         self._ends = inf
         self._on = {PeerLost: self._lost, PeerUp: self._up}
@@ -157,6 +158,7 @@ class SchedulerMachine(Machine):
         else:
             self._watch.forget(peer)
         if newer:
+            self._waiting.discard(peer)
             seen = self._seen.pop(peer, 0)
             if message.fresh:
                 self._fresh[peer] = seen
@@ -264,9 +266,14 @@ class SchedulerMachine(Machine):
         """Does what a new view may have made due."""
         self._answer_barriers()
         self._answer_configured()
-        workers = [one for one in self._states.values() if one.peer.role == "worker"]
-        if self._ends == inf and all(one.state in ("left", "gone") for one in workers):
+        if self._ends == inf and self._have_all_left():
+            for peer in self._waiting:
+                self._post(peer, Left())
             self._end("all workers have finished")
+
+    def _have_all_left(self) -> bool:
+        workers = [one for one in self._states.values() if one.peer.role == "worker"]
+        return self._complete and all(one.state in ("left", "gone") for one in workers)
 
     def _seen_now(self, source: Peer, generation: int, message: Seen) -> None:
         if message.number >= self._number:
@@ -300,8 +307,11 @@ class SchedulerMachine(Machine):
         if state is not None and message.generation < state.generation:
             return
         self._ended[message.peer] = message  # its Hello may still be on its way
-        if state is None or state.state in ("left", "gone"):
+        if state is None or state.state == "gone":
             return
+        waited = message.returns and message.peer in self._waiting and self._ends == inf
+        if state.state == "left" and not waited:
+            return  # it had nothing left to do
         if message.generation > state.generation and message.returns:
             return  # it ended before it said Hello, and is still being started
         reason = message.reason
@@ -394,7 +404,10 @@ class SchedulerMachine(Machine):
 
     def _left(self, source: Peer, generation: int, message: Left) -> None:
         state = self._states[source]
-        self._post(source, Left())
+        if message.waits:
+            self._waiting.add(source)
+        if not message.waits or self._ends < inf:
+            self._post(source, Left())
         if state.state == "left":
             return
         self._states[source] = replace(state, state="left")

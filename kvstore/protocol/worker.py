@@ -101,7 +101,7 @@ class WorkerMachine(Machine):
         self._configured = 0
         self._heights: dict[Hashable, tuple[int, bool]] = {}
         self._trouble: tuple[Code, str] | None = None
-        self._leaving: int | None = None
+        self._leaving: CallLeave | None = None
         self._on = {
             CallConfigure: self._call_configure,
             CallInit: self._call_init,
@@ -229,12 +229,12 @@ class WorkerMachine(Machine):
         elif not self._open:
             self._early.append(event)
         else:
-            self._leaving = event.call
+            self._leaving = event
             self._leave_if_done()
 
     def _leave_if_done(self) -> None:
         if self._leaving is not None and not self._calls and ("left",) not in self._requests:
-            self._requests.ask_scheduler(("left",), Left(), None)
+            self._requests.ask_scheduler(("left",), Left(self._leaving.waits), None)
 
     # -- answers -------------------------------------------------------------------------------
 
@@ -292,8 +292,8 @@ class WorkerMachine(Machine):
             self._fail_call(request.call, message.code, message.sentence)
 
     def _left(self, source: Peer, generation: int, message: Left) -> None:
-        if self._requests.answered(("left",)) is not None:
-            self._out.append(Done(self._leaving or 0))
+        if self._requests.answered(("left",)) is not None and self._leaving is not None:
+            self._out.append(Done(self._leaving.call))
             self._close("", "")
 
     def _stop(self, source: Peer, generation: int, message: Stop) -> None:
@@ -446,7 +446,7 @@ class WorkerMachine(Machine):
         self._out.extend(Raise(call, code, sentence) for call in calls)
         if self._leaving is not None:
             self._post(SCHEDULER, Left())
-            self._out.append(Done(self._leaving))
+            self._out.append(Done(self._leaving.call))
             self._leaving = None
             self._close("", "")  # all its calls were complete
         self._early.clear()
@@ -472,7 +472,7 @@ class WorkerMachine(Machine):
             loss = self._watch.find(peer)
             assert loss is not None
             if peer == SCHEDULER and self._leaving is not None and ("left",) in self._requests:
-                self._out.append(Done(self._leaving))
+                self._out.append(Done(self._leaving.call))
                 self._close("", "")
                 return
             since = self._now - loss.since

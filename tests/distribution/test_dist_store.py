@@ -437,6 +437,28 @@ def test_a_script_of_mxnet_trains_a_module_unmodified(tmp_path):
     assert all(float(score) > 0.9 for score in scores)
 
 
+UNEVEN = """
+import mxnet as mx
+
+store = mx.kv.create("dist_sync")
+store.init("a", mx.nd.zeros((3,)))
+out = mx.nd.zeros((3,))
+for step in range(5 if store.rank else 3):
+    store.push("a", mx.nd.ones((3,)))
+    store.pull("a", out=out)
+    print(store.rank, step, out[0].asscalar(), flush=True)
+"""
+
+
+def test_a_worker_at_its_end_keeps_nobody_waiting(tmp_path):
+    """One comes to its end after three rounds: the other learns why its fourth cannot be."""
+    path = tmp_path / "uneven.py"
+    path.write_text(UNEVEN)
+    code, lines, error = launch(path, "-n", 2, "-s", 1, runner=("-m", "hybridnet", "run"))
+    assert (code, len(lines)) == (1, 6), error
+    assert "worker 0 has finished after round 3 of key 'a'" in error
+
+
 def test_a_script_that_is_started_as_a_server_serves(tmp_path):
     """As MXNet's launchers do: every role runs the training script, which only workers reach."""
     path = script(

@@ -41,6 +41,7 @@ from hybridnet.kvstore.protocol.words import (
     Install,
     Joined,
     KeySpec,
+    Left,
     Part,
     PartRecord,
     PartStates,
@@ -314,6 +315,27 @@ def a_scheduler():
     for peer in (W0, W1, S0):
         arrive(scheduler, peer, Hello(peer.role + str(peer.rank), peer, 1))
     return scheduler
+
+
+def test_who_waits_at_its_end_is_told_good_bye_when_all_are_there():
+    """The others hear at once that nothing comes from it any more, so none waits for its pushes."""
+    scheduler = a_scheduler()
+    (*told, _) = views(arrive(scheduler, W0, Left(waits=True)))
+    assert told and all(one.find(W0).state == "left" for one in told)
+    assert Left() not in messages(arrive(scheduler, W0, Left(waits=True)))  # it asks again
+    last = [one for one in arrive(scheduler, W1, Left(waits=True)) if isinstance(one, Post)]
+    assert {one.to for one in last if one.message == Left()} == {W0, W1}
+
+
+def test_who_is_killed_at_its_end_is_waited_for():
+    scheduler = a_scheduler()
+    arrive(scheduler, W0, Left(waits=True))
+    gone = Gone(W0, 1, "killed by signal 9", returns=True)
+    (view, *_) = views(arrive(scheduler, Peer("supervisor", 0), gone, generation=0))
+    assert view.find(W0).state == "lost"
+    assert Left() not in messages(arrive(scheduler, W1, Left(waits=True)))
+    arrive(scheduler, W0, Hello("again", W0, 2))
+    assert Left() in messages(arrive(scheduler, W0, Left(waits=True), generation=2))
 
 
 def views(actions):

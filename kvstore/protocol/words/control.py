@@ -130,7 +130,13 @@ class StandbyReady:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Worker to scheduler: it has finished; scheduler to worker: good bye."""
+    """Worker to scheduler: it has finished; scheduler to worker: good bye.
+
+    Attributes:
+        waits: it stays until all other workers have finished, too; nobody waits for its pushes.
+    """
+
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -188,9 +188,15 @@ class CallCommand:
 
 @dataclass(slots=True)
 class CallLeave:
-    """A user: no call follows; leave when all are done."""
+    """A user: no call follows; leave when all are done.
+
+    Attributes:
+        call: its number.
+        waits: it is complete when all other workers have left, too.
+    """
 
     call: int
+    waits: bool = False
 
 
 Incoming = (

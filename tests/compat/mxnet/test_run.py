@@ -10,6 +10,7 @@ import pytest
 from hybridnet.kvstore.cluster import CANNOT_SERVE
 
 SCRIPTS = Path(__file__).parent / "scripts"
+WRONG = "def f():\n    raise ValueError('no')\n\n\nf()\n"
 
 
 def run(*arguments, **environ):
@@ -49,12 +50,18 @@ def test_scripts_run_unmodified(script, arguments, printed, status):
 
 def test_errors_show_the_lines_of_the_script_alone(tmp_path):
     script = tmp_path / "wrong.py"
-    script.write_text("def f():\n    raise ValueError('no')\n\n\nf()\n")
+    script.write_text(WRONG)
     done = run(script)
     assert done.returncode == 1
     lines = done.stderr.splitlines()
     assert lines[0] == "Traceback (most recent call last):" and lines[-1] == "ValueError: no"
     assert all(f'File "{script}"' in line for line in lines if "File" in line)
+
+    # What runs at exit, as a store's good-bye, finds the error where Python puts it.
+    script.write_text(
+        f"import atexit, sys\natexit.register(lambda: print(sys.last_value))\n{WRONG}"
+    )
+    assert run(script).stdout == "no\n"
 
     missing = run(tmp_path / "none.py")
     assert missing.returncode == 2

@@ -17,6 +17,7 @@ from hybridnet.kvstore.protocol import (
     passed_barriers,
     places,
     rounds,
+    scheduler,
     server,
     slices,
     standby,
@@ -357,4 +358,16 @@ def _() -> Iterator[None]:
         right(self, held, rank, message)
 
     with _patched(rounds.Rounds, "put", put):
+        yield
+
+
+@bug("nobody waits for who is killed at its end")
+def _() -> Iterator[None]:
+    right = scheduler.SchedulerMachine._left
+
+    def left(self: Any, *what: Any) -> None:
+        right(self, *what)
+        self._waiting.clear()
+
+    with _patched(scheduler.SchedulerMachine, "_left", left):
         yield

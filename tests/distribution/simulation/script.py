@@ -73,6 +73,8 @@ class Script:
         self.first = 1
         self.resumed = False
         self.leaves = self.finished = False
+        #: whether it stays at its end until the others have come to theirs.
+        self.waits = not schedule.barriers
         self.raised: tuple[str, str] | None = None
 
     def start(self) -> list[Any]:
@@ -163,7 +165,7 @@ class Script:
 
     def _leave(self) -> list[Any]:
         self.leaves = True
-        return [CallLeave(self._new())]
+        return [CallLeave(self._new(), self.waits)]
 
     def _pushes(self, step: int, wants_value: bool) -> list[Any]:
         calls: list[Any] = []

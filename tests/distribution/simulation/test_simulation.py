@@ -16,6 +16,7 @@ BEGIN = {
     "a round without a worker is not scaled": 3_000,
     "an old copy undoes a newer one": 3_900,
     "a standby follows a primary that was replaced": 8_500,
+    "nobody waits for who is killed at its end": 10_500,
 }
 
 

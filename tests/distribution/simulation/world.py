@@ -250,7 +250,10 @@ class World:
 
     def _kill(self, peer: Peer, back: float | None, empty: bool = False, told: bool = True) -> None:
         process = self.processes.get(peer)
-        if process is None or not process.alive or process.finished or process.is_leaving:
+        if process is None or not process.alive or process.finished:
+            return
+        waits = process.is_leaving
+        if waits and not (told and back is not None and self._is_kept_by_others(process)):
             return
         process.alive = False
         self.say(f"{peer.role} {peer.rank} is killed" + (", its disk is lost" if empty else ""))
@@ -265,10 +268,23 @@ class World:
         reason = "killed by signal 9"
         gone = Gone(peer, generation, reason, back is not None)
         if peer != SCHEDULER and told:
-            self.at(self.now + self._random() * 0.1, self._report, gone)
+            # At once where the others may come to their ends meanwhile: the run would be over.
+            self.at(self.now + (0.0 if waits else self._random() * 0.1), self._report, gone)
         self._tell_connections(peer, PeerLost(peer, reason, generation), 0.02)
         if back is not None:
             self.at(self.now + back, self._start_again, peer, process)
+
+    def _is_kept_by_others(self, process: Process) -> bool:
+        """Whether a worker at its end stays there, as another one has not come to its own."""
+        scheduler = self.processes.get(SCHEDULER)
+        if (
+            scheduler is None
+            or not scheduler.alive
+            or not (process.script and process.script.waits)
+        ):
+            return False
+        scripts = [one.script for one in self.processes.values() if one.alive]
+        return any(one is not None and not one.leaves for one in scripts)
 
     def _report(self, gone: Gone) -> None:
         """A supervisor tells the scheduler, as soon as there is one."""
