@@ -14,7 +14,7 @@ import traceback
 
 import numpy as np
 import pytest
-from helpers import settle, thorough
+from helpers import run_script, settle, thorough
 from interrupted_loops import LOOPS, Struck, lines_of
 
 import hybridnet as hn
@@ -157,6 +157,36 @@ def test_ctrl_c_in_a_finalizer_is_not_dropped():
 
     with pytest.raises(KeyboardInterrupt):
         drop()
+
+
+def test_the_exception_of_a_handler_that_comes_while_garbage_is_collected():
+    """It is raised when the collector has ended, and nothing goes on as if that still ran."""
+    script = """
+        import gc, signal
+        from hybridnet import nd, util
+
+        class Late(Exception):
+            pass
+
+        def strike(number, frame):
+            raise Late
+
+        signal.signal(signal.SIGALRM, strike)
+        many = [[number] for number in range(300_000)]
+        for one in many:
+            one.append(many)
+        caught = 0
+        for _ in range(5):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-3)
+                gc.collect()
+                for _ in range(10_000_000):
+                    pass
+            except Late:
+                caught += 1
+        print(caught, util.use_np(lambda: (nd.ones((2,)) + caught).asnumpy().tolist())())
+    """
+    assert run_script(script).split(maxsplit=1) == ["5", "[6.0, 6.0]\n"]
 
 
 def test_a_call_from_c_code_is_interrupted_as_it_begins(monkeypatch):

@@ -30,6 +30,7 @@ from hybridnet.base.interrupts import defer_interrupts, is_from_signal
 
 from ..observe import events
 from ..observe.journal import Launch, Watching, launches, listeners
+from ..platform.collecting import is_collecting, running
 from ..platform.jax_devices import is_forked, is_stranded, refuse_forked
 from ..programs.cache import cache
 from ..programs.steps import Failed
@@ -40,15 +41,13 @@ from .dispatched import finish_recent, note_dispatched
 from .failures import fail, note_told
 from .lined import inside_of, lines_of, recorded, where
 
-__all__ = ["INTERRUPTED", "collecting", "flush_all", "launch", "note_open"]
+__all__ = ["INTERRUPTED", "flush_all", "launch", "note_open"]
 
 INTERRUPTED: Final = (
     "a finalizer (__del__) needs an array that the code it interrupted is recording or computing "
     "at this moment; let finalizers not compute with arrays that others use"
 )
 
-#: The thread in which the garbage collector runs, or 0; it runs in one at a time.
-collecting: Final = [0]
 _CONSUMED: Final = (
     "{names} on {ctx} was interrupted when it had been given the memory of its inputs, and before "
     "it had given its results"
@@ -94,7 +93,7 @@ def launch(segment: Segment | Flight) -> None:
     the segment, and the next thread that needs a value goes on from there.
     """
     # Before taking the lock: its holder may be waiting for the very append that we interrupt.
-    if segment.is_interrupted() or (collecting[0] and _is_inside(collecting[0])):
+    if segment.is_interrupted() or (running and is_collecting() and _is_inside()):
         raise MXNetError(INTERRUPTED)
     if is_forked():
         _refuse_stranded(segment)
@@ -118,16 +117,11 @@ def launch(segment: Segment | Flight) -> None:
         segment.made = []
 
 
-def _is_inside(thread: int) -> bool:
-    """Whether this thread is running a finalizer that interrupted hybridnet or JAX.
+def _is_inside() -> bool:
+    """Whether a finalizer, which this thread is running, interrupted hybridnet or JAX.
 
     JAX crashes if it is called there.
-
-    Args:
-        thread: the thread in which the garbage collector runs.
     """
-    if thread != threading.get_ident():
-        return False
     frame: FrameType | None = sys._getframe()
     finalizer = False
     while frame is not None:

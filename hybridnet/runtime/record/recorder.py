@@ -19,7 +19,6 @@ of its own ("late" segments), which are launched later by whoever needs their va
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,11 +32,12 @@ from hybridnet.base.interrupts import defer_interrupts
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core.call import Call, Types
 
+from ..platform.collecting import is_collecting, running
 from ..segments.code import Instruction
 from ..segments.period import period_of
 from ..segments.segment import Segment, Value
 from .dispatched import finish_recent
-from .launch import INTERRUPTED, collecting, flush_all, launch, note_open
+from .launch import INTERRUPTED, flush_all, launch, note_open
 from .lined import new_segment
 from .waiting import TRACED, ready_array, wait, wait_all
 
@@ -126,7 +126,7 @@ def is_naive() -> bool:
 
 def is_special() -> bool:
     """Whether operators are launched at once, or recorded by a trace or a finalizer."""
-    return _reasons or _collecting or thread.trace is not None  # type: ignore[return-value]
+    return bool(_reasons or running) or thread.trace is not None
 
 
 def set_naive(naive: bool) -> bool:
@@ -167,7 +167,7 @@ def record(
         return made
     if call.on_host:
         return call.run_on_host(ctx, values, scalars, record)
-    if _collecting and _collecting == threading.get_ident():
+    if running and is_collecting():
         return _record_late(ctx, call, values, scalars, types)
     segment = thread.segments.get(ctx)
     if segment is None:
@@ -192,23 +192,11 @@ def record_one(
     The call must not be one that runs on the host (`Call.on_host`).
     """
     segment = thread.segments.get(ctx)
-    if segment is not None and segment.load < segment.limit and not (_reasons or _collecting):
+    if segment is not None and segment.load < segment.limit and not (_reasons or running):
         made = segment.append_one(call, values, scalars, type)
         if made is not None:
             return made
     return record(ctx, call, values, scalars, (type,))[0]
-
-
-# The same as ``collecting[0]``, as a global variable, which hot code reads faster.
-_collecting = 0
-
-
-def _note_collection(phase: str, _: object) -> None:
-    global _collecting
-    _collecting = collecting[0] = threading.get_ident() if phase == "start" else 0
-
-
-gc.callbacks.append(_note_collection)
 
 
 def _record_late(
@@ -261,7 +249,7 @@ def launch_others(arrays: Iterable[Any]) -> None:
     the same lock.
     """
     me = threading.get_ident()
-    if thread.trace is not None or _collecting == me:
+    if thread.trace is not None or is_collecting():
         return
     for array in arrays:
         storage = getattr(array, "_storage", array)
