@@ -47,7 +47,7 @@ __all__ = [
 EXIT_CODE: Final = 75  # EX_TEMPFAIL of sysexits.h
 
 # Seconds after which a call that waits looks what the others do.
-_PATIENCE: Final = 2.0
+_LOOK_EVERY: Final = 2.0
 # Seconds that who lost a connection waits to be told whose it was: until TCP gives a machine up.
 _NEWS: Final = 8.0
 # Seconds to wait at the end until the others are at theirs.
@@ -135,7 +135,7 @@ class Gang:
             self._agree(number, what)
         job = self._job = _Job(program)
         self._jobs.put(job)
-        while not job.ended.wait(_PATIENCE):
+        while not job.ended.wait(_LOOK_EVERY):
             self._look(number, what)
         self._job = None
         self.check()
@@ -189,7 +189,7 @@ class Gang:
         self._state(number, what)
         with self._changed:
             while self._broken is None and len(self._theirs.get(number, ())) < len(self._others):
-                self._changed.wait(_PATIENCE)
+                self._changed.wait(_LOOK_EVERY)
                 if self._left:
                     break
         self._compare(number, what)

@@ -60,7 +60,7 @@ _INCLUDED: Final = tuple(
 )
 _COMPILERS: Final = ("c++", "g++", "clang++")
 # Seconds; on a busy machine it has taken 20, and far longer where other work goes first.
-_PATIENCE: Final = 3600
+_COMPILER_SECONDS: Final = 3600
 # Milliseconds in which Python does not see Ctrl-C.
 _STEP: Final = 100
 # The program of the process that compiles, see `build`.
@@ -354,7 +354,7 @@ def _compiled(package: _Package, file: Path) -> str:
             f"-Wl,-rpath,{package.library.parent}",
         ]
         try:
-            run = subprocess.run(call, capture_output=True, text=True, timeout=_PATIENCE)
+            run = subprocess.run(call, capture_output=True, text=True, timeout=_COMPILER_SECONDS)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise _Unusable(f"{compiler} could not be run: {error}") from None
         if run.returncode:

@@ -14,7 +14,7 @@ __all__ = ["LossScaler"]
 _FIRST: Final = 2.0**16
 _LARGEST: Final = 2.0**24
 # How many steps without overflow it takes until the scale is doubled.
-_PATIENCE: Final = 2000
+_STEPS_TO_DOUBLE: Final = 2000
 
 
 @final
@@ -50,7 +50,7 @@ class LossScaler:
             logging.info("AMP: decreasing loss scale to %f", self._next)
         else:
             self._steps += 1
-        if self._steps == _PATIENCE:
+        if self._steps == _STEPS_TO_DOUBLE:
             self._next, self._steps = min(_LARGEST, self._scale * 2), 0
             logging.info("AMP: increasing loss scale to %f", self._next)
         return overflow

@@ -37,7 +37,7 @@ __all__ = [
 _Result = TypeVar("_Result")
 
 #: Seconds at the end for what has begun, and for programs to be written.
-_PATIENCE: Final = 0.2
+_WAIT_SECONDS: Final = 0.2
 #: Seconds for what computes and is left behind to end: on a machine that has other work it may be
 #: long until it gets a processor.
 _STOPPING: Final = 20.0
@@ -99,7 +99,7 @@ class _Exit:
         with self._ended:
             if self.begun is None:
                 self.begun = monotonic()
-            self._ended.wait_for(lambda: self._short.isdisjoint(self._running), _PATIENCE)
+            self._ended.wait_for(lambda: self._short.isdisjoint(self._running), _WAIT_SECONDS)
             self._running, left = {}, self._running
         threads = set(left.values())
         if threads:
@@ -287,7 +287,7 @@ def _stop(
         sleep(0.002)  # for these threads to run; nobody tells when they have come to XLA
         frames = _others_frames()
         running = {each for each in chosen if not is_done(frames.get(each))}
-        if monotonic() > begun + _PATIENCE:
+        if monotonic() > begun + _WAIT_SECONDS:
             running = {each for each in running if each in untold or _is_computing(frames[each])}
     frames = _others_frames()
     return [threads[each] for each in threads if not is_done(frames.get(each))]
@@ -414,7 +414,7 @@ def _leave_behind(left: Collection[threading.Thread]) -> None:
 
 def _wait_until_import_stops(threads: Collection[int | None]) -> None:
     """Waits until threads that import something want to import the next, which they cannot."""
-    end = monotonic() + _PATIENCE
+    end = monotonic() + _WAIT_SECONDS
     while monotonic() < end:
         frames = [frame for each, frame in _others_frames().items() if each in threads]
         inside = [frame for frame in frames if _is_importing(frame)]
