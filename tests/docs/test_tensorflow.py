@@ -18,9 +18,9 @@ _ROW = re.compile(r"^\| `(tf[.\w]*)` \| (.*) \|$", re.M)
 #: The namespaces of TensorFlow's that the package has.
 _SPACES = (
     "app", "contrib.framework", "contrib.layers", "contrib.rnn", "contrib.seq2seq",
-    "contrib.slim", "data", "errors", "flags", "gfile", "initializers", "layers", "linalg",
-    "logging", "losses", "math", "metrics", "nest", "nn", "nn.rnn_cell", "random", "sparse",
-    "summary", "train",
+    "contrib.slim", "data", "errors", "flags", "gfile", "initializers", "io", "layers", "linalg",
+    "logging", "losses", "math", "metrics", "nest", "nn", "nn.rnn_cell", "python_io", "random",
+    "sparse", "strings", "summary", "train",
 )  # fmt: skip
 
 
@@ -91,7 +91,7 @@ _OTHERWISE = re.compile(
     r"tf\.(\w*(Options|Proto|Def|Metadata)|(summary\.)?(Event|Summary)|DType|Operation|QueueBase|Tensor"
     r"|VariableScope|get_local_variable|variable_op_scope|is_variable_initialized|all_variables"
     r"|data\.(Dataset|Iterator)|nn\.rnn_cell\.LSTMStateTuple|(linalg\.)?matvec|nest\..*|flags\..*|ConditionalAccumulatorBase"
-    r"|errors\..*|train\.NewCheckpointReader|shape)"
+    r"|(python_)?io\.TFRecord(Options|CompressionType)|ReaderBase|train\.(Sequence)?Example|train\.(Bytes|Float|Int64)List|train\.Feature\w*|errors\..*|train\.NewCheckpointReader|shape)"
 )
 #: What stands for options that we name.
 _OPTIONS = {"args", "kwargs", "indexing", "name", "options"}

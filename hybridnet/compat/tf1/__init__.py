@@ -9,6 +9,7 @@ may import from those above it:
     variables   variables, their scopes, their first values
     queues      queues, and the threads that fill them
     dataset     elements that are made on the host, one after the other
+    files       records and lines of files, and what is in them
     summaries   values of a run for TensorBoard
     layer       layers with variables of their own
     recurrent   cells, and loops over sequences
@@ -27,6 +28,7 @@ from . import errors as errors
 from . import flags as flags
 from . import gfile as gfile
 from . import initializers as initializers
+from . import io as io
 from . import layers as layers
 from . import linalg as linalg
 from . import logging as logging
@@ -35,8 +37,10 @@ from . import math as math
 from . import metrics as metrics
 from . import nest as nest
 from . import nn as nn
+from . import python_io as python_io
 from . import random as random
 from . import sparse as sparse
+from . import strings as strings
 from . import summary as summary
 from . import train as train
 from .behavior import disable_eager_execution as disable_eager_execution
@@ -45,6 +49,16 @@ from .behavior import disable_v2_behavior as disable_v2_behavior
 from .behavior import enable_resource_variables as enable_resource_variables
 from .behavior import executing_eagerly as executing_eagerly
 from .dtypes import *  # noqa: F403
+from .files.parsing import *  # noqa: F403
+from .files.readers import FixedLengthRecordReader as FixedLengthRecordReader
+from .files.readers import IdentityReader as IdentityReader
+from .files.readers import ReaderBase as ReaderBase
+from .files.readers import TextLineReader as TextLineReader
+from .files.readers import TFRecordReader as TFRecordReader
+from .files.readers import WholeFileReader as WholeFileReader
+from .files.readers import matching_files as matching_files
+from .files.readers import read_file as read_file
+from .files.readers import write_file as write_file
 from .graph.control import add_to_collection as add_to_collection
 from .graph.control import add_to_collections as add_to_collections
 from .graph.control import colocate_with as colocate_with
@@ -240,6 +254,7 @@ from .operations.sparse.functions import sparse_tensor_dense_matmul as sparse_te
 from .operations.sparse.functions import sparse_tensor_to_dense as sparse_tensor_to_dense
 from .operations.sparse.functions import sparse_to_dense as sparse_to_dense
 from .operations.sparse.parts import *  # noqa: F403
+from .operations.sparse.strings import string_split as string_split
 from .operations.sparse.tensor import IndexedSlices as IndexedSlices
 from .operations.sparse.tensor import SparseTensor as SparseTensor
 from .operations.sparse.tensor import SparseTensorValue as SparseTensorValue
@@ -247,6 +262,14 @@ from .operations.sparse.tensor import (
     convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor,
 )
 from .operations.sparse.tensor import sparse_placeholder as sparse_placeholder
+from .operations.strings import as_string as as_string
+from .operations.strings import decode_raw as decode_raw
+from .operations.strings import reduce_join as reduce_join
+from .operations.strings import regex_replace as regex_replace
+from .operations.strings import string_join as string_join
+from .operations.strings import string_strip as string_strip
+from .operations.strings import string_to_number as string_to_number
+from .operations.strings import substr as substr
 from .queues.queue import FIFOQueue as FIFOQueue
 from .queues.queue import PaddingFIFOQueue as PaddingFIFOQueue
 from .queues.queue import PriorityQueue as PriorityQueue
@@ -319,7 +342,6 @@ _INSTEAD = {
     "keras": "use tf.layers, or hybridnet.gluon",
     "enable_eager_execution": "use hybridnet.nd and hybridnet.gluon for eager code",
     "image": "use hybridnet.image and hybridnet.io before the graph, or tf.py_func",
-    "python_io": "use hybridnet.recordio",
     "lite": "use hybridnet.export or hybridnet.onnx",
 }
 

@@ -6,9 +6,11 @@ from typing import Any
 
 from .dataset.dataset import Dataset
 from .dataset.iterator import Iterator, make_initializable_iterator, make_one_shot_iterator
+from .files.datasets import FixedLengthRecordDataset, TextLineDataset, TFRecordDataset
 
 __all__ = [
-    "Dataset", "Iterator", "get_output_classes", "get_output_shapes", "get_output_types",
+    "Dataset", "FixedLengthRecordDataset", "Iterator", "TFRecordDataset", "TextLineDataset",
+    "get_output_classes", "get_output_shapes", "get_output_types",
     "make_initializable_iterator", "make_one_shot_iterator",
 ]  # fmt: skip
 

@@ -40,7 +40,7 @@ _KINDS: tuple[tuple[type[OSError], type[OpError]], ...] = (
 
 
 @contextmanager
-def _as_errors(path: Any) -> Iterator[None]:
+def as_errors(path: Any) -> Iterator[None]:
     """Raises the system's errors as TensorFlow's."""
     try:
         yield
@@ -64,7 +64,7 @@ class GFile:
     def __init__(self, name: Any, mode: str = "r") -> None:
         self._name, self._mode = str(os.fspath(name)), mode
         raw: Any
-        with _as_errors(name):
+        with as_errors(name):
             if is_remote(name):
                 raw = open_binary(name, mode.replace("b", "").rstrip("+") + "b")
             else:
@@ -159,7 +159,7 @@ def ListDirectory(dirname: Any) -> list[str]:
 
 def MakeDirs(dirname: Any) -> None:
     """Makes a folder, and those around it, unless it is there."""
-    with _as_errors(dirname):
+    with as_errors(dirname):
         os.makedirs(dirname, exist_ok=True)
 
 
@@ -170,7 +170,7 @@ def MkDir(dirname: Any) -> None:
         tf.errors.AlreadyExistsError: it is there.
         tf.errors.NotFoundError: that around it is not.
     """
-    with _as_errors(dirname):
+    with as_errors(dirname):
         os.mkdir(dirname)
 
 
@@ -180,7 +180,7 @@ def Remove(filename: Any) -> None:
     Raises:
         tf.errors.NotFoundError: it is not there.
     """
-    with _as_errors(filename):
+    with as_errors(filename):
         os.remove(filename)
 
 
@@ -190,7 +190,7 @@ def DeleteRecursively(dirname: Any) -> None:
     Raises:
         tf.errors.NotFoundError: it is not there.
     """
-    with _as_errors(dirname):
+    with as_errors(dirname):
         if os.path.isdir(dirname):
             shutil.rmtree(dirname)
         else:
@@ -205,7 +205,7 @@ def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
         tf.errors.NotFoundError: it is not there.
     """
     _check_free(newname, overwrite)
-    with _as_errors(oldname):
+    with as_errors(oldname):
         os.replace(oldname, newname)
 
 
@@ -252,7 +252,7 @@ def Stat(filename: Any) -> FileStatistics:
     Raises:
         tf.errors.NotFoundError: it is not there.
     """
-    with _as_errors(filename):
+    with as_errors(filename):
         found = os.stat(filename)
     return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(filename))
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from .files.messages import *  # noqa: F403
+from .files.readers import match_filenames_once as match_filenames_once
+from .files.readers import string_input_producer as string_input_producer
 from .queues.coordinator import *  # noqa: F403
 from .queues.inputs import *  # noqa: F403
 from .queues.looper import *  # noqa: F403

@@ -9,12 +9,22 @@ from typing import Any, final
 
 import numpy as np
 
-from ..dtypes import as_dtype, int64
+from ..dtypes import as_dtype, int64, string
 from ..graph.graph import get_default_graph
 from ..graph.shapes import TensorShape
 from ..graph.tensor import Tensor
 from ..nest import flatten, map_structure, pack_sequence_as
-from .element import Array, Component, Given, Spec, as_tuples, given_value, number_of, parts_like
+from .element import (
+    Array,
+    Component,
+    Given,
+    Spec,
+    as_array,
+    as_tuples,
+    given_value,
+    number_of,
+    parts_like,
+)
 from .iterator import Iterator as GraphIterator
 from .iterator import make_initializable_iterator, make_one_shot_iterator
 from .traced import Traced
@@ -90,7 +100,7 @@ class Dataset:
                 raise ValueError(
                     f"from_tensor_slices: all must have the same number of rows, got {lengths}"
                 )
-            return ([one[i] for one in arrays] for i in range(lengths.pop()))
+            return ([as_array(one[i]) for one in arrays] for i in range(lengths.pop()))
 
         def row(kind: Component) -> Component:
             if kind.shape.ndims == 0:
@@ -133,7 +143,10 @@ class Dataset:
         def yielded(arrays: Sequence[Array]) -> Iterator[list[Array]]:
             for element in generator(*values(arrays)):
                 leaves = parts_like(output_types, element)
-                yield [np.asarray(x, t.numpy) for x, t in zip(leaves, types, strict=True)]
+                yield [
+                    as_array(x) if t is string else np.asarray(x, t.numpy)
+                    for x, t in zip(leaves, types, strict=True)
+                ]
 
         return Dataset(spec, inputs, yielded)
 

@@ -12,7 +12,7 @@ from ..dtypes import DType, as_dtype
 from ..graph.arguments import known_numbers
 from ..graph.shapes import TensorShape
 from ..graph.tensor import Tensor
-from ..graph.values import constant_value
+from ..graph.values import constant_value, host_constant
 from ..nest import flatten, map_structure, pack_sequence_as
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Component",
     "Given",
     "Spec",
+    "as_array",
     "as_tuples",
     "component_of",
     "given_value",
@@ -94,7 +95,7 @@ def given_value(value: Any) -> tuple[Given, Component]:
         if known is None:
             return Given(None, value), Component(value.dtype.base_dtype, value.shape)
         value = np.asarray(known)
-    array = np.asarray(value)
+    array = as_array(value)
     if array.dtype == np.float64 and not isinstance(value, (np.ndarray, np.generic)):
         array = array.astype(np.float32)
     if array.dtype == np.int64 and not isinstance(value, (np.ndarray, np.generic)):
@@ -102,17 +103,14 @@ def given_value(value: Any) -> tuple[Given, Component]:
     return Given(array, None), component_of(array)
 
 
-def component_of(array: Array) -> Component:
-    """Returns what is known of an array.
+def as_array(value: Any) -> Array:
+    """Returns a value as an array; text as one of bytes."""
+    array = np.asarray(value)
+    return host_constant(array, None)[0] if array.dtype.kind in "OSU" else array
 
-    Raises:
-        TypeError: it is text, which only constants of a graph can be.
-    """
-    if array.dtype.kind in "OSU":
-        raise TypeError(
-            "a dataset holds numbers, got text; read files in Python, or with from_generator, and "
-            "hand on what is in them"
-        )
+
+def component_of(array: Array) -> Component:
+    """Returns what is known of an array."""
     return Component(as_dtype(array.dtype), TensorShape(array.shape))
 
 
@@ -171,7 +169,7 @@ class _Leaf:
         self.values = values
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
-        made = np.asarray(self.values)
+        made = as_array(self.values)
         if made.dtype == np.float64:
             made = made.astype(np.float32)
         if made.dtype == np.int64:

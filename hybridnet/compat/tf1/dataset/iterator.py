@@ -6,15 +6,13 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, final
 
-import numpy as np
-
 from ..dtypes import as_dtype
 from ..errors import FailedPreconditionError, InvalidArgumentError, OpError, OutOfRangeError
 from ..graph.shapes import TensorShape
 from ..graph.tensor import Operation, Tensor
 from ..nest import flatten, map_structure, pack_sequence_as
 from ..operations.scripts import host_call
-from .element import Array, Component, Spec, parts_like
+from .element import Array, Component, Spec, as_array, parts_like
 
 __all__ = ["Iterator", "make_initializable_iterator", "make_one_shot_iterator"]
 
@@ -55,7 +53,7 @@ class _Pass:
                     )
                 self._elements = iter(source.elements(list(arrays)))
             try:
-                return [np.asarray(one) for one in next(self._elements)]
+                return [as_array(one) for one in next(self._elements)]
             except StopIteration:
                 raise OutOfRangeError(None, None, "End of sequence") from None
             except OpError:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any, final
 
-import numpy as np
-
 from ..graph.graph import Graph
 from ..graph.tensor import Tensor
 from ..graph.values import convert_to_tensor, placeholder
 from ..nest import flatten, pack_sequence_as
 from ..session.session import Session
-from .element import Array, Component, Spec, as_tuples
+from .element import Array, Component, Spec, as_array, as_tuples
 
 __all__ = ["Traced"]
 
@@ -53,10 +51,8 @@ class Traced:
         if self._session is None:
             self._session = Session(graph=self._graph)
         feeds: dict[Tensor, Any] = dict(zip(self._inputs, element, strict=True))
-        return [np.asarray(one) for one in self._session.run(self._outputs, feeds)]
+        return [as_array(one) for one in self._session.run(self._outputs, feeds)]
 
 
 def _plain(value: Any) -> Any:
-    return (
-        value if isinstance(value, Tensor) or hasattr(value, "initializer") else np.asarray(value)
-    )
+    return value if isinstance(value, Tensor) or hasattr(value, "initializer") else as_array(value)

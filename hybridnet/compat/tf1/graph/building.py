@@ -18,6 +18,7 @@ from hybridnet import engine
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import MXNetError
 from hybridnet.clusters.containers import CONTAINER
+from hybridnet.graph import node as ours
 from hybridnet.graph.gradient import EdgeHandle
 from hybridnet.graph.node import Edge, Node
 from hybridnet.ops.core import registry
@@ -26,6 +27,7 @@ from hybridnet.ops.state.variables import NO_OP, READ
 from hybridnet.symbol.composition import scope_attributes
 
 from ..dtypes import DType, as_dtype
+from .coded import STRINGS, coded
 from .graph import Graph, get_default_graph
 from .infer import Kind, infer_kinds
 from .scopes import device_text
@@ -112,6 +114,13 @@ def apply_call(
     """
     graph = graph_of(inputs)
     op = _begun(graph, kind, inputs, name, params)
+    if not call.on_host and any(one.dtype.numpy == STRINGS for one in inputs):
+        given = [Node(None, (), one.op.name) for one in inputs]
+        moved = Node(call, tuple(Edge(one, 0) for one in given), op.name, scalars)
+        outputs = tuple(Edge(moved, index) for index in range(call.num_visible))
+        call, inferred = _coded(op, inputs, ours.Graph(tuple(given), outputs))
+        kinds = inferred if kinds is None else kinds
+        scalars, dtypes = (), None
     node = Node(call, tuple(one.edge for one in inputs), op.name, scalars)
     found = _kinds(op, call, inputs) if kinds is None else kinds
     _finish(op, [node], [Edge(node, index) for index in range(call.num_visible)], found, dtypes)
@@ -145,6 +154,8 @@ def compose(
     """
     graph = graph_of(inputs)
     op = _begun(graph, kind, inputs, name, params)
+    if any(one.dtype.numpy == STRINGS for one in inputs):
+        return _composed_of_strings(op, function, inputs, shape)
     try:
         made = function(*(EdgeHandle(one.edge, None) for one in inputs))
     except MXNetError as error:
@@ -163,6 +174,28 @@ def compose(
         known.update((Edge(node, index), one) for index, one in enumerate(found))
     _finish(op, nodes, edges, [known[edge] for edge in edges], dtypes, known)
     return _results(op, shape)
+
+
+def _composed_of_strings(
+    op: Operation, function: Callable[..., Any], inputs: Sequence[Tensor], shape: Any
+) -> Any:
+    """Adds what `compose` does of strings: one node of Python."""
+    given = [Node(None, (), one.op.name) for one in inputs]
+    made = function(*(EdgeHandle(Edge(one, 0), None) for one in given))
+    edges = [one.edge for one in (made if isinstance(made, (tuple, list)) else (made,))]
+    call, kinds = _coded(op, inputs, ours.Graph(tuple(given), tuple(edges)))
+    node = Node(call, tuple(one.edge for one in inputs), op.name)
+    _finish(op, [node], [Edge(node, index) for index in range(len(kinds))], kinds, None)
+    return _results(op, shape)
+
+
+def _coded(
+    op: Operation, inputs: Sequence[Tensor], graph: ours.Graph
+) -> tuple[Call, Sequence[Kind]]:
+    try:
+        return coded(op.type, [kind_of(one) for one in inputs], graph)
+    except MXNetError as error:
+        raise _named(op, error) from error
 
 
 def add_node(

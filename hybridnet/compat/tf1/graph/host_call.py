@@ -39,13 +39,15 @@ class HostCall(HostOnlyCall):
         dtypes: of what it returns.
         dims: of each result what is known of its shape.
         use: what it asks of a queue or an accumulator, which a session does in its place.
+        asks: whether the function gets, before the arrays, a function that asks a queue: from a
+            `SharedUse` to its answer, which it waits for.
     """
 
     refusal = "{name}: a Python function cannot be part of a compiled program"
     fault = MXNetError
     on_host = True
     symbolic_rule = False
-    __slots__ = ("_dims", "_dtypes", "function", "title", "use")
+    __slots__ = ("_dims", "_dtypes", "asks", "function", "title", "use")
     no_gradient = "it is a Python function"
 
     def __init__(
@@ -55,8 +57,10 @@ class HostCall(HostOnlyCall):
         dtypes: Sequence[np.dtype[Any]],
         dims: Sequence[Dims] | None = None,
         use: SharedUse | None = None,
+        asks: bool = False,
     ) -> None:
         self.title = title
+        self.asks = asks
         self.function = function
         self.use = use
         super().__init__(len(dtypes))
@@ -76,6 +80,11 @@ class HostCall(HostOnlyCall):
         """
         found = []
         for dims, dtype in zip(self._dims, self._dtypes, strict=True):
+            if dtype.hasobject:
+                raise GraphError(
+                    f"{self.title}: strings are on the host, and cannot be inside a branch or a "
+                    "loop; take it out of there"
+                )
             if dims is None or None in dims:
                 raise GraphError(
                     f"{self.title}: only a run tells the shape of what this function returns, and "

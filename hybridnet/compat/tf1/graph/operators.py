@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
+
 from hybridnet.graph.gradient import EdgeHandle
 from hybridnet.ops.core import registry
 
 from .. import dtypes
 from ..dtypes import DType
-from .building import apply, compose
+from .building import apply, apply_call, compose
+from .coded import STRINGS
+from .host_call import HostCall
+from .infer import Kind, infer_kinds
 from .tensor import Tensor, overload
 from .values import convert_to_tensor, require_same
 
@@ -63,7 +68,19 @@ def binary(kind: str, x: Any, y: Any, name: str | None = None) -> Tensor:
         ValueError: the shapes do not fit.
     """
     first, second = require_same(kind, "xy", (x, y))
+    if first.dtype.numpy == STRINGS and _BINARY[kind] == "broadcast_add":
+        return _joined(kind, first, second, name)
     made: Tensor = apply(kind, _BINARY[kind], (first, second), name=name)
+    return made
+
+
+def _joined(kind: str, x: Tensor, y: Tensor, name: str | None) -> Tensor:
+    """Returns strings of which one follows the other."""
+    numbers = [Kind(np.dtype(np.int32), one.shape._dims) for one in (x, y)]
+    (found,) = infer_kinds(registry.get("broadcast_add").bind({})[0], numbers)
+    kinds = [Kind(STRINGS, found.dims)]
+    call = HostCall(kind, lambda x, y: [np.asarray(x + y, object)], [STRINGS], [found.dims])
+    made: Tensor = apply_call(kind, call, (x, y), name=name, kinds=kinds)
     return made
 
 

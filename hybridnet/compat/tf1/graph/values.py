@@ -23,6 +23,7 @@ __all__ = [
     "constant_value",
     "convert_n_to_tensor",
     "convert_to_tensor",
+    "host_constant",
     "identity",
     "no_op",
     "placeholder",
@@ -59,7 +60,7 @@ def constant(
         TypeError: the numbers are not of the dtype, or the shapes differ.
         ValueError: there are more numbers than the shape has elements.
     """
-    host, kind = _host(value, None if dtype is None else as_dtype(dtype))
+    host, kind = host_constant(value, None if dtype is None else as_dtype(dtype))
     if shape is not None:
         host = _filled(host, tuple(TensorShape(shape).as_list()), verify_shape)
     return _constant(host, kind, name)
@@ -81,7 +82,7 @@ def _constant(host: np.ndarray[Any, Any], kind: DType, name: str) -> Tensor:
     return made
 
 
-def _host(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
+def host_constant(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], DType]:
     """Returns numbers as an array of a dtype, by TensorFlow's rules of conversion."""
     if dtype is not None:
         dtype = dtype.base_dtype

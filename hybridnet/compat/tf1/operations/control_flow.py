@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from hybridnet.attribute import AttrScope
+from hybridnet.base.errors import DTypeError
 from hybridnet.graph.cond import open_cond
 from hybridnet.graph.node import Edge
 from hybridnet.graph.while_loop import open_while
@@ -19,6 +20,7 @@ from hybridnet.symbol.inside import Inside, is_inside, joined
 
 from .. import dtypes
 from ..graph.building import COPY, apply_call, tensor_of
+from ..graph.coded import STRINGS
 from ..graph.control import control_dependencies, name_scope
 from ..graph.graph import Graph, get_default_graph
 from ..graph.infer import Kind
@@ -157,9 +159,18 @@ def outputs_of(
     kinds: Sequence[Kind],
     name: str,
 ) -> list[Tensor]:
-    """Adds the node, and for each of its outputs an Operation with TensorFlow's name for it."""
+    """Adds the node, and for each of its outputs an Operation with TensorFlow's name for it.
+
+    Raises:
+        DTypeError: strings go in or come out.
+    """
     graph = get_default_graph()
     tensors = [tensor_of(graph, edge) for edge in inputs]
+    if STRINGS in (*(one.dtype.numpy for one in tensors), *(one.dtype for one in kinds)):
+        raise DTypeError(
+            f"{kind}: strings are on the host, and cannot go into a branch or a loop, nor come out "
+            "of it; make numbers of them before (tf.decode_raw, tf.string_to_number, tf.equal)"
+        )
     made = apply_call(kind, call, tensors, numbers, name=kind, kinds=kinds)
     listed = made if isinstance(made, tuple) else (made,)
     return [apply_call(name, COPY, (one,), name=name) for one in listed]

@@ -97,7 +97,16 @@ def unstack(
         if num is None:
             raise ValueError(f"Cannot infer argument `num` from shape {x.shape}")
     params = {"axis": number, "num_outputs": num, "squeeze_axis": True}
-    made = apply("Unpack", "SliceChannel", [x], params, name=name)
+    if rank == 1:  # the operator leaves each element of a vector an axis
+
+        def numbers(x: EdgeHandle) -> list[EdgeHandle]:
+            parts = handle("SliceChannel", x, **params)
+            listed = parts if isinstance(parts, (list, tuple)) else [parts]
+            return [handle("_np_reshape", one, newshape=()) for one in listed]
+
+        made = compose("Unpack", numbers, [x], name=name)
+    else:
+        made = apply("Unpack", "SliceChannel", [x], params, name=name)
     return list(made) if isinstance(made, tuple) else [made]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from hybridnet.graph.gradient import EdgeHandle
 
 from .. import dtypes
-from ..dtypes import DType, as_dtype
+from ..dtypes import DType, as_dtype, string
 from ..graph.arguments import (
     apply_shaped,
     as_floats,
@@ -27,7 +27,9 @@ from ..graph.control import name_scope
 from ..graph.operators import handle
 from ..graph.tensor import Tensor
 from ..graph.values import convert_to_tensor
+from .creation import range as range_of
 from .creation import shape as shape_of
+from .gathering import gather
 from .slicing import slice
 
 __all__ = [
@@ -171,7 +173,12 @@ def _whole(shape: Any, minval: Any, maxval: Any, kind: DType, name: str) -> Tens
 
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
     """Returns a tensor with its slices along the first axis in a random order."""
-    return op("RandomShuffle", "_shuffle", [convert_to_tensor(value, name="value")], name=name)
+    x = convert_to_tensor(value, name="value")
+    if x.dtype.base_dtype is string:  # these are on the host: numbers of them are shuffled
+        count = shape_of(x)[0]  # type: ignore[index]  # overloaded
+        order = op("RandomShuffle", "_shuffle", [range_of(count)])
+        return gather(x, order, name=name)
+    return op("RandomShuffle", "_shuffle", [x], name=name)
 
 
 def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:

@@ -13,7 +13,7 @@ import numpy as np
 
 from hybridnet.clusters.shared import SharedUse
 
-from ..dtypes import as_dtype, int32, int64
+from ..dtypes import as_dtype, int32, int64, string
 from ..dtypes import bool as bool_
 from ..errors import (
     InvalidArgumentError,
@@ -29,7 +29,7 @@ from ..graph.control import name_scope
 from ..graph.host_call import Dims, HostCall
 from ..graph.infer import Kind
 from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor, require_same
+from ..graph.values import convert_to_tensor, host_constant, require_same
 from .gathering import gather
 
 __all__ = ["boolean_mask", "numpy_function", "py_func", "unique", "unique_with_counts", "where"]
@@ -52,6 +52,7 @@ def host_call(
     *,
     name: str | None = None,
     use: SharedUse | None = None,
+    asks: bool = False,
 ) -> Any:
     """Adds an Operation that is a Python function of arrays.
 
@@ -63,12 +64,13 @@ def host_call(
         dims: of each output what is known of its shape.
         name: of the Operation.
         use: what it asks of a queue or an accumulator.
+        asks: whether it asks queues while it runs; see `HostCall`.
 
     Returns:
         The output; a tuple of them where there are several; the Operation where there is none.
     """
     known = list(dims or [None] * len(dtypes))
-    call = HostCall(kind, function, [one.numpy for one in dtypes], known, use)
+    call = HostCall(kind, function, [one.numpy for one in dtypes], known, use, asks)
     kinds = [Kind(one.numpy, size) for one, size in zip(dtypes, known, strict=True)]
     return apply_call(kind, call, inputs, name=name, kinds=kinds)
 
@@ -94,7 +96,7 @@ def py_func(
 
     def called(*arrays: np.ndarray[Any, Any]) -> list[Any]:
         try:
-            found = func(*arrays)
+            found = func(*(one[()] if one.dtype.hasobject else one for one in arrays))
         except OpError:
             raise
         except Exception as error:  # a user's function may raise anything
@@ -118,6 +120,11 @@ def py_func(
 
 
 def _returned(value: Any, kind: Any) -> np.ndarray[Any, Any]:
+    if kind is string:
+        try:
+            return host_constant(value, kind)[0]
+        except (TypeError, ValueError) as error:
+            raise InvalidArgumentError(None, None, f"py_func: {error}") from None
     found = np.asarray(value)
     if found.dtype != kind.numpy and isinstance(value, (int, float, list, tuple)):
         found = found.astype(kind.numpy)

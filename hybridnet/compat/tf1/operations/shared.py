@@ -43,6 +43,12 @@ class SharedRef:
         """The name of the Operation."""
         return self.op.name
 
+    def use(
+        self, method: str, words: Mapping[str, Any], numbers: Mapping[int, str] | None = None
+    ) -> SharedUse:
+        """Returns what it is asked; see `SharedUse`."""
+        return SharedUse(self.op.node, self._name, self._about, method, words, numbers or {})
+
     def ask(
         self,
         kind: str,
@@ -73,7 +79,7 @@ class SharedRef:
                 numbers[len(given)] = key
                 given.append(convert_to_tensor(value, name=key))
                 del known[key]
-        use = SharedUse(self.op.node, self._name, self._about, method, known, numbers)
+        use = self.use(method, known, numbers)
         store = self.op.graph.shared
 
         def ask(*arrays: Any) -> Sequence[Any]:

@@ -68,12 +68,13 @@ class Calls:
         pending: list[_Pending] = []
         try:
             for node, arrays in zip(nodes, given, strict=True):
-                if _call(node).use is not None:
-                    pending.append(self._ask(node, arrays))
+                use = _call(node).use
+                if use is not None:
+                    pending.append(self._ask(node, use, arrays))
             made: dict[Node, list[Any]] = {}
             for node, arrays in zip(nodes, given, strict=True):
                 if _call(node).use is None:
-                    made[node] = _called(node, arrays)
+                    made[node] = self._called(node, arrays)
             self._wait(pending)
             for one in pending:
                 made[one.node] = _call(one.node).checked(_result(one))
@@ -93,9 +94,31 @@ class Calls:
         for one in left:
             one.give_up()
 
-    def _ask(self, node: Node, arrays: Arrays) -> _Pending:
-        use = _call(node).use
-        assert isinstance(use, SharedUse)
+    def _called(self, node: Node, arrays: Arrays) -> list[np.ndarray[Any, Any]]:
+        call = _call(node)
+        given: Sequence[Any] = arrays
+        if call.asks:
+            given = [lambda use: self._answer(node, use), *arrays]
+        try:
+            return call.compute(given)
+        except MXNetError as error:
+            _raise(node, error)
+        except Exception as error:  # a user's function may raise anything
+            raise MXNetError(f"{node.title} failed: {error}") from error
+
+    def _answer(self, node: Node, use: SharedUse) -> Sequence[Any]:
+        """Asks something while a function runs, and waits for the answer."""
+        one = self._ask(node, use, ())
+        try:
+            self._wait([one])
+        finally:
+            if not one.answer.done():
+                one.give_up()
+            with self._lock:
+                self._pending.discard(one)
+        return one.answer.result()
+
+    def _ask(self, node: Node, use: SharedUse, arrays: Arrays) -> _Pending:
         try:
             asked = use.asked(arrays)
             give_up = self._shared.ask(use, asked)
@@ -131,15 +154,6 @@ def _result(one: _Pending) -> Sequence[Any]:
     if isinstance(error, MXNetError):
         _raise(one.node, error)
     return one.answer.result()
-
-
-def _called(node: Node, arrays: Arrays) -> list[np.ndarray[Any, Any]]:
-    try:
-        return _call(node).compute(arrays)
-    except MXNetError as error:
-        _raise(node, error)
-    except Exception as error:  # a user's function may raise anything
-        raise MXNetError(f"{node.title} failed: {error}") from error
 
 
 def _raise(node: Node, error: MXNetError) -> NoReturn:

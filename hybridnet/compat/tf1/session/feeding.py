@@ -9,7 +9,10 @@ import numpy as np
 from hybridnet.base.dtype import CODE_OF
 from hybridnet.ndarray import NDArray
 
+from ..dtypes import string
+from ..graph.coded import STRINGS
 from ..graph.tensor import Tensor
+from ..graph.values import host_constant
 
 __all__ = ["as_fed"]
 
@@ -28,6 +31,8 @@ def as_fed(tensor: Tensor, value: Any) -> Any:
             f"tensor object was {value} which was passed to the feed with key {tensor}."
         )
     kind = tensor.dtype.numpy
+    if kind == STRINGS:
+        return _as_strings(tensor, value)
     if isinstance(value, NDArray) and value.dtype == kind:
         host: Any = value
     else:
@@ -43,12 +48,27 @@ def as_fed(tensor: Tensor, value: Any) -> Any:
                 raise _out_of_range(tensor, value)
     if host.dtype not in CODE_OF:
         raise TypeError(f"Tensor {tensor.name} of dtype {tensor.dtype.name} cannot be fed")
+    _require_shape(tensor, host)
+    return host
+
+
+def _as_strings(tensor: Tensor, value: Any) -> np.ndarray[Any, Any]:
+    try:
+        host, kind = host_constant(value, None)
+    except (TypeError, ValueError):
+        kind = None
+    if kind is not string:
+        raise TypeError(f"Tensor {tensor.name} of dtype string must be fed text, got {value!r}")
+    _require_shape(tensor, host)
+    return host
+
+
+def _require_shape(tensor: Tensor, host: Any) -> None:
     if not tensor.shape.is_compatible_with(host.shape):
         raise ValueError(
             f"Cannot feed value of shape {host.shape} for Tensor {tensor.name}, which has shape "
             f"{tensor.shape}: {tensor.op.title}"
         )
-    return host
 
 
 def _out_of_range(tensor: Tensor, value: Any) -> TypeError:

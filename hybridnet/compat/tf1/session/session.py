@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn, final
 
+import numpy as np
+
 from hybridnet import clusters
 from hybridnet.base.context import current_context, gpu
 from hybridnet.base.errors import MXNetError
@@ -21,7 +23,6 @@ from hybridnet.session.runner import Runner
 from hybridnet.session.session import fetched
 from hybridnet.session.step import LateCalls, Request, register_late_calls
 
-from .. import dtypes
 from ..errors import (
     AbortedError,
     CancelledError,
@@ -109,7 +110,8 @@ class _BaseSession:
                 _raise(error)
         else:
             self._runner = Runner(gpu(0) if num_devices("gpu") else current_context(), *rest)
-        self._staged = StagedRunner(self._runner, self._graph.shared)
+        constants = self._graph.constants
+        self._staged = StagedRunner(self._runner, self._graph.shared, constants)
 
     # -- what it is --------------------------------------------------------------------------
 
@@ -218,7 +220,7 @@ class _BaseSession:
 
     def _computed(self, request: Request, feeds: Sequence[Any], trace: Trace | None) -> list[Any]:
         try:
-            return [fetched(one) for one in self._staged.run(request, feeds, trace)]
+            return [_fetched(one) for one in self._staged.run(request, feeds, trace)]
         except MXNetError as error:
             _raise(error)
 
@@ -234,7 +236,7 @@ class _BaseSession:
         """Returns what `Fetches` takes for a leaf."""
         graph = self._graph
         plain = type(leaf) is Tensor and leaf.op.graph is graph
-        if plain and graph.is_fetchable(leaf) and leaf.dtype is not dtypes.string:
+        if plain and graph.is_fetchable(leaf):
             return leaf.edge  # the usual case, without more ado
         for kind, (fetch, _) in _CONVERSIONS.items():
             if isinstance(leaf, kind):
@@ -256,9 +258,6 @@ class _BaseSession:
             raise ValueError(f"Operation {leaf!r} has been marked as not fetchable.")
         if isinstance(found, Operation):
             return found.node
-        if found.op.type == "Const" and found.dtype is dtypes.string:
-            value = found.op.get_attr("value")
-            return lambda: value if value.ndim else value[()]
         return found.edge
 
     # -- what it is given --------------------------------------------------------------------
@@ -374,6 +373,13 @@ class _BaseSession:
             self._runner.set(found)
         except MXNetError as error:
             _raise(error)
+
+
+def _fetched(value: Any) -> Any:
+    """Returns an output as users get it: an array, a number, or one string as bytes."""
+    if type(value) is np.ndarray:
+        return value if value.ndim else value[()]
+    return fetched(value)
 
 
 def _timeout(config: Any) -> float | None:

@@ -1,22 +1,27 @@
-"""Runs with Python in them: what the Python needs, the Python, and the rest with that fed to it."""
+"""Runs with Python in them: what the Python needs, the Python, and the rest with that fed to it.
+
+Strings go from Python to Python beside the programs (`hybridnet.compat.tf1.session.texts`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from hybridnet.clusters import ClusterRunner
 from hybridnet.clusters.shared import SharedStore
 from hybridnet.graph.node import Edge, Graph, Moves, Node
-from hybridnet.ndarray import NDArray
 from hybridnet.session.metadata import Trace
 from hybridnet.session.runner import Runner
 from hybridnet.session.step import Request, RunStep
 
 from ..graph.host_call import HostCall
 from .calls import Calls
+from .texts import Beside, beside, is_text, on_host
 
 __all__ = ["StagedRunner"]
 
@@ -51,22 +56,38 @@ class StagedRunner:
     Args:
         runner: runs the stages.
         store: the queues and accumulators of this process.
+        constants: the values of nodes, among them strings.
     """
 
-    def __init__(self, runner: Runner | ClusterRunner, store: SharedStore) -> None:
+    def __init__(
+        self,
+        runner: Runner | ClusterRunner,
+        store: SharedStore,
+        constants: Mapping[Node, np.ndarray[Any, Any]],
+    ) -> None:
         self._runner = runner
         self._calls = Calls(runner, store)
+        self._constants = constants
         self._stages: WeakKeyDictionary[RunStep, Stages | None] = WeakKeyDictionary()
+        self._beside: WeakKeyDictionary[RunStep, dict[tuple[int, ...], Beside | None]]
+        self._beside = WeakKeyDictionary()
 
     def run(
         self, request: Request, feeds: Sequence[Any], trace: Trace | None = None
-    ) -> Sequence[NDArray]:
-        """Runs a request; see `Runner.run`."""
+    ) -> Sequence[Any]:
+        """Runs a request; see `Runner.run`. Outputs that are strings are arrays of NumPy."""
         step = self._runner.step(request)
         stages = self._stages_of(step)
-        if stages is None:
+        if stages is not None:
+            return self._run_stages(stages, lambda one, given: self.run(one, given, trace), feeds)
+        found = self._beside_of(step, feeds)
+        if found is None:
             return self._runner.run_step(step, feeds, trace)
-        return self._run_stages(stages, lambda one, given: self.run(one, given, trace), feeds)
+        made: Sequence[Any] = ()
+        if not found.is_empty:
+            given = [feeds[number] for number in found.kept]
+            made = self._runner.run_step(self._runner.step(found.request), given, trace)
+        return found.outputs(feeds, made)
 
     def close(self) -> None:
         """Gives up what waits for queues and accumulators."""
@@ -87,7 +108,7 @@ class StagedRunner:
             MXNetError: a function failed, or a node.
         """
         before = run(stages.first, feeds)
-        given = [[before[one].asnumpy() for one in numbers] for numbers in stages.read]
+        given = [[on_host(before[one]) for one in numbers] for numbers in stages.read]
         made = self._calls.run(stages.calls, given)
         carried = [before[number] for number in stages.carried]
         return run(stages.rest, [*feeds, *carried, *made])
@@ -96,6 +117,16 @@ class StagedRunner:
         if step not in self._stages:
             self._stages[step] = _stages_of(step.graph, step.request)
         return self._stages[step]
+
+    def _beside_of(self, step: RunStep, feeds: Sequence[Any]) -> Beside | None:
+        """Returns what is to be done with the strings of a run; None: there are none."""
+        texts = tuple([number for number, one in enumerate(feeds) if is_text(one)])
+        known = self._beside.get(step)
+        if known is None:
+            known = self._beside[step] = {}
+        if texts not in known:
+            known[texts] = beside(step.request, texts, self._constants)
+        return known[texts]
 
 
 def _stages_of(graph: Graph, request: Request) -> Stages | None:

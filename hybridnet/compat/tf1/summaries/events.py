@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Any, BinaryIO, Final, final
 
 from hybridnet.base.errors import FormatError
 
@@ -22,6 +22,7 @@ __all__ = [
     "Summary",
     "Value",
     "graph_bytes",
+    "read_records",
     "record",
     "summary_iterator",
 ]
@@ -248,19 +249,38 @@ def summary_iterator(path: Any) -> Iterator[Event]:
         FormatError: a record is damaged; one that is cut off at the end ends the file.
     """
     with Path(path).open("rb") as file:
-        while True:
-            head = file.read(12)
-            if len(head) < 12:
-                return
-            length, check = struct.unpack("<QI", head)
-            if check != _checksum(head[:8]) or length > _LARGEST:
-                raise FormatError(f"{path}: a record's length does not agree with its checksum")
-            message, tail = file.read(length), file.read(4)
-            if len(message) < length or len(tail) < 4:
-                return
-            if struct.unpack("<I", tail)[0] != _checksum(message):
-                raise FormatError(f"{path}: a record does not agree with its checksum")
+        for message in read_records(file, str(path)):
             yield _event(message)
+
+
+def read_records(file: BinaryIO, path: str, whole: bool = False) -> Iterator[bytes]:
+    """Yields the records of an open file.
+
+    Args:
+        file: the file.
+        path: of it, for messages.
+        whole: whether a record that is cut off at the end is an error; else it ends the file.
+
+    Raises:
+        FormatError: a record is damaged.
+    """
+    while True:
+        head = file.read(12)
+        if len(head) < 12:
+            if head and whole:
+                raise FormatError(f"{path}: truncated record")
+            return
+        length, check = struct.unpack("<QI", head)
+        if check != _checksum(head[:8]) or length > _LARGEST:
+            raise FormatError(f"{path}: a record's length does not agree with its checksum")
+        message, tail = file.read(length), file.read(4)
+        if len(message) < length or len(tail) < 4:
+            if whole:
+                raise FormatError(f"{path}: truncated record")
+            return
+        if struct.unpack("<I", tail)[0] != _checksum(message):
+            raise FormatError(f"{path}: a record does not agree with its checksum")
+        yield message
 
 
 def _event(message: bytes) -> Event:

@@ -1,0 +1,98 @@
+"""Datasets of files: ``tf.data.TextLineDataset``, ``tf.data.TFRecordDataset``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..dataset.dataset import Dataset
+from ..dtypes import string
+from ..operations.strings import strings
+from .readers import lines_of, parts_of
+from .records import compression_of, tf_record_iterator
+
+__all__ = ["FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"]
+
+
+def _of_files(filenames: Any, records: Callable[[bytes], Iterator[bytes]]) -> Dataset:
+    """Returns the dataset of the records of files, one after the other."""
+    names = filenames
+    if not isinstance(filenames, Dataset):
+        names = strings("dataset", filenames, "filenames")
+
+    def texts(files: np.ndarray[Any, Any]) -> Iterator[bytes]:
+        for one in files.reshape(-1):
+            yield from records(one)
+
+    if isinstance(filenames, Dataset):
+        source = filenames.elements
+        return Dataset(
+            filenames.spec,
+            filenames.inputs,
+            lambda arrays: (
+                [np.asarray(one, object)]
+                for element in source(arrays)
+                for one in texts(np.asarray(element[0], object))
+            ),
+        )
+    return Dataset.from_generator(texts, string, [], args=(names,))
+
+
+def TextLineDataset(
+    filenames: Any,
+    compression_type: Any = None,
+    buffer_size: Any = None,
+    num_parallel_reads: Any = None,
+    name: str | None = None,
+) -> Dataset:
+    """Returns a dataset of the lines of files, without their ends.
+
+    Args:
+        filenames: one name, several, or a dataset of them.
+        compression_type: '', 'ZLIB' or 'GZIP': how the files are packed.
+        buffer_size: without meaning here, and so the rest.
+    """
+    kind = compression_of(compression_type)
+    return _of_files(filenames, lambda path: lines_of(path, kind))
+
+
+def TFRecordDataset(
+    filenames: Any,
+    compression_type: Any = None,
+    buffer_size: Any = None,
+    num_parallel_reads: Any = None,
+    name: str | None = None,
+) -> Dataset:
+    """Returns a dataset of the records of TFRecord files; arguments as for `TextLineDataset`."""
+    kind = compression_of(compression_type)
+    return _of_files(filenames, lambda path: tf_record_iterator(path.decode(), kind))
+
+
+def FixedLengthRecordDataset(
+    filenames: Any,
+    record_bytes: int,
+    header_bytes: int | None = None,
+    footer_bytes: int | None = None,
+    buffer_size: Any = None,
+    compression_type: Any = None,
+    num_parallel_reads: Any = None,
+    name: str | None = None,
+) -> Dataset:
+    """Returns a dataset of records of one length.
+
+    Args:
+        filenames: as for `TextLineDataset`.
+        record_bytes: of each.
+        header_bytes: at the beginning of a file, which are left out.
+        footer_bytes: at its end, which are left out.
+        buffer_size: without meaning here, and so the rest but for:
+        compression_type: as for `TextLineDataset`.
+    """
+    kind = compression_of(compression_type)
+
+    def records(path: bytes) -> Iterator[bytes]:
+        return parts_of(path, record_bytes, header_bytes, footer_bytes, None, kind)
+
+    return _of_files(filenames, records)
