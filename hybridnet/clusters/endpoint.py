@@ -30,7 +30,7 @@ from .errors import (
     UnavailableError,
     WrongError,
 )
-from .lanes import LEAST, InLanes, Lent, OutLanes
+from .lanes import LEAST, GoneError, InLanes, Lent, OutLanes
 from .packets import Packet, pack, read_message, unpack, write_message
 
 __all__ = ["Endpoint", "refusal"]
@@ -188,6 +188,8 @@ class Endpoint(TaskTransport):
             if packet.places:
                 packet = self._fetched(packet)
             self._take(sender, packet)
+        except GoneError as error:  # who still needs it asks for it again
+            _log.info("a message came too late: %s", error)
         except MXNetError as error:
             _log.warning("a message was dropped: %s", error)
         except Exception:  # the thread must go on for the others
@@ -197,7 +199,7 @@ class Endpoint(TaskTransport):
         """Returns a message with the tensors that are in their sender's memory."""
         tensors = list(packet.tensors)
         for number, place in packet.places.items():
-            tensors[number] = replace(tensors[number], payload=memoryview(self._in.read(place)))
+            tensors[number] = replace(tensors[number], payload=self._in.read(place))
         return Packet(packet.words, tensors)
 
     def _take(self, sender: str, packet: Packet) -> None:

@@ -1,10 +1,11 @@
 """Tensors between processes of one host: in memory that both have mapped, only its place is sent.
 
 The network would have it copied into the kernel, out of it and together, in pieces. Here the
-sender copies it once, and the receiver once. The memory is an unnamed file of the sender's
-(`memfd`), so it is gone with the last process that has it mapped, however that ends. A stamp before
-the tensor says whose turn it is: a message that comes so late that the memory is lent again finds
-another one.
+sender copies it once, and the receiver computes with it where it is. The memory is an unnamed file
+of the sender's (`memfd`), so it is gone with the last process that has it mapped, however that
+ends. Before the tensor are two numbers: its stamp, and the stamp of the last tensor that its reader
+has let go of. While they differ the memory is not lent again: the sender drops it sooner, and the
+reader keeps what it has.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import stat
 import struct
 import threading
+import weakref
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any, Final, NamedTuple, final
@@ -23,7 +25,7 @@ import numpy as np
 from hybridnet.base.errors import FormatError
 from hybridnet.kvstore.transport.wire import SMALL, Buffer
 
-__all__ = ["LEAST", "InLanes", "Lent", "LentAt", "OutLanes", "aligned"]
+__all__ = ["LEAST", "GoneError", "InLanes", "Lent", "LentAt", "OutLanes", "aligned"]
 
 #: Bytes of a tensor from which on it goes this way: what is shorter is part of a short message.
 LEAST: Final = SMALL
@@ -33,8 +35,14 @@ _KEPT: Final = 1 << 29
 _MAPPED: Final = 64
 _NAME: Final = "hybridnet-lane"
 _STAMP: Final = struct.Struct("<Q")
+#: Where among the bytes before a tensor its reader says that it has let go of it.
+_RETURNED: Final = _STAMP.size
 #: Bytes before a tensor, and to which XLA has its arrays aligned.
 _LINE: Final = 64
+
+
+class GoneError(FormatError):
+    """The memory of a tensor is not there any more: what it was for is over, or it came twice."""
 
 
 def aligned(size: int) -> np.ndarray[Any, Any]:
@@ -73,9 +81,11 @@ class Lent:
         os.posix_fallocate(self.handle, 0, room + _LINE)
         self.memory = mmap.mmap(self.handle, room + _LINE)
         self.file = os.fstat(self.handle).st_ino
+        self._stamp = 0
 
     def fill(self, stamp: int, payload: Buffer) -> LentAt:
         """Puts a tensor in."""
+        self._stamp = stamp
         _STAMP.pack_into(self.memory, 0, 0)
         size = len(payload)
         target = np.frombuffer(self.memory, np.uint8, size, _LINE)
@@ -83,9 +93,10 @@ class Lent:
         _STAMP.pack_into(self.memory, 0, stamp)
         return LentAt(os.getpid(), self.handle, self.file, stamp, size)
 
-    def clear(self) -> None:
-        """Says that the tensor is not there any more."""
-        _STAMP.pack_into(self.memory, 0, 0)
+    @property
+    def is_returned(self) -> bool:
+        """Whether its reader has let go of the tensor."""
+        return bool(_STAMP.unpack_from(self.memory, _RETURNED)[0] == self._stamp)
 
     def __del__(self) -> None:
         if self.handle >= 0:
@@ -97,7 +108,8 @@ class OutLanes:
     """The memory that this process lends; safe from many threads."""
 
     def __init__(self) -> None:
-        self._free: dict[int, list[Lent]] = {}
+        # What was taken back, the oldest first; readers may still have some of it.
+        self._back: list[Lent] = []
         self._kept = 0
         self._stamp = 0
         self._lock = threading.Lock()
@@ -112,21 +124,33 @@ class OutLanes:
         with self._lock:
             self._stamp += 1
             stamp = self._stamp
-            free = self._free.get(room)
-            found = free.pop() if free else None
+            found = next((one for one in self._back if one.room == room and one.is_returned), None)
             if found is not None:
+                self._back.remove(found)
                 self._kept -= room
         if found is None:
             found = Lent(room)
         return found, found.fill(stamp, payload)
 
     def take_back(self, lent: Lent) -> None:
-        """Says that nobody needs a tensor any more."""
-        lent.clear()
+        """Says that nobody need begin to read a tensor any more; who has begun may go on."""
         with self._lock:
-            if self._kept + lent.room <= _KEPT:
-                self._kept += lent.room
-                self._free.setdefault(lent.room, []).append(lent)
+            self._back.append(lent)
+            self._kept += lent.room
+            while self._kept > _KEPT:
+                self._kept -= self._back.pop(0).room
+
+
+class _Mapped(NamedTuple):
+    """Memory of another process.
+
+    Attributes:
+        whole: all of it, to be read.
+        head: its beginning, to be written, too.
+    """
+
+    whole: mmap.mmap
+    head: mmap.mmap
 
 
 @final
@@ -134,10 +158,10 @@ class InLanes:
     """The memory of others, mapped when it is needed first. For one thread."""
 
     def __init__(self) -> None:
-        self._mapped: OrderedDict[tuple[int, int, int], mmap.mmap] = OrderedDict()
+        self._mapped: OrderedDict[tuple[int, int, int], _Mapped] = OrderedDict()
 
     def read(self, place: LentAt) -> Buffer:
-        """Returns a copy of a tensor.
+        """Returns a tensor, not to be written; it is its sender's again when nothing refers to it.
 
         Raises:
             FormatError: it is not there, or not any more.
@@ -150,34 +174,38 @@ class InLanes:
                 self._mapped.popitem(last=False)
         else:
             self._mapped.move_to_end(key)
-        if not 0 <= place.size <= len(memory) - _LINE or place.stamp <= 0:
+        if not 0 <= place.size <= len(memory.whole) - _LINE or place.stamp <= 0:
             raise FormatError(f"a tensor of {place.size} bytes is not where it should be")
-        made = aligned(place.size)
-        before = _STAMP.unpack_from(memory, 0)[0]
-        np.copyto(made, np.frombuffer(memory, np.uint8, place.size, _LINE))
-        if not before == place.stamp == _STAMP.unpack_from(memory, 0)[0]:
-            raise FormatError("a tensor came too late: its memory is another's by now")
-        return made.data
+        if _STAMP.unpack_from(memory.whole, 0)[0] != place.stamp:
+            raise GoneError("a tensor came too late: its memory is another's by now")
+        found = np.frombuffer(memory.whole, np.uint8, place.size, _LINE)
+        give_back = weakref.finalize(found, _STAMP.pack_into, memory.head, _RETURNED, place.stamp)
+        give_back.atexit = False
+        return found.data
 
 
-def _open(place: LentAt) -> mmap.mmap:
+def _open(place: LentAt) -> _Mapped:
     """Maps a file that another process of this user has open.
 
     Raises:
-        FormatError: there is none, or it is another thing.
+        GoneError: there is none, or it is another thing.
+        FormatError: it may not be read.
     """
     path = Path(f"/proc/{place.process}/fd/{place.handle}")
     try:
         if not os.readlink(path).startswith(f"/memfd:{_NAME}"):
-            raise FormatError(f"{path} is no memory that is lent")
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            raise GoneError(f"{path} is no memory that is lent")
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError as error:
+        raise GoneError(f"{path} is closed") from error
     except OSError as error:
         raise FormatError(f"{path} cannot be read: {error.strerror}") from error
     try:
         found = os.fstat(handle)
         is_it = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
         if not is_it or found.st_ino != place.file or found.st_size < _LINE:
-            raise FormatError(f"{path} is another's memory")
-        return mmap.mmap(handle, found.st_size, access=mmap.ACCESS_READ)
+            raise GoneError(f"{path} is another's memory")
+        whole = mmap.mmap(handle, found.st_size, access=mmap.ACCESS_READ)
+        return _Mapped(whole, mmap.mmap(handle, _LINE))
     finally:
         os.close(handle)

@@ -7,10 +7,12 @@ import sys
 import numpy as np
 import pytest
 
+import hybridnet as hn
 from hybridnet.base.errors import FormatError
-from hybridnet.clusters.lanes import InLanes, OutLanes
+from hybridnet.clusters.lanes import GoneError, InLanes, OutLanes
 from hybridnet.clusters.packets import Packet, pack, unpack
 from hybridnet.runtime.executor.task_messages import TravellingTensor
+from hybridnet.runtime.platform.jax_devices import put_on_device
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="Linux has these files")
 
@@ -31,16 +33,36 @@ def test_what_is_lent_is_read_again(size):
         lent, place = out.lend(data.data)
         got = held(into.read(place))
         np.testing.assert_array_equal(got, data)
+        assert not got.flags.writeable
         out.take_back(lent)
-        np.testing.assert_array_equal(got, data)  # a copy
 
 
-def test_memory_is_lent_again():
-    out = OutLanes()
-    one, _ = out.lend(payload(70_000).data)
+def test_what_a_reader_has_is_not_written_to():
+    out, into = OutLanes(), InLanes()
+    data = payload(70_000)
+    lent, place = out.lend(data.data)
+    got = held(into.read(place))
+    array = put_on_device(hn.cpu(0), got.view(np.uint16))
+    out.take_back(lent)
+    other, _ = out.lend(payload(70_000, 1).data)
+    assert other is not lent
+    np.testing.assert_array_equal(got, data)
+    del got, into
+    np.testing.assert_array_equal(np.asarray(array), data.view(np.uint16))
+
+
+def test_memory_is_lent_again_when_its_reader_has_let_go():
+    out, into = OutLanes(), InLanes()
+    one, place = out.lend(payload(70_000).data)
     two, _ = out.lend(payload(70_000).data)
     assert one is not two
+    view = held(into.read(place))[5:]
     out.take_back(one)
+    out.take_back(two)  # which nobody has read: it may still come to its reader
+    three, _ = out.lend(payload(70_000).data)
+    assert three is not one
+    assert three is not two
+    del view
     assert out.lend(payload(100_000).data)[0] is one
 
 
@@ -60,13 +82,16 @@ print(int(np.frombuffer(InLanes().read(LentAt{tuple(place)}), np.uint8).sum()))
 def test_what_comes_too_late_is_refused():
     out, into = OutLanes(), InLanes()
     lent, place = out.lend(payload(70_000).data)
+    into.read(place)
     out.take_back(lent)
-    with pytest.raises(FormatError, match="came too late"):
-        into.read(place)
-    _, again = out.lend(payload(70_000, 1).data)
-    with pytest.raises(FormatError, match="came too late"):
+    other, again = out.lend(payload(70_000, 1).data)
+    with pytest.raises(GoneError, match="came too late"):
         into.read(place)
     np.testing.assert_array_equal(held(into.read(again)), payload(70_000, 1))
+    del lent, other
+    out = OutLanes()
+    with pytest.raises(GoneError):
+        InLanes().read(again)
 
 
 def test_nothing_else_is_read(tmp_path):
