@@ -66,8 +66,8 @@ class Cluster:
         encrypt: HYBRIDNET_DIST_ENCRYPT=1: values are encrypted on the way, not only control.
         mapped: HYBRIDNET_DIST_STATE: 'mapped' (default) keeps a server's values in mapped files,
             which survive its end; with 'none' they are lost with it.
-        folder: HYBRIDNET_DIST_STATE_DIR: where these files are; by default a folder of the run's
-            own in /dev/shm.
+        folder: HYBRIDNET_DIST_STATE_DIR: where the run makes a folder of its own for these files;
+            by default in /dev/shm.
         standby: HYBRIDNET_DIST_STANDBY: 1 keeps a second copy at another server (default 0).
         on_loss: HYBRIDNET_DIST_ON_LOSS: 'fail' (default) raises in every worker when one of them is
             lost; with 'shrink' the others go on.
@@ -213,7 +213,7 @@ class Cluster:
     @property
     def state_folder(self) -> Path:
         """Where servers of this run keep what survives their end."""
-        return self.folder or _MEMORY / f"hybridnet-{self.run.hex()}"
+        return (self.folder or _MEMORY) / f"hybridnet-{self.run.hex()}"
 
 
 #: Fields that are written to the environment as they are.

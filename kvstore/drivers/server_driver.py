@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -91,6 +93,14 @@ class ServerDriver(Driver):
         self._checks = PartChecks(cluster.state_folder)
         for one in stores:
             self._checks.add(one.stored.part, one.stored.spec)
+
+    def close(self, linger: float = 0.0) -> None:
+        """Closes the transport; when the run is over, nobody asks for this server's files again."""
+        super().close(linger)
+        if self._folder is not None and self.finished is not None and not self.finished.code:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            with contextlib.suppress(OSError):  # others of the run have theirs there
+                self._folder.parent.rmdir()
 
     # -- what comes in -----------------------------------------------------------------------
 

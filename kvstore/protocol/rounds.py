@@ -325,8 +325,9 @@ class Rounds:
     def _end_round(self, held: HeldPart, rank: int) -> None:
         """A round lacks the push of a worker that has finished: nobody's push can be taken."""
         sentence = (
-            f"push requires all {self._plan.workers} workers, but worker {rank} has finished after "
-            f"round {held.record.round} of key {held.name!r}; give every worker as many batches"
+            f"push requires all {self._plan.workers} workers, but worker {rank} has ended after "
+            f"round {held.record.round} of key {held.name!r}; see whether it had an error, else "
+            "give every worker as many batches"
         )
         for other, push in held.kept.items():
             self.refuse(other, push.ticket, "left", sentence)

@@ -192,14 +192,13 @@ def _signals() -> Iterator[_Wake]:
 
 @contextlib.contextmanager
 def _folder_of(job: Job) -> Iterator[None]:
-    """A block in which the folder for the state of a run's servers is there, if nobody gave one."""
-    if job.cluster.folder is not None:
-        yield
-        return
+    """A block in which the folder for the state of a run's servers is there."""
     folder = job.cluster.state_folder
-    _remove_orphans(folder)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    (folder / _OWNER).write_text(str(os.getpid()))
+    if job.cluster.folder is None:  # other machines, whose processes are not here, may see another
+        _remove_orphans(folder)
+    with contextlib.suppress(OSError):  # servers that need it here say why they cannot have it
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / _OWNER).write_text(str(os.getpid()))
     try:
         yield
     finally:

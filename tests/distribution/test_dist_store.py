@@ -456,7 +456,7 @@ def test_a_worker_at_its_end_keeps_nobody_waiting(tmp_path):
     path.write_text(UNEVEN)
     code, lines, error = launch(path, "-n", 2, "-s", 1, runner=("-m", "hybridnet", "run"))
     assert (code, len(lines)) == (1, 6), error
-    assert "worker 0 has finished after round 3 of key 'a'" in error
+    assert "worker 0 has ended after round 3 of key 'a'" in error
 
 
 def test_a_script_that_is_started_as_a_server_serves(tmp_path):

@@ -232,5 +232,6 @@ def test_when_all_workers_have_left_the_others_end():
             one.join(20)
         last.wait(0)
         assert [one.process.wait(10) for one in run.live.values()] == [0, 0, 0]
+        assert not run.cluster.state_folder.exists()  # on this machine as on others
         with pytest.raises(KVStoreError, match="the store does nothing any more: "):
             both[0].push("a", np.ones(5, np.float32))

@@ -122,6 +122,14 @@ def test_the_folder_of_a_run_is_there_while_it_runs_and_those_of_the_dead_are_re
     assert not folder.exists() and not orphan.exists()
 
 
+def test_runs_that_are_given_one_folder_have_folders_of_their_own_in_it(tmp_path):
+    for _ in range(2):  # the second one finds nothing of the first
+        cluster = Cluster(port=1, token=RunToken.new(), deadline=0.2, folder=tmp_path)
+        shell = Shell(worker=f"test -d {cluster.state_folder} && test $(ls {tmp_path} | wc -l) = 1")
+        assert run_job(Job(("unused",), cluster), shell, tell=lambda line: None) == 0
+    assert not list(tmp_path.iterdir())
+
+
 SUPERVISE = """
     import sys
     from hybridnet.kvstore.cluster import Cluster
