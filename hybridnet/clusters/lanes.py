@@ -179,9 +179,15 @@ class InLanes:
         if _STAMP.unpack_from(memory.whole, 0)[0] != place.stamp:
             raise GoneError("a tensor came too late: its memory is another's by now")
         found = np.frombuffer(memory.whole, np.uint8, place.size, _LINE)
-        give_back = weakref.finalize(found, _STAMP.pack_into, memory.head, _RETURNED, place.stamp)
+        give_back = weakref.finalize(found, _give_back, memory.head, place.stamp, os.getpid())
         give_back.atexit = False
         return found.data
+
+
+def _give_back(head: mmap.mmap, stamp: int, process: int) -> None:
+    """Says that a tensor is not needed any more; a forked child's copies say nothing."""
+    if os.getpid() == process:
+        _STAMP.pack_into(head, _RETURNED, stamp)
 
 
 def _open(place: LentAt) -> _Mapped:

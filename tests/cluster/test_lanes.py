@@ -79,6 +79,25 @@ print(int(np.frombuffer(InLanes().read(LentAt{tuple(place)}), np.uint8).sum()))
     assert int(made.stdout) == int(data.sum())
 
 
+def test_a_forked_child_does_not_give_back_what_its_parent_has():
+    code = """
+import os
+from hybridnet.clusters.lanes import InLanes, OutLanes
+lent, place = OutLanes().lend(bytes(70_000))
+got = InLanes().read(place)
+child = os.fork()
+if child == 0:
+    del got
+    os._exit(0)
+os.waitpid(child, 0)
+print(lent.is_returned)
+del got
+print(lent.is_returned)
+"""
+    made = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert made.stdout.split() == ["False", "True"]
+
+
 def test_what_comes_too_late_is_refused():
     out, into = OutLanes(), InLanes()
     lent, place = out.lend(payload(70_000).data)
