@@ -11,6 +11,7 @@ may import from those above it:
     dataset     elements that are made on the host, one after the other
     files       records and lines of files, and what is in them
     summaries   values of a run for TensorBoard
+    images      images, read, resized, cut out, coloured
     layer       layers with variables of their own
     recurrent   cells, and loops over sequences
     contrib     sums over devices, and older names of cells and layers
@@ -27,6 +28,7 @@ from . import dtypes as dtypes
 from . import errors as errors
 from . import flags as flags
 from . import gfile as gfile
+from . import image as image
 from . import initializers as initializers
 from . import io as io
 from . import layers as layers
@@ -341,7 +343,6 @@ _INSTEAD = {
     "estimator": "write the loop with tf.train.MonitoredTrainingSession, or use hybridnet.gluon",
     "keras": "use tf.layers, or hybridnet.gluon",
     "enable_eager_execution": "use hybridnet.nd and hybridnet.gluon for eager code",
-    "image": "use hybridnet.image and hybridnet.io before the graph, or tf.py_func",
     "lite": "use hybridnet.export or hybridnet.onnx",
 }
 

@@ -10,12 +10,13 @@ import numpy as np
 from hybridnet.graph.gradient import EdgeHandle
 from hybridnet.ops.core import registry
 
-from ..graph.arguments import as_shape, fused, known_numbers, op, static_value
+from ..dtypes import int32
+from ..graph.arguments import as_shape, dims_of, fused, known_numbers, op, static_value
 from ..graph.building import apply_call
 from ..graph.by_value import ByValue
 from ..graph.control import name_scope
 from ..graph.infer import Kind
-from ..graph.operators import handle
+from ..graph.operators import cast_to, handle
 from ..graph.shapes import Dimension
 from ..graph.tensor import Tensor, overload
 from ..graph.values import convert_to_tensor
@@ -212,7 +213,8 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
         input_: a tensor.
         begin: where it begins along each axis: a list of numbers (some may be tensors), or a
             tensor. What only a run tells is moved so that the block lies within the tensor.
-        size: of the block along each axis; -1 for all that is left.
+        size: of the block along each axis; -1 for all that is left. As a tensor it, and `begin`,
+            must be known before the program runs.
         name: of the Operation.
 
     Raises:
@@ -226,12 +228,27 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
             items.append(slice_(start, None if count == -1 else start + count))
         _check_block(x, starts, sizes)
         return fused("Slice", lambda data: _block(data, items), [x], name=name)
-    if isinstance(sizes, Tensor):
-        raise ValueError("Slice: size must be known when the graph is built; x[a:b] need not be")
+    if isinstance(sizes, Tensor) or -1 in sizes:
+        return _late_block(x, starts, sizes, name)
     assert isinstance(starts, Tensor)
-    if -1 in sizes:
-        raise ValueError("Slice: size must not be -1 where begin is a tensor; use x[begin:]")
     return op("Slice", "_dynamic_slice", [x, starts], name=name, size=sizes)
+
+
+def _late_block(x: Tensor, begin: Any, size: Any, name: str | None) -> Tensor:
+    """A block whose size is known before the program runs, by what is fed or Python tells."""
+    with name_scope("slice_parts", values=[x]):
+        sizes: Any = op("Shape", "shape_array", [x])
+        begin, size, whole = (
+            cast_to(convert_to_tensor(one), int32) for one in (begin, size, sizes)
+        )
+        given = begin + size
+        end = given + cast_to(size < 0, int32) * (whole - given)
+    call = ByValue(registry.get("slice"), 1, {}, ("begin", "end"))
+    known = dims_of(size)
+    rank = x.shape.ndims
+    kinds = [Kind(x.dtype.numpy, known if known is not None or rank is None else (None,) * rank)]
+    made: Tensor = apply_call("Slice", call, [x, begin, end], name=name, kinds=kinds)
+    return made
 
 
 def _block(data: EdgeHandle, items: Sequence[Any]) -> EdgeHandle:
