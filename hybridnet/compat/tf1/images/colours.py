@@ -65,7 +65,8 @@ def convert_image_dtype(
     with name_scope(name, "convert_image", [x]):
         if source.is_floating:
             if kind.is_floating:
-                return cast(given, kind)
+                floats: Tensor = cast(given, kind)
+                return floats
             scaled = x * (kind.max + 0.5)
             whole: Tensor = saturate_cast(scaled, kind) if saturate else cast(scaled, kind)
             return whole
