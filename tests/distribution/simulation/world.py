@@ -323,6 +323,15 @@ class World:
         for event in missed:
             if process.alive and not process.finished:
                 self._hand(process, event)
+        if self.processes.get(process.peer) is not process:
+            self._connect_again(process)
+
+    def _connect_again(self, old: Process) -> None:
+        """A process that was replaced finds those who were started again while it stood."""
+        for other, process in self.processes.items():
+            meet = other == SCHEDULER or {old.peer.role, other.role} == {"worker", "server"}
+            if meet and process.alive and not process.finished and not process.frozen:
+                self.at(self.now + 0.02, self._event, old, PeerUp(other))
 
     def _cut(self, fault: Cut) -> None:
         pair = (fault.one, fault.other)
