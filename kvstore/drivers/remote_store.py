@@ -180,13 +180,19 @@ class RemoteStore:
         ):
             return push, waiting
         self._inbox.popleft()
+        push.wants_value = True
+        waiting.out = other.out
+        if waiting.done is _ignore:
+            waiting.done = other.done
+            return push, waiting
+        first, second = waiting.done, other.done
 
         def done(error: BaseException | None) -> None:
-            waiting.done(error)
-            other.done(error)
+            first(error)
+            second(error)
 
-        both = Waiting(done, waiting.sent, other.out)
-        return CallPush(push.call, push.name, push.payload, None, push.priority, True), both
+        waiting.done = done
+        return push, waiting
 
     def _compress(self, event: CallPush) -> None:
         key, given = self._keys.find("push", event.name), event.payload

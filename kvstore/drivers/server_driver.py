@@ -168,13 +168,12 @@ class ServerDriver(Driver):
 
     def _value_of(self, store: PartStore, to: Peer) -> tuple[Payload | None, Buffer | None, bool]:
         copy = self._settings.consistency == "async"
-        value = store.value_bytes
-        size = len(value)
-        if size >= LEAST and not copy and store.path is not None and self._is_near(to):
-            return Payload((store.span,), 0, store.serial, size), None, True
+        shared = store.shared
+        if shared.shared >= LEAST and not copy and store.path is not None and self._is_near(to):
+            return shared, None, True
         # Two commits later the memory is another value's; by then every worker of a synchronous
         # store has had this one, as it has pushed twice since.
-        return Payload.of(value), None, copy
+        return Payload.of(store.value_bytes), None, copy
 
     def _copy_of(
         self, store: PartStore, content: Content

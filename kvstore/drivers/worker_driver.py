@@ -249,8 +249,8 @@ class WorkerDriver(Driver):
         match action:
             case Deliver():
                 self._deliver(action)
-            case Done(call):
-                self._complete(call, None)
+            case Done():
+                self._complete(action.call, None)
             case Begin():
                 self.begun = action
             case Raise(call, code, sentence):

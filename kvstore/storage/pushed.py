@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -44,6 +44,8 @@ __all__ = ["Given", "PartChecks", "Rows", "part_of", "shape_of"]
 
 _MOST_KEYS: Final = 1_000_000
 _MOST_DIMENSIONS: Final = 32
+#: Places in mapped files of which a part remembers what is there.
+_MOST_PLACES: Final = 64
 
 
 @final
@@ -168,10 +170,27 @@ class PartChecks:
             if not isinstance(message, InitPart):
                 raise WireError(f"a {type(message).__name__} requires a payload, got none")
             return
+        full = isinstance(message, PutStates) or (isinstance(message, Copy) and message.full)
+        if payload.lane and rows is None and not full:
+            message.payload = self._given_in_file(payload, known, source, generation)
+            return
         if payload.lane:
             payload = self._from_file(payload, source, generation)
-        full = isinstance(message, PutStates) or (isinstance(message, Copy) and message.full)
         message.payload = _full(payload) if full else _given(payload, known, rows)
+
+    def _given_in_file(
+        self, payload: Payload, known: _Known, source: Peer, generation: int
+    ) -> Given:
+        """Returns the values at a place in a file, where a worker puts those of a part often."""
+        span = bytes(payload.frames[0])
+        place = (source, generation, payload.lane, payload.codec, span)
+        given = known.in_files.get(place)
+        if given is None:
+            given = _given(self._from_file(payload, source, generation), known, None)
+            if len(known.in_files) >= _MOST_PLACES:
+                known.in_files.clear()
+            known.in_files[place] = given
+        return given
 
     def _from_file(self, payload: Payload, source: Peer, generation: int) -> Payload:
         if source.role != "worker":
@@ -180,6 +199,8 @@ class PartChecks:
         if self._generations.get(rank) != generation:  # the files of its predecessor are done with
             self._generations[rank] = generation
             self._files.forget(lambda key: key[0] == rank and key[1] != generation)
+            for one in self._parts.values():
+                one.in_files.clear()
         view = self._files.view((rank, generation, payload.lane), payload.frames[0])
         return Payload((view,), payload.codec)
 
@@ -229,6 +250,7 @@ class _Known:
         dtype: of the values.
         row: of a table, the shape of a row.
         count: how many values there are; of a table, in a row.
+        in_files: values that came in mapped files, by where they are: the checks are done there.
     """
 
     part: Part
@@ -236,6 +258,7 @@ class _Known:
     dtype: np.dtype[Any]
     row: tuple[int, ...]
     count: int
+    in_files: dict[tuple[Peer, int, int, int, bytes], Given] = field(default_factory=dict)
 
 
 def _known(part: Part, spec: KeySpec) -> _Known:

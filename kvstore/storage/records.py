@@ -17,7 +17,8 @@ from hybridnet.kvstore.protocol.words import PartRecord
 
 __all__ = ["Records", "body_size", "pack_body", "record_size", "unpack_body"]
 
-_HEAD: Final = struct.Struct("<4sIQQI36x")  # magic, crc, serial, its complement, ranks: 64 bytes
+_FORM: Final = "<4sIQQI36x"  # magic, crc, serial, its complement, ranks: 64 bytes
+_HEAD: Final = struct.Struct(_FORM)
 _CRC: Final = struct.Struct("<I")
 _MAGIC: Final = b"HNrc"
 _ALL: Final = 2**64 - 1
@@ -40,6 +41,11 @@ def _body(ranks: int) -> struct.Struct:
     return struct.Struct(f"<QqqQ{ranks}Q")
 
 
+@lru_cache
+def _whole(ranks: int) -> struct.Struct:
+    return struct.Struct(f"{_FORM}QqqQ{ranks}Q")
+
+
 def unpack_body(body: bytes) -> PartRecord:
     """Reads what `pack_body` gave."""
     turn, since, ahead, restored, *pushes = _body(len(body) // 8 - 4).unpack(body)
@@ -49,13 +55,6 @@ def unpack_body(body: bytes) -> PartRecord:
 def record_size(ranks: int) -> int:
     """Returns how many bytes a record takes, a multiple of 64."""
     return _HEAD.size + -(-body_size(ranks) // 64) * 64
-
-
-def _pack(record: PartRecord, serial: int) -> bytearray:
-    fields, body = (serial, serial ^ _ALL, len(record.pushes)), pack_body(record)
-    data = bytearray(_HEAD.pack(_MAGIC, 0, *fields) + body)
-    _CRC.pack_into(data, 4, zlib.crc32(data))
-    return data
 
 
 def _unpack(data: memoryview, ranks: int) -> tuple[int, PartRecord] | None:
@@ -90,11 +89,17 @@ class Records:
         best = found[self.place]
         self.current: PartRecord | None = None if best is None else best[1]
         self._serial = serials[self.place]
+        self._form = _whole(ranks)
+        self._data = bytearray(self._form.size)
 
     def write(self, record: PartRecord) -> None:
         """Writes a record into the other place, which counts from then on."""
-        other = 1 - self.place
-        data = _pack(record, self._serial + 1)
+        other, data, pushes = 1 - self.place, self._data, record.pushes
+        self._serial = serial = self._serial + 1
+        self._form.pack_into(
+            data, 0, _MAGIC, 0, serial, serial ^ _ALL, len(pushes),
+            record.round, record.since, record.ahead, record.restored, *pushes,
+        )  # fmt: skip
+        _CRC.pack_into(data, 4, zlib.crc32(data))
         self._places[other][: len(data)] = data
-        self._serial += 1
         self.place, self.current = other, record

@@ -22,6 +22,7 @@ from hybridnet.kvstore.storage.slots import ArrayLayout, Slots
 from hybridnet.kvstore.storage.sums import DenseSum, RowSum
 from hybridnet.kvstore.storage.updates import Array, PartOf, Updates
 from hybridnet.kvstore.transport.mapped_lane import pack_span
+from hybridnet.kvstore.transport.wire import Payload
 
 __all__ = ["PartStore", "open_parts"]
 
@@ -90,7 +91,8 @@ class PartStore:
     def _take(self, slots: Slots) -> None:
         self._slots = slots
         size = slots.current[0].nbytes
-        self._spans = [pack_span(offsets[0], size) for offsets in slots.offsets]
+        spans = [pack_span(offsets[0], size) for offsets in slots.offsets]
+        self._shared = [Payload((span,), 0, self.serial, size) for span in spans]
         shape, dtype = slots.layout[0]
         self.sum: DenseSum | RowSum
         self._journal: Journal | None = None
@@ -195,9 +197,9 @@ class PartStore:
         return self._slots.value_bytes
 
     @property
-    def span(self) -> bytes:
-        """Where in its file the value is now, as it is sent (`mapped_lane.py`)."""
-        return self._spans[self._slots.copy]
+    def shared(self) -> Payload:
+        """Where in its file the value is now, for who sees the file (`mapped_lane.py`)."""
+        return self._shared[self._slots.copy]
 
     @property
     def all_arrays(self) -> Sequence[Array]:
