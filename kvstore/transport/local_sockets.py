@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final, final
 
 from hybridnet.kvstore.protocol.words import Peer
+from hybridnet.kvstore.transport.poller import Poller
 from hybridnet.kvstore.transport.wire import Buffer
 
 __all__ = ["SOCKET", "LocalConnection", "LocalSockets"]
@@ -61,10 +62,10 @@ class LocalSockets:
     """The local sockets of a process.
 
     Args:
-        poller: of ZeroMQ, which waits for these, too.
+        poller: waits for these, too.
     """
 
-    def __init__(self, poller: Any) -> None:
+    def __init__(self, poller: Poller) -> None:
         self._poller = poller
         self._listener: socket.socket | None = None
         self._connections: dict[int, LocalConnection] = {}
@@ -83,7 +84,7 @@ class LocalSockets:
         _at(folder, listener.bind)
         listener.listen(_WAITING)
         self._listener = listener
-        self._poller.register(listener.fileno(), _POLLIN)
+        self._poller.register(listener.fileno())
 
     def connect(self, peer: Peer, folder: Path, name: bytes) -> LocalConnection | None:
         """Connects to a peer; None if it does not listen.
@@ -108,7 +109,7 @@ class LocalSockets:
     def _add(self, connection: LocalConnection) -> LocalConnection:
         connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNDER_WAY)
         self._connections[connection.socket.fileno()] = connection
-        self._poller.register(connection.socket.fileno(), _POLLIN)
+        self._poller.register(connection.socket.fileno())
         return connection
 
     def find(self, route: bytes) -> LocalConnection | None:
@@ -216,9 +217,6 @@ class LocalSockets:
         if self._listener is not None:
             self._listener.close()
             self._listener = None
-
-
-_POLLIN: Final = 1  # zmq.POLLIN
 
 
 def _at(folder: Path, use: Any) -> None:

@@ -33,6 +33,7 @@ from hybridnet.kvstore.transport.interface import (
     Transport,
 )
 from hybridnet.kvstore.transport.local_sockets import LocalConnection, LocalSockets
+from hybridnet.kvstore.transport.poller import Poller
 from hybridnet.kvstore.transport.wire import LARGEST_FRAME, MOST_TOGETHER, SMALL, Buffer
 from hybridnet.kvstore.transport.zmq_library import load_zmq
 
@@ -87,7 +88,7 @@ class ZmqTransport(Transport):
         self._pid = os.getpid()
         self._encrypt, self._encrypted = encrypt, frozenset(encrypted)
         self._context = zmq.Context(1)
-        self._poller = zmq.Poller()
+        self._poller = Poller(zmq)
         self._dealers: dict[Peer, _Dealer] = {}
         self._routes: dict[Peer, bytes] = {}
         self._peers: dict[bytes, Peer] = {}
@@ -98,7 +99,7 @@ class ZmqTransport(Transport):
         self._bell, self._ear = socket.socketpair()
         self._bell.setblocking(False)
         self._ear.setblocking(False)
-        self._poller.register(self._ear.fileno(), zmq.POLLIN)
+        self._poller.register(self._ear.fileno())
         self._local = LocalSockets(self._poller)
         self._router: Any = None
         if host is not None:
@@ -108,14 +109,14 @@ class ZmqTransport(Transport):
         zmq = self._zmq
         if self._admission is not None:
             self._door = Door(self._context, zmq, self._admission)
-            self._poller.register(self._door.socket, zmq.POLLIN)
+            self._poller.register(self._door.socket)
         self._router = router = self._socket(zmq.ROUTER)
         router.router_mandatory = 1
         router.router_handover = 1
         if self._admission is not None:
             self._admission.listen(router, encrypt=self._encrypt)
         # Asked before its monitor: a loss that came before a message is then heard of with it.
-        self._poller.register(router, zmq.POLLIN)
+        self._poller.register(router)
         self._router_monitor = self._monitor(router)
         try:
             router.bind(f"tcp://{host}:{port or '*'}")
@@ -140,7 +141,7 @@ class ZmqTransport(Transport):
         events |= zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
         events |= zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
         monitor = of.get_monitor_socket(events)
-        self._poller.register(monitor, zmq.POLLIN)
+        self._poller.register(monitor)
         return monitor
 
     # -- ways to peers -----------------------------------------------------------------------
@@ -164,7 +165,7 @@ class ZmqTransport(Transport):
             self._admission.connect(made, encrypt=encrypt)
         monitor = self._monitor(made)
         made.connect(address)
-        self._poller.register(made, zmq.POLLIN)
+        self._poller.register(made)
         self._dealers[peer] = _Dealer(address, made, monitor, name, near)
 
     def disconnect(self, peer: Peer) -> None:
@@ -212,6 +213,7 @@ class ZmqTransport(Transport):
         is_route = isinstance(where, bytes)
         out: Any = self._router if is_route else where.socket  # type: ignore[union-attr]
         last = len(frames) - 1
+        self._poller.use()
         try:
             if is_route:
                 out.send(where, self._more)
@@ -251,7 +253,7 @@ class ZmqTransport(Transport):
         """See `Transport.receive`."""
         self.flush()
         wait = None if timeout is None else max(0, round(timeout * 1000))
-        ready = dict(self._poller.poll(wait))
+        ready = self._poller.poll(wait)
         reports: list[Report] = []
         if not self._local.are_all(ready):
             self._hear_others(ready, reports)
