@@ -290,13 +290,16 @@ class ServerMachine(Machine):
         return True
 
     def _join(self, source: Peer, generation: int, message: Join) -> None:
-        rank, heights = source.rank, set()
+        rank, heights, perhaps = source.rank, set(), set()
         for held in self._parts.values():
             if self._answers_for(held.part.shard):
-                # What is not settled may yet be lost: the worker does it again.
-                heights.add(max(0, self._rounds.number(held, rank) - (not held.settled)))
+                number = self._rounds.number(held, rank)
+                if not held.settled:  # it may yet be lost: the worker does it again
+                    perhaps.add(number)
+                    number = max(0, number - 1)
+                heights.add(number)
         high = max(heights, default=0)
-        below = high - 1 in heights if high else bool(heights)
+        below = high - 1 in heights | perhaps if high else bool(heights)
         self._post(source, Joined(message.ticket, high, below))
 
     def _init(self, source: Peer, generation: int, message: InitPart) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,7 @@ from hybridnet.kvstore.protocol.words import (
     Initialized,
     InitPart,
     Install,
+    Join,
     Joined,
     KeySpec,
     Left,
@@ -59,9 +61,11 @@ from hybridnet.kvstore.protocol.words import (
     Raise,
     Refused,
     RunPlan,
+    ServerMemory,
     ShardPlace,
     StatesPut,
     Stop,
+    StoredPart,
     StoreSettings,
     Tick,
     View,
@@ -446,6 +450,25 @@ def test_a_standby_takes_over_states_that_were_put():
     assert told.pop().message.full
     leader.copied(held, place, Copied(PART.id, 5, 3, 1), 0.0)
     assert told == ["settled"]
+
+
+def test_a_worker_is_told_of_a_step_that_a_restarted_server_is_not_sure_of():
+    """One part is two pushes behind if its last is lost, and one if the standby has it as well."""
+    plan, late = replace(PLAN, standby=True), Part(1, 0, 0, 0, 3)
+    place = ShardPlace(0, 1, True, 5)
+    seen = View(6, (state(W0), state(W1), state(S0)), (place,), ASYNC)
+    parts = [
+        StoredPart(PART, "w", SPEC, PartRecord(4, (2, 2))),
+        StoredPart(late, "v", SPEC, PartRecord(3, (1, 2))),
+    ]
+    memory = ServerMemory(seen, (1, 1))
+    server = ServerMachine(plan, ProcessIdentity("s", S0, 2), memory, parts)
+    server.start(0.0)
+    here = replace(seen, number=7, peers=(state(W0), state(W1), state(S0, 2)))
+    arrive(server, SCHEDULER, Welcome("s", S0, here))
+    arrive(server, Peer("server", 1), Copied(PART.id, 5, 4))
+    told = messages(arrive(server, W0, Join(1)))
+    assert told == [Joined(1, 2, True)]
 
 
 def test_a_push_waits_for_states_that_are_being_put():
