@@ -5,6 +5,7 @@ import json
 import pytest
 
 import hybridnet.compat.tf1 as tf
+from hybridnet.compat.tf1.training import session_manager
 
 
 @pytest.fixture(autouse=True)
@@ -122,3 +123,15 @@ def test_a_session_manager_restores_waits_and_initializes(tmp_path):
         manager.wait_for_session("", max_wait_secs=0)
     with pytest.raises(ValueError, match="exclude"):
         manager.recover_session("", saver, str(tmp_path), path)
+
+
+def test_who_waits_long_for_the_chief_says_once_for_what(monkeypatch, caplog):
+    tf.Variable(1.0, name="w")
+    manager = tf.train.SessionManager(
+        ready_op=tf.report_uninitialized_variables(), recovery_wait_secs=0.001
+    )
+    monkeypatch.setattr(session_manager, "_LONG", 0.0)
+    with pytest.raises(tf.errors.DeadlineExceededError):
+        manager.wait_for_session("", max_wait_secs=0.1)
+    (said,) = caplog.messages
+    assert said.startswith("still waiting for the chief") and said.endswith(": w")

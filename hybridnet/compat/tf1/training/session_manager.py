@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, final
+from typing import Any, Final, final
 
 from ..errors import AbortedError, DeadlineExceededError, UnavailableError
 from ..graph.graph import Graph, get_default_graph
@@ -13,6 +14,11 @@ from ..session.session import Session
 from .saver import Saver, latest_checkpoint
 
 __all__ = ["LOST", "SessionManager"]
+
+_log: Final = logging.getLogger("hybridnet.tf1")
+
+#: Seconds after which a worker that waits for the chief says so.
+_LONG = 30.0
 
 #: What is tried again: a task died, or was started anew.
 LOST = (AbortedError, UnavailableError)
@@ -148,10 +154,19 @@ class SessionManager:
                 time.sleep(self._pause)
 
     def _wait_until_ready(self, session: Session, end: float, seconds: float) -> None:
+        tell = time.monotonic() + _LONG
         while left := self._made_ready(session):
-            if time.monotonic() > end:
+            now = time.monotonic()
+            if now > end:
                 raise DeadlineExceededError(
                     None, None, f"variables have no value after {seconds:g} s: {left}"
+                )
+            if now >= tell:
+                tell = float("inf")
+                _log.warning(
+                    "still waiting for the chief (task 0), which must initialize or restore these "
+                    "variables where this worker sees them: %s",
+                    left,
                 )
             time.sleep(self._pause)
 
