@@ -44,6 +44,7 @@ def resized_when_it_runs(tf: Any) -> Any:
         image.central_crop(p, 0.5), image.crop_to_bounding_box(p, 1, 2, 3, 4),
         image.flip_left_right(p), image.transpose_image(p), image.per_image_standardization(p),
         image.pad_to_bounding_box(p, 1, 2, 7, 10), image.convert_image_dtype(p, tf.float32),
+        *tf.unstack(p, 3, axis=-1),
     ]  # fmt: skip
     return _run(tf, made, {p: numbers(5, 7, 3, low=0, high=255, dtype="uint8")})
 

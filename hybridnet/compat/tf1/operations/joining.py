@@ -12,6 +12,7 @@ from hybridnet.graph.gradient import EdgeHandle
 from ..graph.arguments import axis_of, fused, known_numbers, op, with_default
 from ..graph.building import apply, compose
 from ..graph.control import name_scope
+from ..graph.infer import Kind
 from ..graph.operators import handle
 from ..graph.tensor import Tensor
 from ..graph.values import convert_to_tensor, identity, require_same
@@ -106,7 +107,11 @@ def unstack(
 
         made = compose("Unpack", numbers, [x], name=name)
     else:
-        made = apply("Unpack", "SliceChannel", [x], params, name=name)
+        dims, kinds = x.shape._dims, None
+        if dims is not None and dims[number] is None:  # it must be `num`: no trial finds that
+            left = tuple(size for at, size in enumerate(dims) if at != number % len(dims))
+            kinds = [Kind(x.dtype.numpy, left)] * num
+        made = apply("Unpack", "SliceChannel", [x], params, name=name, kinds=kinds)
     return list(made) if isinstance(made, tuple) else [made]
 
 
