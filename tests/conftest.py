@@ -74,7 +74,7 @@ def as_marked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.fixture(autouse=True)
-def own_programs(request: pytest.FixtureRequest) -> None:
+def own_programs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test begins as a program of its own does, whatever the tests before it compiled.
 
     The thread has compiled nothing in vain, and the program cache has room: it drops nothing that
@@ -89,6 +89,8 @@ def own_programs(request: pytest.FixtureRequest) -> None:
     from helpers import thorough
     from traced import hurry
 
+    # Tests count launches of arrays so small that they would not repay a compilation.
+    monkeypatch.setattr(sys.modules["hybridnet.runtime.programs.making"], "_LEAST", 0.0)
     cache = programs.cache
     cache._maker._thread.unused = 0
     optimized = request.node.get_closest_marker("optimized") or thorough(1, 0)

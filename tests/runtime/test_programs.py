@@ -146,6 +146,26 @@ def test_jax_is_loaded_for_what_has_taken_as_long_as_that_costs(monkeypatch):
     assert launched(short, 1).submitted
 
 
+def test_a_loop_over_small_arrays_is_not_compiled_before_that_can_repay(monkeypatch):
+    """Neither a whole nor an operator by itself, however often they come, but for their time."""
+    monkeypatch.delenv("HYBRIDNET_HOST", raising=False)
+    monkeypatch.setattr(making, "_LEAST", 60.0)
+    monkeypatch.setattr(making, "_LEAST_OF_ALL", 60.0)
+    cache = ProgramCache()
+    whole, alone = UNARY + UNARY[:2], UNARY[:1]
+
+    def submitted(names, times):
+        for _ in range(times):
+            run(cache, names)
+        return cache.next(chain(names)).submitted
+
+    assert not submitted(whole, making._STREAK + 4)
+    assert not submitted(alone, making._OFTEN + 4)
+    monkeypatch.setattr(making, "_LEAST", 0.0)
+    assert submitted(whole, 1)
+    assert submitted(alone, 1)
+
+
 @pytest.mark.parametrize("at", [2, 3, 4, 5, 8, 9])
 def test_pairs_of_launches_are_run_by_one_tier(monkeypatch, at):
     """Differences of two runs, as numeric gradients are, do not hold that of two roundings."""

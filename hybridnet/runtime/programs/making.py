@@ -60,7 +60,7 @@ _WHOLE_SHARE: Final = 0.65
 
 # When a single instruction that runs on NumPy arrays is compiled: after _SEVERAL launches that took
 # _ENOUGH seconds in all (about what compiling takes; a network has fewer layers of one shape, which
-# are initialized once); or after _OFTEN launches, so that loops settle.
+# are initialized once); or after _OFTEN launches that took _LEAST, so that loops settle.
 _ENOUGH: Final = 0.03
 _SEVERAL: Final = 6
 _OFTEN: Final = 64
@@ -72,7 +72,9 @@ _LONG: Final = 5e-4
 # (1) It was launched again _STREAK times in a row, each time within _NEAR launches of this thread,
 # as loops do. (Sentences of random lengths come again, too, but not so soon.) If it has fewer than
 # _SMALL instructions it must be _STREAK_SMALL times; and _OFTEN times if it has no inputs either,
-# like the initialization of parameters.
+# like the initialization of parameters. And running it step by step has taken _LEAST seconds an
+# instruction, or _LEAST_OF_ALL: launches of small arrays cost so little that a compilation, which
+# takes half a second of a processor, would not be repaid by hundreds of them.
 # (2) Running it step by step has taken _SHARE of the time that compiling it will take, at _EACH
 # seconds an instruction.
 _WARM: Final = 2
@@ -82,6 +84,8 @@ _STREAK_SMALL: Final = 16
 _SMALL: Final = 8
 _SHARE: Final = 0.25
 _EACH: Final = 0.05
+_LEAST: Final = 5e-3
+_LEAST_OF_ALL: Final = 0.05
 
 # The first compilation of a process costs the loop that runs meanwhile about _FIRST seconds: it
 # shares the processors, and Python while JAX is loaded (`docs/performance.md`). So a whole whose
@@ -214,7 +218,9 @@ class Maker:
             streak = _STREAK
         else:
             streak = _STREAK_SMALL if program.code.input_types else _OFTEN
-        settled = program.streak >= streak or program.seconds >= _SHARE * _EACH * weight
+        least = min(_LEAST * weight, _LEAST_OF_ALL)
+        goes_on = program.streak >= streak and program.seconds >= least
+        settled = goes_on or program.seconds >= _SHARE * _EACH * weight
         return settled and self._repays_jax(program)
 
     def _repays_jax(self, program: Program) -> bool:
@@ -255,7 +261,7 @@ class Maker:
         else:
             enough = _ENOUGH if has_begun() else _FIRST
             several = program.launches >= _SEVERAL and host.seconds > enough
-            due = several or program.launches >= _OFTEN
+            due = several or (program.launches >= _OFTEN and host.seconds > _LEAST)
         if due:
             program.submitted = True
             if config.host() != "only":
