@@ -10,6 +10,7 @@ import heapq
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from distribution.simulation.data import STALE
@@ -157,7 +158,7 @@ class World:
     def is_over(self) -> bool:
         """Whether all workers have left, and the scheduler says so to whoever asks."""
         scheduler: Any = self.processes.get(SCHEDULER)
-        return scheduler is not None and (scheduler.finished or scheduler.machine._ends < LIMIT)
+        return scheduler is not None and (scheduler.finished or scheduler.machine._ends < inf)
 
     # -- the heap ------------------------------------------------------------------------------
 
