@@ -160,7 +160,7 @@ class InLanes:
     def __init__(self) -> None:
         self._mapped: OrderedDict[tuple[int, int, int], _Mapped] = OrderedDict()
 
-    def read(self, place: LentAt) -> Buffer:
+    def read(self, place: LentAt) -> memoryview:
         """Returns a tensor, not to be written; it is its sender's again when nothing refers to it.
 
         Raises:
