@@ -85,7 +85,7 @@ _SMALL: Final = 8
 _SHARE: Final = 0.25
 _EACH: Final = 0.05
 _LEAST: Final = 5e-3
-_LEAST_OF_ALL: Final = 0.05
+_LEAST_OF_ALL: Final = 0.02
 
 # The first compilation of a process costs the loop that runs meanwhile about _FIRST seconds: it
 # shares the processors, and Python while JAX is loaded (`docs/performance.md`). So a whole whose
