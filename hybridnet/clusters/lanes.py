@@ -18,14 +18,14 @@ import threading
 import weakref
 from collections import OrderedDict
 from pathlib import Path
-from typing import Any, Final, NamedTuple, final
+from typing import Final, NamedTuple, final
 
 import numpy as np
 
 from hybridnet.base.errors import FormatError
 from hybridnet.kvstore.transport.wire import SMALL, Buffer
 
-__all__ = ["LEAST", "GoneError", "InLanes", "Lent", "LentAt", "OutLanes", "aligned"]
+__all__ = ["LEAST", "GoneError", "InLanes", "Lent", "LentAt", "OutLanes"]
 
 #: Bytes of a tensor from which on it goes this way: what is shorter is part of a short message.
 LEAST: Final = SMALL
@@ -43,13 +43,6 @@ _LINE: Final = 64
 
 class GoneError(FormatError):
     """The memory of a tensor is not there any more: what it was for is over, or it came twice."""
-
-
-def aligned(size: int) -> np.ndarray[Any, Any]:
-    """Returns memory that begins where a line of the cache does."""
-    whole = np.empty(size + _LINE, np.uint8)
-    start = -whole.ctypes.data % _LINE
-    return whole[start : start + size]
 
 
 class LentAt(NamedTuple):

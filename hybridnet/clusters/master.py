@@ -25,6 +25,7 @@ from hybridnet.base.host_array import HostArray
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.node import Node
 from hybridnet.ndarray import NDArray
+from hybridnet.ndarray.copies import aligned
 from hybridnet.ops.random.state import initial_state
 from hybridnet.runtime.executor.task_messages import TravellingTensor
 from hybridnet.runtime.segments.segment import Value
@@ -40,7 +41,6 @@ from hybridnet.session.step import (
 
 from .cut import TaskPart, cut, wishes_in
 from .errors import LateError, StaleError
-from .lanes import aligned
 from .members import Members, waited
 from .packets import Packet
 from .shared_client import SharedClient
@@ -326,7 +326,7 @@ class ClusterRunner:
 
 def _copied(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Returns a copy that a device takes over."""
-    made: np.ndarray[Any, Any] = aligned(array.nbytes).view(array.dtype).reshape(array.shape)
+    made = aligned(array.shape, array.dtype)
     np.copyto(made, array)
     return made
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from hybridnet.base.errors import FormatError
 from hybridnet.kvstore.transport.wire import SMALL, Buffer
+from hybridnet.ndarray.copies import aligned
 from hybridnet.runtime.executor.rendezvous import Key
 from hybridnet.runtime.executor.task_messages import (
     Cancel,
@@ -25,7 +26,7 @@ from hybridnet.runtime.executor.task_messages import (
     TravellingTensor,
 )
 
-from .lanes import LentAt, aligned
+from .lanes import LentAt
 
 __all__ = ["Packet", "pack", "read_message", "unpack", "write_message"]
 
@@ -166,7 +167,7 @@ class _Bytes:
             found, self._now = self._now[:size], self._now[size:]
             return found
         # Where XLA would have it, so that it need not be copied once more.
-        whole = aligned(size)
+        whole = aligned((size,), np.dtype(np.uint8))
         done = 0
         while done < size:
             if len(self._now) == 0:

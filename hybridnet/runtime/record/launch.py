@@ -30,7 +30,7 @@ from hybridnet.base.interrupts import defer_interrupts, is_from_signal
 
 from ..observe import events
 from ..observe.journal import Launch, Watching, launches, listeners
-from ..platform.collecting import is_collecting, running
+from ..platform.collecting import is_collecting
 from ..platform.jax_devices import is_forked, is_stranded, refuse_forked
 from ..programs.cache import cache
 from ..programs.steps import Failed
@@ -93,7 +93,7 @@ def launch(segment: Segment | Flight) -> None:
     the segment, and the next thread that needs a value goes on from there.
     """
     # Before taking the lock: its holder may be waiting for the very append that we interrupt.
-    if segment.is_interrupted() or (running and is_collecting() and _is_inside()):
+    if segment.is_interrupted() or (is_collecting() and _is_inside()):
         raise MXNetError(INTERRUPTED)
     if is_forked():
         _refuse_stranded(segment)

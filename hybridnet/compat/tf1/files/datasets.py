@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..dataset.dataset import Dataset
-from ..dtypes import string
 from ..operations.strings import strings
 from .readers import lines_of, parts_of
 from .records import compression_of, tf_record_iterator
@@ -20,24 +19,14 @@ def _of_files(filenames: Any, records: Callable[[bytes], Iterator[bytes]]) -> Da
     """Returns the dataset of the records of files, one after the other."""
     names = filenames
     if not isinstance(filenames, Dataset):
-        names = strings("dataset", filenames, "filenames")
+        names = Dataset.from_tensors(strings("dataset", filenames, "filenames"))
 
-    def texts(files: np.ndarray[Any, Any]) -> Iterator[bytes]:
-        for one in files.reshape(-1):
-            yield from records(one)
+    def texts(arrays: Sequence[Any]) -> Iterator[list[Any]]:
+        for (files,) in names.elements(arrays):
+            for name in np.asarray(files, object).reshape(-1):
+                yield from ([np.asarray(one, object)] for one in records(name))
 
-    if isinstance(filenames, Dataset):
-        source = filenames.elements
-        return Dataset(
-            filenames.spec,
-            filenames.inputs,
-            lambda arrays: (
-                [np.asarray(one, object)]
-                for element in source(arrays)
-                for one in texts(np.asarray(element[0], object))
-            ),
-        )
-    return Dataset.from_generator(texts, string, [], args=(names,))
+    return Dataset(names.spec.shaped(lambda _: []), names.inputs, texts)
 
 
 def TextLineDataset(

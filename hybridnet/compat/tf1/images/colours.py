@@ -232,9 +232,7 @@ def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> 
 
 def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """Returns `adjust_contrast` by a number between two."""
-    if upper <= lower or lower < 0:
-        raise ValueError(f"upper must be > lower, and lower not negative, got {lower}, {upper}")
-    return adjust_contrast(image, random_uniform([], lower, upper))
+    return adjust_contrast(image, _factor(lower, upper))
 
 
 def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
@@ -246,6 +244,11 @@ def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
 
 def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """Returns `adjust_saturation` by a number between two."""
+    return adjust_saturation(image, _factor(lower, upper))
+
+
+def _factor(lower: float, upper: float) -> Tensor:
+    """Returns a number between two at random."""
     if upper <= lower or lower < 0:
         raise ValueError(f"upper must be > lower, and lower not negative, got {lower}, {upper}")
-    return adjust_saturation(image, random_uniform([], lower, upper))
+    return random_uniform([], lower, upper)

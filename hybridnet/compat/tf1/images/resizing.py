@@ -79,23 +79,23 @@ def numbers_to(end: Any) -> Any:
     return cast(range_of(end), float32)
 
 
-#: From a line to the numbers of pixels, and what each counts (None: 1).
-_Taps = Callable[[_Line], Sequence[tuple[Tensor, Any]]]
+#: From images, one of their axes and its line to images that are resized along it.
+_Along = Callable[[Tensor, int, _Line], Tensor]
 
 
-def _nearest(line: _Line) -> Sequence[tuple[Tensor, Any]]:
+def _nearest(x: Tensor, axis: int, line: _Line) -> Tensor:
     at = line.places() + 0.5 if line.centers else line.places()
-    return [(line.pixel(floor(at + 0.5 if line.corners else at)), None)]
+    return gather(x, line.pixel(floor(at + 0.5 if line.corners else at)), axis=axis)
 
 
-def _linear(line: _Line) -> Sequence[tuple[Tensor, Any]]:
+def _linear(x: Tensor, axis: int, line: _Line) -> Tensor:
     at = line.places()
     first: Any = floor(at)
     part = at - first
-    return [(line.pixel(first), 1.0 - part), (line.pixel(first + 1.0), part)]
+    return _mixed(x, axis, [(line.pixel(first), 1.0 - part), (line.pixel(first + 1.0), part)])
 
 
-def _cubic(line: _Line) -> Sequence[tuple[Tensor, Any]]:
+def _cubic(x: Tensor, axis: int, line: _Line) -> Tensor:
     at, a = line.places(), _CUBIC
     first: Any = floor(at)
     steps: Any = round((at - first) * float(_STEPS))
@@ -108,36 +108,42 @@ def _cubic(line: _Line) -> Sequence[tuple[Tensor, Any]]:
         return ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a
 
     weights = [far(part + 1.0), near(part), near(1.0 - part), far(2.0 - part)]
-    return [(line.pixel(first + float(n - 1)), one) for n, one in enumerate(weights)]
+    pixels = [line.pixel(first + float(n - 1)) for n in range(4)]
+    return _mixed(x, axis, list(zip(pixels, weights, strict=True)))
+
+
+def _mixed(x: Tensor, axis: int, taps: Sequence[tuple[Tensor, Any]]) -> Tensor:
+    """Returns a sum of pixels, by their numbers, each with its weight."""
+    made: Any = None
+    for numbers, weights in taps:
+        part: Any = gather(x, numbers, axis=axis)
+        part = part * reshape(weights, [-1] + [1] * (3 - axis))
+        made = part if made is None else made + part
+    found: Tensor = made
+    return found
+
+
+def _covered(x: Tensor, axis: int, line: _Line) -> Tensor:
+    """Returns the mean of what each pixel of the result covers."""
+    order = [*range(1, axis + 1), 0, *range(axis + 1, 4)]
+    return transpose(tensordot(_shares(line), x, [[1], [axis]]), order)
 
 
 def _resized(
-    kind: str, taps: _Taps, images: Any, size: Any, corners: bool, centers: bool, name: Any
+    kind: str, along: _Along, images: Any, size: Any, corners: bool, centers: bool, name: Any
 ) -> Tensor:
     x = convert_to_tensor(images, name="images")
     x.shape.assert_has_rank(4)
     height, width = _pair(size)
     with name_scope(name, kind, [x]):
         sizes: Any = shape_of(x)
-        if taps is not _nearest:
+        if along is not _nearest:
             x = cast(x, float32)
         for axis, wanted in ((1, height), (2, width)):
-            line = _Line(sizes[axis], wanted, corners, centers)
-            x = _along(x, axis, taps(line))
+            x = along(x, axis, _Line(sizes[axis], wanted, corners, centers))
         dims = dims_of([height, width])
         x.set_shape([None, *(dims or (None, None)), None])
         return x
-
-
-def _along(x: Tensor, axis: int, taps: Sequence[tuple[Tensor, Any]]) -> Tensor:
-    made: Any = None
-    for numbers, weights in taps:
-        part: Any = gather(x, numbers, axis=axis)
-        if weights is not None:
-            part = part * reshape(weights, [-1] + [1] * (3 - axis))
-        made = part if made is None else made + part
-    found: Tensor = made
-    return found
 
 
 def _pair(size: Any) -> tuple[Any, Any]:
@@ -205,17 +211,7 @@ def resize_area(
     images: Any, size: Any, align_corners: bool = False, name: str | None = None
 ) -> Tensor:
     """As `resize_bilinear`, with the mean of what a pixel of the result covers."""
-    x = convert_to_tensor(images, name="images")
-    x.shape.assert_has_rank(4)
-    height, width = _pair(size)
-    with name_scope(name, "ResizeArea", [x]):
-        sizes: Any = shape_of(x)
-        x = cast(x, float32)
-        for axis, wanted, order in ((1, height, [1, 0, 2, 3]), (2, width, [1, 2, 0, 3])):
-            shares = _shares(_Line(sizes[axis], wanted, align_corners, False))
-            x = transpose(tensordot(shares, x, [[1], [axis]]), order)
-        x.set_shape([None, *(dims_of([height, width]) or (None, None)), None])
-        return x
+    return _resized("ResizeArea", _covered, images, size, align_corners, False, name)
 
 
 def _shares(line: _Line) -> Tensor:
