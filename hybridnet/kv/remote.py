@@ -66,7 +66,9 @@ class _Key:
         is_rows: whether the servers have it as a table of rows.
     """
 
-    __slots__ = ("again", "is_rows", "kind", "loads", "mine", "name", "order", "pushed", "sent")
+    __slots__ = (
+        "again", "is_rows", "kind", "last", "loads", "mine", "name", "order", "pushed", "sent",
+    )  # fmt: skip
 
     def __init__(self, name: Key, kind: TensorType, is_rows: bool) -> None:
         self.name = name
@@ -80,6 +82,8 @@ class _Key:
         self.order = engine.new_variable()
         #: stands for the end of the last push.
         self.pushed: Value | None = None
+        #: that push; None where its end is that of a pull.
+        self.last: Acknowledgement | None = None
         #: the end of the last push of a traced function.
         self.sent: Completion | None = None
         #: the value in this process, where an updater of this process updates it.
@@ -354,6 +358,7 @@ class RemoteBackend(Backend):
             target.assign(RowSparseNDArray.rows_of(whole, rows))
             return
         check_device(ctx)
+        last = known.last
         count, *rest = known.kind.shape
         room = min(rows.size, count)
         types = (
@@ -367,7 +372,7 @@ class RemoteBackend(Backend):
             places, out = (aligned(one.shape, one.dtype) for one in types)
             places[: len(wanted)], places[len(wanted) :] = wanted, count
             out[len(wanted) :] = 0
-            ended = ends_task(done, lambda: put(ctx, [places, out]))
+            ended = ends_task(done, lambda: put(ctx, [places, out]), after=last)
             if len(wanted) == 0:
                 ended(None)
                 return
@@ -527,10 +532,13 @@ class RemoteBackend(Backend):
         """
         ctx = targets[0].context.computes_on
         check_device(ctx)
+        if reads:  # they come with a push of its own
+            known.last = None
+        last = known.last
 
         def start(done: Callable[[Any], None], *arrays: Any) -> None:
             out = aligned(known.kind.shape, known.kind.dtype)
-            ask(*arrays, out, done=ends_task(done, lambda: put(ctx, [out]), arrays))
+            ask(*arrays, out, done=ends_task(done, lambda: put(ctx, [out]), arrays, last))
 
         (value,) = self._task(key, known, start, reads, (known.kind,), priority, "pull")
         if reads:
@@ -547,7 +555,7 @@ class RemoteBackend(Backend):
         priority: int,
     ) -> None:
         """Hands arrays over when they are there; `known.pushed` stands for the acknowledgement."""
-        acknowledged = Acknowledgement()
+        acknowledged = known.last = Acknowledgement()
 
         def start(done: Callable[[Any], None], *arrays: Any) -> None:
             acknowledged.held = (reads, arrays)  # as long as they may have to be sent again

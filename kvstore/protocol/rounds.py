@@ -188,6 +188,8 @@ class Rounds:
             self.refuse(rank, message.ticket, "broke", held.broken)
         elif self._may_see(held, rank, message.least):
             self._give(held, rank, message)
+        elif message.least > top and (ended := self._ended_by(held)) is not None:
+            self.refuse(rank, message.ticket, "left", self._why_ended(held, ended))
         else:
             held.pulls[rank, message.ticket] = message
 
@@ -290,10 +292,16 @@ class Rounds:
             elif rank in self.members:
                 held.turn = rank
                 return False
-            elif rank in self.left and self._plan.on_loss == "fail":
+            elif rank == self._ended_by(held):
                 self._end_round(held, rank)
                 return False
         return True
+
+    def _ended_by(self, held: HeldPart) -> int | None:
+        """Returns a worker that has finished and is missing in the next round, which cannot be."""
+        if self._plan.on_loss != "fail" or self.settings.consistency == "async":
+            return None
+        return min((rank for rank in self.left if rank not in held.kept), default=None)
 
     def _fold(self, held: HeldPart, rank: int, push: KeptPush) -> None:
         first = not held.folded
@@ -323,17 +331,27 @@ class Rounds:
         self._committed(held)
 
     def _end_round(self, held: HeldPart, rank: int) -> None:
-        """A round lacks the push of a worker that has finished: nobody's push can be taken."""
-        sentence = (
+        """A round lacks the push of a worker that has finished: nobody's push can be taken.
+
+        Nor can a value be given with such a push in it.
+        """
+        sentence = self._why_ended(held, rank)
+        for other, push in held.kept.items():
+            self.refuse(other, push.ticket, "left", sentence)
+        for (other, ticket), message in list(held.pulls.items()):
+            if message.least > self.number(held, other):
+                del held.pulls[other, ticket]
+                self.refuse(other, ticket, "left", sentence)
+        held.kept.clear()
+        held.folded.clear()
+        held.turn = 0
+
+    def _why_ended(self, held: HeldPart, rank: int) -> str:
+        return (
             f"push requires all {self._plan.workers} workers, but worker {rank} has ended after "
             f"round {held.record.round} of key {held.name!r}; see whether it had an error, else "
             "give every worker as many batches"
         )
-        for other, push in held.kept.items():
-            self.refuse(other, push.ticket, "left", sentence)
-        held.kept.clear()
-        held.folded.clear()
-        held.turn = 0
 
     # -- answers -----------------------------------------------------------------------------
 

@@ -205,6 +205,23 @@ def test_a_pull_waits_for_the_push_that_it_names():
     )
 
 
+@pytest.mark.parametrize("pulls_first", [False, True])
+def test_a_pull_behind_a_push_that_cannot_be_taken_is_refused_as_well(pulls_first):
+    """A worker has finished: whoever comes with one push more waits for nothing."""
+    server = a_server()
+    first = [] if pulls_first else [PushPart(3, PART.id, 1, "it")]
+    for one in (*first, PullPart(4, PART.id, 1)):
+        assert not [x for x in messages(arrive(server, W0, one)) if isinstance(x, PartValue)]
+    over = view(2, None, state(W0), state(W1, how="left"), state(S0))
+    said = [x for x in messages(arrive(server, SCHEDULER, Peers(over))) if isinstance(x, Refused)]
+    if pulls_first:  # its push may still be on the way
+        said += messages(arrive(server, W0, PushPart(3, PART.id, 1, "it")))
+    assert {one.ticket: one.code for one in said} == {3: "left", 4: "left"}
+    (answer,) = messages(arrive(server, W0, PullPart(5, PART.id, 1)))
+    assert (answer.ticket, answer.code) == (5, "left")
+    assert "worker 1 has ended after round 0" in answer.sentence
+
+
 def test_keys_in_another_order_are_refused():
     server = a_server()
     (answer,) = messages(arrive(server, W1, InitPart(1, PART, "bias", SPEC)))

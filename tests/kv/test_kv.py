@@ -18,6 +18,8 @@ import hybridnet as hn
 from hybridnet import autograd, engine, kv, nd, optimizer
 from hybridnet.base.errors import MXNetError, OpError, ParameterError, ShapeError
 from hybridnet.engine import ManualPool, ThreadedEngine
+from hybridnet.kv.handover import Acknowledgement, ends_task
+from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.runtime.programs.cache import cache
 from hybridnet.runtime.record import recorder
 
@@ -519,3 +521,17 @@ def test_mxnets_names_are_in_kvstore_whatever_was_loaded_before():
     code = "import hybridnet.kvstore as k; print(k.create('local').type, hasattr(k, 'nothing'))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["local", "False"]
+
+
+def test_what_is_pulled_behind_a_push_that_failed_fails_with_it():
+    """The servers give the value without the push; nobody may take it for the value with it."""
+    ended = []
+    push = Acknowledgement()
+    pull = ends_task(ended.append, lambda: ["the value of before"], after=push)
+    push(KVStoreError("worker 0 has ended"))
+    pull(None)
+    assert isinstance(ended[0], MXNetError) and "worker 0 has ended" in str(ended[0])
+    push = Acknowledgement()
+    push(None)
+    ends_task(ended.append, lambda: ["the value"], after=push)(None)
+    assert ended[1] == ["the value"]
