@@ -166,6 +166,8 @@ class LocalSockets:
     def heard(self, ready: dict[Any, int]) -> Iterator[tuple[LocalConnection, bytes]]:
         """Reads a packet of each connection that has some; accepts new ones.
 
+        An empty packet says that the other end of a connection is closed.
+
         Args:
             ready: what the poller has found.
         """
@@ -177,7 +179,8 @@ class LocalSockets:
             if packet is None:
                 continue
             if connection.peer is None and not connection.route:
-                self._name(connection, packet)
+                if packet:
+                    self._name(connection, packet)
             else:
                 yield connection, packet
 
@@ -207,7 +210,6 @@ class LocalSockets:
             size = 0
         if not size:
             self.shut(connection)
-            return None
         return bytes(memoryview(self._room)[:size])
 
     def close(self) -> None:

@@ -258,8 +258,11 @@ class ZmqTransport(Transport):
         if not self._local.are_all(ready):
             self._hear_others(ready, reports)
         for local, packet in self._local.heard(ready):
-            known = local.peer or self._peers.get(local.route)
-            reports.append(Heard(local.route, [packet], known))
+            if packet:
+                known = local.peer or self._peers.get(local.route)
+                reports.append(Heard(local.route, [packet], known))
+            elif local.route not in self._route_of.values():
+                self._lose(local.route, reports)  # ZeroMQ will not know whose loss it tells of
         return reports
 
     def _hear_others(self, ready: dict[Any, int], reports: list[Report]) -> None:
@@ -318,10 +321,14 @@ class ZmqTransport(Transport):
                 if route is None or route in self._route_of.values():
                     continue  # nothing was heard over it, or its owner is connected anew
                 self._local.shut(self._local.find(route))
-                peer = self._peers.pop(route, None)
-                if peer is not None:
-                    self._routes.pop(peer, None)
-                    reports.append(Disconnected(peer))
+                self._lose(route, reports)
+
+    def _lose(self, route: bytes, reports: list[Report]) -> None:
+        """Reports that who was connected by a route is gone."""
+        peer = self._peers.pop(route, None)
+        if peer is not None:
+            self._routes.pop(peer, None)
+            reports.append(Disconnected(peer))
 
     def _read_router(self, reports: list[Report]) -> None:
         route, *frames = self._read(self._router)

@@ -112,6 +112,20 @@ def test_a_successor_takes_the_socket_over(pair, tmp_path):
     assert (tmp_path / SOCKET).is_socket()
 
 
+def test_the_loss_of_a_peer_is_told_that_was_only_heard_by_the_local_socket(pair):
+    asks, listens = pair
+    asks.send(SERVER, [b"all that it says"])
+    asks.flush()
+    (found,) = heard(listens, 1)
+    listens.bind(Peer("worker", 3), found.route)
+    asks.close()
+    reports = []
+    while not reports:
+        reports = listens.receive(5.0)
+        assert not [one for one in reports if isinstance(one, Heard)]
+    assert reports == [Disconnected(Peer("worker", 3))]
+
+
 def test_noise_at_the_socket_disturbs_nobody():
     with started(1, 1) as run:
         (store,) = run.workers()
