@@ -103,22 +103,26 @@ class Inside:
         self.scope = AttrScope(**{_INSIDE: self.name})
         self.sources: list[Edge] = []
         self.after: dict[Node, None] = {}
-        names: set[str] = set()
-        nodes = []
+        self.variables: list[Node] = []
+        self.symbols: list[Symbol] = []
+        self._names: set[str] = set()
         for source in sources:
-            if len(source) != 1:
-                raise ParameterError(
-                    f"control flow takes symbols of one output each, got {source!r}"
-                )
-            edge = source.edges[0]
-            number = 0
-            while f"{edge.node.name}-{number}" in names:
-                number += 1
-            names.add(f"{edge.node.name}-{number}")
-            nodes.append(variable(f"{edge.node.name}-{number}", {_INSIDE: self.name}))
-            self.sources.append(edge)
-        self.variables = nodes
-        self.symbols = [Symbol([Edge(node, 0)]) for node in nodes]
+            self.add(source)
+
+    def add(self, source: Symbol) -> Symbol:
+        """Returns a variable that stands for a symbol, beside those that there are."""
+        if len(source) != 1:
+            raise ParameterError(f"control flow takes symbols of one output each, got {source!r}")
+        edge = source.edges[0]
+        number = 0
+        while f"{edge.node.name}-{number}" in self._names:
+            number += 1
+        self._names.add(f"{edge.node.name}-{number}")
+        node = variable(f"{edge.node.name}-{number}", {_INSIDE: self.name})
+        self.sources.append(edge)
+        self.variables.append(node)
+        self.symbols.append(Symbol([Edge(node, 0)]))
+        return self.symbols[-1]
 
     def cut(self, groups: Sequence[Sequence[Edge]]) -> tuple[list[Graph], list[Edge]]:
         """Cuts what was made inside off from the rest.

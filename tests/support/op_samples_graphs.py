@@ -62,6 +62,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         for how in ("add", "sub", "max")
     ]
     + [sample(_MATRIX, _TUPLES[:2], random(2, 3, seed=5), how="set")],
+    "_write_row": [sample(_MATRIX, np.array(one), random(3, seed=5)) for one in (0, 2, -1, 7)],
     "_segment_reduce": [
         sample(_MATRIX, np.array([2, 0, 2, -1]), num_segments=4),
         sample(_MATRIX, np.array([[0, 1, 1]] * 4), num_segments=2),

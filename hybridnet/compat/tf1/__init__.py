@@ -101,11 +101,11 @@ from .graph.values import placeholder as placeholder
 from .graph.values import placeholder_with_default as placeholder_with_default
 from .graph.values import register_tensor_conversion_function as register_tensor_conversion_function
 from .graph.values import stop_gradient as stop_gradient
+from .operations.arrays import TensorArray as TensorArray
 from .operations.checks import *  # noqa: F403
 from .operations.clipping import *  # noqa: F403
 from .operations.control_flow import case as case
 from .operations.control_flow import cond as cond
-from .operations.control_flow import while_loop as while_loop
 from .operations.creation import *  # noqa: F403
 from .operations.elementwise import abs as abs
 from .operations.elementwise import accumulate_n as accumulate_n
@@ -272,6 +272,7 @@ from .operations.strings import string_join as string_join
 from .operations.strings import string_strip as string_strip
 from .operations.strings import string_to_number as string_to_number
 from .operations.strings import substr as substr
+from .operations.while_loop import while_loop as while_loop
 from .queues.queue import FIFOQueue as FIFOQueue
 from .queues.queue import PaddingFIFOQueue as PaddingFIFOQueue
 from .queues.queue import PriorityQueue as PriorityQueue

@@ -167,6 +167,33 @@ def update_tuples(
     return change(updates, mode="drop")
 
 
+def _check_row(data: TensorType, index: TensorType, row: TensorType) -> None:
+    if index.dtype.kind not in "iu" or index.shape:
+        raise DTypeError(f"_write_row: index must be one whole number, got index {index}")
+    if not data.shape or row != tensor_type(data.shape[1:], data.dtype):
+        raise ShapeError(
+            "_write_row: row must be of the type of the rows of data, got "
+            f"{describe(('data', 'index', 'row'), (data, index, row))}"
+        )
+
+
+@operator("_write_row", check=_check_row, infer=lambda data, *_: (data,))
+def write_row(data: Any, index: Any, row: Any) -> Any:
+    """`data` with one row replaced: what a loop does that fills an array.
+
+    Args:
+        data: (rows, *rest).
+        index: () a whole number, which row; one out of range changes nothing.
+        row: (*rest).
+    """
+    if not data.shape[0]:
+        return data
+    starts = [index] + [0] * (data.ndim - 1)
+    old = lax.dynamic_slice(data, starts, (1, *data.shape[1:]))
+    is_row = (index >= 0) & (index < data.shape[0])
+    return lax.dynamic_update_slice(data, jnp.where(is_row, row[None], old), starts)
+
+
 # Segments -----------------------------------------------------------------------------------------
 
 

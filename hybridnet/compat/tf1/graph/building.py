@@ -36,6 +36,7 @@ from .tensor import Operation, Tensor
 
 __all__ = [
     "COPY",
+    "add_copy",
     "add_node",
     "apply",
     "apply_call",
@@ -43,6 +44,7 @@ __all__ = [
     "edge_kind",
     "graph_of",
     "kind_of",
+    "nodes_between",
     "tensor_of",
 ]
 
@@ -163,7 +165,7 @@ def compose(
     given = {one.edge: kind_of(one) for one in inputs}
     edges = [one.edge for one in (made if isinstance(made, (tuple, list)) else (made,))]
     edges = [Edge(Node(COPY, (one,), "copy"), 0) if one in given else one for one in edges]
-    nodes = _between(edges, given)
+    nodes = nodes_between(edges, given)
     known: dict[Edge, Kind] = dict(given)
     for node in nodes:
         assert node.call is not None
@@ -174,6 +176,23 @@ def compose(
         known.update((Edge(node, index), one) for index, one in enumerate(found))
     _finish(op, nodes, edges, [known[edge] for edge in edges], dtypes, known)
     return _results(op, shape)
+
+
+def add_copy(
+    kind: str, of: Tensor, nodes: Sequence[Node], edge: Edge, inputs: Sequence[Tensor]
+) -> Tensor:
+    """Adds an Operation for nodes that compute a tensor of the dtype and shape of another.
+
+    Args:
+        kind: the Operation's type.
+        of: the other tensor.
+        nodes: each after its inputs.
+        edge: what they compute.
+        inputs: what they compute it of.
+    """
+    op = _begun(graph_of(inputs), kind, inputs, None, None)
+    _finish(op, nodes, [edge], [kind_of(of)], [of.dtype.base_dtype])
+    return op.outputs[0]
 
 
 def _composed_of_strings(
@@ -358,7 +377,7 @@ def _dressed(op: Operation, nodes: Sequence[Node]) -> dict[Node, Node]:
     return moved
 
 
-def _between(edges: Sequence[Edge], given: Mapping[Edge, Any]) -> list[Node]:
+def nodes_between(edges: Sequence[Edge], given: Mapping[Edge, Any]) -> list[Node]:
     """Returns the nodes that compute some values from others, each after its inputs."""
     found: dict[Node, None] = {}
 

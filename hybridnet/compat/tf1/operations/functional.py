@@ -15,7 +15,7 @@ from ..graph.infer import Kind
 from ..graph.tensor import Tensor
 from ..graph.values import convert_to_tensor
 from ..nest import assert_same_structure, flatten, pack_sequence_as
-from .control_flow import inner, marked, outputs_of
+from .inside import inner, marked, outputs_of
 from .joining import concat
 from .reshaping import expand_dims
 
