@@ -15,4 +15,5 @@ from .operations.ordering import top_k as top_k
 from .operations.sparse.functions import embedding_lookup_sparse as embedding_lookup_sparse
 from .recurrent.dynamic import bidirectional_dynamic_rnn as bidirectional_dynamic_rnn
 from .recurrent.dynamic import dynamic_rnn as dynamic_rnn
+from .recurrent.raw import raw_rnn as raw_rnn
 from .recurrent.static import *  # noqa: F403

@@ -74,8 +74,8 @@ def _like(tensor: Any, dtype: Any, name: str | None, value: int, optimize: bool)
     with name_scope(name, scope_name, [tensor] if isinstance(tensor, Tensor) else None) as scope:
         x = convert_to_tensor(tensor, name="tensor")
         wanted = x.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
-        if optimize and x.shape.is_fully_defined() and not value:
-            return zeros(x.shape, wanted, scope)
+        if optimize and x.shape.is_fully_defined():  # then it need not have a value
+            return (ones if value else zeros)(x.shape, wanted, scope)
 
         def made(x: EdgeHandle) -> EdgeHandle:
             data = handle("Cast", x, dtype=wanted.numpy.name)

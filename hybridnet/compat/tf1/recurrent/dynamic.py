@@ -19,7 +19,7 @@ from ..operations.scripts import where
 from ..variables.scope import variable_scope
 from .cell import zero_states
 
-__all__ = ["beyond", "bidirectional_dynamic_rnn", "dynamic_rnn", "first_state"]
+__all__ = ["beyond", "bidirectional_dynamic_rnn", "dynamic_rnn", "first_state", "require_cells"]
 
 
 def dynamic_rnn(
@@ -55,7 +55,7 @@ def dynamic_rnn(
         ValueError: neither `initial_state` nor `dtype` is given, or a number of dimensions is not
             known.
     """
-    _check(cell)
+    require_cells(cell)
     with variable_scope(scope or "rnn") as own:
         given = map_structure(convert_to_tensor, inputs)
         if not time_major:
@@ -106,7 +106,7 @@ def bidirectional_dynamic_rnn(
     Returns:
         Both outputs, in the order of the inputs, and both last states.
     """
-    _check(cell_fw, cell_bw)
+    require_cells(cell_fw, cell_bw)
     common = (dtype, parallel_iterations, swap_memory, time_major)
     axis, batch = (0, 1) if time_major else (1, 0)
 
@@ -128,7 +128,8 @@ def bidirectional_dynamic_rnn(
     return (forward, map_structure(turned, back)), (last, first)
 
 
-def _check(*cells: Any) -> None:
+def require_cells(*cells: Any) -> None:
+    """Raises TypeError unless all are cells."""
     for one in cells:
         if not (hasattr(one, "state_size") and hasattr(one, "output_size") and callable(one)):
             raise TypeError(f"The argument 'cell' ({one!r}) is not an RNNCell")
