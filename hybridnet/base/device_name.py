@@ -109,6 +109,11 @@ class DeviceName:
             for field in fields(self)
         )
 
+    @property
+    def process(self) -> DeviceName:
+        """What it says of the process, and not of a device in it."""
+        return DeviceName(self.job, self.replica, self.task)
+
     def __str__(self) -> str:
         parts = [
             f"/{part}:{getattr(self, part)}"

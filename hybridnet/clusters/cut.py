@@ -15,7 +15,7 @@ from hybridnet.passes.cost import upward_ranks
 from hybridnet.passes.lower_control import lower_control
 from hybridnet.passes.part_json import ReadPart, write_part
 from hybridnet.passes.partition import DevicePart, partition
-from hybridnet.passes.place import DeviceSite, asked_for, place
+from hybridnet.passes.place import DeviceSite, place, wish_of
 from hybridnet.passes.shortcuts import shortened, sunk
 from hybridnet.session.step import Ready
 
@@ -45,13 +45,14 @@ def task_of(device: str) -> str:
     return device.rpartition("/device:")[0]
 
 
-def wishes_in(graph: Graph) -> list[DeviceName]:
-    """Returns the devices that nodes of a graph name, and those inside loops and branches."""
-    found = dict.fromkeys(asked_for(graph))
-    for node in graph.nodes:
+def wishes_in(graph: Graph) -> dict[DeviceName, Node]:
+    """Returns the devices that nodes of a graph name, in loops and branches too, each with one."""
+    found: dict[DeviceName, Node] = {}
+    for node in (*graph.inputs, *graph.nodes):
+        found.setdefault(wish_of(node, {}), node)
         for part in node.call.parts if isinstance(node.call, ControlCall) else ():
-            found.update(dict.fromkeys(wishes_in(part.graph)))
-    return list(found)
+            found = {**wishes_in(part.graph), **found}
+    return found
 
 
 def cut(

@@ -9,6 +9,7 @@ import contextlib
 import itertools
 import secrets
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
@@ -128,10 +129,11 @@ class ClusterRunner:
         self._missing = missing
         self._soft = soft
         self.timeout = timeout
-        self._members = Members(target)
+        self._members = Members(target, timeout)
+        weakref.finalize(self, self._members.close).atexit = False  # for who does not close it
         number = secrets.randbits(31) if seed is None else seed
         self._state: np.ndarray[Any, Any] = np.array(initial_state(number))
-        self.variables: Final = ClusterVariables(self._members, self.ctx, timeout)
+        self.variables: Final = ClusterVariables(self._members, self.ctx, timeout, soft)
         self.shared: Final = SharedClient(self._members, self.variables.home_of)
         self.step: Final = lru_cache(_LIMIT)(make_step)
         self._programs: OrderedDict[Any, _Program] = OrderedDict()
@@ -251,7 +253,8 @@ class ClusterRunner:
         inputs = ready.graph.inputs[: len(ready.reads)]
         held = [node for node in inputs if node not in given]
         variables = {node: self.variables.home_of(node) for node in (*held, *ready.writes)}
-        wishes = [*wishes_in(ready.graph), *map(DeviceName.parse, variables.values())]
+        wishes = wishes_in(ready.graph)
+        wishes.update((DeviceName.parse(home), node) for node, home in variables.items())
         sites = [site for one in self._members.taking_part(wishes) for site in one.sites]
         parts = cut(ready, sites, str(sites[0].name), variables, self._soft, self._members.own)
         return _Program(ready, parts)
@@ -259,7 +262,8 @@ class ClusterRunner:
     def _ran(
         self, program: _Program, given: Mapping[Node, Any], trace: Trace | None
     ) -> list[NDArray]:
-        self._register(program)
+        seconds = self.timeout if trace is None or trace.timeout is None else trace.timeout
+        self._register(program, seconds)
         ready, parts = program.ready, program.parts
         inputs = ready.graph.inputs
         with self._lock:
@@ -281,7 +285,7 @@ class ClusterRunner:
                     arrays = [_copied(one) for one in arrays]
                 tensors = [TravellingTensor.of(one) for one in arrays]
                 asked[task] = self._members.request(task, words, tensors)
-            answers = self._answers(asked)
+            answers = self._answers(asked, seconds)
             why = None
         except MXNetError as error:
             why = str(error)
@@ -294,13 +298,13 @@ class ClusterRunner:
             trace.take([row for one in answers for row in one.words.get("trace", ())], graphs)
         return self._results(ready, answers)
 
-    def _answers(self, asked: Mapping[str, Future[Packet]]) -> list[Packet]:
+    def _answers(self, asked: Mapping[str, Future[Packet]], seconds: float | None) -> list[Packet]:
         """Waits for all; the first error ends it."""
-        _Answers(asked.values()).wait(self.timeout)
+        _Answers(asked.values()).wait(seconds)
         late = _unanswered(asked)
         if late:
             names = ", ".join(task for task, one in asked.items() if one in late)
-            raise LateError(f"{names} did not end the step in {self.timeout:g} s")
+            raise LateError(f"{names} did not end the step in {seconds:g} s")
         return [one.result() for one in asked.values()]
 
     def _results(self, ready: Ready, answers: Sequence[Packet]) -> list[NDArray]:
@@ -316,12 +320,12 @@ class ClusterRunner:
         kind = tensor_type(host.shape, host.dtype)
         return NDArray.from_value(Value(kind, HostArray(np.array(host))), self.ctx)
 
-    def _register(self, program: _Program) -> None:
+    def _register(self, program: _Program, seconds: float | None) -> None:
         """Tells each task its part, once."""
         left = {task: part for task, part in program.parts.items() if task not in program.graphs}
         asked = {task: self._members.request(task, part.words) for task, part in left.items()}
         for task, one in asked.items():
-            program.graphs[task] = waited(one, self.timeout).words["graph"]
+            program.graphs[task] = waited(one, seconds).words["graph"]
 
 
 def _copied(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -9,7 +9,8 @@ from concurrent.futures import TimeoutError as NotYet
 from typing import Any, Final, NamedTuple, final
 
 from hybridnet.base.device_name import DeviceName
-from hybridnet.base.errors import FormatError
+from hybridnet.base.errors import FormatError, GraphError
+from hybridnet.graph.node import Node
 from hybridnet.passes.place import DeviceSite
 from hybridnet.runtime.executor.task_messages import TravellingTensor
 
@@ -46,13 +47,15 @@ class Members:
 
     Args:
         target: the address of a task, whose process may be this one.
+        timeout: seconds that a task may take to answer; None: a minute, when it is asked first.
 
     Attributes:
         home: the name of that task.
         own: likewise, if it is in this process; else None.
     """
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, timeout: float | None = None) -> None:
+        self._timeout = timeout
         local = task_at(target)
         self.own = None if local is None else local.name
         address = target.removeprefix("grpc://")
@@ -60,9 +63,14 @@ class Members:
         self._found: dict[str, Member] = {}
         self._over: dict[str, list[int]] = {}
         self._lock = threading.Lock()
-        words = self._ask(local.name if local else _TARGET, address)
-        self.home = str(words["task"])
-        self._note(self.home, words)
+        try:
+            words = self._ask(local.name if local else _TARGET, address)
+            self.home = str(words["task"])
+            self._note(self.home, words)
+        except BaseException:
+            if local is None:
+                self.endpoint.close()
+            raise
         self.addresses = {
             task_name(str(job), int(number)): str(where)
             for job, tasks in words["cluster"].items()
@@ -73,7 +81,9 @@ class Members:
         self.endpoint.ticks.append(self._tell_over)
 
     def close(self) -> None:
-        """Ends what is the client's alone."""
+        """Ends what is the client's alone; once."""
+        if self._tell_over not in self.endpoint.ticks:
+            return
         self.endpoint.ticks.remove(self._tell_over)
         self._tell_over()
         if self.own is None:
@@ -89,14 +99,25 @@ class Members:
             self._note(name, self._ask(name, self.addresses[name]))
         return self._found[name]
 
-    def taking_part(self, wishes: Sequence[DeviceName]) -> list[Member]:
-        """Returns the tasks with devices of some names; that of the target is always one."""
+    def taking_part(self, wishes: Mapping[DeviceName, Node]) -> list[Member]:
+        """Returns the tasks with devices of some names; that of the target is always one.
+
+        Args:
+            wishes: the names, and for each a node that asks for it.
+
+        Raises:
+            GraphError: there is no such task.
+            UnavailableError: one does not answer.
+        """
         names = [self.home]
-        for wish in wishes:
-            if wish.job is None and wish.replica is None and wish.task is None:
-                continue
-            wanted = DeviceName(wish.job, wish.replica, wish.task)
+        for wish, node in wishes.items():
+            wanted = wish.process
             able = [one for one in self.addresses if wanted.covers(DeviceName.parse(one))]
+            if not able:
+                raise GraphError(
+                    f"node {node.title} asks for the unknown device {wish}; the tasks of the "
+                    f"cluster are {', '.join(self.addresses)}"
+                )
             if self.home not in able:
                 names += able[:1]
         return [self.member(name) for name in dict.fromkeys(names)]
@@ -141,9 +162,14 @@ class Members:
 
     def _ask(self, name: str, address: str) -> Mapping[str, Any]:
         asked = self.endpoint.request(name, Packet({"kind": "devices"}), patient=True)
+        is_short = self._timeout is not None and self._timeout < _PATIENCE
         try:
-            return waited(asked, _PATIENCE).words
+            return waited(asked, self._timeout if is_short else _PATIENCE).words
         except LateError:
+            if is_short:
+                raise LateError(
+                    f"task {name} at {address} has not answered for {self._timeout:g} s"
+                ) from None
             raise UnavailableError(
                 f"task {name} at {address} is not available: it has not answered for "
                 f"{_PATIENCE:g} s; is it started, with the same cluster and token?"

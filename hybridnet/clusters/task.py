@@ -62,6 +62,7 @@ class _Step:
         held: the variables' values that it reads and changes.
         is_late: whether they are those of the moment when what came from other tasks was there.
         trace: what notes when what ran; None where the client has not asked for it.
+        is_given_up: whether nobody waits for it any more: then it changes no variable.
     """
 
     number: int
@@ -73,6 +74,7 @@ class _Step:
     rendezvous: Rendezvous
     is_late: bool = False
     trace: StepTrace | None = None
+    is_given_up: bool = False
 
 
 @final
@@ -370,6 +372,8 @@ class ClusterTask:
 
         The lock is held.
         """
+        if step.is_given_up:
+            return True
         graph = step.graph
         if any(self._held.get(name) is not step.held[name] for name in graph.updates):
             return False
@@ -412,6 +416,7 @@ class ClusterTask:
             raise FormatError("a step has a number")
         step = self._steps.pop(number, None)
         if step is not None and why is not None:
+            step.is_given_up = True
             step.rendezvous.abort(ClusterError(str(why)))
         self._exchange.end(number)
 
@@ -427,6 +432,7 @@ class ClusterTask:
         """Ends the steps of a client that is gone."""
         for step in [one for one in self._steps.values() if one.client == name]:
             _log.info("step %d ends: its client %s is gone", step.number, name)
+            step.is_given_up = True
             step.rendezvous.abort(ClusterError(f"the client {name} is gone"))
             self._steps.pop(step.number, None)
             self._exchange.end(step.number)

@@ -9,6 +9,7 @@ import numpy as np
 
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import as_dtype
+from hybridnet.base.errors import GraphError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.node import Node
 from hybridnet.ndarray import NDArray, array
@@ -32,12 +33,14 @@ class ClusterVariables(Mapping[Node, NDArray]):
         members: the tasks.
         ctx: where values that are fetched are put.
         timeout: seconds that a task may take to answer; None: any.
+        soft: whether one that cannot be on its device is on another of the same task.
 
     Attributes:
         types: of those that have a value, as far as this client knows: another may have changed it.
     """
 
-    def __init__(self, members: Members, ctx: Context, timeout: float | None) -> None:
+    def __init__(self, members: Members, ctx: Context, timeout: float | None, soft: bool) -> None:
+        self._soft = soft
         self._members = members
         self._ctx = ctx
         self._timeout = timeout
@@ -111,7 +114,15 @@ class ClusterVariables(Mapping[Node, NDArray]):
         """Returns the device of a variable."""
         if node not in self._homes:
             wish = wish_of(node, {})
-            sites = [one for m in self._members.taking_part([wish]) for one in m.sites]
-            covered = [str(site.name) for site in sites if wish.covers(site.name)]
-            self._homes[node] = covered[0] if covered else str(sites[0].name)
+            members = self._members.taking_part({wish: node})
+            names = [site.name for one in members for site in one.sites]
+            able = [one for one in names if wish.covers(one)]
+            if not able and self._soft:
+                able = [one for one in names if wish.process.covers(one)]
+            if not able:
+                raise GraphError(
+                    f"variable {node.title} asks for the unknown device {wish}; there are "
+                    + ", ".join(map(str, names))
+                )
+            self._homes[node] = str(able[0])
         return self._homes[node]

@@ -220,12 +220,15 @@ def _sites_for(
     found = [site for site in able if all(wishes[node].covers(site.name) for node in asking)]
     if found:
         return found
+    instead = [s for s in able if all(wishes[node].process.covers(s.name) for node in asking)]
+    if not instead and all(site.name.job == LOCALHOST for site in sites):
+        instead = able  # in a cluster another task has other variables
     problem = _problem(nodes, asking, wishes, sites)
-    if not (soft and able):
-        hint = "" if soft or not able else "; soft placement (soft=True) takes another"
+    if not (soft and instead):
+        hint = "" if soft or not instead else "; soft placement (soft=True) takes another"
         raise GraphError(f"place: {problem}{hint}")
     log.warning("place: %s; placed elsewhere", problem)
-    return able
+    return instead
 
 
 def _calls_of(node: Node) -> Iterator[Call]:

@@ -44,7 +44,8 @@ class RunOptions:
         trace_level: FULL_TRACE (or another of the traces) has the nodes timed, which run one by one
             then; NO_TRACE does not.
         output_partition_graphs: whether the metadata gets the graphs of the devices.
-        timeout_in_ms: without meaning here; 0.
+        timeout_in_ms: milliseconds that the run may wait for other tasks, and for queues; 0: as
+            many as the session's options say.
     """
 
     NO_TRACE: ClassVar[int] = 0
@@ -176,9 +177,24 @@ class RunMetadata:
 
 @final
 class Trace:
-    """Fills the metadata of one run with what its options ask for."""
+    """Fills the metadata of one run with what its options ask for.
+
+    Attributes:
+        timeout: seconds that the run may wait for others, if its options say it.
+    """
+
+    @classmethod
+    def of(cls, options: RunOptions | None, metadata: RunMetadata | None) -> Trace | None:
+        """Returns that of a run; None where its options ask for nothing."""
+        if options is None or (metadata is None and not options.timeout_in_ms > 0):
+            return None
+        if metadata is None:
+            options, metadata = RunOptions(timeout_in_ms=options.timeout_in_ms), RunMetadata()
+        return cls(options, metadata)
 
     def __init__(self, options: RunOptions, metadata: RunMetadata) -> None:
+        milliseconds = options.timeout_in_ms
+        self.timeout: Final = milliseconds / 1000 if milliseconds > 0 else None
         self._options = options
         self._metadata = metadata
         self._devices: dict[str, DeviceStepStats] = {}

@@ -166,9 +166,7 @@ class Session:
             edge = _edge(key)
             feeds[edge] = fetched_host(edge.node, value)
         request = Request(asked.edges, (), tuple(feeds), train)
-        trace = None
-        if options is not None and run_metadata is not None:
-            trace = Trace(options, run_metadata)
+        trace = Trace.of(options, run_metadata)
         made = self._runner.run_step(self._runner.step(request), list(feeds.values()), trace)
         return asked.nested([fetched(output) for output in made])
 

@@ -41,23 +41,25 @@ class Calls:
     """Runs nodes of Python.
 
     Args:
-        runner: whose runs they belong to; it says how long an answer may take.
+        runner: whose runs they belong to.
         store: the queues and accumulators of this process, if they are not a cluster's.
     """
 
     def __init__(self, runner: Runner | ClusterRunner, store: SharedStore) -> None:
-        self._runner = runner
         self._shared = runner.shared if isinstance(runner, ClusterRunner) else store
         self._pending: set[_Pending] = set()
         self._lock = threading.Lock()
         self._closed = False
 
-    def run(self, nodes: Sequence[Node], given: Sequence[Arrays]) -> list[np.ndarray[Any, Any]]:
+    def run(
+        self, nodes: Sequence[Node], given: Sequence[Arrays], timeout: float | None
+    ) -> list[np.ndarray[Any, Any]]:
         """Runs nodes none of which needs another; what they ask is asked before functions run.
 
         Args:
             nodes: of `HostCall`s.
             given: the values of the inputs of each.
+            timeout: seconds that an answer may take; None: any.
 
         Returns:
             What they return, one after the other.
@@ -74,8 +76,8 @@ class Calls:
             made: dict[Node, list[Any]] = {}
             for node, arrays in zip(nodes, given, strict=True):
                 if _call(node).use is None:
-                    made[node] = self._called(node, arrays)
-            self._wait(pending)
+                    made[node] = self._called(node, arrays, timeout)
+            self._wait(pending, timeout)
             for one in pending:
                 made[one.node] = _call(one.node).checked(_result(one))
         finally:
@@ -94,11 +96,13 @@ class Calls:
         for one in left:
             one.give_up()
 
-    def _called(self, node: Node, arrays: Arrays) -> list[np.ndarray[Any, Any]]:
+    def _called(
+        self, node: Node, arrays: Arrays, timeout: float | None
+    ) -> list[np.ndarray[Any, Any]]:
         call = _call(node)
         given: Sequence[Any] = arrays
         if call.asks:
-            given = [lambda use: self._answer(node, use), *arrays]
+            given = [lambda use: self._answer(node, use, timeout), *arrays]
         try:
             return call.compute(given)
         except MXNetError as error:
@@ -106,11 +110,11 @@ class Calls:
         except Exception as error:  # a user's function may raise anything
             raise MXNetError(f"{node.title} failed: {error}") from error
 
-    def _answer(self, node: Node, use: SharedUse) -> Sequence[Any]:
+    def _answer(self, node: Node, use: SharedUse, timeout: float | None) -> Sequence[Any]:
         """Asks something while a function runs, and waits for the answer."""
         one = self._ask(node, use, ())
         try:
-            self._wait([one])
+            self._wait([one], timeout)
         finally:
             if not one.answer.done():
                 one.give_up()
@@ -132,9 +136,8 @@ class Calls:
             give_up()
         return made
 
-    def _wait(self, pending: Sequence[_Pending]) -> None:
+    def _wait(self, pending: Sequence[_Pending], seconds: float | None) -> None:
         """Waits for answers, or for the first that is an error."""
-        seconds = self._runner.timeout
         done, late = wait([one.answer for one in pending], seconds, FIRST_EXCEPTION)
         for one in pending:
             if one.answer in done:

@@ -110,6 +110,7 @@ class _BaseSession:
                 _raise(error)
         else:
             self._runner = Runner(gpu(0) if num_devices("gpu") else current_context(), *rest)
+            self._runner.timeout = _timeout(config)
         constants = self._graph.constants
         self._staged = StagedRunner(self._runner, self._graph.shared, constants)
 
@@ -191,9 +192,7 @@ class _BaseSession:
         feeds = self._feeds(feed_dict or {})
         asked = Fetches(fetches, self._fetch)
         request = Request(asked.edges, asked.targets, tuple(feeds))
-        trace = None
-        if options is not None and run_metadata is not None:
-            trace = Trace(options, run_metadata)
+        trace = Trace.of(options, run_metadata)
         return asked.nested(self._computed(request, list(feeds.values()), trace))
 
     def make_callable(

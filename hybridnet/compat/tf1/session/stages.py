@@ -79,7 +79,12 @@ class StagedRunner:
         step = self._runner.step(request)
         stages = self._stages_of(step)
         if stages is not None:
-            return self._run_stages(stages, lambda one, given: self.run(one, given, trace), feeds)
+            return self._run_stages(
+                stages,
+                lambda one, given: self.run(one, given, trace),
+                feeds,
+                _timeout(self._runner, trace),
+            )
         found = self._beside_of(step, feeds)
         if found is None:
             return self._runner.run_step(step, feeds, trace)
@@ -93,13 +98,16 @@ class StagedRunner:
         """Gives up what waits for queues and accumulators."""
         self._calls.close()
 
-    def _run_stages(self, stages: Stages, run: Run, feeds: Sequence[Any]) -> Sequence[Any]:
+    def _run_stages(
+        self, stages: Stages, run: Run, feeds: Sequence[Any], timeout: float | None
+    ) -> Sequence[Any]:
         """Runs the stages, one after the other.
 
         Args:
             stages: see there.
             run: runs a request.
             feeds: what the request is fed.
+            timeout: seconds that the Python may wait for an answer; None: any.
 
         Returns:
             The outputs.
@@ -109,7 +117,7 @@ class StagedRunner:
         """
         before = run(stages.first, feeds)
         given = [[on_host(before[one]) for one in numbers] for numbers in stages.read]
-        made = self._calls.run(stages.calls, given)
+        made = self._calls.run(stages.calls, given, timeout)
         carried = [before[number] for number in stages.carried]
         return run(stages.rest, [*feeds, *carried, *made])
 
@@ -127,6 +135,11 @@ class StagedRunner:
         if texts not in known:
             known[texts] = beside(step.request, texts, self._constants)
         return known[texts]
+
+
+def _timeout(runner: Runner | ClusterRunner, trace: Trace | None) -> float | None:
+    """Returns how many seconds a run may wait for others; None: any."""
+    return runner.timeout if trace is None or trace.timeout is None else trace.timeout
 
 
 def _stages_of(graph: Graph, request: Request) -> Stages | None:
