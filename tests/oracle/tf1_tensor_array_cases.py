@@ -282,3 +282,46 @@ def generated_by_sampling(tf: Any) -> Any:
     tokens_given = np.array([[0, 1, 2, 3, 4, 0], [4, 3, 2, 1, 0, 4]], "int32")
     slopes = [tf.reshape(one, [20]) for one in tf.gradients(loss, [table, w])]
     return feeding([made, scores, *slopes], {given: tokens_given})
+
+
+@case
+def a_growing_array_that_is_read(tf: Any) -> Any:
+    """The way of decoders: the last word goes in again, until there is a word that ends it."""
+    table, w = tf.constant(numbers(6, 4)), tf.constant(numbers(4, 6))
+    words = tf.TensorArray(tf.int32, 0, dynamic_size=True, clear_after_read=False).write(0, 1)
+    start = (tf.ones([1, 4]), words, 0)
+
+    def goes_on(state: Any, words: Any, step: Any) -> Any:
+        return tf.reduce_all(tf.logical_and(tf.not_equal(words.read(step), 2), step < 9))
+
+    def body(state: Any, words: Any, step: Any) -> Any:
+        state = tf.tanh(state + tf.nn.embedding_lookup(table, [words.read(step)]))
+        word = tf.argmax(tf.matmul(state, w), axis=1, output_type=tf.int32)
+        return state, words.write(step + 1, word[0]), step + 1
+
+    state, words, step = tf.while_loop(goes_on, body, start)
+    x = tf.constant(numbers(3))
+    sums = tf.TensorArray(tf.float32, 1, dynamic_size=True, clear_after_read=False).write(0, x)
+    _, sums = tf.while_loop(
+        lambda i, _: i < 5, lambda i, a: (i + 1, a.write(i, tf.sin(a.read(i - 1)) * x)), [1, sums]
+    )
+    return [words.stack(), words.size(), step, state, sums.stack(),
+            *tf.gradients(sums.read(4), x)]  # fmt: skip
+
+
+@case
+def a_growing_array_in_an_inner_loop(tf: Any) -> Any:
+    x = tf.placeholder(tf.float32, [None])
+
+    def outer(i: Any, made: Any, some: Any) -> Any:
+        _, made = tf.while_loop(
+            lambda j, _: j < i,
+            lambda j, a: (j + 1, a.write(i * i + j, x * 2.0)),
+            [tf.constant(0), made],
+        )
+        return i + 1, made, tf.cond(i > 1, lambda: some.write(i, i), lambda: some)
+
+    arrays = [tf.TensorArray(tf.float32, 0, True), tf.TensorArray(tf.int32, 1, True).write(0, 7)]
+    _, made, some = tf.while_loop(lambda i, *_: i < 4, outer, [tf.constant(1), *arrays])
+    stacked = made.stack()
+    return feeding([stacked, some.stack(), *tf.gradients(stacked, x)], {x: numbers(2)})

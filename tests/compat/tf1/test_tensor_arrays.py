@@ -66,18 +66,47 @@ def test_a_drawn_element_is_drawn_once_in_each_turn():
 
 def test_where_an_array_cannot_grow():
     v = tf.Variable(0.0)
-    with pytest.raises(ValueError, match=r"draws random numbers.*give it a size"):
-        _growing(lambda i, made: (i + 1, made.write(i, tf.random_normal([]))))
-    with pytest.raises(ValueError, match="changes variables"):
-        _growing(lambda i, made: (i + 1, made.write(i, tf.assign_add(v, 1.0))))
-    with pytest.raises(ValueError, match=r"grows in this loop.*\(read\)"):
-        _growing(lambda i, made: (i + 1, made.write(i, made.write(i, 1.0).read(i))))
+    for change in (lambda: tf.random_uniform([]), lambda: tf.assign_add(v, 1.0)):
+        with pytest.raises(ValueError, match=r"must not depend on random.*give it a size"):
+            tf.while_loop(
+                lambda i, made, total: total < 3.0,
+                lambda i, made, total: (i + 1, made.write(i, 1.0), total + change()),  # noqa: B023
+                [0, tf.TensorArray(tf.float32, 0, dynamic_size=True), 0.0],
+            )
+    with pytest.raises(ValueError, match=r"grows in this loop.*\(stack\)"):
+        _growing(lambda i, made: (i + 1, made.write(i, tf.reduce_sum(made.write(i, 1.0).stack()))))
 
     def outer(j, total):
         return j + 1, total + _growing(lambda i, made: (i + 1, made.write(i, 1.0)))
 
     with pytest.raises(ValueError, match="in a branch or in another loop"):
         tf.while_loop(lambda j, _: j < 2, outer, [tf.constant(0), tf.zeros([3])])
+
+
+def test_what_is_drawn_where_an_array_grows_is_drawn_once():
+    v = tf.Variable(0.0)
+    made = _growing(lambda i, made: (i + 1, made.write(i, tf.random_normal([50]))))
+    changed = _growing(lambda i, made: (i + 1, made.write(i, tf.assign_add(v, 1.0))))
+    with tf.Session() as session:
+        session.run(v.initializer)
+        drawn, sums = session.run([made, changed])
+        assert session.run(v) == 3.0
+    np.testing.assert_array_equal(sums, [1.0, 2.0, 3.0])
+    assert np.abs(np.corrcoef(drawn) - np.eye(3)).max() < 0.7
+
+
+def test_how_long_an_array_may_become_that_is_read_where_it_grows():
+    count = tf.placeholder(tf.int32, [])
+    start = tf.TensorArray(tf.int32, 0, dynamic_size=True, clear_after_read=False).write(0, 0)
+    _, made = tf.while_loop(
+        lambda i, a: a.read(i - 1) < count - 1,
+        lambda i, a: (i + 1, a.write(i, a.read(i - 1) + 1)),
+        [1, start],
+    )
+    with tf.Session() as session:
+        np.testing.assert_array_equal(session.run(made.stack(), {count: 1000}), np.arange(1000))
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="1000 elements at most"):
+            session.run(made.stack(), {count: 1001})
 
 
 def test_what_is_not_an_array_of_ours():

@@ -32,9 +32,10 @@ from .creation import zeros
 from .elementwise import add, maximum, subtract
 from .inside import at_depth, depth, example_outside
 from .joining import concat
+from .reduction import reduce_max
 from .reshaping import expand_dims
 
-__all__ = ["Rows", "Start", "TensorArray"]
+__all__ = ["Growth", "Rows", "Start", "TensorArray"]
 
 
 @final
@@ -71,19 +72,41 @@ class _Common:
 
 
 @final
+class Growth:
+    """What the loop in which an array grows is to know of it.
+
+    Attributes:
+        is_read: whether the loop reads elements.
+    """
+
+    __slots__ = ("is_read",)
+
+    def __init__(self) -> None:
+        self.is_read = False
+
+
+@final
 class Rows:
     """The elements of an array.
 
     Args:
         data: (elements, ...) them all.
         length: how many there will be, where the array grows in a loop; see `while_loop`.
+        growth: what that loop is to know.
     """
 
-    __slots__ = ("data", "length")
+    __slots__ = ("data", "growth", "length")
 
-    def __init__(self, data: Tensor, length: Tensor | None = None) -> None:
+    def __init__(
+        self, data: Tensor, length: Tensor | None = None, growth: Growth | None = None
+    ) -> None:
         self.data = data
         self.length = length
+        self.growth = growth
+
+    def with_parts(self, data: Tensor, length: Tensor | None = None) -> Rows:
+        """Returns other elements of the same array."""
+        return Rows(data, length, self.growth)
 
     @property
     def parts(self) -> list[Tensor]:
@@ -142,7 +165,8 @@ class TensorArray:
     written may be written again, and an element that was never written is 0. A number out of range
     that is known when the graph is built raises an error there; with one that only a run tells, a
     write changes nothing, and a read gives the nearest element. A loop that lets an array grow
-    (`dynamic_size`) is run twice: first to learn how long the array becomes.
+    (`dynamic_size`) is run twice: first to learn how long the array becomes. If it also reads the
+    array, that may have 1000 elements at most.
 
     Args:
         dtype: of the elements.
@@ -271,7 +295,7 @@ class TensorArray:
         rows = self.rows
         if rows is None:
             return self
-        return self.with_rows(Rows(identity(rows.data), rows.length))
+        return self.with_rows(rows.with_parts(*map(identity, rows.parts)))
 
     def close(self, name: str | None = None) -> Operation:
         """Returns an Operation that does nothing: a run keeps no arrays."""
@@ -305,8 +329,8 @@ class TensorArray:
             InvalidArgumentError: it is known that there is no such element.
         """
         place, known = _as_index(index)
-        rows = self._readable("read")
-        if known is not None:
+        rows = self._read("read")
+        if known is not None and rows.length is None:
             self._check_index(known, rows.count, "read from")
         shape = self._common.shape._dims
         return self._made("TensorArrayReadV3", "take", [rows.data, place], shape, name, _CLIP)
@@ -314,7 +338,7 @@ class TensorArray:
     def stack(self, name: str | None = None) -> Tensor:
         """Returns all elements as the rows of one tensor."""
         with name_scope(name, "TensorArrayStack"):
-            rows = self._readable("stack")
+            rows = self._whole("stack")
             count = None if self.grows else static_value(self.size())
             dims = self._several(None if count is None else int(count))
             return self._made("TensorArrayGatherV3", "_copy", [rows.data], dims, name)
@@ -327,9 +351,9 @@ class TensorArray:
             name: of the Operation.
         """
         places = convert_to_tensor(indices, name="indices")
-        rows = self._readable("gather")
+        rows = self._read("gather")
         known = static_value(places)
-        for one in () if known is None else known.reshape(-1).tolist():
+        for one in () if known is None or rows.length is not None else known.reshape(-1).tolist():
             self._check_index(one, rows.count, "read from")
         dims = self._several(None)
         return self._made("TensorArrayGatherV3", "take", [rows.data, places], dims, name, _CLIP)
@@ -340,7 +364,7 @@ class TensorArray:
         Raises:
             ValueError: they have none.
         """
-        rows = self._readable("concat")
+        rows = self._whole("concat")
         if rows.data.shape.ndims == 1:
             raise ValueError("TensorArray.concat: elements must have a dimension, got scalars")
 
@@ -369,17 +393,23 @@ class TensorArray:
         made: Tensor = apply(kind, operator, inputs, params, name=name, kinds=kinds)
         return made
 
-    def _readable(self, what: str) -> Rows:
+    def _read(self, what: str) -> Rows:
         rows = self.rows
         if rows is None:
             raise InvalidArgumentError(
                 None, None, f"TensorArray {self._common.name!r}: {what} needs elements whose shape "
                 "is known, but nothing was written before; write first, or give element_shape",
             )  # fmt: skip
+        if rows.growth is not None:
+            rows.growth.is_read = True
+        return rows
+
+    def _whole(self, what: str) -> Rows:
+        rows = self._read(what)
         if rows.length is not None:
             raise ValueError(
                 f"TensorArray {self._common.name!r}: it grows in this loop, where it cannot be "
-                f"used ({what}); give it a size, without dynamic_size"
+                f"used as a whole ({what}); give it a size, without dynamic_size"
             )
         return rows
 
@@ -417,7 +447,7 @@ class TensorArray:
         length = rows.length
         if length is not None:
             length = maximum(length, add(place, 1))
-        return self.with_rows(Rows(made, length))
+        return self.with_rows(rows.with_parts(made, length))
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         """Returns the array with all its elements written: the rows of a tensor.
@@ -455,7 +485,10 @@ class TensorArray:
             inputs = [rows.data, expand_dims(places, 1), data]
             made = apply("TensorArrayScatterV3", "_update_tuples", inputs, {"how": "set"},
                          kinds=[kind_of(rows.data)])  # fmt: skip
-            return self.with_rows(Rows(made, rows.length))
+            length = rows.length
+            if length is not None:
+                length = maximum(length, add(reduce_max(places), 1))
+            return self.with_rows(rows.with_parts(made, length))
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
         """Returns the array with all its elements written: parts of a tensor.

@@ -15,7 +15,7 @@ from ..graph.infer import Kind
 from ..graph.tensor import Operation, Tensor
 from ..graph.values import constant, convert_to_tensor
 from ..nest import assert_same_structure, flatten, pack_sequence_as
-from .arrays import Rows, TensorArray
+from .arrays import TensorArray
 from .inside import inner, marked, outputs_of
 
 __all__ = ["case", "cond"]
@@ -134,7 +134,8 @@ def _leaves(
         if not isinstance(leaf, TensorArray):
             found += tensors
         else:
-            found.append(leaf.with_rows(Rows(*tensors)) if tensors else leaf)
+            rows = leaf.rows
+            found.append(leaf if rows is None else leaf.with_rows(rows.with_parts(*tensors)))
     return found
 
 

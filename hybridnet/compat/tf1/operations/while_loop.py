@@ -2,7 +2,7 @@
 
 A `TensorArray` among the loop variables is carried as the tensor that its elements are. Where that
 is not known before the loop is made (as nothing was written yet), it becomes a variable of the loop
-at the first write in it; of one that grows in the loop see `_WhileLoop._grown`.
+at the first write in it; of one that grows in the loop see `_WhileLoop._grow`.
 """
 
 from __future__ import annotations
@@ -13,19 +13,22 @@ from typing import Any, Final
 import numpy as np
 
 from hybridnet.attribute import AttrScope
+from hybridnet.graph.node import Graph, Node, topological
 from hybridnet.graph.while_loop import open_while
 from hybridnet.symbol.inside import Inside, joined
 
+from ..errors import ResourceExhaustedError
 from ..graph.building import COPY, apply_call, kind_of, tensor_of
 from ..graph.control import name_scope
 from ..graph.graph import get_default_graph
 from ..graph.infer import Kind
 from ..graph.shapes import TensorShape, as_dims
 from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
+from ..graph.values import constant, convert_to_tensor
 from ..nest import assert_same_structure, flatten, pack_sequence_as
-from .arrays import Rows, Start, TensorArray
+from .arrays import Growth, Rows, Start, TensorArray
 from .creation import shape as shape_of
+from .elementwise import less_equal, logical_and
 from .inside import at_depth, depth, example_outside, inner, marked, outputs_of
 from .joining import concat
 from .scripts import host_call
@@ -33,6 +36,8 @@ from .scripts import host_call
 __all__ = ["while_loop"]
 
 _PARALLEL: Final = "__parallel_iterations__"
+#: The elements that an array has at most that grows in a loop that reads it.
+_MOST_READ: Final = 1000
 
 
 def while_loop(
@@ -103,38 +108,49 @@ class _WhileLoop:
     Attributes of the inside:
         _first: the tensors that variables begin with, as far as they are known now.
         _shapes: what holds of their sizes in every turn.
-        _at: for each leaf the number of its variable; None of an array that has none yet.
-        _added: for each array that gets its variables in the body, by the number of its leaf, the
-            number of that of its elements. After it comes that of its length, if it grows.
+        _at: for each leaf the number of its variable; None of an array that has none (yet). That
+            of the length of an array that grows comes after that of its elements.
+        _growths: of the arrays that grow in this loop, by the number of the leaf, and not in
+            another loop around it.
+        _new: of each variable, by its number, the new value.
+        _changed: the numbers of the arrays that the body writes.
     """
 
     def __init__(self, structure: Any, leaves: Sequence[Any], invariants: Any) -> None:
         self._structure = structure
+        self._graph = get_default_graph()
         self._leaves: list[Any] = [
-            one if isinstance(one, TensorArray) else convert_to_tensor(one) for one in leaves
+            one if _is_array(one) else convert_to_tensor(one) for one in leaves
         ]
         self._first: list[Tensor] = []
         self._at: list[int | None] = []
-        for leaf in self._leaves:
-            first: Tensor | None = None
-            if not isinstance(leaf, TensorArray):
-                first = leaf
-            elif leaf.rows is not None and not leaf.grows:
-                first = leaf.rows.data
-            self._at.append(None if first is None else len(self._first))
-            self._first += [] if first is None else [first]
-        self._shapes = self._invariants(invariants)
-        self._graph = get_default_graph()
-        self._added: dict[int, int] = {}
+        self._growths: dict[int, Growth] = {}
+        self._shapes: list[Any] = []
+        for number, leaf in enumerate(self._leaves):
+            parts = [leaf]
+            if _is_array(leaf):
+                parts = [] if leaf.rows is None else self._parts(number, leaf.rows)
+            self._at.append(len(self._first) if parts else None)
+            self._first += parts
+            self._shapes += [one.shape._dims for one in parts]
+            if number in self._growths and self._shapes[-2] is not None:
+                self._shapes[-2] = (None, *self._shapes[-2][1:])
+        if invariants is not None:
+            self._limit_shapes(_shapes(structure, invariants))
+        self._new: dict[int, Tensor] = {}
+        self._changed: list[int] = []
 
-    def _invariants(self, given: Any) -> list[Any]:
-        """Returns the sizes of the loop variables that hold in every turn."""
-        shapes = [one.shape._dims for one in self._first]
-        if given is None:
-            return shapes
-        pairs = zip(self._leaves, self._at, _shapes(self._structure, given), strict=True)
-        for one, number, shape in pairs:
-            if number is None or isinstance(one, TensorArray):
+    def _parts(self, number: int, rows: Rows) -> list[Tensor]:
+        """Returns the tensors that the variables of an array begin with."""
+        if not self._leaves[number].grows or rows.length is not None:
+            return rows.parts
+        self._growths[number] = Growth()
+        return [rows.data, shape_of(rows.data)[0]]  # type: ignore[index]  # overloaded
+
+    def _limit_shapes(self, given: Sequence[Any]) -> None:
+        """Takes the sizes that the user says hold in every turn."""
+        for one, number, shape in zip(self._leaves, self._at, given, strict=True):
+            if number is None or _is_array(one):
                 continue
             if not TensorShape(shape).is_compatible_with(one.shape):
                 raise ValueError(
@@ -142,8 +158,7 @@ class _WhileLoop:
                     f"initial shape of the loop variable. It enters the loop with shape "
                     f"{one.shape}, but the specified shape invariant is {TensorShape(shape)}."
                 )
-            shapes[number] = shape
-        return shapes
+            self._shapes[number] = shape
 
     # -- condition and body ------------------------------------------------------------------
 
@@ -161,10 +176,7 @@ class _WhileLoop:
         inside = self._inside = Inside("while_body", [one.symbol for one in self._first])
         with marked(self._graph, inside):
             arguments = self._arguments(inside, self._starting)
-            new = flatten(self._packed(body(*arguments)))
-            #: Of each variable, by its number, the new value.
-            self._new: dict[int, Tensor] = {}
-            for number, one in enumerate(new):
+            for number, one in enumerate(flatten(self._packed(body(*arguments)))):
                 self._take(number, one)
 
     def _arguments(self, inside: Inside, make: Callable[[int], Callable[[Tensor], Rows]]) -> Any:
@@ -175,13 +187,16 @@ class _WhileLoop:
             entered.append(apply_call("Identity", COPY, (source,), name="Identity"))
         self._entered: list[Any] = []
         for number, (leaf, at) in enumerate(zip(self._leaves, self._at, strict=True)):
-            if not isinstance(leaf, TensorArray):
-                assert at is not None
-                self._entered.append(entered[at])
-            elif at is None:
+            if at is None:
                 self._entered.append(leaf.with_start(Start(make(number))))
+            elif not _is_array(leaf):
+                self._entered.append(entered[at])
+            elif number in self._growths:
+                rows = Rows(entered[at], entered[at + 1], self._growths[number])
+                self._entered.append(leaf.with_rows(rows))
             else:
-                self._entered.append(leaf.with_rows(Rows(entered[at])))
+                parts = entered[at : at + len(leaf.rows.parts)]
+                self._entered.append(leaf.with_rows(leaf.rows.with_parts(*parts)))
         packed = pack_sequence_as(self._structure, self._entered)
         return list(packed) if isinstance(packed, (list, tuple)) else [packed]
 
@@ -191,25 +206,22 @@ class _WhileLoop:
 
         def start(example: Tensor) -> Rows:
             level = depth(self._graph) - 1
-            if array.grows and level:
-                raise ValueError(
-                    "while_loop: a TensorArray cannot grow in a loop that is in a branch or in "
-                    "another loop; give it a size, without dynamic_size"
-                )
             outer = example_outside(example, level)
             with at_depth(self._graph, level):
-                data = array.settled(outer).data
-                length = shape_of(data)[0] if array.grows else None  # type: ignore[index]
-            self._added[number] = len(self._inside.symbols)
-            kind = kind_of(data)
-            if array.grows and kind.dims is not None:
+                rows = array.settled(outer)
+                parts = self._parts(number, rows)
+            self._at[number] = len(self._inside.symbols)
+            kind = kind_of(rows.data)
+            if number in self._growths and kind.dims is not None:
                 kind = Kind(kind.dtype, (None, *kind.dims[1:]))
-            inside = self._variable(data, kind)
-            return Rows(inside, None if length is None else self._variable(length, None))
+            data = self._variable(parts[0], kind)
+            length = self._variable(parts[1]) if len(parts) > 1 else None
+            return Rows(data, length, self._growths.get(number, rows.growth))
 
         return start
 
-    def _variable(self, source: Tensor, kind: Kind | None) -> Tensor:
+    def _variable(self, source: Tensor, kind: Kind | None = None) -> Tensor:
+        self._tested.add(source.symbol)  # the variables of both have the same numbers
         symbol = self._inside.add(source.symbol)
         inside = tensor_of(self._graph, symbol.edges[0], kind or kind_of(source))
         made: Tensor = apply_call("Identity", COPY, (inside,), name="Identity")
@@ -245,7 +257,7 @@ class _WhileLoop:
                 f"while_loop: loop variable {number} must stay what it is, a TensorArray or a "
                 f"tensor, but it begins as {leaf!r} and the body makes it {new!r}"
             )
-        if isinstance(new, TensorArray):
+        if _is_array(leaf):
             self._take_rows(number, new)
             return
         assert at is not None
@@ -255,51 +267,70 @@ class _WhileLoop:
         self._new[at] = inner(made)
 
     def _take_rows(self, number: int, new: TensorArray) -> None:
-        at, rows, entered = self._at[number], new.rows, self._entered[number]
-        if at is None and rows is None:
-            rows = entered.rows
-            if rows is None:
-                return  # nothing is written in the loop
+        entered = self._entered[number]
+        rows = new.rows or entered.rows
         if rows is None:
+            return  # nothing is written in the loop
+        if new.rows is None and self._at[number] is None:
             raise ValueError("while_loop: the body returns a TensorArray that was never written")
-        if at is None:
-            entered.settled(rows.element())  # where it is another array
-            at = self._added[number]
-        for place, part in enumerate(rows.parts):
+        own = entered.settled(rows.element())
+        parts = rows.parts
+        if own.length is not None and rows.length is None:  # another array, of the body's own
+            parts = [rows.data, shape_of(rows.data)[0]]  # type: ignore[index]  # overloaded
+        at = self._at[number]
+        assert at is not None
+        for place, part in enumerate(parts[: len(own.parts)]):
             self._new[at + place] = inner(part)
+        if rows is not own:
+            self._changed.append(number)
 
     # -- the loop ----------------------------------------------------------------------------
 
     def run(self, limit: int | None) -> list[Any]:
         """Adds the node; returns what the loop variables are after it."""
-        lengths = [at + 1 for number, at in self._added.items() if self._leaves[number].grows]
-        if lengths:
-            self._grown(limit, lengths)
-        made = self._node(limit, lengths)
-        return [
-            leaf if at is None else leaf.with_rows(Rows(made[at])) if _is_array(leaf) else made[at]
-            for leaf, at in zip(self._leaves, self._places(), strict=True)
-        ]
+        growing = [number for number in self._changed if number in self._growths]
+        if growing:
+            self._grow(limit, growing)
+        made = self._node(limit, self._holds, [place + 1 for place in self._places(growing)])
+        found: list[Any] = []
+        for number, (leaf, at) in enumerate(zip(self._leaves, self._at, strict=True)):
+            if at is None or not _is_array(leaf):
+                found.append(leaf if at is None else made[at])
+                continue
+            parts = [made[one] for one in self._variables(number) if one in made]
+            rows = leaf.rows or self._entered[number].rows
+            if number in self._growths:
+                rows, parts = Rows(parts[0]), parts[:1]
+            found.append(leaf.with_rows(rows.with_parts(*parts)))
+        return found
 
-    def _places(self) -> list[int | None]:
-        """Returns for each leaf the number of its variable, None where it has none."""
-        pairs = enumerate(self._at)
-        return [self._added.get(number) if at is None else at for number, at in pairs]
+    def _variables(self, number: int) -> list[int]:
+        """Returns the numbers of the variables of a leaf."""
+        at, entered = self._at[number], self._entered[number]
+        if at is None:
+            return []
+        return [at + place for place in range(len(entered.rows.parts) if _is_array(entered) else 1)]
 
-    def _node(self, limit: int | None, without: Collection[int]) -> dict[int, Tensor]:
+    def _places(self, numbers: Sequence[int]) -> list[int]:
+        """Returns the variables of the elements of arrays."""
+        return [at for number in numbers if (at := self._at[number]) is not None]
+
+    def _node(
+        self, limit: int | None, holds: Tensor, without: Collection[int]
+    ) -> dict[int, Tensor]:
         """Adds a node of the loop, without some of its variables; returns the last values."""
-        every = self._places()
-        every += [at + 1 for number, at in self._added.items() if self._leaves[number].grows]
-        numbers = [number for number in every if number is not None and number not in without]
+        ordered = [one for leaf in range(len(self._leaves)) for one in self._variables(leaf)]
+        numbers = [number for number in ordered if number not in without]
         new = [self._new[number].edge for number in numbers]
-        ends = [(self._tested, [self._holds.edge]), (self._inside, new)]
+        ends = [(self._tested, [holds.edge]), (self._inside, new)]
         (test, step), inputs, places = joined(ends)
         carried = tuple(places[number] for number in numbers)
         call, scalars = open_while(test, step, carried, 0, limit)
-        if without and (call.draws or call.written):
+        if holds is not self._holds and (call.draws or call.written):
             raise ValueError(
-                "while_loop: a TensorArray cannot grow in a loop that draws random numbers or "
-                "changes variables, as it is run twice; give it a size, without dynamic_size"
+                "while_loop: how long a TensorArray becomes must not depend on random numbers, or "
+                "variables that the loop changes, as it is run twice; give it a size, without "
+                "dynamic_size"
             )
         kinds = [kind_of(self._new[number]) for number in numbers]
         for place, number in enumerate(numbers):
@@ -308,32 +339,94 @@ class _WhileLoop:
         made = outputs_of("While", call, inputs, scalars, kinds, "Exit")
         return dict(zip(numbers, made, strict=True))
 
-    def _grown(self, limit: int | None, lengths: Sequence[int]) -> None:
+    def _grow(self, limit: int | None, growing: Sequence[int]) -> None:
         """Makes arrays as long as the loop lets them grow.
 
         XLA's arrays have a size that is known before a program is built. So the loop is run once
-        without its arrays, to learn how long they become.
+        to learn how long they become: of it what that depends on, of its arrays those that it
+        reads, with as many elements as they may have.
 
         Args:
             limit: how often the loop is run at most.
-            lengths: the variables of the lengths; that of the elements is the one before.
+            growing: the numbers of the arrays.
         """
+        if depth(self._graph):
+            raise ValueError(
+                "while_loop: a TensorArray cannot grow in a loop that is in a branch or in "
+                "another loop; give it a size, without dynamic_size"
+            )
+        places = self._places(growing)
+        needed = self._needed([at + 1 for at in places])
+        read = self._places([number for number in growing if self._growths[number].is_read])
+        held = [at for at in read if at in needed]
+        sources = {at: tensor_of(self._graph, self._inside.sources[at]) for at in places}
         with name_scope("length"):
-            made = self._node(limit, [number - 1 for number in lengths])
-            for number in lengths:
-                source = tensor_of(self._graph, self._inside.sources[number - 1])
-                self._inside.sources[number - 1] = _lengthened(source, made[number]).edge
+            for at in held:
+                self._begin_with(at, _lengthened(sources[at], constant(_MOST_READ)))
+            made = self._node(limit, self._within(held), self._new.keys() - needed)
+            for at in places:
+                most = _MOST_READ if at in held else None
+                self._begin_with(at, _lengthened(sources[at], made[at + 1], most))
+
+    def _needed(self, numbers: Sequence[int]) -> set[int]:
+        """Returns the variables that tell how often the loop turns, and what some of them are."""
+        tests, _ = self._tested.cut([[self._holds.edge]])
+        bodies, _ = self._inside.cut([[one.edge] for one in self._new.values()])
+        read = {
+            number: _read_by(graph, self._inside.variables)
+            for number, graph in zip(self._new, bodies, strict=True)
+        }
+        stack = [*numbers, *_read_by(tests[0], self._tested.variables)]
+        found: set[int] = set()
+        while stack:
+            number = stack.pop()
+            if number not in found:
+                found.add(number)
+                stack += read[number]
+        return found
+
+    def _begin_with(self, number: int, data: Tensor) -> None:
+        for inside in (self._tested, self._inside):
+            inside.sources[number] = data.edge
+
+    def _within(self, places: Sequence[int]) -> Tensor:
+        """Returns whether the loop goes on, and its arrays have no more elements than they may."""
+        with marked(self._graph, self._tested):
+            holds = inner(self._holds)
+            for at in places:
+                symbol = self._tested.symbols[at + 1]
+                kind = Kind(np.dtype(np.int32), ())
+                length = tensor_of(self._graph, symbol.edges[0], kind)
+                holds = logical_and(holds, less_equal(length, _MOST_READ))
+        return holds
+
+
+def _read_by(graph: Graph, variables: Sequence[Node]) -> list[int]:
+    """Returns the numbers of the variables that the outputs of a graph depend on."""
+    nodes = set(topological(graph.outputs))
+    return [number for number, one in enumerate(variables) if one in nodes]
 
 
 def _is_array(leaf: Any) -> bool:
     return isinstance(leaf, TensorArray)
 
 
-def _lengthened(data: Tensor, length: Tensor) -> Tensor:
-    """Returns rows with as many zeros after them that there are as many as only a run tells."""
+def _lengthened(data: Tensor, length: Tensor, most: int | None = None) -> Tensor:
+    """Returns rows with so many zeros after them that there are as many as only a run tells.
+
+    Args:
+        data: the rows.
+        length: how many there are to be.
+        most: how many there may be.
+    """
     kind = data.dtype.numpy
 
     def missing(length: Any, sizes: Any) -> list[Any]:
+        if most is not None and length > most:
+            raise ResourceExhaustedError(
+                None, None, "while_loop: a TensorArray that grows in a loop that reads it may have "
+                f"{most} elements at most; give it a size, without dynamic_size",
+            )  # fmt: skip
         return [np.zeros((max(int(length) - int(sizes[0]), 0), *sizes[1:].tolist()), kind)]
 
     dims = data.shape._dims

@@ -34,7 +34,7 @@ def raw_rnn(
     """Runs a cell in a loop, of which a function tells what goes in and when it ends.
 
     How often it turns only a run tells, and the loop is run twice to learn it: see `TensorArray`.
-    So `loop_fn` must not draw random numbers.
+    So what ends it must not depend on random numbers.
 
     Args:
         cell: an `RNNCell`.
