@@ -325,3 +325,12 @@ def a_growing_array_in_an_inner_loop(tf: Any) -> Any:
     _, made, some = tf.while_loop(lambda i, *_: i < 4, outer, [tf.constant(1), *arrays])
     stacked = made.stack()
     return feeding([stacked, some.stack(), *tf.gradients(stacked, x)], {x: numbers(2)})
+
+
+@case
+def of_wide_numbers(tf: Any) -> Any:
+    x = tf.constant(numbers(2, 3).astype("float64"))
+    body = lambda i, a: (i + 1, a.write(i, tf.sin(x * tf.cast(i, tf.float64))))  # noqa: E731
+    _, made = tf.while_loop(lambda i, a: i < 3, body, [0, tf.TensorArray(tf.float64, 3)])
+    stacked = made.stack()
+    return [stacked, *tf.gradients(stacked, x)]

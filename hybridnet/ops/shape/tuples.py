@@ -188,7 +188,7 @@ def write_row(data: Any, index: Any, row: Any) -> Any:
     """
     if not data.shape[0]:
         return data
-    starts = [index] + [0] * (data.ndim - 1)
+    starts = [index] + [jnp.zeros((), index.dtype)] * (data.ndim - 1)  # all of one dtype
     old = lax.dynamic_slice(data, starts, (1, *data.shape[1:]))
     is_row = (index >= 0) & (index < data.shape[0])
     return lax.dynamic_update_slice(data, jnp.where(is_row, row[None], old), starts)

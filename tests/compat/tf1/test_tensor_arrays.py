@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
 
 import hybridnet.compat.tf1 as tf
 from hybridnet.base.errors import DTypeError
+from hybridnet.ops.core.registry import get
 
 
 @pytest.fixture(autouse=True)
@@ -142,3 +144,15 @@ def test_a_new_array_of_the_body():
     _, made = tf.while_loop(lambda i, _: i < 3, body, [0, tf.TensorArray(tf.float32, 2)])
     with tf.Session() as session:
         np.testing.assert_array_equal(session.run(made.stack()), [2.0, 3.0])
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_a_row_is_written_in_a_program_with_wide_numbers(dtype):
+    call, _ = get("_write_row").bind({})
+    data, row = np.zeros((3, 2, 4)), np.ones((2, 4))
+    with jax.enable_x64(True):
+        (made,) = jax.jit(lambda *given: call.lower("cpu", given, ()))(
+            data, np.array(1, dtype), row
+        )
+    data[1] = row
+    np.testing.assert_array_equal(made, data)
