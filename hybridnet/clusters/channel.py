@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import socket
 import threading
 import time
@@ -30,8 +31,16 @@ _log: Final = logging.getLogger("hybridnet.cluster")
 #: Where the folders of tasks are, and what tells one network from another.
 _MEMORY: Final = Path("/dev/shm")
 _NETWORK: Final = Path("/proc/self/ns/net")
+_ADDRESS: Final = re.compile(
+    r"(?:(?P<host>[\w.-]+)|\[(?P<six>[0-9a-f:.]+)\]):(?P<port>[0-9]+)", re.ASCII | re.IGNORECASE
+)
 #: Seconds in which a socket may have been made and not listened at.
 _NEW: Final = 60.0
+_GONE: Final = "the connection is gone"
+_HUNG_UP: Final = (
+    "it hangs up: its token (HYBRIDNET_DIST_TOKEN) is another, or one of the two has none, or it "
+    "is just ending"
+)
 #: Seconds between two ticks, and that the thread may take to end.
 _TICK: Final = 1.0
 _END: Final = 5.0
@@ -41,12 +50,14 @@ def split_address(address: str) -> tuple[str, int]:
     """Returns host and port of ``host:port``, ``grpc://host:port`` too.
 
     Raises:
-        MXNetError: it is not of that form.
+        MXNetError: it is not of that form, or IPv6 of another machine.
     """
-    host, _, port = address.removeprefix("grpc://").rpartition(":")
-    if not host or not port.isdigit() or int(port) > 65535:
+    found = _ADDRESS.fullmatch(address.removeprefix("grpc://"))
+    if found is None or int(found["port"]) > 65535:
         raise MXNetError(f"cluster: an address must be 'host:port', got {address!r}")
-    return host, int(port)
+    if found["six"] and not is_loopback(found["six"]):
+        raise MXNetError(f"cluster: of IPv6 there is [::1] alone; give a name, got {address!r}")
+    return found["host"] or "localhost", int(found["port"])
 
 
 def near_folder(address: str) -> Path | None:
@@ -134,6 +145,7 @@ class Channel:
         self._peers: dict[str, Peer] = {}
         self._names: dict[Peer, str] = {}
         self._linked: set[str] = set()
+        self._met: set[Peer] = set()
         self._lock = threading.RLock()
         self._closed = False
         self._transport: ZmqTransport | None = None
@@ -236,9 +248,10 @@ class Channel:
 
                 self._hear(frames, named)
             case Connected(peer):
+                self._met.add(peer)
                 self._changed(self._names[peer], None)
             case Disconnected(peer):
-                self._changed(self._names[peer], "the connection is gone")
+                self._changed(self._names[peer], _GONE if peer in self._met else _HUNG_UP)
             case Rejected(peer, reason):
                 self._changed(self._names[peer], reason)
 

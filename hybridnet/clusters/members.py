@@ -11,9 +11,11 @@ from typing import Any, Final, NamedTuple, final
 from hybridnet.base.device_name import DeviceName
 from hybridnet.base.errors import FormatError, GraphError
 from hybridnet.graph.node import Node
+from hybridnet.kvstore.cluster import is_loopback
 from hybridnet.passes.place import DeviceSite
 from hybridnet.runtime.executor.task_messages import TravellingTensor
 
+from .channel import split_address
 from .endpoint import Endpoint
 from .errors import LateError, UnavailableError
 from .packets import Packet
@@ -24,7 +26,7 @@ __all__ = ["Member", "Members", "waited"]
 #: Seconds that a task may take to answer first: it may still be about to start.
 _PATIENCE: Final = 60.0
 #: The target's name until it has told it.
-_TARGET: Final = "/target"
+_TARGET: Final = "(the session's target)"
 
 
 class Member(NamedTuple):
@@ -71,11 +73,7 @@ class Members:
             if local is None:
                 self.endpoint.close()
             raise
-        self.addresses = {
-            task_name(str(job), int(number)): str(where)
-            for job, tasks in words["cluster"].items()
-            for number, where in tasks
-        }
+        self.addresses = _addresses(words)
         if self.own is None:
             self.endpoint.addresses.update(self.addresses)
         self.endpoint.ticks.append(self._tell_over)
@@ -96,7 +94,9 @@ class Members:
             UnavailableError: it does not answer.
         """
         if name not in self._found:
-            self._note(name, self._ask(name, self.addresses[name]))
+            words = self._ask(name, self.addresses[name])
+            self._compare(name, words)
+            self._note(name, words)
         return self._found[name]
 
     def taking_part(self, wishes: Mapping[DeviceName, Node]) -> list[Member]:
@@ -187,6 +187,31 @@ class Members:
             raise FormatError(f"task {name} has no devices")
         sites.sort(key=lambda site: site.name.type == "cpu")
         self._found[name] = Member(name, words["generation"], tuple(sites))
+
+    def _compare(self, name: str, words: Mapping[str, Any]) -> None:
+        """Finds tasks that would wait for each other at addresses where they are not.
+
+        A host may have several names, and its ports others for other hosts; not for itself.
+
+        Raises:
+            FormatError: the task was started with another cluster.
+        """
+        for task, other in _addresses(words).items():
+            ours, theirs = split_address(self.addresses.get(task, other)), split_address(other)
+            if ours[1] != theirs[1] and is_loopback(ours[0]) and is_loopback(theirs[0]):
+                raise FormatError(
+                    f"{task} is at {self.addresses[task]} for {self.home}, and at {other} for "
+                    f"{name}: start all tasks with the same cluster"
+                )
+
+
+def _addresses(words: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the addresses of the tasks that one of them has told."""
+    return {
+        task_name(str(job), int(number)): str(where)
+        for job, tasks in words["cluster"].items()
+        for number, where in tasks
+    }
 
 
 def waited(future: Future[Packet], timeout: float | None) -> Packet:

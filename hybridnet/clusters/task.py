@@ -101,6 +101,8 @@ class ClusterTask:
         self.name = task_name(job, number)
         self.generation = secrets.randbits(60) + 1
         self.jobs = {one: dict(tasks) for one, tasks in jobs.items()}
+        for where in (one for tasks in jobs.values() for one in tasks.values()):
+            split_address(where)  # a wrong one would be met in the midst of a step
         given = jobs[job][number]
         addresses = {
             task_name(one, n): where for one, tasks in jobs.items() for n, where in tasks.items()

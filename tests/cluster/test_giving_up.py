@@ -112,3 +112,43 @@ def test_soft_placement_stays_on_the_task_so_that_all_workers_share_a_variable()
                 strict.run(v)
             first.close()
             second.close()
+
+
+def test_tasks_that_know_each_other_by_other_addresses_are_refused():
+    spec = on_tasks()
+    other = {"ps": spec["ps"], "worker": [address()]}
+    with tf.Graph().as_default(), started(other, "ps"), started(spec, "worker"):
+        with tf.device("/job:ps/task:0"):
+            v = tf.Variable(1.0)
+        with tf.Session("grpc://" + spec["worker"][0]) as session:
+            wrong = rf"{spec['worker'][0]} for /job:worker.* {other['worker'][0]} for /job:ps"
+            with pytest.raises(tf.errors.InvalidArgumentError, match=wrong):
+                session.run(v.initializer)
+
+
+@pytest.mark.parametrize("where", ["localhost", "a b:1", "*:1", "é:1", "localhost:http", "h:99999"])
+def test_an_address_that_is_none_is_refused_when_the_task_starts(where):
+    with pytest.raises(tf.errors.UnknownError, match="^cluster: an address must be 'host:port'"):
+        tf.train.Server({"ps": [address()], "worker": [where]}, "ps", 0)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must be 'host:port'"):
+        tf.Session("grpc://" + where)
+
+
+def test_this_machine_has_an_address_of_ipv6_too():
+    spec = {"ps": ["[::1]:" + address().partition(":")[2]]}
+    with tf.Graph().as_default(), started(spec, "ps"):
+        x = tf.constant(1.0) + 1
+        with tf.Session("grpc://" + spec["ps"][0]) as session:
+            assert session.run(x) == 2
+
+
+def test_a_client_with_another_token_is_told_that_it_may_be_the_token(monkeypatch):
+    spec = {"ps": [address()]}
+    with tf.Graph().as_default(), started(spec, "ps"):
+        x = tf.constant(1.0) + 1
+        monkeypatch.setenv("HYBRIDNET_DIST_TOKEN", "ab" * 32)
+        with pytest.raises(tf.errors.UnavailableError, match="HYBRIDNET_DIST_TOKEN"):
+            tf.Session("grpc://" + spec["ps"][0])
+        monkeypatch.delenv("HYBRIDNET_DIST_TOKEN")
+        with tf.Session("grpc://" + spec["ps"][0]) as session:
+            assert session.run(x) == 2
