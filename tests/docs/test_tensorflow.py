@@ -17,10 +17,10 @@ PAGE = ROOT / "docs" / "tensorflow.md"
 _ROW = re.compile(r"^\| `(tf[.\w]*)` \| (.*) \|$", re.M)
 #: The namespaces of TensorFlow's that the package has.
 _SPACES = (
-    "app", "contrib.framework", "contrib.layers", "contrib.rnn", "contrib.seq2seq",
-    "contrib.slim", "data", "errors", "flags", "gfile", "image", "initializers", "io", "layers",
-    "linalg", "logging", "losses", "math", "metrics", "nest", "nn", "nn.rnn_cell", "python_io",
-    "random", "sparse", "strings", "summary", "train",
+    "app", "compat", "contrib.framework", "contrib.layers", "contrib.rnn", "contrib.seq2seq",
+    "contrib.slim", "data", "debugging", "errors", "flags", "gfile", "image", "initializers", "io",
+    "layers", "linalg", "logging", "losses", "math", "metrics", "nest", "nn", "nn.rnn_cell",
+    "python_io", "random", "sparse", "strings", "summary", "train",
 )  # fmt: skip
 
 

@@ -22,8 +22,10 @@ may import from those above it:
 from __future__ import annotations
 
 from . import app as app
+from . import compat as compat
 from . import contrib as contrib
 from . import data as data
+from . import debugging as debugging
 from . import dtypes as dtypes
 from . import errors as errors
 from . import flags as flags
@@ -107,6 +109,7 @@ from .operations.clipping import *  # noqa: F403
 from .operations.control_flow import case as case
 from .operations.control_flow import cond as cond
 from .operations.creation import *  # noqa: F403
+from .operations.decompositions import *  # noqa: F403
 from .operations.elementwise import abs as abs
 from .operations.elementwise import accumulate_n as accumulate_n
 from .operations.elementwise import acos as acos
@@ -197,6 +200,7 @@ from .operations.gathering import tensor_scatter_nd_sub as tensor_scatter_nd_sub
 from .operations.gathering import tensor_scatter_nd_update as tensor_scatter_nd_update
 from .operations.gathering import where_v2 as where_v2
 from .operations.joining import *  # noqa: F403
+from .operations.known import *  # noqa: F403
 from .operations.matrices import diag as diag
 from .operations.matrices import diag_part as diag_part
 from .operations.matrices import einsum as einsum
@@ -210,6 +214,7 @@ from .operations.matrices import matrix_transpose as matrix_transpose
 from .operations.matrices import norm as norm
 from .operations.matrices import tensordot as tensordot
 from .operations.matrices import trace as trace
+from .operations.nn.blocks import *  # noqa: F403
 from .operations.ordering import arg_max as arg_max
 from .operations.ordering import arg_min as arg_min
 from .operations.ordering import argmax as argmax
@@ -222,6 +227,7 @@ from .operations.ordering import unsorted_segment_max as unsorted_segment_max
 from .operations.ordering import unsorted_segment_mean as unsorted_segment_mean
 from .operations.ordering import unsorted_segment_min as unsorted_segment_min
 from .operations.ordering import unsorted_segment_sum as unsorted_segment_sum
+from .operations.parting import *  # noqa: F403
 from .operations.random import multinomial as multinomial
 from .operations.random import random_crop as random_crop
 from .operations.random import random_normal as random_normal
@@ -316,6 +322,11 @@ from .variables.lists import moving_average_variables as moving_average_variable
 from .variables.lists import trainable_variables as trainable_variables
 from .variables.lists import variables_initializer as variables_initializer
 from .variables.scatter import scatter_add as scatter_add
+from .variables.scatter import scatter_max as scatter_max
+from .variables.scatter import scatter_min as scatter_min
+from .variables.scatter import scatter_nd_add as scatter_nd_add
+from .variables.scatter import scatter_nd_sub as scatter_nd_sub
+from .variables.scatter import scatter_nd_update as scatter_nd_update
 from .variables.scatter import scatter_sub as scatter_sub
 from .variables.scatter import scatter_update as scatter_update
 from .variables.scope import AUTO_REUSE as AUTO_REUSE
@@ -338,6 +349,7 @@ from .variables.variable import is_variable_initialized as is_variable_initializ
 
 #: That of TensorFlow whose names these are.
 __version__ = "1.15.0"
+VERSION = __version__
 
 #: What is not here on purpose, and what to use.
 _INSTEAD = {

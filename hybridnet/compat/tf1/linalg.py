@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 from .operations.clipping import global_norm as global_norm
+from .operations.decompositions import cholesky as cholesky
+from .operations.decompositions import cholesky_solve as cholesky_solve
+from .operations.decompositions import cross as cross
+from .operations.decompositions import matrix_band_part as band_part
+from .operations.decompositions import matrix_set_diag as set_diag
+from .operations.decompositions import matrix_solve as solve
+from .operations.decompositions import matrix_triangular_solve as triangular_solve
+from .operations.decompositions import qr as qr
+from .operations.decompositions import self_adjoint_eig as eigh
+from .operations.decompositions import self_adjoint_eigvals as eigvalsh
+from .operations.decompositions import svd as svd
 from .operations.matrices import diag_part as tensor_diag_part
 from .operations.matrices import einsum as einsum
 from .operations.matrices import eye as eye
@@ -19,6 +30,8 @@ from .operations.matrices import trace as trace
 from .operations.nn.activation import l2_normalize as l2_normalize
 
 __all__ = [
-    "det", "diag", "diag_part", "einsum", "eye", "global_norm", "inv", "l2_normalize", "matmul",
-    "matvec", "norm", "tensor_diag_part", "tensordot", "trace", "transpose",
+    "band_part", "cholesky", "cholesky_solve", "cross", "det", "diag", "diag_part", "eigh",
+    "eigvalsh", "einsum", "eye", "global_norm", "inv", "l2_normalize", "matmul", "matvec", "norm",
+    "qr", "set_diag", "solve", "svd", "tensor_diag_part", "tensordot", "trace", "transpose",
+    "triangular_solve",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from .operations.gathering import embedding_lookup as embedding_lookup
 from .operations.nn.activation import *  # noqa: F403
 from .operations.nn.conv import *  # noqa: F403
 from .operations.nn.entropy import *  # noqa: F403
+from .operations.nn.moments import *  # noqa: F403
 from .operations.nn.norm import *  # noqa: F403
 from .operations.nn.pool import *  # noqa: F403
 from .operations.nn.sampling import *  # noqa: F403

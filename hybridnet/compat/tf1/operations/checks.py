@@ -139,10 +139,10 @@ def Assert(
     with name_scope(name, "Assert", [condition]):
         chosen = convert_to_tensor(condition, bool_)
         shown = [one if isinstance(one, str) else convert_to_tensor(one) for one in data]
-        return _asserted(chosen, shown, lambda holds, *_: bool(holds), summarize)
+        return asserted(chosen, shown, lambda holds, *_: bool(holds), summarize)
 
 
-def _asserted(
+def asserted(
     first: Tensor,
     data: Sequence[Any],
     holds: Callable[..., bool],
@@ -192,7 +192,7 @@ def _compared(scope: str, holds: Callable[[Any, Any], Any], sign: str) -> Callab
             pair = require_same(scope, "xy", (x, y))
             shown = data or ["x =", pair[0], "y =", pair[1]]
             text = message or f"Condition x {sign} y did not hold"
-            return _asserted(
+            return asserted(
                 pair[0], shown, lambda a, b: bool(np.all(holds(a, b))), summarize, pair[1:], text
             )
 
@@ -229,7 +229,7 @@ def _signed(scope: str, holds: Callable[[Any], Any], words: str) -> Callable[...
             tensor = convert_to_tensor(x)
             shown = data or ["x =", tensor]
             text = message or f"Condition {words} did not hold element-wise"
-            return _asserted(tensor, shown, lambda a: bool(np.all(holds(a))), summarize, (), text)
+            return asserted(tensor, shown, lambda a: bool(np.all(holds(a))), summarize, (), text)
 
     function.__doc__ = f"Returns the Operation that fails unless {words} for all elements."
     return function
@@ -258,7 +258,7 @@ def assert_rank(
         tensor = convert_to_tensor(x)
         if tensor.shape.ndims is None:
             text = message or f"Tensor {tensor.name} must have rank {rank}"
-            return _asserted(tensor, data or [], lambda a: a.ndim == rank, summarize, (), text)
+            return asserted(tensor, data or [], lambda a: a.ndim == rank, summarize, (), text)
         if tensor.shape.ndims != rank:
             raise ValueError(
                 f"{message or ''}Tensor {tensor.name} must have rank {rank}. Received rank "

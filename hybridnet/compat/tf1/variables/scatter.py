@@ -16,7 +16,10 @@ from ..graph.values import convert_to_tensor
 from ..operations.gathering import gather_nd
 from .variable import Variable, after, ref_tensor, value_for
 
-__all__ = ["scatter_add", "scatter_sub", "scatter_update"]
+__all__ = [
+    "scatter_add", "scatter_max", "scatter_min", "scatter_nd_add", "scatter_nd_sub",
+    "scatter_nd_update", "scatter_sub", "scatter_update",
+]  # fmt: skip
 
 
 def scatter_update(
@@ -51,6 +54,65 @@ def scatter_sub(
     return _scattered("ScatterSub", ref, indices, updates, name)
 
 
+def scatter_max(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Returns what raises rows of a variable to others, and is the new value."""
+    return _at_tuples("ScatterMax", "max", ref, indices, updates, name, whole_rows=True)
+
+
+def scatter_min(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Returns what lowers rows of a variable to others, and is the new value."""
+    return _at_tuples("ScatterMin", "min", ref, indices, updates, name, whole_rows=True)
+
+
+def scatter_nd_update(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Tensor:
+    """Returns what replaces elements or slices of a variable, and is the new value.
+
+    Args:
+        ref: the variable.
+        indices: (..., depth) whole numbers, for the first `depth` axes of the variable.
+        updates: (..., *rest) what comes there.
+        use_locking: without meaning here: a run's updates are made together.
+        name: of the Operation.
+    """
+    return _at_tuples("ScatterNdUpdate", "set", ref, indices, updates, name)
+
+
+def scatter_nd_add(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Returns what adds to elements or slices of a variable; see `scatter_nd_update`."""
+    return _at_tuples("ScatterNdAdd", "add", ref, indices, updates, name)
+
+
+def scatter_nd_sub(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Tensor:
+    """Returns what subtracts from elements or slices of a variable; see `scatter_nd_update`."""
+    return _at_tuples("ScatterNdSub", "sub", ref, indices, updates, name)
+
+
+def _at_tuples(
+    kind: str, how: str, ref: Any, indices: Any, updates: Any, name: str | None,
+    whole_rows: bool = False,
+) -> Tensor:  # fmt: skip
+    tensor = ref_tensor(ref, kind)
+
+    def update(held: EdgeHandle, places: EdgeHandle, given: EdgeHandle) -> EdgeHandle:
+        now = held.apply_call(READ, [held], ())[0]
+        places = handle("expand_dims", places, axis=-1) if whole_rows else places
+        made = handle("_update_tuples", now, places, given, how=how)
+        done: EdgeHandle = held.apply_call(ASSIGN, [held, made], ())[0]
+        return done
+
+    return _changed(kind, update, tensor, ref, indices, updates, name)
+
+
 #: How the sums of the updates of each row change a variable.
 _BY_SUM: Final = {"ScatterAdd": "broadcast_add", "ScatterSub": "broadcast_sub"}
 
@@ -70,6 +132,14 @@ def _scattered(kind: str, ref: Any, indices: Any, updates: Any, name: str | None
         done: EdgeHandle = held.apply_call(ASSIGN, [held, made], ())[0]
         return done
 
+    return _changed(kind, update, tensor, ref, indices, updates, name)
+
+
+def _changed(
+    kind: str, update: Callable[..., EdgeHandle], tensor: Tensor, ref: Any, indices: Any,
+    updates: Any, name: str | None,
+) -> Tensor:  # fmt: skip
+    """Adds the Operation that changes a variable by a function of it, numbers, and updates."""
     with after(ref), name_scope(name, kind, [tensor]) as scope:
         places = convert_to_tensor(indices, name="indices")
         values = value_for(tensor, updates, kind)
