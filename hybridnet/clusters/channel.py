@@ -9,6 +9,7 @@ import re
 import socket
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,6 +27,9 @@ from hybridnet.kvstore.transport.wire import Buffer
 from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
 
 __all__ = ["Channel", "near_folder", "split_address"]
+
+#: The channels of this process.
+_channels: Final[weakref.WeakSet[Channel]] = weakref.WeakSet()
 
 _log: Final = logging.getLogger("hybridnet.cluster")
 #: Where the folders of tasks are, and what tells one network from another.
@@ -128,6 +132,8 @@ class Channel:
 
     Attributes:
         port: where it listens.
+        is_forked: whether this process is a fork of the one that made it, whose it stays: what is
+            sent here goes nowhere.
 
     Raises:
         MXNetError: the address is taken, or there is no token for other machines.
@@ -151,6 +157,8 @@ class Channel:
         self._transport: ZmqTransport | None = None
         self._error: Exception | None = None
         self.port = 0
+        self.is_forked = False
+        _channels.add(self)
         begun = threading.Event()
         self._thread = threading.Thread(
             target=self._loop, args=(address, begun), name="hybridnet-cluster", daemon=True
@@ -176,6 +184,8 @@ class Channel:
 
         The thread of the channel keeps what it sends until it waits, and sends it together.
         """
+        if self.is_forked:
+            return
         peer, transport = self._peer(name), self._transport
         is_here = threading.get_ident() == self._thread.ident
         is_short = len(frames) == 1
@@ -189,6 +199,8 @@ class Channel:
 
     def close(self) -> None:
         """Ends the thread, and closes everything."""
+        if self.is_forked:
+            return
         self._closed = True
         if self._transport is not None:
             self._transport.wake()
@@ -254,6 +266,15 @@ class Channel:
                 self._changed(self._names[peer], _GONE if peer in self._met else _HUNG_UP)
             case Rejected(peer, reason):
                 self._changed(self._names[peer], reason)
+
+
+def _leave_to_parent() -> None:
+    """Has a forked child send nothing over the connections that it shares with its parent."""
+    for one in _channels:
+        one.is_forked = True
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _opened(address: str | None) -> ZmqTransport:

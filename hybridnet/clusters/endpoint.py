@@ -106,7 +106,14 @@ class Endpoint(TaskTransport):
             to: a task.
             packet: the message.
             patient: whether to wait for a task that is not there.
+
+        Raises:
+            UnavailableError: this process was forked since.
         """
+        if self._channel.is_forked:
+            raise UnavailableError(
+                "this process was forked, and the session is its parent's: make one of its own"
+            )
         made: Future[Packet] = Future()
         with self._lock:
             why = None if patient else self._down.get(to)

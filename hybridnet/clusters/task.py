@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
 import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -40,8 +41,9 @@ _THREADS: Final = 16
 #: Parts of graphs that are remembered at most; the oldest give way.
 _GRAPHS: Final = 4096
 
-#: The tasks of this process, by their address.
+#: The tasks of this process, by their address; those of its parent are none, if it was forked.
 _here: Final[dict[str, ClusterTask]] = {}
+os.register_at_fork(after_in_child=_here.clear)
 
 
 def task_name(job: str, number: int) -> str:
