@@ -20,7 +20,7 @@ _SPACES = (
     "app", "compat", "contrib.framework", "contrib.layers", "contrib.rnn", "contrib.seq2seq",
     "contrib.slim", "data", "debugging", "errors", "flags", "gfile", "image", "initializers", "io",
     "layers", "linalg", "logging", "losses", "math", "metrics", "nest", "nn", "nn.rnn_cell",
-    "python_io", "random", "sparse", "strings", "summary", "train",
+    "python_io", "random", "sparse", "strings", "summary", "test", "train",
 )  # fmt: skip
 
 

@@ -16,7 +16,9 @@ may import from those above it:
     recurrent   cells, and loops over sequences
     contrib     sums over devices, and older names of cells and layers
     training    optimizers, learning rates, checkpoints, watched sessions
+    testing     unit tests, and gradients by differences
     examples    the data of TensorFlow's tutorials
+    python      names of TensorFlow's own modules
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ from . import random as random
 from . import sparse as sparse
 from . import strings as strings
 from . import summary as summary
+from . import test as test
 from . import train as train
 from .behavior import disable_eager_execution as disable_eager_execution
 from .behavior import disable_resource_variables as disable_resource_variables

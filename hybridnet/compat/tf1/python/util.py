@@ -1,0 +1,8 @@
+"""``tensorflow.python.util``: nests, texts and bytes."""
+
+from __future__ import annotations
+
+from .. import compat as compat
+from .. import nest as nest
+
+__all__ = ["compat", "nest"]

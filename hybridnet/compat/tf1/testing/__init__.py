@@ -1,0 +1,1 @@
+"""What ``tf.test`` is made of: tests of graphs, and gradients by differences."""

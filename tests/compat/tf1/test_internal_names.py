@@ -1,0 +1,49 @@
+"""Modules of TensorFlow's own that scripts import hold the names of ``tf``; and ``tf.test``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import hybridnet.compat.tf1 as tf
+from hybridnet.compat.tf1.python.framework import dtypes, ops, tensor_shape
+from hybridnet.compat.tf1.python.ops import array_ops, control_flow_ops, nn_ops, tensor_array_ops
+from hybridnet.compat.tf1.python.platform import gfile, tf_logging
+from hybridnet.compat.tf1.python.util import compat, nest
+
+
+def test_the_names_are_those_of_tf():
+    assert array_ops.concat is tf.concat and control_flow_ops.while_loop is tf.while_loop
+    assert tensor_array_ops.TensorArray is tf.TensorArray and nn_ops.softmax is tf.nn.softmax
+    assert ops.get_default_graph is tf.get_default_graph and dtypes.float32 is tf.float32
+    assert tensor_shape.TensorShape is tf.TensorShape and gfile.Exists is tf.gfile.Exists
+    assert tf_logging.info is tf.logging.info and compat.as_str(b"a") == "a"
+    assert nest.flatten is tf.nest.flatten
+
+
+def test_a_script_of_tests_is_run(tmp_path):
+    script = tmp_path / "square_test.py"
+    script.write_text(
+        textwrap.dedent("""
+            import hybridnet.compat.tf1 as tf
+
+            class SquareTest(tf.test.TestCase):
+                def testSquare(self):
+                    with self.test_session():
+                        self.assertAllEqual(tf.square([2, 3]).eval(), [4, 9])
+
+                def testNames(self):
+                    self.assertEqual(tf.constant(1).name, "Const:0")  # a graph of its own
+
+                def testFails(self):
+                    self.assertAllClose(tf.square(2.0), 5.0)
+
+            if __name__ == "__main__":
+                tf.test.main()
+        """)
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "failures=1, skipped=1" in done.stderr, done.stderr  # as there, test_session is none
+    assert "FAIL: testFails" in done.stderr
