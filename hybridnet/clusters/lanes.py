@@ -29,7 +29,7 @@ __all__ = ["LEAST", "GoneError", "InLanes", "Lent", "LentAt", "OutLanes"]
 
 #: Bytes of a tensor from which on it goes this way: what is shorter is part of a short message.
 LEAST: Final = SMALL
-#: Bytes of lent memory, that is kept for the next tensor, at most.
+#: Bytes of lent memory, that is kept for the next tensor, at most; and of others', kept mapped.
 _KEPT: Final = 1 << 29
 #: Pieces of memory of others that are kept mapped.
 _MAPPED: Final = 64
@@ -152,6 +152,7 @@ class InLanes:
 
     def __init__(self) -> None:
         self._mapped: OrderedDict[tuple[int, int, int], _Mapped] = OrderedDict()
+        self._size = 0
 
     def read(self, place: LentAt) -> memoryview:
         """Returns a tensor, not to be written; it is its sender's again when nothing refers to it.
@@ -163,8 +164,11 @@ class InLanes:
         memory = self._mapped.get(key)
         if memory is None:
             memory = self._mapped[key] = _open(place)
-            if len(self._mapped) > _MAPPED:
-                self._mapped.popitem(last=False)
+            self._size += len(memory.whole)
+            # What is mapped is not free, though its sender keeps it no longer.
+            while len(self._mapped) > _MAPPED or self._size > _KEPT:
+                _, least = self._mapped.popitem(last=False)
+                self._size -= len(least.whole)
         else:
             self._mapped.move_to_end(key)
         if not 0 <= place.size <= len(memory.whole) - _LINE or place.stamp <= 0:

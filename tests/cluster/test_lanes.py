@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,6 +65,18 @@ def test_memory_is_lent_again_when_its_reader_has_let_go():
     assert three is not two
     del view
     assert out.lend(payload(100_000).data)[0] is one
+
+
+def test_memory_that_its_sender_drops_is_not_kept_by_its_reader(monkeypatch):
+    monkeypatch.setattr("hybridnet.clusters.lanes._KEPT", 200_000)
+    out, back = OutLanes(), InLanes()
+    for seed in range(3):  # each larger than what is kept
+        lent, place = out.lend(payload(300_000, seed))
+        got = back.read(place)
+        np.testing.assert_array_equal(held(got), payload(300_000, seed))
+        out.take_back(lent)
+        del got, lent
+        assert f" {place.file} " not in Path("/proc/self/maps").read_text()
 
 
 def test_another_process_reads_it():
