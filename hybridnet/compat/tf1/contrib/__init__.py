@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from . import framework as framework
 from . import layers as layers
+from . import legacy_seq2seq as legacy_seq2seq
+from . import losses as losses
 from . import nccl as nccl
 from . import rnn as rnn
 from . import seq2seq as seq2seq
 from . import slim as slim
+from . import training as training
 
 
 def __getattr__(name: str) -> object:
     raise AttributeError(
-        f"tf.contrib.{name} is not there: of tf.contrib there are framework, layers, nccl, rnn, "
-        "seq2seq and slim, in part; TensorFlow has taken it out since"
+        f"tf.contrib.{name} is not there: of tf.contrib there are framework, layers, "
+        "legacy_seq2seq, losses, nccl, rnn, seq2seq, slim and training, in part; TensorFlow has "
+        "taken it out since"
     )

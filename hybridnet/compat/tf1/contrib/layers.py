@@ -10,23 +10,38 @@ from ..graph.control import add_to_collections, name_scope
 from ..graph.tensor import Tensor
 from ..graph.values import convert_to_tensor
 from ..layer.base import ZEROS
+from ..layer.conv import spread_over
 from ..layer.core import Flatten, finished, product
 from ..operations.elementwise import abs as sizes
+from ..operations.elementwise import cast
+from ..operations.gathering import one_hot
 from ..operations.nn.activation import l2_loss, relu
 from ..operations.nn.conv import convolution
 from ..operations.nn.pool import avg_pool, max_pool
 from ..operations.reduction import reduce_sum
 from ..variables.initial import Initializer, VarianceScaling
 from ..variables.scope import get_variable, variable_scope
+from .normal import batch_norm as batch_norm
+from .normal import dropout as dropout
+from .normal import layer_norm as layer_norm
+from .optimizing import OPTIMIZER_CLS_NAMES as OPTIMIZER_CLS_NAMES
+from .optimizing import OPTIMIZER_SUMMARIES as OPTIMIZER_SUMMARIES
+from .optimizing import apply_regularization as apply_regularization
+from .optimizing import optimize_loss as optimize_loss
+from .scoped import add_arg_scope
 
 __all__ = [
-    "avg_pool2d", "conv2d", "flatten", "fully_connected", "l1_regularizer", "l2_regularizer",
-    "max_pool2d", "variance_scaling_initializer", "xavier_initializer", "xavier_initializer_conv2d",
+    "OPTIMIZER_CLS_NAMES", "OPTIMIZER_SUMMARIES", "apply_regularization", "avg_pool2d",
+    "batch_norm", "conv2d", "conv2d_transpose", "convolution2d", "convolution2d_transpose",
+    "dropout", "flatten", "fully_connected", "l1_regularizer", "l2_regularizer", "layer_norm",
+    "linear", "max_pool2d", "one_hot_encoding", "optimize_loss", "repeat", "stack",
+    "variance_scaling_initializer", "xavier_initializer", "xavier_initializer_conv2d",
 ]  # fmt: skip
 
 _Made = TypeVar("_Made")
 
 
+@add_arg_scope
 def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = None) -> Tensor:
     """Returns (batch, the product of the rest).
 
@@ -40,6 +55,7 @@ def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = No
     return _collected(made, outputs_collections)
 
 
+@add_arg_scope
 def fully_connected(
     inputs: Any,
     num_outputs: int,
@@ -95,6 +111,7 @@ def fully_connected(
     return _collected(made, outputs_collections)
 
 
+@add_arg_scope
 def conv2d(
     inputs: Any,
     num_outputs: int,
@@ -150,6 +167,53 @@ def conv2d(
     return _collected(made, outputs_collections)
 
 
+@add_arg_scope
+def conv2d_transpose(
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: Any,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: str = "NHWC",
+    activation_fn: Callable[[Any], Any] | None = relu,
+    normalizer_fn: Callable[..., Any] | None = None,
+    normalizer_params: Mapping[str, Any] | None = None,
+    weights_initializer: Any = None,
+    weights_regularizer: Any = None,
+    biases_initializer: Any = ZEROS,
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> Tensor:
+    """Spreads each pixel over a filter; arguments as those of `conv2d`.
+
+    The scope of the variables is by default 'Conv2d_transpose', made unique.
+
+    Raises:
+        ValueError: the number of channels is not known.
+    """
+    with variable_scope(scope, "Conv2d_transpose", [inputs], reuse=reuse):
+        x = convert_to_tensor(inputs)
+        channels = x.shape.as_list()[data_format.index("C")]
+        if channels is None:
+            raise ValueError("The number of channels of the inputs to a layer should be defined")
+        parts = _Parts(x, int(num_outputs), _lists(variables_collections), trainable)
+        sizes, steps = _two(kernel_size), _two(stride)
+        w = parts.weight(
+            "weights", [*sizes, parts.num_outputs, channels],
+            weights_initializer or xavier_initializer(), weights_regularizer,
+        )  # fmt: skip
+        made = parts.finished(
+            spread_over(x, w, sizes, steps, padding, data_format), normalizer_fn,
+            normalizer_params, biases_initializer, biases_regularizer, activation_fn, data_format,
+        )  # fmt: skip
+    return _collected(made, outputs_collections)
+
+
+@add_arg_scope
 def max_pool2d(
     inputs: Any,
     kernel_size: Any,
@@ -175,6 +239,7 @@ def max_pool2d(
     return _collected(made, outputs_collections)
 
 
+@add_arg_scope
 def avg_pool2d(
     inputs: Any,
     kernel_size: Any,
@@ -188,6 +253,54 @@ def avg_pool2d(
     with name_scope(scope, "AvgPool2D", [inputs]):
         made = avg_pool(inputs, _two(kernel_size), _two(stride), padding, data_format)
     return _collected(made, outputs_collections)
+
+
+@add_arg_scope
+def one_hot_encoding(
+    labels: Any,
+    num_classes: int,
+    on_value: float = 1.0,
+    off_value: float = 0.0,
+    outputs_collections: Any = None,
+    scope: str | None = None,
+) -> Tensor:
+    """Returns a row for each label, with one number at its place and another elsewhere."""
+    with name_scope(scope, "OneHotEncoding", [labels]):
+        made = one_hot(cast(convert_to_tensor(labels), "int64"), num_classes, on_value, off_value)
+    return _collected(made, outputs_collections)
+
+
+def repeat(
+    inputs: Any, repetitions: int, layer: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
+    """Applies a layer several times, in scopes 'repeat_1', 'repeat_2', ... of one scope.
+
+    Args:
+        inputs: of the first.
+        repetitions: how often.
+        layer: a function of its inputs.
+        args: its other arguments.
+        kwargs: its keywords; ``scope`` is that of all (default 'Repeat').
+    """
+    scope = kwargs.pop("scope", None)
+    with variable_scope(scope, "Repeat", [inputs]):
+        called = scope or getattr(layer, "__name__", "repeat")
+        made = inputs
+        for number in range(1, repetitions + 1):
+            made = layer(made, *args, scope=f"{called}_{number}", **kwargs)
+        return made
+
+
+def stack(inputs: Any, layer: Callable[..., Any], stack_args: Any, **kwargs: Any) -> Any:
+    """Applies a layer for each of several arguments; see `repeat`."""
+    scope = kwargs.pop("scope", None)
+    with variable_scope(scope, "Stack", [inputs]):
+        called = scope or getattr(layer, "__name__", "stack")
+        made = inputs
+        for number, given in enumerate(stack_args, 1):
+            own = given if isinstance(given, (list, tuple)) else [given]
+            made = layer(made, *own, scope=f"{called}_{number}", **kwargs)
+        return made
 
 
 def _collected(made: _Made, collections: Any) -> _Made:
@@ -299,3 +412,12 @@ def xavier_initializer(
 
 
 xavier_initializer_conv2d = xavier_initializer
+convolution2d = conv2d
+convolution2d_transpose = conv2d_transpose
+
+
+@add_arg_scope
+def linear(inputs: Any, num_outputs: int, **keywords: Any) -> Tensor:
+    """As `fully_connected`, without an activation."""
+    made: Tensor = fully_connected(inputs, num_outputs, **{"activation_fn": None, **keywords})
+    return made

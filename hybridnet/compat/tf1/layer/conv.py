@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..graph.shapes import TensorShape
@@ -182,31 +183,47 @@ class Conv2DTranspose(_Conv):
 
     def call(self, inputs: Tensor, *args: Any, **keywords: Any) -> Tensor:
         """Returns the result."""
-        known = inputs.shape.as_list()
-        sizes: list[Any] = [known[0] if known[0] is not None else shape_of(inputs)[0]]  # type: ignore[index]
-        static: list[int | None] = [known[0]]
-        for letter, kernel, stride in zip("HW", self.kernel_size, self.strides, strict=True):
-            axis = self._layout.index(letter)
-            here: Any = known[axis] if known[axis] is not None else shape_of(inputs)[axis]  # type: ignore[index]
-            extra = max(kernel - stride, 0) if self.padding.lower() == "valid" else 0
-            sizes.append(here * stride + extra)
-            static.append(None if known[axis] is None else sizes[-1])
-        place = self._layout.index("C")
-        sizes.insert(place, self.filters)
-        static.insert(place, self.filters)
-        late = any(not isinstance(one, int) for one in sizes)
-        strides = [1, *self.strides]
-        strides.insert(place, 1)
-        made = conv2d_transpose(
-            inputs,
-            self.kernel,
-            stack(sizes) if late else sizes,
-            strides,
-            self.padding.upper(),
-            self._layout,
+        made = spread_over(
+            inputs, self.kernel, self.kernel_size, self.strides, self.padding, self._layout
         )
-        made.set_shape(static)
         return self._finished(made)
+
+
+def spread_over(
+    inputs: Tensor, kernel: Any, size: Sequence[int], strides: Sequence[int], padding: str,
+    layout: str,
+) -> Tensor:  # fmt: skip
+    """Spreads each pixel over a filter, to the size that images had before a convolution.
+
+    Args:
+        inputs: images in the layout.
+        kernel: (height, width, filter, channel).
+        size: its height and width.
+        strides: the distance of two pixels in the result, down and to the right.
+        padding: 'same' or 'valid', in any letters.
+        layout: 'NHWC' or 'NCHW'.
+    """
+    known = inputs.shape.as_list()
+    filters = kernel.shape.as_list()[2]
+    sizes: list[Any] = [known[0] if known[0] is not None else shape_of(inputs)[0]]  # type: ignore[index]
+    static: list[int | None] = [known[0]]
+    for letter, length, stride in zip("HW", size, strides, strict=True):
+        axis = layout.index(letter)
+        here: Any = known[axis] if known[axis] is not None else shape_of(inputs)[axis]  # type: ignore[index]
+        extra = max(length - stride, 0) if padding.lower() == "valid" else 0
+        sizes.append(here * stride + extra)
+        static.append(None if known[axis] is None else sizes[-1])
+    place = layout.index("C")
+    sizes.insert(place, filters)
+    static.insert(place, filters)
+    late = any(not isinstance(one, int) for one in sizes)
+    steps = [1, *strides]
+    steps.insert(place, 1)
+    made = conv2d_transpose(
+        inputs, kernel, stack(sizes) if late else sizes, steps, padding.upper(), layout
+    )
+    made.set_shape(static)
+    return made
 
 
 class _Separable(_Conv):
