@@ -96,6 +96,7 @@ def _sweep(folder: Path) -> None:
         with contextlib.suppress(OSError), _local_socket() as tries:
             if time.time() - path.stat().st_mtime < _NEW:
                 continue  # it may be about to listen
+            tries.setblocking(False)  # its task may be stopped, and too many wait for it
             try:
                 tries.connect(str(path))
             except ConnectionRefusedError:

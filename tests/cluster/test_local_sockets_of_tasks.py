@@ -42,5 +42,22 @@ def test_a_socket_is_there_while_its_task_is_and_those_of_killed_tasks_go(tmp_pa
     assert not where.exists()
 
 
+def test_a_task_that_is_stopped_does_not_keep_others_from_starting(tmp_path, monkeypatch):
+    monkeypatch.setattr(channel, "_MEMORY", tmp_path)
+    spec = on_tasks()
+    folder = near_folder(spec["ps"][0]).with_name("task-1-1")
+    folder.mkdir(mode=0o700, parents=True)
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as stopped,
+        socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as waits,
+    ):
+        stopped.bind(str(folder / SOCKET))
+        stopped.listen(0)
+        waits.connect(str(folder / SOCKET))  # no other may wait beside it
+        os.utime(folder / SOCKET, (0, 0))
+        with served(spec, "ps"):
+            assert (folder / SOCKET).exists()
+
+
 def test_other_hosts_have_no_socket_here():
     assert near_folder("10.0.0.1:2222") is None
