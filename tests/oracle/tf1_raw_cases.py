@@ -78,3 +78,15 @@ def refused_loops(tf: Any) -> Any:
         error_of(lambda: tf.nn.raw_rnn("cell", lambda *_: None)),
         error_of(lambda: tf.nn.raw_rnn(cell, None)),
     ]
+
+
+@case
+def a_step_by_keywords(tf: Any) -> Any:
+    """As decoders make it that call the cells of `MultiRNNCell` themselves."""
+    cells = [tf.nn.rnn_cell.BasicLSTMCell(3), tf.nn.rnn_cell.BasicLSTMCell(3)]
+    cell, x = tf.nn.rnn_cell.MultiRNNCell(cells), tf.constant(numbers(2, 3))
+    state = cell.zero_state(2, tf.float32)
+    with tf.variable_scope("decoder/rnn/multi_rnn_cell"):
+        output, new = cell.call(state=state, inputs=x)
+    again, _ = cells[1].call(inputs=output, state=new[1])
+    return _found(tf, [output, new, again])

@@ -69,9 +69,11 @@ class BasicRNNCell(_OneState):
         self._kernel = self.add_weight("kernel", [size + self._units, self._units])
         self._bias = self.add_weight("bias", [self._units], initializer=zeros_initializer())
 
-    def call(self, inputs: Tensor, *args: Any, **keywords: Any) -> tuple[Tensor, Tensor]:
-        """Makes a step; the argument is the state."""
-        made = bias_add(matmul(concat([inputs, args[0]], 1), self._kernel), self._bias)
+    def call(
+        self, inputs: Tensor, state: Any = None, *args: Any, **keywords: Any
+    ) -> tuple[Tensor, Tensor]:
+        """Makes a step."""
+        made = bias_add(matmul(concat([inputs, state], 1), self._kernel), self._bias)
         output = self._activation(made)
         return output, output
 
@@ -120,9 +122,10 @@ class GRUCell(_OneState):
             pair = (made, self.add_weight(f"{name}/bias", [width], None, begun))
             setattr(self, f"_{name}", pair)
 
-    def call(self, inputs: Tensor, *args: Any, **keywords: Any) -> tuple[Tensor, Tensor]:
-        """Makes a step; the argument is the state."""
-        (state,) = args
+    def call(
+        self, inputs: Tensor, state: Any = None, *args: Any, **keywords: Any
+    ) -> tuple[Tensor, Tensor]:
+        """Makes a step."""
         gates: Any = self._gates  # type: ignore[attr-defined]  # set in build
         candidate: Any = self._candidate  # type: ignore[attr-defined]
         both = _gate(bias_add(matmul(concat([inputs, state], 1), gates[0]), gates[1]))
@@ -211,9 +214,11 @@ class BasicLSTMCell(_LSTM):
         self._kernel = self.add_weight("kernel", [size + self._units, 4 * self._units])
         self._bias = self.add_weight("bias", [4 * self._units], initializer=zeros_initializer())
 
-    def call(self, inputs: Tensor, *args: Any, **keywords: Any) -> tuple[Tensor, Any]:
-        """Makes a step; the argument is the state."""
-        c, h = self._parts(args[0])
+    def call(
+        self, inputs: Tensor, state: Any = None, *args: Any, **keywords: Any
+    ) -> tuple[Tensor, Any]:
+        """Makes a step."""
+        c, h = self._parts(state)
         i, j, f, o = self._gates(inputs, h)
         new: Any = c * _gate(f + self._forget) + _gate(i) * self._activation(j)
         output = self._activation(new) * _gate(o)
@@ -283,9 +288,11 @@ class LSTMCell(_LSTM):
             shape = [units, self._outputs]
             self._projection = self.add_weight("projection/kernel", shape, None, first)
 
-    def call(self, inputs: Tensor, *args: Any, **keywords: Any) -> tuple[Tensor, Any]:
-        """Makes a step; the argument is the state."""
-        c, h = self._parts(args[0])
+    def call(
+        self, inputs: Tensor, state: Any = None, *args: Any, **keywords: Any
+    ) -> tuple[Tensor, Any]:
+        """Makes a step."""
+        c, h = self._parts(state)
         i, j, f, o = self._gates(inputs, h)
         if self._peepholes:
             f, i = f + self._seen[0] * c, i + self._seen[1] * c

@@ -86,9 +86,8 @@ class MultiRNNCell(RNNCell):
                 return tuple(one.zero_state(batch_size, dtype) for one in self._cells)
             return zero_states(self.state_size, batch_size, dtype)
 
-    def call(self, inputs: Any, *args: Any, **keywords: Any) -> tuple[Any, Any]:
-        """Makes a step of each; the argument is the state."""
-        (state,) = args
+    def call(self, inputs: Any, state: Any = None, *args: Any, **keywords: Any) -> tuple[Any, Any]:
+        """Makes a step of each."""
         if not self._is_tuple:
             state = split(state, [one.state_size for one in self._cells], 1)
         elif len(state) != len(self._cells):
