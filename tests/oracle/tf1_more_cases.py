@@ -162,3 +162,19 @@ def spreads(tf: Any) -> Any:
     values = [mean, variance, *kept, count, total, squares, *shifted[:3], *normal, loss,
               tf.nn.log_poisson_loss(tf.constant(numbers(4, 3, low=0)), x)]  # fmt: skip
     return [tf.identity(one) for one in values] + [shift, tf.gradients(variance, x)]
+
+
+@case
+def masks_of_sequences(tf: Any) -> Any:
+    lengths = tf.placeholder(tf.int32, [None])
+    x = tf.placeholder(tf.float32, [None, None])
+    made = [
+        tf.sequence_mask(lengths, tf.shape(x)[1]), tf.sequence_mask(lengths),
+        tf.sequence_mask(lengths, maxlen=tf.shape(x)[1], dtype=tf.float32),
+        tf.sequence_mask([[1, 3], [2, 0]], 4, tf.int32), tf.sequence_mask(tf.constant([2, 1]), 3),
+        tf.sequence_mask(tf.cast(lengths, tf.int64), 4, name="own"),
+        tf.sequence_mask([1, 2], tf.reduce_max(lengths)),
+    ]  # fmt: skip
+    loss = tf.reduce_sum(x * made[2])
+    values = [*made, loss, *tf.gradients(loss, x)]
+    return feeding(values, {lengths: [2, 4, 0], x: numbers(3, 5)})

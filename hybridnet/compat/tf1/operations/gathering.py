@@ -28,6 +28,8 @@ from ..graph.control import name_scope
 from ..graph.operators import handle
 from ..graph.tensor import Tensor
 from ..graph.values import convert_to_tensor, require_same
+from .creation import range as numbers_from
+from .reduction import reduce_max
 
 __all__ = [
     "confusion_matrix", "embedding_lookup", "gather", "gather_nd", "invert_permutation", "one_hot",
@@ -236,7 +238,8 @@ def sequence_mask(
 
     Args:
         lengths: whole numbers.
-        maxlen: the length of the rows; default the largest of `lengths`, which must be known then.
+        maxlen: the length of the rows, which may be a tensor; default the largest of `lengths`.
+            What a tensor holds must be known before the program runs: by shapes, or what is fed.
         dtype: of the result.
         name: of the scope.
     """
@@ -244,21 +247,21 @@ def sequence_mask(
         rows = _indices("SequenceMask", lengths)
         if maxlen is None:
             known = static_value(rows)
-            maxlen = None if known is None else known.max(initial=0)
-        count = known_numbers(maxlen)
-        if not isinstance(count, int):
-            raise ValueError("sequence_mask: maxlen must be known when the graph is built")
+            maxlen = reduce_max(rows) if known is None else int(known.max(initial=0))
+        count = convert_to_tensor(maxlen, name="maxlen")
+        if count.shape.ndims not in (None, 0):
+            raise ValueError("maxlen must be scalar for sequence_mask")
         kind = as_dtype(dtype).base_dtype
 
-        def mask(rows: EdgeHandle) -> EdgeHandle:
-            ones = handle("one_hot", handle("zeros_like", rows), depth=count, on_value=1.0)
-            every = handle("ones_like", ones)
-            places = handle("_running", every, axis=-1, exclusive=True)
-            wide = handle("Cast", handle("expand_dims", rows, axis=-1), dtype="float32")
+        def mask(places: EdgeHandle, rows: EdgeHandle) -> EdgeHandle:
+            wide = handle("Cast", handle("expand_dims", rows, axis=-1), dtype=count.dtype.name)
             found = handle("_npi_less", places, wide)
             return found if kind.is_bool else handle("Cast", found, dtype=kind.numpy.name)
 
-        return fused("Less" if kind.is_bool else "Cast", mask, [rows], name="Less")
+        places = numbers_from(count)
+        if kind.is_bool:
+            return fused("Less", mask, [places, rows], name="Less")
+        return fused("Cast", mask, [places, rows], name="Cast_1")
 
 
 def confusion_matrix(
