@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
 
 import graph_programs as gp
@@ -405,3 +407,18 @@ def test_what_reads_a_dead_tensor_does_not_run():
         assert toys[0].ran == ["sin"] and toys[1].ran == []
         with pytest.raises(GraphError, match="output 0 .* is dead"):
             raise run.error
+
+
+def test_what_a_run_held_goes_with_it_and_not_when_cycles_are_looked_for():
+    graph, devices = chain(2)
+    with simulated(Simulated(0), Simulated(1)) as toys:
+        call = call_of(graph, [one.context for one in toys], devices, [None], (TYPE,))
+        gc.disable()
+        try:
+            (run,) = started(call, LocalRendezvous())  # whose end knows it
+            assert run.error is None
+            left = weakref.ref(run)
+            del run
+            assert left() is None
+        finally:
+            gc.enable()

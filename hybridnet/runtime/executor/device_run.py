@@ -178,8 +178,10 @@ class GraphRun:
         """Tells who waits for the end that it is there."""
         if self._loops:
             waiting.loops.pop(id(self), None)
-        if self._finish is not None:
-            self._finish()
+        # Both refer to it: with them its tensors would stay until cycles are looked for.
+        finish, self._finish, self._devices = self._finish, None, []
+        if finish is not None:
+            finish()
 
     def fail(self, error: MXNetError | InternalError, cause: BaseException | None = None) -> None:
         """Ends the run, unless it has ended."""
