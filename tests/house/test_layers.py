@@ -110,6 +110,8 @@ INSIDE = {
         "__init__": (".",),
         "python": ("__init__",),
     },
+    "compat/tf1/contrib": {"tensorboard": (), ".": ("tensorboard",)},
+    "compat/tf1/contrib/tensorboard": {"plugins": ()},
     "compat/tf1/examples": {"tutorials": ()},
     "compat/tf1/examples/tutorials": {"mnist": ()},
     "contrib": {

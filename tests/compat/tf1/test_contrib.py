@@ -136,3 +136,27 @@ def test_the_counter_of_steps_has_its_older_name():
     assert step is tf.train.get_global_step() and step.op.name == "global_step"
     with pytest.raises(ValueError, match="3 dimensions"):
         tf.contrib.seq2seq.sequence_loss(tf.ones([2, 3]), [[1]], [[1.0]])
+
+
+def test_what_the_projector_of_tensorboard_shows(tmp_path):
+    from hybridnet.compat.tf1.contrib.tensorboard.plugins import projector
+
+    config = projector.ProjectorConfig()
+    config.model_checkpoint_path = "c"
+    words = config.embeddings.add()
+    words.tensor_name, words.metadata_path = "embed/v:0", 'a "b".tsv'
+    digits = config.embeddings.add()
+    digits.tensor_name, digits.tensor_path = "w:0", "w.tsv"
+    digits.sprite.image_path = "x.png"
+    digits.sprite.single_image_dim.extend([28, 20])
+    with tf.summary.FileWriter(str(tmp_path)) as writer:
+        projector.visualize_embeddings(writer, config)
+    # As TensorBoard 2.21 has it in text.
+    assert (tmp_path / "projector_config.pbtxt").read_text() == "\n".join(
+        [
+            'model_checkpoint_path: "c"', "embeddings {", '  tensor_name: "embed/v:0"',
+            '  metadata_path: "a \\"b\\".tsv"', "}", "embeddings {", '  tensor_name: "w:0"',
+            "  sprite {", '    image_path: "x.png"', "    single_image_dim: 28",
+            "    single_image_dim: 20", "  }", '  tensor_path: "w.tsv"', "}", "",
+        ]
+    )  # fmt: skip

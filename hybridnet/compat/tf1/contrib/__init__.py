@@ -10,12 +10,13 @@ from . import nccl as nccl
 from . import rnn as rnn
 from . import seq2seq as seq2seq
 from . import slim as slim
+from . import tensorboard as tensorboard
 from . import training as training
 
 
 def __getattr__(name: str) -> object:
     raise AttributeError(
         f"tf.contrib.{name} is not there: of tf.contrib there are framework, layers, "
-        "legacy_seq2seq, losses, nccl, rnn, seq2seq, slim and training, in part; TensorFlow has "
-        "taken it out since"
+        "legacy_seq2seq, losses, nccl, rnn, seq2seq, slim, tensorboard and training, in part; "
+        "TensorFlow has taken it out since"
     )
