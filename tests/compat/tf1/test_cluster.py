@@ -89,3 +89,18 @@ def test_a_program_for_a_cluster_can_be_tried_in_one_process():
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         assert session.run(y) == 6.0
+
+
+def test_a_gradient_is_where_it_is_made_and_scaled_there():
+    # TensorFlow 2.21 says so of the gradient; it scales it where the variable is, which changes no
+    # number.
+    with tf.device(tf.train.replica_device_setter(1, worker_device="/job:worker/task:1")):
+        x = tf.placeholder(tf.float32, [None, 8])
+        w = tf.Variable(tf.ones([8, 3]))
+        loss = tf.reduce_mean(tf.matmul(x, w))
+        (grad,) = tf.gradients(loss, [w])
+        tf.train.GradientDescentOptimizer(0.5).minimize(loss)
+    graph = tf.get_default_graph()
+    where = {op.type: op.device for op in graph.get_operations()}
+    assert grad.device == where["Mul"] == "/job:worker/task:1"
+    assert where["ApplyGradientDescent"] == w.device == "/job:ps/task:0"

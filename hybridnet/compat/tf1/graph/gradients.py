@@ -12,6 +12,7 @@ from typing import Any, Final, final
 
 from hybridnet.base.dtype import is_float
 from hybridnet.graph.node import Edge, Node
+from hybridnet.ops.state.variables import READ
 
 from .building import COPY, apply, apply_call, compose, edge_kind, tensor_of
 from .control import name_scope
@@ -334,6 +335,9 @@ class _Walk:
         ]
         if not wanted:
             return {}
+        if call is READ or call is COPY:  # as in TensorFlow, no Operation, and so no other device
+            grad = self.total(given[0])
+            return {} if grad is None else {inputs[0]: [grad]}
         name = node.name if op is None else op.name
         with self._graph.name_scope(f"{name}_grad"):
             heads = [self.total(edge) for edge in given]

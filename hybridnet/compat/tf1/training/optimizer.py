@@ -68,6 +68,14 @@ class Optimizer:
         """Returns the numbers that the rule needs, which may be tensors, by name."""
         raise NotImplementedError
 
+    def _prepared(self, grad: Tensor, numbers: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
+        """Returns what the rule takes of a gradient and the numbers, which is both as they are.
+
+        What is computed from these alone had better be so here: the variable may be in another
+        process, which has the rule to compute for all workers.
+        """
+        return grad, numbers
+
     def _begin(self, variables: Sequence[Variable]) -> None:
         """Makes variables that are not for one variable alone."""
 
@@ -76,8 +84,8 @@ class Optimizer:
 
         Args:
             held: their values, the variable's first.
-            numbers: those of `_numbers`.
-            grad: the gradient.
+            numbers: those of `_numbers`, if `_prepared` leaves any.
+            grad: the gradient, or what `_prepared` makes of it.
         """
         raise NotImplementedError
 
@@ -179,17 +187,17 @@ class Optimizer:
             for slot, value in self._slot_values().items():
                 self._make_slot(one, slot, value)
         with name_scope(name, self._name) as scope:
-            numbers = {
-                key: convert_to_tensor(one() if callable(one) else one, name=key)
+            numbers = [
+                convert_to_tensor(one() if callable(one) else one, name=key)
                 for key, one in self._numbers().items()
-            }
-            updates = [self._updated(grad, one, list(numbers.values())) for grad, one in held]
+            ]
+            updates = [self._updated(grad, one, numbers) for grad, one in held]
             if global_step is None:
                 return self._finish(updates, scope)
             with control_dependencies([self._finish(updates, "update")]):
                 return assign_add(global_step, 1, name=scope).op
 
-    def _updated(self, grad: Any, variable: Variable, numbers: Sequence[Tensor]) -> Operation:
+    def _updated(self, grad: Any, variable: Variable, numbers: list[Tensor]) -> Operation:
         refs = [variable, *(self._slots[slot][variable] for slot in self._slot_values())]
         tensors = [one._variable for one in refs]
         count, kind = len(refs), variable.dtype.base_dtype
@@ -200,8 +208,9 @@ class Optimizer:
             pairs = zip(handles[:count], new, strict=True)
             return [ref.apply_call(ASSIGN, [ref, value], ())[0] for ref, value in pairs]
 
+        change, left = self._prepared(convert_to_tensor(grad), numbers)
         with name_scope(f"update_{variable.op.name}"), variable.graph.colocate_with(variable.op):
-            given = [_as(one, kind) for one in (*numbers, convert_to_tensor(grad))]
+            given = [_as(one, kind) for one in (*left, change)]
             made = compose(
                 self._kind, update, [*tensors, *given], dtypes=[one.dtype for one in tensors]
             )

@@ -9,7 +9,8 @@ from hybridnet.graph.gradient import EdgeHandle
 
 from ..graph.control import control_dependencies, group
 from ..graph.operators import handle
-from ..graph.tensor import Operation
+from ..graph.tensor import Operation, Tensor
+from ..operations.elementwise import cast
 from ..variables.variable import Variable, assign
 from .optimizer import Handles, Optimizer
 
@@ -50,8 +51,13 @@ class GradientDescentOptimizer(Optimizer):
     def _numbers(self) -> dict[str, Any]:
         return {"learning_rate": self._learning_rate}
 
+    def _prepared(self, grad: Tensor, numbers: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
+        (rate,) = numbers
+        with grad.graph.colocate_with(grad.op):
+            return grad * cast(rate, grad.dtype), []
+
     def _rule(self, held: Handles, numbers: Handles, grad: EdgeHandle) -> list[EdgeHandle]:
-        return [held[0] - grad * numbers[0]]
+        return [held[0] - grad]
 
 
 @final
