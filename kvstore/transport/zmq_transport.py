@@ -22,7 +22,7 @@ from typing import Any, Final, final
 from hybridnet.kvstore.cluster import is_loopback
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.protocol.words import Peer
-from hybridnet.kvstore.run_token import RunToken
+from hybridnet.kvstore.run_token import TOKEN, RunToken
 from hybridnet.kvstore.transport.admission import Admission, Door
 from hybridnet.kvstore.transport.interface import (
     Connected,
@@ -53,6 +53,9 @@ _LARGE: Final = 1 << 16
 _TOGETHER: Final = 1 << 19
 #: What a monitor says: the event, and its value.
 _EVENT: Final = struct.Struct("=Hi")
+_WRONG_TOKEN: Final = (
+    f"the run's token is another, or there is none: {TOKEN} must be the same in all processes"
+)
 
 
 @final
@@ -312,7 +315,7 @@ class ZmqTransport(Transport):
                 # Who does not know our keys hangs up without a word; so does one that is ending.
                 dealer.hung_up += 1
             else:
-                reports.append(Rejected(peer, "the run's token is another, or there is none"))
+                reports.append(Rejected(peer, _WRONG_TOKEN))
 
     def _watch_router(self, reports: list[Report]) -> None:
         for event, descriptor in self._events(self._router_monitor):
