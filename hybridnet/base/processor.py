@@ -13,11 +13,21 @@ from typing import Final
 
 from . import config
 
-__all__ = ["LOW_PRIORITY", "environment", "idle_seconds", "num_threads", "processor"]
+__all__ = [
+    "LOW_PRIORITY",
+    "environment",
+    "idle_seconds",
+    "num_threads",
+    "processor",
+    "set_batch_policy",
+    "share_processors",
+]
 
 #: What is added to the niceness of what nobody waits for: of a processor that others want, too, it
 #: has a tenth of what each of them has.
 LOW_PRIORITY: Final = 10
+#: How many processes share the processors that this one may use.
+_sharing: Final = [1]
 
 
 @cache
@@ -37,14 +47,34 @@ def num_threads() -> int:
 
     HYBRIDNET_NUM_THREADS or OMP_NUM_THREADS say so; else it is the number of processors that this
     process may use (its affinity), or that the time which its control groups may use comes to,
-    which containers limit. More threads than that would wait for each other to be scheduled.
+    which containers limit; its share of them where others compute, too (`share_processors`). More
+    threads than that would wait for each other to be scheduled.
     """
     asked = config.num_threads() or os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if str(asked).isdecimal() and int(asked):
         return int(asked)
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     limit = cgroup_quota(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))
-    return max(1, min(usable or 1, math.ceil(limit)) if limit else usable or 1)
+    usable = min(usable or 1, math.ceil(limit)) if limit else usable or 1
+    return max(1, usable // _sharing[0])
+
+
+def share_processors(processes: int) -> None:
+    """Notes that so many processes, this one among them, are to compute here at the same time."""
+    _sharing[0] = processes
+    num_threads.cache_clear()
+
+
+def set_batch_policy() -> None:
+    """Has this thread, and those that it begins, wait for their turn when they wake up.
+
+    A thread that wakes up takes the processor from one that runs, as a rule. To one that computes
+    for long this makes no difference; but the other may be a server that was about to answer others
+    (SCHED_BATCH, see sched(7)). Systems without that policy, or that forbid it, stay as they are.
+    """
+    if hasattr(os, "SCHED_BATCH"):
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def idle_seconds(stat: Path = Path("/proc/stat")) -> float | None:

@@ -8,7 +8,6 @@ import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
 from typing import Any, Final, final
 
 from hybridnet.base.errors import MXNetError
@@ -91,13 +90,14 @@ class Endpoint(TaskTransport):
 
     def tell(self, to: str, packet: Packet) -> None:
         """Sends a message that has no answer."""
-        words = {**packet.words, "from": self._name}
+        words, tensors, places = packet
+        packet = Packet({**words, "from": self._name}, tensors, places)
         if to == self._name:
-            self._take(to, packet._replace(words=words))
+            self._take(to, packet)
             return
         if to in self.addresses:
             self._channel.link(to, self.addresses[to])
-        self._channel.send(to, pack(packet._replace(words=words)))
+        self._channel.send(to, pack(packet))
 
     def request(self, to: str, packet: Packet, patient: bool = False) -> Future[Packet]:
         """Sends a message, and returns what its answer will be.
@@ -206,7 +206,7 @@ class Endpoint(TaskTransport):
         """Returns a message with the tensors that are in their sender's memory."""
         tensors = list(packet.tensors)
         for number, place in packet.places.items():
-            tensors[number] = replace(tensors[number], payload=self._in.read(place))
+            tensors[number] = tensors[number]._replace(payload=self._in.read(place))
         return Packet(packet.words, tensors)
 
     def _take(self, sender: str, packet: Packet) -> None:

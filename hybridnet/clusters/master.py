@@ -301,11 +301,11 @@ class ClusterRunner:
     def _answers(self, asked: Mapping[str, Future[Packet]], seconds: float | None) -> list[Packet]:
         """Waits for all; the first error ends it."""
         _Answers(asked.values()).wait(seconds)
-        late = _unanswered(asked)
+        late = [task for task, one in asked.items() if not one.done()]
+        answers = [one.result() for task, one in asked.items() if task not in late]
         if late:
-            names = ", ".join(task for task, one in asked.items() if one in late)
-            raise LateError(f"{names} did not end the step in {seconds:g} s")
-        return [one.result() for one in asked.values()]
+            raise LateError(f"{', '.join(late)} did not end the step in {seconds:g} s")
+        return answers
 
     def _results(self, ready: Ready, answers: Sequence[Packet]) -> list[NDArray]:
         found: dict[int, Any] = {}
@@ -333,18 +333,3 @@ def _copied(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     made = aligned(array.shape, array.dtype)
     np.copyto(made, array)
     return made
-
-
-def _unanswered(asked: Mapping[str, Future[Packet]]) -> list[Future[Packet]]:
-    """Returns the answers that have not come.
-
-    Raises:
-        MXNetError: one has come that is an error.
-    """
-    late = []
-    for one in asked.values():
-        if one.done():
-            one.result()
-        else:
-            late.append(one)
-    return late

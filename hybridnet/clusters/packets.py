@@ -39,6 +39,7 @@ _TENSORS: Final = 1 << 16
 #: Short parts that are joined at most.
 _TOGETHER: Final = 64
 _AXES: Final = 32
+_INTEGERS: Final = frozenset({int})
 #: `json.dumps` and `json.loads` of bytes would look at more than there is to see.
 _WRITTEN: Final = json.JSONEncoder(check_circular=False, separators=(",", ":")).encode
 _READ: Final = json.JSONDecoder().raw_decode
@@ -161,11 +162,13 @@ class _Bytes:
         if type(size) is not int or not 0 <= size <= self._left:
             raise FormatError("a message between tasks is not as long as it says")
         self._left -= size
-        if len(self._now) == 0 < size:
-            self._now = memoryview(next(self._frames))
-        if size <= len(self._now):
-            found, self._now = self._now[:size], self._now[size:]
-            return found
+        now = self._now
+        if len(now) == 0 < size:
+            now = memoryview(next(self._frames))
+        if size <= len(now):
+            self._now = now[size:]
+            return now[:size]
+        self._now = now
         # Where XLA would have it, so that it need not be copied once more.
         whole = aligned((size,), np.dtype(np.uint8))
         done = 0
@@ -181,7 +184,7 @@ class _Bytes:
 def _tensor(code: Any, shape: Any, size: Any, rest: _Bytes) -> TravellingTensor:
     if not isinstance(shape, list) or len(shape) > _AXES:
         raise FormatError("a tensor has a shape")
-    if type(code) is not int or any(type(one) is not int for one in shape):
+    if type(code) is not int or not _INTEGERS.issuperset(map(type, shape)):
         raise FormatError("a tensor's dtype and shape are numbers")
     return TravellingTensor(code, tuple(shape), memoryview(rest.take(size)))
 

@@ -7,7 +7,7 @@ import logging
 import os
 import secrets
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, final
@@ -16,12 +16,15 @@ import numpy as np
 
 from hybridnet.base.errors import FormatError, MXNetError
 from hybridnet.base.host_array import HostArray
+from hybridnet.base.processor import set_batch_policy, share_processors
+from hybridnet.kvstore.cluster import is_loopback
 from hybridnet.runtime.devices.device import find_device, list_devices
 from hybridnet.runtime.executor.device_plan import DeviceProgram
 from hybridnet.runtime.executor.device_run import GraphRun
 from hybridnet.runtime.executor.remote_rendezvous import StepExchange
 from hybridnet.runtime.executor.rendezvous import Rendezvous
 from hybridnet.runtime.executor.task_messages import TravellingTensor
+from hybridnet.runtime.platform.jax_devices import has_begun
 
 from .channel import split_address
 from .containers import is_in
@@ -40,6 +43,9 @@ _log: Final = logging.getLogger("hybridnet.cluster")
 _THREADS: Final = 16
 #: Parts of graphs that are remembered at most; the oldest give way.
 _GRAPHS: Final = 4096
+
+#: What the job of parameter servers is called, by custom.
+_SERVERS: Final = "ps"
 
 #: The tasks of this process, by their address; those of its parent are none, if it was forked.
 _here: Final[dict[str, ClusterTask]] = {}
@@ -106,6 +112,7 @@ class ClusterTask:
         for where in (one for tasks in jobs.values() for one in tasks.values()):
             split_address(where)  # a wrong one would be met in the midst of a step
         given = jobs[job][number]
+        _share_machine(jobs, job, split_address(given)[0])
         addresses = {
             task_name(one, n): where for one, tasks in jobs.items() for n, where in tasks.items()
         }
@@ -286,7 +293,8 @@ class ClusterTask:
             else:
                 raise FormatError(f"input {number} was not given")
         refresh = self._refresh(step) if graph.late else None
-        run = GraphRun(graph.plans, meeting, {}, graph.num_outputs, None, refresh)
+        count, is_short = graph.num_outputs, graph.is_short
+        run = GraphRun(graph.plans, meeting, {}, count, None, refresh, is_short)
         run.start(given)
         return run
 
@@ -440,6 +448,24 @@ class ClusterTask:
             step.rendezvous.abort(ClusterError(f"the client {name} is gone"))
             self._steps.pop(step.number, None)
             self._exchange.end(step.number)
+
+
+def _share_machine(jobs: Mapping[str, Mapping[int, str]], job: str, host: str) -> None:
+    """Leaves tasks of the same machine what they need of it.
+
+    The tasks of a job do the same at the same time, each with its part of the processors. And they
+    do not interrupt a parameter server, which all wait for.
+    """
+    if not has_begun():  # XLA's threads are as many as they are
+        share_processors(_count_at(host, jobs[job].values()))
+    if job != _SERVERS and _count_at(host, jobs.get(_SERVERS, {}).values()):
+        set_batch_policy()
+
+
+def _count_at(host: str, addresses: Iterable[str]) -> int:
+    """Counts the addresses that are of a host."""
+    hosts = [split_address(one)[0] for one in addresses]
+    return sum(one == host or (is_loopback(one) and is_loopback(host)) for one in hosts)
 
 
 def _made(run: GraphRun, graph: Registered) -> Sequence[Any]:

@@ -122,3 +122,34 @@ def test_idle_time_is_that_of_the_processors_that_may_be_used(tmp_path, monkeypa
     stat.write_text("cpu 0 0 0 0 0\ncpu0 0 0 0 0 0\n")  # as some containers say
     assert idle_seconds(stat) is None
     assert idle_seconds(tmp_path / "none") is None
+
+
+def test_a_process_takes_its_share_of_the_processors_only_where_nobody_asked_for_a_number():
+    script = """
+        from hybridnet.base.processor import num_threads, share_processors
+        alone = num_threads()
+        share_processors(2)
+        half = num_threads()
+        share_processors(1000)
+        print(half == max(1, alone // 2), num_threads())
+        """
+    none = {"HYBRIDNET_NUM_THREADS": "", "OMP_NUM_THREADS": ""}
+    assert run_script(script, **none).split() == ["True", "1"]
+    asked = run_script(script, HYBRIDNET_NUM_THREADS="6").split()
+    assert asked == ["False", "6"]
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_BATCH"), reason="Linux has this policy")
+def test_threads_that_begin_later_have_the_policy_too():
+    script = """
+        import os, threading
+        from hybridnet.base.processor import set_batch_policy
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        found = []
+        set_batch_policy()
+        one = threading.Thread(target=lambda: found.append(os.sched_getscheduler(0)))
+        one.start()
+        one.join()
+        print(found == [os.SCHED_BATCH])
+        """
+    assert run_script(script).strip() == "True"

@@ -16,6 +16,7 @@ import hybridnet as hn
 from hybridnet import cpu, engine, nd
 from hybridnet.base import config
 from hybridnet.base.errors import OutOfMemoryError, ParameterError
+from hybridnet.base.host_array import HostArray
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.registry import get
 from hybridnet.runtime.graphs import graph_call
@@ -64,6 +65,64 @@ def run(cache: ProgramCache, names: Sequence[str], size: int = 3) -> None:
 def counts(cache: ProgramCache) -> tuple[int, int]:
     found = cache.statistics()
     return found.compilations, found.cold
+
+
+# Programs whose results are waited for
+
+
+def awaited(cache: ProgramCache, size: int, times: int) -> list[Any]:
+    x = np.linspace(0.1, 0.9, size, dtype=np.float32)
+    made = [
+        cache.run_awaited(chain(("tanh", "sin"), size), [HostArray(x)], []) for _ in range(times)
+    ]
+    for (got,) in made:
+        np.testing.assert_allclose(got, np.sin(np.tanh(x)), rtol=1e-5)
+    engine.wait_for_all()
+    return [got for (got,) in made]
+
+
+def test_what_numpy_does_quickly_is_not_compiled_where_it_is_waited_for(monkeypatch):
+    monkeypatch.delenv("HYBRIDNET_HOST")
+    monkeypatch.setattr(program_module, "_AWAITED", 60.0)  # whatever else this machine does
+    cache = ProgramCache()
+    made = awaited(cache, 5, 100)
+    assert counts(cache) == (0, 100)
+    assert all(type(one) is HostArray for one in made[1:])
+    assert cache.state(chain(("tanh", "sin"), 5)).is_quick
+
+
+def test_what_takes_numpy_longer_is_compiled_though_it_is_waited_for(monkeypatch):
+    monkeypatch.delenv("HYBRIDNET_HOST")
+    monkeypatch.setattr(program_module, "_AWAITED", 0.0)
+    cache = ProgramCache()
+    awaited(cache, 5, program_module._TRIES)
+    assert counts(cache)[0] == 0
+    with cache.compiling_soon():
+        awaited(cache, 5, 2)
+    assert counts(cache)[0] == 1
+    assert not cache.state(chain(("tanh", "sin"), 5)).is_quick
+
+
+def test_a_program_that_is_waited_for_may_change_sides_and_be_run_otherwise(monkeypatch):
+    monkeypatch.delenv("HYBRIDNET_HOST")
+    monkeypatch.setattr(program_module, "_AWAITED", 60.0)
+    cache = ProgramCache()
+    made = awaited(cache, 5, 3)
+    with cache.compiling_soon():
+        for _ in range(3):
+            (got,) = cache.run(chain(("tanh", "sin"), 5), [made[-1]], [])
+            engine.wait_for_all()
+    x = np.asarray(made[-1])
+    np.testing.assert_allclose(got, np.sin(np.tanh(x)), rtol=1e-5)
+    awaited(cache, 5, 2)
+    assert counts(cache)[0] == 1
+
+
+def test_where_everything_is_compiled_so_is_what_is_waited_for(monkeypatch):
+    monkeypatch.setattr(program_module, "_AWAITED", 60.0)
+    cache = ProgramCache()
+    awaited(cache, 5, 2)
+    assert counts(cache) == (1, 0)
 
 
 # What is compiled when

@@ -69,7 +69,7 @@ def _copied(made: Made) -> Made:
     tensor = made.tensor
     if tensor is None:
         return made
-    return made._replace(tensor=replace(tensor, payload=bytes(tensor.payload)))
+    return made._replace(tensor=tensor._replace(payload=bytes(tensor.payload)))
 
 
 class _Transport(TaskTransport):

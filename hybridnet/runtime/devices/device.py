@@ -30,7 +30,14 @@ from hybridnet.ops.core.call import Call
 from hybridnet.passes.cost import DeviceCost
 from hybridnet.passes.place import DeviceSite
 
-from ..platform.jax_devices import device_of, host, num_devices, put_on_device, sharding_of
+from ..platform.jax_devices import (
+    device_of,
+    host,
+    num_devices,
+    platform_of,
+    put_on_device,
+    sharding_of,
+)
 from ..programs.cache import cache
 from ..segments.code import Code
 
@@ -99,8 +106,12 @@ class Device(ABC):
             JAX arrays, which may still be being computed.
         """
 
+    def run_awaited(self, code: Code, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
+        """Does what `run` does, for a program whose results are waited for at once."""
+        return self.run(code, inputs, scalars)
+
     def hands_over(self, code: Code) -> bool:
-        """Whether `run` of this program only hands it over, so that any thread may call it.
+        """Whether `run` of this program takes no longer than to hand it over to another thread.
 
         As it is here, no: each program is a task of the engine, except small ones.
         """
@@ -129,10 +140,12 @@ class JaxDevice(Device):
     def receive(self, array: Any) -> Any:
         """JAX copies, and orders the copy after the program that makes the array.
 
-        An array of NumPy's came from another process, and nobody writes to it: it is taken over.
+        An array of NumPy's came from another process, and nobody writes to it: it is taken over,
+        on CPUs as it is.
         """
         if type(array) is np.ndarray:
-            return put_on_device(self.context, array)
+            is_cpu = platform_of(self.context) == "cpu"
+            return HostArray(array) if is_cpu else put_on_device(self.context, array)
         with jax.enable_x64(True):
             given = array.numpy if type(array) is HostArray else array
             # Contexts of CPUs may share a device, and programs overwrite what is theirs.
@@ -142,10 +155,14 @@ class JaxDevice(Device):
         """See `ProgramCache.run`."""
         return cache.run(code, inputs, scalars)
 
+    def run_awaited(self, code: Code, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
+        """See `ProgramCache.run_awaited`."""
+        return cache.run_awaited(code, inputs, scalars)
+
     def hands_over(self, code: Code) -> bool:
-        """Once it is compiled: XLA runs it in threads of its own."""
+        """If it is compiled, as XLA has threads of its own; or if NumPy runs it in no time."""
         state = cache.state(code)
-        return state is not None and state.compiled
+        return state is not None and (state.compiled or state.is_quick)
 
 
 _registered: Final[dict[Context, Device]] = {}

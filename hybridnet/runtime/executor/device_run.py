@@ -107,10 +107,11 @@ class GraphRun:
         origin: the user's line, for traces.
         refresh: a function that may replace the arrays that a program is about to read; it gets
             them in a list.
+        awaited: whether its results are waited for at once.
 
     Attributes:
-        outputs: the outputs as JAX arrays, complete when the run has ended without an error. Those
-            that a device of another process has stay None.
+        outputs: the outputs as JAX arrays or `HostArray`, complete when the run has ended without
+            an error. Those that a device of another process has stay None.
         error: the error by which the run failed, or None.
         interrupted: whether that error is Ctrl-C, so that the user need not be told of it.
         ended: whether everything is done, or something has failed.
@@ -124,9 +125,11 @@ class GraphRun:
         num_outputs: int,
         origin: engine.Origin | None,
         refresh: Callable[[DeviceProgram, list[Any]], None] | None = None,
+        awaited: bool = False,
     ) -> None:
         self.rendezvous = rendezvous
         self.refresh = refresh
+        self.awaited = awaited
         self.numbers = numbers
         self.origin = origin
         self.outputs: list[Any] = [None] * num_outputs
@@ -342,7 +345,8 @@ class _DeviceRun:
                 if run.refresh is not None:
                     run.refresh(program, values)
                 taken.clear()  # so that the program may be the last to hold them
-                arrays = run_program(self.plan, program, values, run.numbers, run.origin)
+                numbers, origin = run.numbers, run.origin
+                arrays = run_program(self.plan, program, values, numbers, origin, run.awaited)
             except BaseException as caught:
                 run.fail(error_of(self.plan, program, caught, iteration.title))
                 if not isinstance(caught, Exception):

@@ -64,6 +64,7 @@ def run_program(
     arrays: list[Any],
     numbers: Numbers,
     origin: engine.Origin | None,
+    awaited: bool = False,
 ) -> Sequence[Any]:
     """Runs a program on its device; returns its outputs.
 
@@ -72,6 +73,7 @@ def run_program(
         arrays: its inputs, JAX arrays.
         numbers: the values of the `HostScalar`s.
         origin: the user's line, for traces.
+        awaited: whether the outputs are waited for at once.
 
     Raises:
         Exception: whatever the device has against it; the node is named where that can be told.
@@ -84,7 +86,7 @@ def run_program(
     if journal.is_listening():
         note.lines, note.origin, note.how = {0: origin}, origin, "as part of a graph"
     try:
-        outputs = _observed(plan.device, program.code, list(arrays), scalars)
+        outputs = _observed(plan.device, program.code, list(arrays), scalars, awaited)
     except Exception:
         if len(program.nodes) == 1:
             raise
@@ -94,12 +96,15 @@ def run_program(
     return outputs
 
 
-def _observed(device: Device, code: Code, arrays: list[Any], scalars: list[Any]) -> Sequence[Any]:
+def _observed(
+    device: Device, code: Code, arrays: list[Any], scalars: list[Any], awaited: bool
+) -> Sequence[Any]:
     """Runs a program; while somebody listens, waits for its end and tells how long it took."""
+    run = device.run_awaited if awaited else device.run
     if events.observer is None or (events.waits and isinstance(device, JaxDevice)):
-        return device.run(code, arrays, scalars)
+        return run(code, arrays, scalars)
     with events.span("device", code):
-        outputs = device.run(code, arrays, scalars)
+        outputs = run(code, arrays, scalars)
         for array in outputs:
             array.block_until_ready()
     return outputs

@@ -220,7 +220,7 @@ class RemoteRendezvous(Rendezvous):
                 return
             peer.came.add(message.number)
             peer.patience = peer.left = 1
-            size = sum(one.tensor.nbytes for one in message.made if one.tensor is not None)
+            size = _nbytes(message)
             count, nbytes = peer.unsaid
             peer.unsaid = (count + 1, nbytes + size)
             if count + 1 >= _UNSAID or nbytes + size >= _UNSAID_BYTES:
@@ -228,9 +228,9 @@ class RemoteRendezvous(Rendezvous):
         if have is not None:
             self._transport.send(sender, have)
         found = []
+        owner = self._owners.get
         for key, dead, tensor in message.made:
-            ends = (self._owners.get(key.source), self._owners.get(key.destination))
-            if ends != (sender, self._task):
+            if owner(key.source) != sender or owner(key.destination) != self._task:
                 self.abort(OpError(f"receive: {sender} does not send {key} to {self._task}"))
                 return
             try:
@@ -336,7 +336,7 @@ class _Early:
 
 def _nbytes(message: Message) -> int:
     made = message.made if isinstance(message, Tensors) else ()
-    return sum(one.tensor.nbytes for one in made if one.tensor is not None)
+    return sum([len(tensor.payload) for _, _, tensor in made if tensor is not None])
 
 
 @final

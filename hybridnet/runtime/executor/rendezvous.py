@@ -19,7 +19,6 @@ import threading
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple, final
 
@@ -50,9 +49,7 @@ class Key(NamedTuple):
         return f"{self.tensor}{turn} from {self.source} to {self.destination}"
 
 
-@final
-@dataclass(frozen=True, eq=False, slots=True)
-class Received:
+class Received(NamedTuple):
     """The result of a receive.
 
     Attributes:

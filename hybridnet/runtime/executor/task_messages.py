@@ -18,15 +18,14 @@ import numpy as np
 
 from hybridnet.base.dtype import TRAVELLING, TRAVELLING_CODE
 from hybridnet.base.errors import DTypeError, FormatError
+from hybridnet.base.host_array import HostArray
 
 from .rendezvous import Key
 
 __all__ = ["Cancel", "Have", "Made", "Message", "TaskTransport", "Tensors", "TravellingTensor"]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class TravellingTensor:
+class TravellingTensor(NamedTuple):
     """A tensor as bytes.
 
     Attributes:
@@ -51,12 +50,13 @@ class TravellingTensor:
         Raises:
             DTypeError: its dtype is none that travels.
         """
-        host = np.ascontiguousarray(array)
+        host = array.numpy if type(array) is HostArray else np.asarray(array)
         code = TRAVELLING_CODE.get(host.dtype)
         if code is None:
             raise DTypeError(f"a tensor of dtype {host.dtype} cannot go to another task")
         # A dtype that came later has no letter for `memoryview`.
-        return TravellingTensor(code, np.shape(array), host.reshape(-1).view(np.uint8).data)
+        payload = np.ascontiguousarray(host).reshape(-1).view(np.uint8).data
+        return TravellingTensor(code, host.shape, payload)
 
     def array(self) -> np.ndarray[Any, Any]:
         """Returns it as a NumPy array, on the memory of the payload where that is aligned.
@@ -64,15 +64,14 @@ class TravellingTensor:
         Raises:
             FormatError: there is no such dtype, or the payload has not the bytes of that shape.
         """
-        dtype = TRAVELLING.get(self.dtype)
-        if dtype is None or any(extent < 0 for extent in self.shape):
-            raise FormatError(f"a tensor with dtype code {self.dtype} and shape {self.shape}")
-        wanted, got = math.prod(self.shape) * dtype.itemsize, len(self.payload)
+        code, shape, payload = self
+        dtype = TRAVELLING.get(code)
+        if dtype is None or min(shape, default=0) < 0:
+            raise FormatError(f"a tensor with dtype code {code} and shape {shape}")
+        wanted, got = math.prod(shape) * dtype.itemsize, len(payload)
         if wanted != got:
-            raise FormatError(
-                f"a tensor {dtype.name}{list(self.shape)} needs {wanted} bytes, got {got}"
-            )
-        array = np.frombuffer(self.payload, np.uint8).view(dtype).reshape(self.shape)
+            raise FormatError(f"a tensor {dtype.name}{list(shape)} needs {wanted} bytes, got {got}")
+        array: np.ndarray[Any, Any] = np.ndarray(shape, dtype, payload)
         return array if array.flags.aligned else array.copy()
 
 

@@ -98,6 +98,18 @@ class ProgramCache:
         """Dispatches the program of this structure; returns its outputs; see `launch`."""
         return self.launch(self.next(code), inputs, scalars, made)
 
+    def run_awaited(self, code: Code, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
+        """Does what `run` does, for a program whose outputs are waited for at once.
+
+        What NumPy does in less time than it takes to wait for XLA is not compiled, and its outputs
+        are `HostArray`.
+        """
+        program = self.next(code)
+        if not (program.is_quick or program.is_on_trial) or Failed in map(type, inputs):
+            return self.launch(program, inputs, scalars)
+        program.launches += 1
+        return self._run_steps(program, inputs, scalars, stay=True)
+
     def next(self, code: Code) -> Program:
         """Returns the program of a structure, a new one if need be, for this thread to launch."""
         return self._shelf.next(code)
@@ -128,13 +140,19 @@ class ProgramCache:
             Exception: the structure is a single instruction, all its inputs are there, and it
                 cannot be computed.
         """
-        code, alone = program.code, program.is_alone
+        alone = program.is_alone
         if program.compiled is None and not alone:
             self._maker.obtain(program)
         if (alone or program.compiled is not None) and Failed not in map(type, inputs):
             return program.run(inputs, scalars, made)
+        return self._run_steps(program, inputs, scalars, stay=False)
+
+    def _run_steps(
+        self, program: Program, inputs: list[Any], scalars: list[Any], *, stay: bool
+    ) -> list[Any]:
+        """Runs a program step by step; `stay`: see `put_owned`."""
         self._cold += 1
-        steps = program.steps
+        code, steps = program.code, program.steps
         with without_collecting():
             optimized = (steps is not None and steps.optimized) or program.repays_passes()
             if steps is None or not steps.is_kept or steps.optimized != optimized:
@@ -142,7 +160,7 @@ class ProgramCache:
             program.steps = steps if program.launches > 1 and program.compiled is None else None
             started = perf_counter()
             with events.span("steps", code), np.errstate(all="ignore"):  # as XLA does
-                outputs = run_steps(steps, inputs, scalars)
+                outputs = run_steps(steps, inputs, scalars, stay=stay)
         program.note_steps(perf_counter() - started)
         if len(code.instructions) == 1 and Failed not in map(type, inputs):
             for output in outputs:

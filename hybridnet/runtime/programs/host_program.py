@@ -19,6 +19,7 @@ import numpy as np
 from hybridnet.base import config
 from hybridnet.base.allocator import keep_memory
 from hybridnet.base.context import Context
+from hybridnet.base.host_array import HostArray
 from hybridnet.base.interrupts import is_from_signal
 from hybridnet.ops.core.call import Call, Types
 from hybridnet.ops.host.functions import FUNCTIONS
@@ -138,15 +139,21 @@ class HostProgram:
         return made
 
 
-def put_owned(ctx: Context, arrays: Sequence[Array]) -> list[Any]:
-    """Turns NumPy arrays into JAX arrays; copies those that may share memory with others."""
+def put_owned(ctx: Context, arrays: Sequence[Array], *, stay: bool = False) -> list[Any]:
+    """Turns NumPy arrays into JAX arrays; copies those that may share memory with others.
+
+    Args:
+        ctx: the context.
+        arrays: of NumPy's.
+        stay: whether they become `HostArray` and stay NumPy's until a program of XLA's reads them.
+    """
     taken: set[int] = set()
     owned = []
     for x in arrays:
         own = is_own(x.flags) and id(x) not in taken  # an array may be there twice
         taken.add(id(x))
         owned.append(x if own else np.array(x, order="C"))
-    return put(ctx, owned)
+    return [HostArray(x) for x in owned] if stay else put(ctx, owned)
 
 
 def is_own(flags: Any) -> bool:

@@ -49,6 +49,11 @@ ENOUGH_OF_PART: Final = 1.0
 _PASSES_REPAID_RUNS: Final = 20
 # Seconds an operator that a structure has run step by step when passes over it are worth it.
 _PASSES_REPAID: Final = 20 * 20e-6
+#: Seconds that it takes to hand XLA a program of some arrays, to wait for the thread that runs it,
+#: and to ask for its results: a program that NumPy runs in less is better left to it, if its
+#: results are waited for. The first of so many runs say little.
+_AWAITED: Final = 3e-4
+_TRIES: Final = 8
 #: The number of runs after which the improvers look at a program for the first time.
 FIRST_LOOK: Final = 2
 #: How often any executable was replaced or dropped. Code that keeps an executable compares this
@@ -68,11 +73,13 @@ class ProgramState(NamedTuple):
         compiled: whether it has an executable.
         runs: how often that was dispatched.
         launches: how often the structure was launched before there was an executable.
+        is_quick: see `Program.is_quick`.
     """
 
     compiled: bool
     runs: int
     launches: int
+    is_quick: bool
 
 
 class Owner(Protocol):
@@ -206,7 +213,17 @@ class Program:
     @property
     def state(self) -> ProgramState:
         """Whether it is compiled, and how often it was run and launched."""
-        return ProgramState(self.compiled is not None, self.runs, self.launches)
+        return ProgramState(self.compiled is not None, self.runs, self.launches, self.is_quick)
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether NumPy has run it in less time than it takes to wait for XLA."""
+        return self._quickest < _AWAITED and self.compiled is None and config.host() != "off"
+
+    @property
+    def is_on_trial(self) -> bool:
+        """Whether NumPy has run it too seldom to know how quick it is."""
+        return 0 < self.launches < _TRIES and self.compiled is None and config.host() != "off"
 
     def run(
         self,

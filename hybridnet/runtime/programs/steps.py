@@ -190,13 +190,16 @@ def _last_uses(instructions: Sequence[Instruction], outputs: Sequence[int]) -> d
     return last
 
 
-def run_steps(plan: StepPlan, inputs: list[Any], scalars: list[Any]) -> list[Any]:
+def run_steps(
+    plan: StepPlan, inputs: list[Any], scalars: list[Any], *, stay: bool = False
+) -> list[Any]:
     """Runs the steps one after the other, and drops each result after its last use.
 
     Args:
         plan: how to run the structure.
         inputs: JAX arrays, or `Failed`.
         scalars: the numbers, in the order of the instructions.
+        stay: see `put_owned`.
 
     Returns:
         The outputs. If a step fails, its results and those that depend on them are `Failed`; all
@@ -241,22 +244,22 @@ def run_steps(plan: StepPlan, inputs: list[Any], scalars: list[Any]) -> list[Any
             number += 1
         for i in dead:
             arrays_at[i] = None
-    outputs = _on_device(ctx, [*map(array_at, wanted)])
+    outputs = _on_device(ctx, [*map(array_at, wanted)], stay)
     arrays_at.clear()  # a stored error keeps this frame alive, which must not keep the arrays
     if sources is not None:
         # A graph may return a result twice, or an input; but each output must be its own array.
         taken = set()
         for number, i in enumerate(wanted):
             if (i < 0 or i in taken) and type(outputs[number]) is not Failed:
-                outputs[number] = _copied(ctx, outputs[number])
+                outputs[number] = _copied(ctx, outputs[number], stay)
             taken.add(i)
     return outputs
 
 
-def _copied(ctx: Context, array: Any) -> Any:
+def _copied(ctx: Context, array: Any, stay: bool) -> Any:
     """Returns a copy of an array. On CPUs NumPy makes it, so that nothing is compiled for it."""
     if platform_of(ctx) == "cpu":
-        return put_owned(ctx, [np.array(array, order="C")])[0]
+        return put_owned(ctx, [np.array(array, order="C")], stay=stay)[0]
     return jnp.copy(array)
 
 
@@ -298,12 +301,13 @@ def _run(
     return program.run(_on_device(program.code.ctx, arrays), numbers)
 
 
-def _on_device(ctx: Context, arrays: Sequence[Any]) -> list[Any]:
+def _on_device(ctx: Context, arrays: Sequence[Any], stay: bool = False) -> list[Any]:
     """Returns the arrays with NumPy arrays turned into JAX arrays on the context."""
     places = [i for i, array in enumerate(arrays) if type(array) is np.ndarray]
     made = list(arrays)
     if places:
-        for i, array in zip(places, put_owned(ctx, [arrays[i] for i in places]), strict=True):
+        put = put_owned(ctx, [arrays[i] for i in places], stay=stay)
+        for i, array in zip(places, put, strict=True):
             made[i] = array
     return made
 
