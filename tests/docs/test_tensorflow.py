@@ -19,10 +19,10 @@ _ROW = re.compile(r"^\| `(tf[.\w]*)` \| (.*) \|$", re.M)
 _SPACES = (
     "app", "compat", "contrib.framework", "contrib.layers", "contrib.legacy_seq2seq",
     "contrib.losses", "contrib.rnn", "contrib.seq2seq", "contrib.slim",
-    "contrib.tensorboard.plugins.projector", "contrib.training", "data", "debugging", "errors",
-    "flags", "gfile", "image", "initializers", "io", "layers", "linalg", "logging", "losses",
-    "math", "metrics", "nest", "nn", "nn.rnn_cell", "python_io", "random", "sparse", "strings",
-    "summary", "test", "train",
+    "contrib.tensorboard.plugins.projector", "contrib.training", "data", "debugging",
+    "distributions", "errors", "flags", "gfile", "image", "initializers", "io", "layers", "linalg",
+    "logging", "losses", "math", "metrics", "nest", "nn", "nn.rnn_cell", "python_io", "random",
+    "sparse", "strings", "summary", "test", "train",
 )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from . import compat as compat
 from . import contrib as contrib
 from . import data as data
 from . import debugging as debugging
+from . import distributions as distributions
 from . import dtypes as dtypes
 from . import errors as errors
 from . import flags as flags

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import distributions as distributions
 from . import framework as framework
 from . import layers as layers
 from . import legacy_seq2seq as legacy_seq2seq
@@ -16,7 +17,7 @@ from . import training as training
 
 def __getattr__(name: str) -> object:
     raise AttributeError(
-        f"tf.contrib.{name} is not there: of tf.contrib there are framework, layers, "
-        "legacy_seq2seq, losses, nccl, rnn, seq2seq, slim, tensorboard and training, in part; "
-        "TensorFlow has taken it out since"
+        f"tf.contrib.{name} is not there: of tf.contrib there are distributions, framework, "
+        "layers, legacy_seq2seq, losses, nccl, rnn, seq2seq, slim, tensorboard and training, in "
+        "part; TensorFlow has taken it out since"
     )
