@@ -17,8 +17,8 @@ PAGE = ROOT / "docs" / "tensorflow.md"
 _ROW = re.compile(r"^\| `(tf[.\w]*)` \| (.*) \|$", re.M)
 #: The namespaces of TensorFlow's that the package has.
 _SPACES = (
-    "app", "compat", "contrib.framework", "contrib.layers", "contrib.legacy_seq2seq",
-    "contrib.losses", "contrib.rnn", "contrib.seq2seq", "contrib.slim",
+    "app", "compat", "contrib.data", "contrib.framework", "contrib.layers",
+    "contrib.legacy_seq2seq", "contrib.losses", "contrib.rnn", "contrib.seq2seq", "contrib.slim",
     "contrib.tensorboard.plugins.projector", "contrib.training", "data", "debugging",
     "distributions", "errors", "flags", "gfile", "image", "initializers", "io", "layers", "linalg",
     "logging", "losses", "math", "metrics", "nest", "nn", "nn.rnn_cell", "python_io", "random",

@@ -99,7 +99,7 @@ INSIDE = {
         "summaries": ("session",),
         "losses": ("operations/nn",),
         "distributions": ("operations/nn",),
-        "contrib": ("recurrent", "training", "losses", "distributions"),
+        "contrib": ("recurrent", "training", "losses", "distributions", "files"),
         "dataset": ("operations", "session"),
         "files": ("queues", "dataset", "operations/sparse", "summaries", "gfile"),
         "training": ("variables", "queues", "operations/sparse", "summaries"),

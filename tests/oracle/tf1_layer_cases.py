@@ -330,6 +330,30 @@ def datasets(tf: Any) -> Any:
 
 
 @case
+def datasets_of_datasets(tf: Any) -> Any:
+    of = tf.data.Dataset
+    numbered = of.range(1, 6)
+    made = {
+        "flat": numbered.flat_map(lambda n: of.range(n)),
+        "tensors": of.from_tensor_slices((numbers(3, 2), [1, 2, 3])).flat_map(
+            lambda x, n: of.from_tensors((x * 2.0, n)).repeat(2)
+        ),
+        "mapped": numbered.flat_map(lambda n: of.range(n).map(lambda m: m + 1).filter(
+            lambda m: m < 4
+        )),
+        "none": numbered.flat_map(lambda n: of.range(0)),
+        "zipped": numbered.flat_map(lambda n: of.zip((of.range(n), of.range(n, 9)))),
+    }  # fmt: skip
+    for cycle, block in ((1, 1), (2, 1), (2, 3), (3, 2), (9, 2)):
+        made[f"{cycle} by {block}"] = numbered.interleave(
+            lambda n: of.range(10 * n, 10 * n + n), cycle, block
+        )
+    found = {key: _elements(tf, one.make_one_shot_iterator()) for key, one in made.items()}
+    types = [str(made["tensors"].output_types), str(made["tensors"].output_shapes)]
+    return [found, types]
+
+
+@case
 def iterators_that_are_started(tf: Any) -> Any:
     rows = tf.placeholder(tf.float32, [None, 2])
     made = tf.data.Dataset.from_tensor_slices(rows).repeat(2).batch(2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import distributions as distributions
+from . import data as data
 from . import framework as framework
 from . import layers as layers
 from . import legacy_seq2seq as legacy_seq2seq
@@ -17,7 +18,7 @@ from . import training as training
 
 def __getattr__(name: str) -> object:
     raise AttributeError(
-        f"tf.contrib.{name} is not there: of tf.contrib there are distributions, framework, "
+        f"tf.contrib.{name} is not there: of tf.contrib there are data, distributions, framework, "
         "layers, legacy_seq2seq, losses, nccl, rnn, seq2seq, slim, tensorboard and training, in "
         "part; TensorFlow has taken it out since"
     )

@@ -10,6 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from ..dtypes import as_dtype, int64, string
+from ..graph.arguments import known_numbers
 from ..graph.graph import get_default_graph
 from ..graph.shapes import TensorShape
 from ..graph.tensor import Tensor
@@ -153,10 +154,18 @@ class Dataset:
     @staticmethod
     def range(*args: Any, **kwargs: Any) -> Dataset:
         """Returns a dataset of numbers, int64: ``range(stop)``, ``range(start, stop, step)``."""
-        numbers = range(*(number_of("range", one) for one in args))
+        known = [known_numbers(one) for one in args]
+        pairs = zip(args, known, strict=True)
+        given = [given_value(one if n is None else np.int64(n))[0] for one, n in pairs]
+        inputs, values = _placed(given)
         kind = as_dtype(kwargs.get("output_type", int64)).base_dtype
         spec = Spec(0, (Component(kind, TensorShape([])),))
-        return Dataset(spec, (), lambda _: ([np.asarray(one, kind.numpy)] for one in numbers))
+
+        def numbers(arrays: Sequence[Array]) -> Iterator[list[Array]]:
+            bounds = (int(one) for one in values(arrays))
+            return ([np.asarray(one, kind.numpy)] for one in range(*bounds))
+
+        return Dataset(spec, inputs, numbers)
 
     @staticmethod
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
@@ -275,17 +284,79 @@ class Dataset:
         holds = Traced(predicate, self.spec, get_default_graph().seed)
         return self._changed(lambda source: (one for one in source if bool(holds(one)[0])))
 
-    def flat_map(self, map_func: Callable[..., Dataset], name: str | None = None) -> Dataset:
-        """There is none: a function cannot make a dataset of an element's tensors.
+    def _inner(self, map_func: Callable[..., Any]) -> tuple[Dataset, Traced]:
+        """Returns the dataset that a function makes of an element, and what gives its inputs.
 
         Raises:
-            NotImplementedError: always.
+            TypeError: the function returns something else.
         """
-        raise NotImplementedError(
-            "flat_map and interleave are not there: yield the elements in Python, by from_generator"
-        )
+        found: list[Dataset] = []
 
-    interleave = flat_map
+        def inputs_of(*parts: Any) -> tuple[Tensor, ...]:
+            made = map_func(*parts)
+            if not isinstance(made, Dataset):
+                raise TypeError(f"The `map_func` argument must return a `Dataset`, got {made!r}")
+            found.append(made)
+            return made.inputs
+
+        traced = Traced(inputs_of, self.spec, get_default_graph().seed)
+        return found[0], traced
+
+    def flat_map(self, map_func: Callable[..., Dataset], name: str | None = None) -> Dataset:
+        """Returns a dataset of the elements of the datasets that a function makes of elements.
+
+        Args:
+            map_func: gets the parts of a tuple as arguments, anything else as one; returns a
+                dataset. It is called once, in a graph of its own.
+            name: without meaning here.
+        """
+        inner, traced = self._inner(map_func)
+
+        def flattened(source: Iterator[list[Array]]) -> Iterator[list[Array]]:
+            return chain.from_iterable(inner.elements(traced(one)) for one in source)
+
+        return self._changed(flattened, inner.spec)
+
+    def interleave(
+        self,
+        map_func: Callable[..., Dataset],
+        cycle_length: Any = None,
+        block_length: Any = None,
+        num_parallel_calls: Any = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Returns a dataset of the elements of datasets that a function makes, by turns.
+
+        Args:
+            map_func: as for `flat_map`.
+            cycle_length: how many of the datasets are open at a time; default 1.
+            block_length: how many elements of one are taken before the next's turn; default 1.
+            num_parallel_calls: without meaning here, and so the rest.
+        """
+        inner, traced = self._inner(map_func)
+        slots = 1 if cycle_length is None else max(1, number_of("cycle_length", cycle_length))
+        block = 1 if block_length is None else number_of("block_length", block_length)
+
+        def by_turns(source: Iterator[list[Array]]) -> Iterator[list[Array]]:
+            opened: list[Iterator[list[Array]] | None] = [None] * slots
+            slot = 0
+            while True:
+                if opened[slot] is None:
+                    element = next(source, None)
+                    if element is not None:
+                        opened[slot] = inner.elements(traced(element))
+                    elif all(one is None for one in opened):
+                        return
+                current = opened[slot]
+                if current is not None:
+                    taken = list(islice(current, block))
+                    yield from taken
+                    if len(taken) < block:
+                        opened[slot] = None
+                slot = (slot + 1) % slots
+
+        return self._changed(by_turns, inner.spec)
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
         """Returns a dataset with all elements several times; without end by default, or of -1."""
