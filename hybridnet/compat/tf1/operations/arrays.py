@@ -3,7 +3,7 @@
 Its elements are the rows of one tensor, which goes through loops and branches like any other; so
 gradients through it are those of the operators that write and read a row. Before the first write
 nothing may be known of the elements' shape. Then the tensor is made at that write, outside of the
-loop in which it stands (see `_Start`).
+loop in which it stands (see `Start`).
 """
 
 from __future__ import annotations
