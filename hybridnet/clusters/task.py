@@ -146,6 +146,7 @@ class ClusterTask:
     def close(self) -> None:
         """Ends it: nobody reaches it any more, and its variables are gone."""
         _here.pop(self.address, None)
+        share_processors(1)
         self._ended.set()
         self.endpoint.close()
         self._pool.shutdown(wait=False)
