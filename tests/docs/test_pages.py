@@ -25,6 +25,7 @@ GUIDES = [ROOT / "CONTRIBUTING.md", *RUN[1:]]
 
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _FILE = re.compile(r"`((?:hybridnet|engine|kvstore|tests|docs|benchmarks|tutorials)/[\w/.-]*)`")
+_TABLE = re.compile(r"(?m)(?:^\|.*\n)+")
 _NAME_IN_FILE = re.compile(r"`([\w.]+)`\s+in\s+`([\w/]+\.py)`")
 
 
@@ -61,6 +62,19 @@ def test_links_lead_somewhere(page):
         target = page.parent / path if path else page
         assert target.exists(), link
         assert not anchor or anchor in _anchors(target), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_the_rows_of_a_table_have_as_many_cells_as_its_head(page):
+    for table in _TABLE.findall(page.read_text()):
+        head, *rows = table.splitlines()
+        assert re.fullmatch(r"\|(?: *:?-+:? *\|)+", rows[0]), head
+        for row in rows:
+            assert _cells(row) == _cells(head), row
+
+
+def _cells(row: str) -> int:
+    return len(re.findall(r"(?<!\\)\|", row))
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=_name)
