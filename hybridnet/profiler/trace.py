@@ -13,12 +13,23 @@ from hybridnet.base.files import atomic_write
 
 from .spans import Record, Rows, Span, events_of
 
-__all__ = ["TraceFile"]
+__all__ = ["TraceFile", "trace_text"]
 
 # How far a marker's line reaches, as the format has it: through all, one process, or one row.
 _SIGNS: Final = {"global": "g", "process": "p"}
 _HEAD: Final = b'{"displayTimeUnit": "ms", "traceEvents": [\n'
 _TAIL: Final = b"\n]}\n"
+
+
+def trace_text(events: Sequence[Span]) -> str:
+    """Returns a trace of events, as a file would hold it; of this process only if it has some."""
+    trace = _Trace(any(one.kind != "device" for one in events))
+    return (_HEAD + _listed(trace.add(events)) + _TAIL).decode()
+
+
+def _listed(events: Sequence[Mapping[str, Any]]) -> bytes:
+    """Returns events of the format as JSON, without the brackets of a list."""
+    return json.dumps(events, allow_nan=False)[1:-1].encode()
 
 
 @final
@@ -63,8 +74,7 @@ class TraceFile:
         goes_on = self._is_as_it_was_left()
         if not goes_on:
             self._begin()
-        events = self._trace.add(events_of(records, origin, self._rows))
-        text = json.dumps(events, allow_nan=False)[1:-1].encode()
+        text = _listed(self._trace.add(events_of(records, origin, self._rows)))
         if not goes_on:
             with atomic_write(self.path) as file:
                 file.write(_HEAD + text + _TAIL)
@@ -89,10 +99,14 @@ class _Trace:
     These are complete events ("X"), the user's counters ("C") and markers ("i"), and names of rows.
     What devices did is in a group of rows for each device (a process, in the format's words): a
     row for each thread that had it do something.
+
+    Args:
+        has_host: whether there is this process besides.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, has_host: bool = True) -> None:
         self._host = os.getpid()
+        self._has_host = has_host
         self._processes: dict[str, int] = {}
         self._numbers: dict[str, int] = {}
         self._used: set[tuple[int, int]] = set()
@@ -121,7 +135,8 @@ class _Trace:
     def _named_processes(self) -> Iterator[dict[str, Any]]:
         """Yields all processes' names; where they stand may change when another one comes."""
         devices = {self._processes[name]: name for name in sorted(self._processes)}
-        for order, (process, name) in enumerate(({self._host: "hybridnet"} | devices).items()):
+        host = {self._host: "hybridnet"} if self._has_host else {}
+        for order, (process, name) in enumerate((host | devices).items()):
             yield from _labels("process", name, order, {"pid": process})
 
 

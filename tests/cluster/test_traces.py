@@ -1,11 +1,14 @@
 """What a session tells of a step over tasks: which part ran where, when, and what was sent."""
 
+import json
+
 import numpy as np
 import pytest
 from cluster_tasks import on_tasks, served, started
 
 import hybridnet as hn
 import hybridnet.compat.tf1 as tf
+from hybridnet.compat.tf1.python.client import timeline
 
 pytest.importorskip("zmq")
 
@@ -45,6 +48,13 @@ def test_a_traced_step_tells_the_parts_of_all_tasks_and_the_sizes_of_what_they_s
     assert any("dot" in one.timeline_label for one in stats[WORKER])
     begun = [one.all_start_micros for one in stats[WORKER]]
     assert begun == sorted(begun) and all(one.all_end_rel_micros >= 0 for one in stats[PS])
+    text = timeline.Timeline(metadata.step_stats).generate_chrome_trace_format()
+    events = json.loads(text)["traceEvents"]
+    named = {one["args"]["name"]: one["pid"] for one in events if one["name"] == "process_name"}
+    assert {
+        name: sum(one["pid"] == pid for one in events if one["ph"] == "X")
+        for name, pid in named.items()
+    } == {name: len(one) for name, one in stats.items()}
     graphs = {one.device: [node.op for node in one.node] for one in metadata.partition_graphs}
     assert set(graphs) == {PS, WORKER}
     assert "dot" in graphs[WORKER] and "_Send" in graphs[PS] and "dot" not in graphs[PS]

@@ -70,7 +70,7 @@ BELOW = {
     "visualization": ("symbol",),
     "session": ("symbol", "executor"),
     "clusters": ("session", "kvstore"),
-    "compat": ("session", "checkpoint", "clusters", "gluon"),
+    "compat": ("session", "checkpoint", "clusters", "gluon", "profiler"),
     "cli": ("gluon", "model", "io", "metric", "compat", "contrib"),
     "compat_report": ("ops",),
     "test_utils": ("gluon", "io", "optimizer"),

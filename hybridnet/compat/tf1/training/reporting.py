@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from pathlib import Path
 from typing import Any, Final, final
 
-from hybridnet.session.metadata import RunMetadata, RunOptions, StepStats
+from hybridnet.session.metadata import RunMetadata, RunOptions
 
+from ..session.timeline import Timeline
 from ..summaries.events import Summary
 from ..summaries.writer import FileWriter, FileWriterCache
 from .rates import step_tensor
@@ -152,7 +152,8 @@ class SummarySaverHook(SessionRunHook):
 class ProfilerHook(SessionRunHook):
     """Traces a run every so often: ``timeline-STEP.json``, for Chrome's and Perfetto's viewers.
 
-    Nodes of a run that is traced run one by one; on the tasks of a cluster they are not timed.
+    Nodes of a run that is traced run one by one; on several devices or tasks it is whole programs
+    that are timed.
 
     Args:
         save_steps: how many steps lie between;
@@ -194,28 +195,6 @@ class ProfilerHook(SessionRunHook):
             step = int(run_context.session.run(self._step))
             self._timer.update_last_triggered_step(step)
             self._folder.mkdir(parents=True, exist_ok=True)
-            text = json.dumps(_trace(run_values.run_metadata.step_stats))
+            text = Timeline(run_values.run_metadata.step_stats).generate_chrome_trace_format()
             (self._folder / f"timeline-{step}.json").write_text(text)
         self._next = step + 1
-
-
-def _trace(stats: StepStats) -> dict[str, Any]:
-    """Returns statistics of a run in the format of Chrome's viewer."""
-    found: list[dict[str, Any]] = []
-    for number, device in enumerate(stats.dev_stats):
-        name = {"name": device.device}
-        found.append({"ph": "M", "name": "process_name", "pid": number, "args": name})
-        for node in device.node_stats:
-            found.append(
-                {
-                    "ph": "X",
-                    "cat": "Op",
-                    "name": node.timeline_label or node.node_name,
-                    "pid": number,
-                    "tid": 0,
-                    "ts": node.all_start_micros,
-                    "dur": node.all_end_rel_micros,
-                    "args": {"name": node.node_name, "op": node.timeline_label},
-                }
-            )
-    return {"traceEvents": found}
