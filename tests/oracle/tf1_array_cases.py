@@ -105,6 +105,26 @@ def joined_gradients(tf: Any) -> Any:
 
 
 @case
+def one_hot_of_a_late_depth(tf: Any) -> Any:
+    depth = tf.placeholder(tf.int32, [])
+    wide = tf.placeholder(tf.int32, None)
+    x = tf.placeholder(tf.float32, [None, 2])
+    ids = tf.placeholder(tf.int32, [None])
+    rows = tf.one_hot(ids, tf.shape(x)[0], axis=0)
+    picked = tf.matmul(rows, tf.ones([2, 1]))
+    (grad,) = tf.gradients(tf.reduce_sum(tf.matmul(rows, x[:2], transpose_a=True)), x)
+    made = [
+        tf.one_hot([0, 2, 1], depth), tf.one_hot(ids, depth + 1, on_value=5.0, off_value=-1.0),
+        tf.one_hot([[1, 0], [2, 5]], depth, axis=1, name="inner"), rows, picked, grad,
+        tf.one_hot([1, 0], depth, dtype=tf.int32), tf.one_hot([1], wide, True, False, axis=0),
+        tf.one_hot(ids, tf.size(tf.zeros([2, 2]))), tf.one_hot(1, depth),
+        tf.one_hot([1, 3], tf.reduce_max(ids) + 1),
+        tf.one_hot(tf.zeros([3], tf.int64), depth, axis=0),
+    ]  # fmt: skip
+    return feeding(made, {depth: 3, wide: 4, ids: [1, 0], x: numbers(2, 2)})
+
+
+@case
 def looked_up(tf: Any) -> Any:
     x = tf.constant(numbers(4, 3))
     t = tf.constant(numbers(2, 3, 2))

@@ -140,7 +140,8 @@ def one_hot(
 
     Args:
         indices: whole numbers; one that is out of range has a place nowhere.
-        depth: the size of the new axis, known when the graph is built.
+        depth: the size of the new axis, which may be a tensor. What a tensor holds must be known
+            before the program runs: by shapes, or what is fed.
         on_value: the number; default 1.
         off_value: the other one; default 0.
         axis: where the new axis is; default last.
@@ -150,23 +151,30 @@ def one_hot(
     places = _indices("OneHot", indices)
     count = known_numbers(depth)
     if not isinstance(count, int):
-        raise ValueError(f"one_hot: depth must be known when the graph is built, got {depth}")
+        count = convert_to_tensor(depth, name="depth")
+        if count.shape.ndims not in (None, 0):
+            raise ValueError(f"one_hot: depth must be one whole number, got {depth}")
     given = [convert_to_tensor(one) for one in (on_value, off_value) if one is not None]
     kind = as_dtype(dtype or (given[0].dtype if given else dtypes.float32)).base_dtype
     on, off = (static_value(one) for one in (with_default(on_value, 1), with_default(off_value, 0)))
-    number = (
-        -1 if axis is None else axis_of("OneHot", axis, with_default(places.shape.ndims, 0) + 1)
-    )
-
-    def hot(places: EdgeHandle) -> EdgeHandle:
-        params = {"on_value": float(on), "off_value": float(off), "dtype": kind.numpy.name}
-        found = handle("one_hot", places, depth=count, **params)
-        return (
-            found if number == -1 else handle("_np_moveaxis", found, source=-1, destination=number)
-        )
-
+    dims = places.shape._dims
+    number = -1 if axis is None else axis_of("OneHot", axis, len(dims or ()) + 1)
+    is_last = number in (-1, len(dims or ()))
     with name_scope(name, "one_hot", [places]) as scope:
-        return fused("OneHot", hot, [places], name=scope)
+        made = apply_shaped(
+            "OneHot",
+            "one_hot",
+            [places],
+            {"depth": count},
+            {"on_value": float(on), "off_value": float(off), "dtype": kind.numpy.name},
+            dtype=kind,
+            dims=None if dims is None else (*dims, None),
+            name=scope if is_last else None,
+        )
+        if is_last:
+            return made
+        params = {"source": -1, "destination": number}
+        return op("OneHot", "_np_moveaxis", [made], name=scope, **params)
 
 
 def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
