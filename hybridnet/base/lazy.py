@@ -20,6 +20,7 @@ from .whole_import import import_whole
 
 __all__ = [
     "cv2",
+    "farmhash",
     "fsspec",
     "hashlib",
     "jax",
@@ -46,6 +47,7 @@ _importing: Final = threading.Lock()
 #: asks for that.
 _EXTRAS: Final = {
     "cv2": ("images need", "opencv-python-headless", "image"),
+    "farmhash": ("several buckets for words beyond a vocabulary need", "pyfarmhash", "lookup"),
     "fsspec": ("files that are not on this machine need", "fsspec", "remote"),
     "google": ("files of protobuf's need", "protobuf", "caffe"),
     "google.protobuf": ("files of protobuf's need", "protobuf", "caffe"),
@@ -142,6 +144,7 @@ if TYPE_CHECKING:
     from importlib import metadata
 
     import cv2
+    import farmhash
     import fsspec
     import jax
     import jax.numpy as jnp
@@ -157,6 +160,7 @@ if TYPE_CHECKING:
 else:
     hashlib = _LazyModule("hashlib")
     cv2 = _LazyModule("cv2")  # an extra
+    farmhash = _LazyModule("farmhash")  # an extra
     fsspec = _LazyModule("fsspec")  # an extra
     jax = _LazyModule("jax")
     jax_core = _LazyModule("jax.extend.core")

@@ -18,11 +18,11 @@ _ROW = re.compile(r"^\| `(tf[.\w]*)` \| (.*) \|$", re.M)
 #: The namespaces of TensorFlow's that the package has.
 _SPACES = (
     "app", "compat", "contrib.data", "contrib.framework", "contrib.layers",
-    "contrib.legacy_seq2seq", "contrib.losses", "contrib.rnn", "contrib.seq2seq", "contrib.slim",
-    "contrib.tensorboard.plugins.projector", "contrib.training", "data", "debugging",
-    "distributions", "errors", "flags", "gfile", "image", "initializers", "io", "layers", "linalg",
-    "logging", "losses", "math", "metrics", "nest", "nn", "nn.rnn_cell", "python_io", "random",
-    "sparse", "strings", "summary", "test", "train",
+    "contrib.legacy_seq2seq", "contrib.lookup", "contrib.losses", "contrib.rnn", "contrib.seq2seq",
+    "contrib.slim", "contrib.tensorboard.plugins.projector", "contrib.training", "data",
+    "debugging", "distributions", "errors", "flags", "gfile", "image", "initializers", "io",
+    "layers", "linalg", "logging", "lookup", "losses", "math", "metrics", "nest", "nn",
+    "nn.rnn_cell", "python_io", "random", "sparse", "strings", "summary", "test", "train",
 )  # fmt: skip
 
 
@@ -69,8 +69,10 @@ _NEWER = frozenset(
         "bad_indices_policy",
         "beta",
         "expand_composites",
+        "experimental_is_anonymous",
         "grad_a",
         "grad_b",
+        "import_scope",
         "index_type",
         "k",
         "l2_shrinkage_regularization_strength",
@@ -82,8 +84,8 @@ _NEWER = frozenset(
         "output_type",
         "padding_value",
         "queue_runner_def",
-        "import_scope",
         "save_graph_def",
+        "value_index_offset",
     ]
 )
 #: Those that TensorFlow had before 1.0, which scripts of then still give.

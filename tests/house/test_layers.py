@@ -97,12 +97,13 @@ INSIDE = {
         "variables": ("operations", "session"),
         "queues": ("operations",),
         "summaries": ("session",),
+        "tables": ("operations/sparse", "gfile"),
         "losses": ("operations/nn",),
         "distributions": ("operations/nn",),
         "contrib": ("recurrent", "training", "losses", "distributions", "files"),
         "dataset": ("operations", "session"),
         "files": ("queues", "dataset", "operations/sparse", "summaries", "gfile"),
-        "training": ("variables", "queues", "operations/sparse", "summaries"),
+        "training": ("variables", "queues", "tables", "summaries"),
         "images": ("operations",),
         "layer": ("variables", "operations/nn"),
         "recurrent": ("layer",),
@@ -259,6 +260,10 @@ OUTSIDE = {
         "contrib": "reads files of Caffe's",
         "compat": "reads and writes TensorFlow's Examples",
     },
+    "farmhash": {
+        "base": "loads it at its first use",
+        "compat": "the hash that TensorFlow's tables spread unknown words by",
+    },
     "matplotlib": {"cli": "draws what a training run did"},
     "ray": {"kvstore": "places and names processes on the machines of a cluster"},
     "rich": {"cli": "tables and progress"},
@@ -351,7 +356,7 @@ def test_the_whole_tree_is_read(house):
     jax = {"jax", "jax_core", "jnp", "lax", "linalg", "mlir", "special", "xla_client"}
     assert set(house.lazy) == jax | {
         *("cv2", "numpy", "hashlib", "metadata", "subprocess", "tempfile", "threadpoolctl"),
-        *("fsspec", "onnx", "protobuf"),
+        *("farmhash", "fsspec", "onnx", "protobuf"),
     }
 
 

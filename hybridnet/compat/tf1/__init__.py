@@ -10,6 +10,7 @@ may import from those above it:
     queues      queues, and the threads that fill them
     dataset     elements that are made on the host, one after the other
     files       records and lines of files, and what is in them
+    tables      tables from keys to values, as from words to their numbers
     summaries   values of a run for TensorBoard
     images      images, read, resized, cut out, coloured
     layer       layers with variables of their own
@@ -39,6 +40,7 @@ from . import io as io
 from . import layers as layers
 from . import linalg as linalg
 from . import logging as logging
+from . import lookup as lookup
 from . import losses as losses
 from . import math as math
 from . import metrics as metrics
@@ -299,6 +301,7 @@ from .session.session import Session as Session
 from .session.session import get_default_session as get_default_session
 from .summaries.events import Event as Event
 from .summaries.events import Summary as Summary
+from .tables.table import tables_initializer as tables_initializer
 from .training.accumulators import ConditionalAccumulator as ConditionalAccumulator
 from .training.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
 from .training.accumulators import SparseConditionalAccumulator as SparseConditionalAccumulator

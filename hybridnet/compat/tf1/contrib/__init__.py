@@ -7,6 +7,7 @@ from . import data as data
 from . import framework as framework
 from . import layers as layers
 from . import legacy_seq2seq as legacy_seq2seq
+from . import lookup as lookup
 from . import losses as losses
 from . import nccl as nccl
 from . import rnn as rnn
@@ -19,6 +20,6 @@ from . import training as training
 def __getattr__(name: str) -> object:
     raise AttributeError(
         f"tf.contrib.{name} is not there: of tf.contrib there are data, distributions, framework, "
-        "layers, legacy_seq2seq, losses, nccl, rnn, seq2seq, slim, tensorboard and training, in "
-        "part; TensorFlow has taken it out since"
+        "layers, legacy_seq2seq, lookup, losses, nccl, rnn, seq2seq, slim, tensorboard and "
+        "training, in part; TensorFlow has taken it out since"
     )

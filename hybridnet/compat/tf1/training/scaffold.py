@@ -9,6 +9,7 @@ from ..graph.control import group
 from ..graph.graph import GraphKeys, get_default_graph
 from ..session.session import Session
 from ..summaries.values import merge_all
+from ..tables.table import tables_initializer
 from ..variables.lists import (
     global_variables,
     global_variables_initializer,
@@ -118,8 +119,8 @@ class Scaffold:
 
     @staticmethod
     def default_local_init_op() -> Any:
-        """Returns what initializes all local variables."""
-        return group(local_variables_initializer(), name="local_init")
+        """Returns what initializes all local variables, and fills all tables."""
+        return group(local_variables_initializer(), tables_initializer(), name="local_init")
 
     def _manager(self) -> SessionManager:
         """Returns what makes its sessions."""

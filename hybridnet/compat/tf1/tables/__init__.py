@@ -1,0 +1,1 @@
+"""Tables from keys to values, as from words to their numbers."""

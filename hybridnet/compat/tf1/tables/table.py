@@ -1,0 +1,316 @@
+"""Tables: ``tf.lookup.StaticHashTable``, and one that has numbers for unknown words, too.
+
+A table is a dict on the host, which an Operation fills and others look into; each of these is
+Python, and cuts the program. It is the graph's, for all sessions of it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, final
+
+import numpy as np
+
+from hybridnet.base.lazy import farmhash
+
+from ..dtypes import DType, as_dtype, int64, string
+from ..errors import FailedPreconditionError
+from ..graph.arguments import static_value
+from ..graph.control import add_to_collection, get_collection, group, name_scope
+from ..graph.graph import GraphKeys, get_default_graph
+from ..graph.tensor import Operation, Tensor
+from ..graph.values import convert_to_tensor, no_op
+from ..operations.scripts import host_call
+from ..operations.sparse.tensor import SparseTensor
+from .initializers import TableInitializerBase
+
+__all__ = [
+    "FastHashSpec",
+    "HasherSpec",
+    "IdTableWithHashBuckets",
+    "LookupInterface",
+    "StaticHashTable",
+    "tables_initializer",
+]
+
+Array = np.ndarray[Any, Any]
+
+
+def tables_initializer(name: str = "init_all_tables") -> Operation:
+    """Returns the Operation that fills all tables of the graph."""
+    made = get_collection(GraphKeys.TABLE_INITIALIZERS)
+    return group(*made, name=name) if made else no_op(name)
+
+
+class LookupInterface(ABC):
+    """What all tables do.
+
+    Args:
+        key_dtype: the dtype of the keys.
+        value_dtype: that of the values.
+        name: of the table.
+    """
+
+    def __init__(self, key_dtype: DType, value_dtype: DType, name: str) -> None:
+        self._key_dtype = key_dtype
+        self._value_dtype = value_dtype
+        self._name = name
+
+    @property
+    def key_dtype(self) -> DType:
+        """The dtype of the keys."""
+        return self._key_dtype
+
+    @property
+    def value_dtype(self) -> DType:
+        """The dtype of the values."""
+        return self._value_dtype
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self._name
+
+    @property
+    @abstractmethod
+    def initializer(self) -> Operation:
+        """What fills it."""
+
+    @property
+    def init(self) -> Operation:
+        """The older name of `initializer`."""
+        return self.initializer
+
+    @abstractmethod
+    def size(self, name: str | None = None) -> Tensor:
+        """Returns how many values it has, int64; of a table that has not been filled 0."""
+
+    @abstractmethod
+    def _found(self, keys: Tensor, name: str | None) -> Tensor:
+        """Returns the values of keys."""
+
+    def lookup(self, keys: Any, name: str | None = None) -> Any:
+        """Returns the value of each key.
+
+        Args:
+            keys: a tensor, or a `SparseTensor`.
+            name: of the scope of the Operation.
+
+        Raises:
+            TypeError: they have another dtype than the table's.
+
+        Raises (in a run):
+            FailedPreconditionError: the table has not been filled.
+        """
+        sparse = isinstance(keys, SparseTensor)
+        texts = keys.values if sparse else convert_to_tensor(keys)
+        if texts.dtype.base_dtype is not self._key_dtype:
+            raise TypeError(
+                f"Dtype of argument `keys` must be {self._key_dtype}, received: {texts.dtype}"
+            )
+        found = self._found(texts, name)
+        return SparseTensor(keys.indices, found, keys.dense_shape) if sparse else found
+
+    def __getitem__(self, keys: Any) -> Any:
+        return self.lookup(keys)
+
+
+class StaticHashTable(LookupInterface):
+    """A table whose rows stay as they are.
+
+    Attributes:
+        default: the default value, of Python's.
+
+    Args:
+        initializer: gives the rows.
+        default_value: the value of a key that is not there; known when the graph is built.
+        name: of the table.
+
+    Raises:
+        ValueError: `default_value` is not known.
+    """
+
+    def __init__(
+        self, initializer: TableInitializerBase, default_value: Any, name: str | None = None
+    ) -> None:
+        full = get_default_graph().unique_name(name or "hash_table")
+        super().__init__(initializer.key_dtype, initializer.value_dtype, full.split("/")[-1])
+        self._rows: dict[Any, Any] | None = None
+        self._default_value = convert_to_tensor(default_value, self._value_dtype)
+        known = static_value(self._default_value)
+        if known is None or known.ndim:
+            raise ValueError(
+                "default_value must be one value that is known when the graph is built, got "
+                f"{default_value!r}"
+            )
+        self.default = known.item()
+        self._init = initializer.filling(self._fill)
+        add_to_collection(GraphKeys.TABLE_INITIALIZERS, self._init)
+
+    def _fill(self, rows: dict[Any, Any]) -> None:
+        self._rows = rows
+
+    @property
+    def default_value(self) -> Tensor:
+        """The value of a key that is not there."""
+        return self._default_value
+
+    @property
+    def initializer(self) -> Operation:
+        """What fills it."""
+        return self._init
+
+    def rows(self) -> dict[Any, Any]:
+        """Returns its values by key.
+
+        Raises:
+            FailedPreconditionError: it has not been filled.
+        """
+        if self._rows is None:
+            raise FailedPreconditionError(
+                None,
+                None,
+                f"Table not initialized: run tf.tables_initializer() before {self._name!r} is used",
+            )
+        return self._rows
+
+    def count(self) -> int:
+        """Returns how many values it has; 0 where it has not been filled."""
+        return len(self._rows or ())
+
+    def values_of(self, keys: Array) -> Array:
+        """Returns the value of each key in an array; the default value where there is none."""
+        rows, default = self.rows(), self.default
+        made = np.empty(keys.size, self._value_dtype.numpy)
+        made[:] = [rows.get(one, default) for one in keys.reshape(-1).tolist()]
+        return made.reshape(keys.shape)
+
+    def size(self, name: str | None = None) -> Tensor:
+        """Returns how many values it has, int64; of a table that has not been filled 0."""
+        with name_scope(name, f"{self._name}_Size"):
+            made: Tensor = host_call(
+                "LookupTableSizeV2", lambda: [np.int64(self.count())], [], [int64], [()]
+            )
+            return made
+
+    def _found(self, keys: Tensor, name: str | None) -> Tensor:
+        with name_scope(name, f"{self._name}_Lookup"):
+            made: Tensor = host_call(
+                "LookupTableFindV2",
+                lambda found: [self.values_of(found)],
+                [keys],
+                [self._value_dtype],
+                [keys.shape._dims],
+            )
+            return made
+
+
+@final
+class HasherSpec(NamedTuple):
+    """How words are spread over buckets.
+
+    Attributes:
+        hasher: 'fasthash'; there is no other here.
+        key: without meaning for that.
+    """
+
+    hasher: str
+    key: Any
+
+
+FastHashSpec: Final = HasherSpec("fasthash", None)
+
+
+@final
+class IdTableWithHashBuckets(LookupInterface):
+    """A table that gives keys which it has not one of several numbers behind its own.
+
+    Which one is told by TensorFlow's hash, FarmHash's Fingerprint64, for which the package
+    pyfarmhash is needed (``pip install 'hybridnet[lookup]'``) where there are several.
+
+    Args:
+        table: gives int64 numbers, from 0 on; None: there are only the buckets.
+        num_oov_buckets: how many numbers there are for keys that it has not.
+        hasher_spec: `FastHashSpec`.
+        name: of the table.
+        key_dtype: the dtype of the keys: strings or whole numbers; default that of the table's.
+
+    Raises:
+        ValueError: there is neither a table nor a bucket, or the hash is another.
+        TypeError: the keys or values of the table are of another kind.
+        ModuleNotFoundError: there are several buckets, and the package is not installed.
+    """
+
+    def __init__(
+        self,
+        table: StaticHashTable | None,
+        num_oov_buckets: int,
+        hasher_spec: HasherSpec = FastHashSpec,
+        name: str | None = None,
+        key_dtype: Any = None,
+    ) -> None:
+        if table is None and num_oov_buckets <= 0:
+            raise ValueError("`oov_buckets` must be > 0 if no `table` is supplied.")
+        kind = as_dtype(key_dtype or (string if table is None else table.key_dtype)).base_dtype
+        if table is not None and table.key_dtype.is_integer != kind.is_integer:
+            raise TypeError(f"key_dtype must fit the table's {table.key_dtype}, got {kind}")
+        if table is not None and table.value_dtype is not int64:
+            raise TypeError(f"the values of the table must be int64, got {table.value_dtype}")
+        own = "hash_bucket" if table is None else table.name
+        super().__init__(kind, int64, (name or own).rstrip("/").split("/")[-1])
+        self._table = table
+        self._count = num_oov_buckets
+        self._bucket = _bucket_of(num_oov_buckets, hasher_spec)
+
+    @property
+    def initializer(self) -> Operation:
+        """What fills it."""
+        return no_op() if self._table is None else self._table.initializer
+
+    def size(self, name: str | None = None) -> Tensor:
+        """Returns how many values it has, int64; of a table that has not been filled 0."""
+        table = self._table
+
+        def run() -> list[Any]:
+            return [np.int64(self._count + (0 if table is None else table.count()))]
+
+        with name_scope(name, f"{self._name}_Size"):
+            made: Tensor = host_call("AddV2", run, [], [int64], [()], name="add")
+            return made
+
+    def _found(self, keys: Tensor, name: str | None) -> Tensor:
+        with name_scope(name, f"{self._name}_Lookup"):
+            run, dims = self._numbers, keys.shape._dims
+            made: Tensor = host_call(
+                "SelectV2", lambda found: [run(found)], [keys], [int64], [dims]
+            )
+            return made
+
+    def _numbers(self, keys: Array) -> Array:
+        table = self._table
+        if table is None:
+            made, first, missing = np.zeros(keys.shape, np.int64), 0, np.ones(keys.shape, bool)
+        else:
+            made, first = table.values_of(keys), table.count()
+            missing = made == table.default
+        if self._count:
+            made[missing] = [first + self._bucket(one) for one in keys[missing].tolist()]
+        return made
+
+
+def _bucket_of(count: int, spec: HasherSpec) -> Callable[[Any], int]:
+    """Returns the function from a key to its bucket."""
+    if not isinstance(spec, HasherSpec):
+        raise TypeError(f"hasher_spec must be a HasherSpec, got {type(spec)}")
+    if spec.hasher != "fasthash":
+        raise ValueError(f"the hash must be that of FastHashSpec, got {spec.hasher!r}")
+    if count <= 1:
+        return lambda key: 0
+    fingerprint = farmhash.fingerprint64
+
+    def bucket(key: Any) -> int:
+        made: int = fingerprint(key if isinstance(key, bytes) else b"%d" % key) % count
+        return made
+
+    return bucket
