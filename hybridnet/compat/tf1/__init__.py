@@ -328,6 +328,9 @@ from .variables.lists import model_variables as model_variables
 from .variables.lists import moving_average_variables as moving_average_variables
 from .variables.lists import trainable_variables as trainable_variables
 from .variables.lists import variables_initializer as variables_initializer
+from .variables.partitioned import fixed_size_partitioner as fixed_size_partitioner
+from .variables.partitioned import min_max_variable_partitioner as min_max_variable_partitioner
+from .variables.partitioned import variable_axis_size_partitioner as variable_axis_size_partitioner
 from .variables.scatter import scatter_add as scatter_add
 from .variables.scatter import scatter_max as scatter_max
 from .variables.scatter import scatter_min as scatter_min

@@ -257,3 +257,50 @@ def test_what_a_decoder_gave_goes_in_again():
         wanted.append(output)
         x = output * 2.0
     np.testing.assert_allclose(*_run([outputs, wanted]), rtol=1e-5)
+
+
+def test_layers_in_a_scope_that_cuts_variables_give_what_whole_ones_give():
+    x, cut = _rows(6, 4), tf.fixed_size_partitioner(2)
+    # `tf.layers` of TensorFlow 2 needs a package that is not there; so the formulas are NumPy's.
+    with tf.variable_scope("net", partitioner=cut, initializer=tf.ones_initializer()):
+        layer = tf.layers.Dense(3, activation=tf.nn.relu)
+        y = layer(x)
+        z = tf.layers.batch_normalization(y, training=True)
+        w = tf.contrib.layers.fully_connected(
+            z, 2, None, weights_initializer=tf.ones_initializer(), variables_collections=["mine"]
+        )
+    moved = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
+    names = [one.op.name for one in tf.global_variables()]
+    assert names[:3] == [
+        "net/dense/kernel/part_0",
+        "net/dense/kernel/part_1",
+        "net/dense/bias/part_0",
+    ]
+    assert "net/batch_normalization/moving_mean" in names
+    assert [one.shape.as_list() for one in layer.trainable_weights] == [[2, 3], [2, 3], [2], [1]]
+    mine = [one.op.name for one in tf.get_collection("mine")]
+    assert mine == [
+        f"net/fully_connected/{of}/part_{part}" for of in ("weights", "biases") for part in (0, 1)
+    ]
+    got = _run([y, z, w, *moved])
+    want = np.maximum(x.sum(1, keepdims=True).repeat(3, 1), 0)
+    normal = (want - want.mean(0)) / np.sqrt(want.var(0) + 1e-3)
+    np.testing.assert_allclose(got[0], want, rtol=1e-5)
+    np.testing.assert_allclose(got[1], normal, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        got[2], normal.sum(1, keepdims=True).repeat(2, 1), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_initial_values_of_parts_are_scaled_as_those_of_the_whole():
+    cut = tf.fixed_size_partitioner(50)
+    names = "glorot_uniform", "lecun_uniform", "uniform_unit_scaling"
+    made = [
+        tf.get_variable(
+            one, [400, 100], partitioner=cut, initializer=getattr(tf.initializers, one)()
+        )
+        for one in names
+    ]
+    limits = np.sqrt(6 / 500), np.sqrt(3 / 400), np.sqrt(3 / 400)
+    for found, limit in zip(_run([one.as_tensor() for one in made]), limits, strict=True):
+        assert 0.98 * limit < np.abs(found).max() <= limit

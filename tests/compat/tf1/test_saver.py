@@ -159,3 +159,46 @@ def test_errors_are_tensorflows(tmp_path):
     with pytest.raises(ValueError, match="Couldn't find 'checkpoint' file"):
         os.remove(tmp_path / "checkpoint")
         train.load_checkpoint(tmp_path)
+
+
+def test_a_variable_in_parts_is_saved_whole_and_restored_into_others(tmp_path):
+    values = np.arange(14, dtype=np.float32).reshape(7, 2)
+    cut = tf.fixed_size_partitioner
+    w = tf.get_variable("w", [7, 2], initializer=values, partitioner=cut(3))
+    across = tf.get_variable("across", [7, 2], initializer=values, partitioner=cut(2, axis=1))
+    train_step = train.MomentumOptimizer(0.5, 0.9).minimize(tf.reduce_sum(tf.square(w)) / 2)
+    sess = initialized()
+    sess.run(train_step)
+    path = train.Saver().save(sess, str(tmp_path / "m"))
+    shapes = {"w": [7, 2], "w/Momentum": [7, 2], "across": [7, 2]}
+    assert dict(train.list_variables(path)) == shapes
+    np.testing.assert_array_equal(train.load_variable(path, "across"), values)
+    np.testing.assert_allclose(train.load_variable(path, "w"), values / 2)
+    np.testing.assert_allclose(train.load_variable(path, "w/Momentum"), values)
+    sess.run([w.assign(values * 0), across.assign(values * 0)])
+    train.Saver([w, *across]).restore(sess, path)
+    np.testing.assert_allclose(sess.run(w.as_tensor()), values / 2)
+    np.testing.assert_allclose(sess.run(across.as_tensor()), values)
+    parts = list(w)
+    for given in ({"w": parts}, {"w": w}, [parts[1], parts[0], parts[2]]):
+        sess.run(w.assign(values * 0))
+        train.Saver(given).restore(sess, path)
+        np.testing.assert_allclose(sess.run(w.as_tensor()), values / 2)
+    with pytest.raises(ValueError, match=r"all parts of 'w'.*only \['w/part_1'\]"):
+        train.Saver([parts[1]])
+    with pytest.raises(ValueError, match="At least two variables have the same name: w/part_0"):
+        train.Saver([w, parts[0]])
+    with pytest.raises(ValueError, match="not parts of one"):
+        train.Saver({"w": [*w, *across]})
+
+
+@pytest.mark.parametrize("count", [None, 2, 7])
+def test_a_checkpoint_is_read_with_another_number_of_parts(tmp_path, count):
+    values = np.arange(14, dtype=np.float32).reshape(7, 2)
+    tf.get_variable("w", [7, 2], initializer=values, partitioner=tf.fixed_size_partitioner(3))
+    path = train.Saver().save(initialized(), str(tmp_path / "m"))
+    with tf.Graph().as_default(), tf.Session() as sess:
+        cut = None if count is None else tf.fixed_size_partitioner(count)
+        w = tf.get_variable("w", [7, 2], partitioner=cut)
+        train.Saver().restore(sess, path)
+        np.testing.assert_array_equal(sess.run(tf.identity(w)), values)

@@ -20,6 +20,7 @@ from ..operations.nn.conv import convolution
 from ..operations.nn.pool import avg_pool, max_pool
 from ..operations.reduction import reduce_sum
 from ..variables.initial import Initializer, VarianceScaling
+from ..variables.partitioned import PartitionedVariable
 from ..variables.scope import get_variable, variable_scope
 from .normal import batch_norm as batch_norm
 from .normal import dropout as dropout
@@ -343,7 +344,9 @@ class _Parts(NamedTuple):
         """Makes a variable."""
         kind = self.inputs.dtype.base_dtype
         made = get_variable(name, shape, kind, initializer, regularizer, trainable=self.trainable)
-        return _collected(made, self.lists.get(name))
+        for one in made if isinstance(made, PartitionedVariable) else [made]:
+            _collected(one, self.lists.get(name))
+        return made
 
     def finished(
         self, made: Tensor, normalizer: Any, settings: Any, biases_initializer: Any,

@@ -17,6 +17,7 @@ from ..graph.values import convert_to_tensor
 from ..nest import flatten, map_structure
 from ..operations.control_flow import cond
 from ..variables.initial import ones_initializer, zeros_initializer
+from ..variables.partitioned import PartitionedVariable
 from ..variables.scope import VariableScope, get_variable, variable_scope
 
 __all__ = [
@@ -181,9 +182,10 @@ class Layer:
             regularizer=regularizer,
             trainable=self.trainable if trainable is None else trainable and self.trainable,
             constraint=constraint,
+            partitioner=partitioner,
         )
         self._found["losses"] += collection[before:]
-        self._weights.append(made)
+        self._weights += made if isinstance(made, PartitionedVariable) else [made]
         return made
 
     add_variable = add_weight

@@ -16,6 +16,7 @@ from ..graph.values import constant
 from ..operations.elementwise import cast
 from ..operations.nn.norm import batch_normalization, fused_batch_norm, moments
 from ..operations.reshaping import reshape
+from ..variables.scope import get_variable_scope
 from .base import ONES, ZEROS, Layer, chosen, either, known_sizes, weight_settings
 
 __all__ = ["BatchNormalization"]
@@ -113,10 +114,15 @@ class BatchNormalization(Layer):
         for name, (there, how) in self._parts.items():
             setattr(self, name, self.add_weight(name, sizes, kind, **how) if there else None)
         mean, variance = self._moving
-        self.moving_mean = self.add_weight("moving_mean", sizes, kind, mean, trainable=False)
-        self.moving_variance = self.add_weight(
-            "moving_variance", sizes, kind, variance, trainable=False
-        )
+        scope = get_variable_scope()
+        partitioner, scope.partitioner = scope.partitioner, None  # one Operation moves an average
+        try:
+            self.moving_mean = self.add_weight("moving_mean", sizes, kind, mean, trainable=False)
+            self.moving_variance = self.add_weight(
+                "moving_variance", sizes, kind, variance, trainable=False
+            )
+        finally:
+            scope.partitioner = partitioner
 
     def call(self, inputs: Tensor, *args: Any, training: Any = False, **keywords: Any) -> Tensor:
         """Returns the result; `training` is a bool, or a tensor of one."""

@@ -29,6 +29,7 @@ from ..graph.operators import handle
 from ..graph.tensor import Tensor
 from ..graph.values import convert_to_tensor, require_same
 from .creation import range as numbers_from
+from .elementwise import floordiv, floormod, less, maximum, minimum, subtract
 from .reduction import reduce_max
 
 __all__ = [
@@ -94,37 +95,93 @@ def embedding_lookup(
     validate_indices: bool = True,
     max_norm: Any = None,
 ) -> Tensor:
-    """Returns rows of a table.
+    """Returns rows of a table, or of one that is cut into several.
+
+    Each table is looked up where it is: only rows go to another task.
 
     Args:
-        params: the table, (rows, ...); of a list of tables the only one.
+        params: the table, (rows, ...); or a list of tables or a `PartitionedVariable`, each part
+            with some of the rows.
         ids: whole numbers, which rows.
-        partition_strategy: without meaning here, with one table.
+        partition_strategy: which table has a row. 'mod': one after the other has the next row; of
+            n tables row i is row i // n of table i % n. 'div': the first table has the first rows,
+            and so on, as `tf.get_variable` cuts a variable; the first tables have one more if the
+            number of rows does not divide.
         name: of the scope.
         validate_indices: without meaning here.
         max_norm: what the norm of a row is clipped to, if given.
 
     Raises:
-        ValueError: there are several tables.
+        ValueError: there is no table, the rows of two have different shapes, or
+            `partition_strategy` is something else.
     """
-    if isinstance(params, (list, tuple)):
-        if len(params) != 1:
-            raise ValueError(f"embedding_lookup: one table is needed, got {len(params)}")
-        (params,) = params
+    # A `PartitionedVariable` is told by its partitions, as variables are made of operations.
+    listed = isinstance(params, (list, tuple)) or hasattr(params, "partitions")
+    given = list(params) if listed else [params]
+    if not given or params is None:
+        raise ValueError("embedding_lookup: params must be a table, or at least one in a list")
     with name_scope(name, "embedding_lookup"):
-        table, places = convert_to_tensor(params), _indices("GatherV2", ids)
+        places = _indices("GatherV2", ids)
+        tables = require_same("GatherV2", [f"params_{i}" for i in range(len(given))], given)
+        if len(tables) == 1:
+            return _rows(tables[0], places, max_norm, "Identity")
+        rest = tables[0].shape[1:]
+        for one in tables[1:]:
+            rest = rest.merge_with(one.shape[1:])
+        which, places = _in_tables(tables, places, partition_strategy)
+        found = [_rows(one, places, None, "GatherV2") for one in tables]
 
-        def rows(x: EdgeHandle, places: EdgeHandle) -> EdgeHandle:
-            found = handle("take", x, places, axis=0, mode="clip")
-            if max_norm is None:
-                return found
-            total = handle("_np_sum", handle("square", found), axis=(-1,), keepdims=True)
-            length = handle("sqrt", handle("_maximum_scalar", total, scalar=1e-24))
-            longest = handle("_maximum_scalar", length, scalar=float(max_norm))
-            scaled = handle("_mul_scalar", found, scalar=float(max_norm))
-            return handle("broadcast_div", scaled, longest)
+        def chosen(which: EdgeHandle, *rows: EdgeHandle) -> EdgeHandle:
+            for _ in range(len(rest)):
+                which = handle("expand_dims", which, axis=-1)
+            made = rows[0]
+            for number, one in enumerate(rows[1:], 1):
+                here = handle("_npi_equal_scalar", which, scalar=float(number))
+                made = handle("_npi_where", here, one, made)
+            return _clipped(made, max_norm)
 
-        return fused("Identity", rows, [table, places], name="Identity")
+        return fused("Reshape", chosen, [which, *found], name="Reshape_1")
+
+
+def _rows(table: Tensor, places: Tensor, max_norm: Any, name: str) -> Tensor:
+    """Returns rows of one table, from where that is."""
+
+    def rows(x: EdgeHandle, places: EdgeHandle) -> EdgeHandle:
+        return _clipped(handle("take", x, places, axis=0, mode="clip"), max_norm)
+
+    with table.graph.colocate_with(table.op):
+        return fused(name, rows, [table, places], name=name)
+
+
+def _clipped(rows: EdgeHandle, max_norm: Any) -> EdgeHandle:
+    if max_norm is None:
+        return rows
+    total = handle("_np_sum", handle("square", rows), axis=(-1,), keepdims=True)
+    length = handle("sqrt", handle("_maximum_scalar", total, scalar=1e-24))
+    longest = handle("_maximum_scalar", length, scalar=float(max_norm))
+    return handle("broadcast_div", handle("_mul_scalar", rows, scalar=float(max_norm)), longest)
+
+
+def _in_tables(tables: list[Tensor], ids: Tensor, strategy: str) -> tuple[Tensor, Tensor]:
+    """Returns which table has each row, and which row it is there."""
+    if strategy not in ("mod", "div"):
+        raise ValueError(
+            f"Unrecognized partition strategy: {strategy}. Must be one of either `mod` or `div`."
+        )
+    sizes = [one.shape[0].value for one in tables]
+    if None in sizes:
+        raise ValueError(
+            f"embedding_lookup: the number of rows of each of several tables must be known, {sizes}"
+        )
+    count, total = len(tables), sum(sizes)
+    ids = minimum(maximum(ids, 0), total - 1)
+    if strategy == "mod":
+        return floormod(ids, count), floordiv(ids, count)
+    each, more = divmod(total, count)
+    each = max(each, 1)  # where it is 0, all rows are in the first tables
+    first = less(ids, more * (each + 1))
+    which = where_v2(first, floordiv(ids, each + 1), floordiv(subtract(ids, more), each))
+    return which, where_v2(first, floormod(ids, each + 1), floormod(subtract(ids, more), each))
 
 
 def one_hot(

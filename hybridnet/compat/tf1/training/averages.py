@@ -16,6 +16,7 @@ from ..graph.values import convert_to_tensor
 from ..operations.creation import zeros
 from ..operations.elementwise import cast, minimum
 from ..variables.lists import moving_average_variables, trainable_variables
+from ..variables.partitioned import slice_like
 from ..variables.scope import slot_name
 from ..variables.variable import Variable
 
@@ -84,7 +85,9 @@ class ExponentialMovingAverage:
         graph = one.graph
         with graph.as_default(), graph.control_dependencies(None), graph.name_scope(None):
             initial = one.initialized_value() if isinstance(one, Variable) else _zeros(one)
-            return Variable(initial, trainable=False, name=slot_name(one, self._name))
+            made = Variable(initial, trainable=False, name=slot_name(one, self._name))
+        slice_like(made, one)
+        return made
 
     def _moved(self, one: Any, decay: Tensor) -> Operation:
         mean = self._averages[one]._variable

@@ -20,6 +20,7 @@ from ..graph.tensor import Operation, Tensor
 from ..graph.values import constant, convert_to_tensor
 from ..operations.elementwise import cast
 from ..variables.lists import trainable_variables
+from ..variables.partitioned import slice_like
 from ..variables.scope import slot_name
 from ..variables.variable import Variable, assign, assign_add
 
@@ -230,6 +231,7 @@ class Optimizer:
                 slot_name(variable, self._name),
                 variable,
             )
+            slice_like(slots[variable], variable)
         return slots[variable]
 
     def _hidden(self, value: Callable[[], Tensor], name: str, beside: Variable) -> Variable:

@@ -8,6 +8,7 @@ TensorFlow's is, and is JSON.
 from __future__ import annotations
 
 import errno
+import math
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ import numpy as np
 from hybridnet import checkpoint
 from hybridnet.base.errors import DTypeError, FormatError, ParameterError, ShapeError
 from hybridnet.checkpoint.index import INDEX, file_of, update_index
-from hybridnet.ndarray import NDArray
+from hybridnet.ndarray import NDArray, concat
 
 from ..dtypes import DType, as_dtype
 from ..errors import (
@@ -32,6 +33,7 @@ from ..errors import (
 )
 from ..graph.graph import GraphKeys, get_default_graph
 from ..graph.tensor import Tensor
+from ..variables.partitioned import PartitionedVariable
 from ..variables.variable import Variable
 
 __all__ = [
@@ -105,6 +107,44 @@ class _VariableSlot(checkpoint.Slot):
 
 
 @final
+class _WholeSlot(checkpoint.Slot):
+    """A variable in parts, of whichever session: a checkpoint has it whole."""
+
+    __slots__ = ("axis", "parts", "sizes")
+
+    def __init__(self, parts: Sequence[Variable], current: _Current) -> None:
+        infos = [one._save_slice_info for one in parts]
+        self.sizes = tuple(infos[0].full_shape)
+        pairs = enumerate(zip(self.sizes, infos[0].var_shape, strict=True))
+        self.axis = next((axis for axis, (whole, part) in pairs if whole != part), 0)
+        self.parts = [_VariableSlot(one, current) for one in parts]
+
+    @property
+    def shape(self) -> tuple[int | None, ...] | None:
+        """The shape of the whole."""
+        return self.sizes
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its elements."""
+        return self.parts[0].dtype
+
+    def read(self) -> NDArray:
+        """Returns the parts, joined."""
+        first, *rest = (one.read() for one in self.parts)
+        if not rest:
+            return first
+        return concat(first, *(one.as_in_context(first.context) for one in rest), dim=self.axis)
+
+    def assign(self, value: np.ndarray[Any, Any]) -> None:
+        """Sets each part to its part of a value."""
+        ends = np.cumsum([one.variable.shape[self.axis].value for one in self.parts])
+        values = np.split(value, ends[:-1], self.axis)
+        for part, new in zip(self.parts, values, strict=True):
+            part.assign(new)
+
+
+@final
 class Saver:
     """Saves the variables of sessions to checkpoints, and restores them.
 
@@ -112,10 +152,15 @@ class Saver:
         saver.save(sess, "run/model", global_step=step)      # run/model-100.safetensors
         saver.restore(sess, tf.train.latest_checkpoint("run"))
 
-    A file appears whole or not at all; what is restored need not be initialized.
+    A file appears whole or not at all; what is restored need not be initialized. A variable in
+    parts (`tf.get_variable` with a partitioner) is in a file as one, by its name without
+    ``/part_0``, and so are the slots of optimizers: it can be restored into another number of
+    parts, or none.
 
     Args:
         var_list: variables, or a dict of them by their names in files; default all global ones.
+            Of a variable in parts all parts must be there, or it itself; a dict may have it or a
+            list of its parts.
         reshape: whether a value of as many elements and another shape is taken, too.
         sharded: without meaning here: a checkpoint is one file.
         max_to_keep: how many checkpoints there may be; None or 0 keeps all.
@@ -132,7 +177,7 @@ class Saver:
         filename: what is restored where no path is given.
 
     Raises:
-        ValueError: there are no variables, or two of one name.
+        ValueError: there are no variables, two of one name, or only some parts of one.
         TypeError: something is no variable.
         ImportError: the package safetensors is not installed.
     """
@@ -179,8 +224,8 @@ class Saver:
         """Looks for the variables, unless that was done."""
         if self._inner is None:
             found = _named(self._given, self._allow_empty)
-            self._variables = tuple(found.values())
-            slots = {name: _VariableSlot(one, self._current) for name, one in found.items()}
+            self._variables = tuple(one for parts in found.values() for one in parts)
+            slots = {name: _slot(parts, self._current) for name, parts in found.items()}
             self._inner = checkpoint.Saver(
                 slots,
                 max_to_keep=self._max_to_keep,
@@ -326,8 +371,13 @@ class Saver:
             self._current.values = self._current.assigned = None
 
 
-def _named(given: Any, allow_empty: bool) -> dict[str, Any]:
-    """Returns variables by the names that they have in files."""
+def _slot(parts: Sequence[Variable], current: _Current) -> checkpoint.Slot:
+    whole = parts[0]._save_slice_info is not None
+    return _WholeSlot(parts, current) if whole else _VariableSlot(parts[0], current)
+
+
+def _named(given: Any, allow_empty: bool) -> dict[str, list[Variable]]:
+    """Returns variables by the names that they have in files, each with all its parts."""
     if given is None:
         given = get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES)
         given += get_default_graph().get_collection(GraphKeys.SAVEABLE_OBJECTS)
@@ -335,16 +385,44 @@ def _named(given: Any, allow_empty: bool) -> dict[str, Any]:
         if allow_empty:
             return {}
         raise ValueError("No variables to save")
-    pairs = given.items() if isinstance(given, Mapping) else ((None, one) for one in given)
-    found: dict[str, Any] = {}
-    for name, one in pairs:
-        if not isinstance(one, Variable):
-            raise TypeError(f"Variable to save is not a Variable: {one}")
-        name = one.op.name if name is None else name
-        if name in found:
-            raise ValueError(f"At least two variables have the same name: {name}")
-        found[name] = one
+    if isinstance(given, Mapping):
+        found = {name: _parts(one) for name, one in given.items()}
+    else:
+        found = {}
+        for one in (part for each in given for part in _parts(each)):
+            info = one._save_slice_info
+            parts = found.setdefault(one.op.name if info is None else info.full_name, [])
+            if parts and (info is None or one in parts):
+                raise ValueError(f"At least two variables have the same name: {one.op.name}")
+            parts.append(one)
+    for name, parts in found.items():
+        if parts[0]._save_slice_info is not None:
+            _require_whole(name, parts)
+        elif len(parts) > 1:
+            raise TypeError(f"Variable to save is not a Variable: {parts}")
     return found
+
+
+def _parts(one: Any) -> list[Variable]:
+    parts = list(one) if isinstance(one, (list, tuple, PartitionedVariable)) else [one]
+    for each in parts:
+        if not isinstance(each, Variable):
+            raise TypeError(f"Variable to save is not a Variable: {each}")
+    return parts
+
+
+def _require_whole(name: str, parts: list[Variable]) -> None:
+    infos = [one._save_slice_info for one in parts]
+    if any(one is None for one in infos) or len({(i.full_name, *i.full_shape) for i in infos}) > 1:
+        raise ValueError(f"Saver: {name!r} is to hold variables that are not parts of one: {parts}")
+    parts.sort(key=lambda one: one._save_slice_info.var_offset)
+    sizes = [math.prod(one.var_shape) for one in infos]
+    if sum(sizes) != math.prod(infos[0].full_shape):
+        raise ValueError(
+            f"Saver: all parts of {infos[0].full_name!r} must be saved and restored together, got "
+            f"only {[one.op.name for one in parts]}; give the variable as tf.get_variable returned "
+            "it"
+        )
 
 
 def _step_of(sess: Any, step: Any) -> int | None:

@@ -46,13 +46,20 @@ class Initializer:
         Args:
             shape: of the variable.
             dtype: of the variable.
-            partition_info: without meaning here.
+            partition_info: of a part of a variable, what it is a part of.
         """
         sizes: Any = tuple(TensorShape(shape).as_list())
-        return self._made(sizes, self.dtype if dtype is None else as_dtype(dtype).base_dtype)
+        kind = self.dtype if dtype is None else as_dtype(dtype).base_dtype
+        if partition_info is None:
+            return self._made(sizes, kind)
+        return self._made_part(sizes, kind, partition_info)
 
     def _made(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
         raise NotImplementedError
+
+    def _made_part(self, shape: tuple[int, ...], dtype: DType, info: Any) -> Tensor:
+        """Returns the value of a part; unlike `_made` where the whole matters to it."""
+        return self._made(shape, dtype)
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it was made with."""
@@ -190,7 +197,13 @@ class UniformUnitScaling(Initializer):
         self.dtype = as_dtype(dtype)
 
     def _made(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
-        size = max(math.prod(shape[:-1]), 1)
+        return self._scaled(shape, dtype, shape)
+
+    def _made_part(self, shape: tuple[int, ...], dtype: DType, info: Any) -> Tensor:
+        return self._scaled(shape, dtype, info.full_shape)
+
+    def _scaled(self, shape: tuple[int, ...], dtype: DType, whole: Sequence[int]) -> Tensor:
+        size = max(math.prod(whole[:-1]), 1)
         limit = math.sqrt(3 / size) * self.factor
         return random_uniform(shape, -limit, limit, dtype)
 
@@ -244,7 +257,13 @@ class VarianceScaling(Initializer):
         self.dtype = as_dtype(dtype)
 
     def _made(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
-        inward, outward = fans(shape)
+        return self._scaled(shape, dtype, shape)
+
+    def _made_part(self, shape: tuple[int, ...], dtype: DType, info: Any) -> Tensor:
+        return self._scaled(shape, dtype, info.full_shape)
+
+    def _scaled(self, shape: tuple[int, ...], dtype: DType, whole: Sequence[int]) -> Tensor:
+        inward, outward = fans(whole)
         size = {"fan_in": inward, "fan_out": outward, "fan_avg": (inward + outward) / 2}[self.mode]
         scale = self.scale / max(1.0, size)
         if self.distribution == "uniform":
@@ -291,6 +310,11 @@ class Identity(Initializer):
         if len(shape) != 2:
             raise ValueError(f"Identity matrix initializer can only be used for 2D, got {shape}")
         return constant(np.eye(*shape) * self.gain, dtype)
+
+    def _made_part(self, shape: tuple[int, ...], dtype: DType, info: Any) -> Tensor:
+        whole = np.eye(*info.full_shape) * self.gain
+        ends = zip(info.var_offset, shape, strict=True)
+        return constant(whole[tuple(np.s_[at : at + size] for at, size in ends)], dtype)
 
 
 class Orthogonal(Initializer):

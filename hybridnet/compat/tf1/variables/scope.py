@@ -16,7 +16,9 @@ from ..graph.graph import GraphKeys, get_default_graph
 from ..graph.shapes import TensorShape
 from ..graph.tensor import Tensor
 from ..graph.values import convert_to_tensor
+from ..operations.slicing import slice as cut
 from .initial import glorot_uniform_initializer, zeros_initializer
+from .partitioned import PartitionedVariable, PartitionInfo, partitions_of, slices_of
 from .variable import Variable
 
 __all__ = [
@@ -64,7 +66,7 @@ class VariableScope:
         original_name_scope: the name scope that was opened with it.
         use_resource: without meaning here.
         caching_device: without meaning here.
-        partitioner: without meaning here.
+        partitioner: says into how many parts variables are cut; see `tf.get_variable`.
     """
 
     reuse: Any = None
@@ -94,6 +96,10 @@ class VariableScope:
     def set_dtype(self, dtype: Any) -> None:
         """Sets the dtype of variables unless told otherwise."""
         self.dtype = as_dtype(dtype)
+
+    def set_partitioner(self, partitioner: Any) -> None:
+        """Sets what says into how many parts variables are cut."""
+        self.partitioner = partitioner
 
     def set_custom_getter(self, custom_getter: Any) -> None:
         """Sets what is called in the place of `get_variable`."""
@@ -126,6 +132,7 @@ class _Store:
     """The variables of a graph that were made with `get_variable`, and the scope in force."""
 
     variables: dict[str, Variable] = field(default_factory=dict)
+    partitioned: dict[str, PartitionedVariable] = field(default_factory=dict)
     scope: VariableScope = field(default_factory=VariableScope)
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -152,7 +159,7 @@ class variable_scope:
         initializer: what sets variables unless told otherwise.
         regularizer: what is computed of each new variable, and collected as a loss.
         caching_device: without meaning here.
-        partitioner: without meaning here.
+        partitioner: says into how many parts variables are cut; see `tf.get_variable`.
         custom_getter: called in the place of `get_variable`, with that as its first argument.
         reuse: True: variables are shared; AUTO_REUSE: those that are there. A scope inside one
             with True has True.
@@ -200,6 +207,7 @@ class variable_scope:
             "regularizer": regularizer,
             "dtype": None if dtype is None else as_dtype(dtype),
             "constraint": constraint,
+            "partitioner": partitioner,
         }
         self._getter = custom_getter
         self._auxiliary = auxiliary_name_scope
@@ -319,7 +327,10 @@ def get_variable(
         trainable: whether optimizers change it unless told otherwise.
         collections: the collections it is added to; default the global variables.
         caching_device: without meaning here.
-        partitioner: without meaning here.
+        partitioner: a function of shape and dtype that says into how many parts the variable is
+            cut along each dimension, as `tf.fixed_size_partitioner` makes one; default the scope's.
+            Then the result is a `PartitionedVariable`, whose parts are variables of the names
+            ``w/part_0``, ``w/part_1``, ...; initializers are called for each part.
         validate_shape: whether it has the shape of its initial value for good.
         use_resource: without meaning here.
         custom_getter: called in the place of this function, with that as its first argument.
@@ -343,7 +354,7 @@ def get_variable(
         "trainable": trainable,
         "collections": collections,
         "caching_device": caching_device,
-        "partitioner": partitioner,
+        "partitioner": scope.partitioner if partitioner is None else partitioner,
         "validate_shape": validate_shape,
         "use_resource": use_resource,
         "constraint": scope.constraint if constraint is None else constraint,
@@ -373,19 +384,106 @@ def _got(
     shape: Any = None,
     dtype: Any = dtypes.float32,
     initializer: Any = None,
-    regularizer: Any = None,
     reuse: Any = None,
-    trainable: bool | None = None,
-    collections: Sequence[str] | None = None,
-    caching_device: Any = None,
     partitioner: Any = None,
-    validate_shape: bool = True,
-    use_resource: bool | None = None,
-    constraint: Any = None,
-    **_: Any,
-) -> Variable:
+    **keywords: Any,
+) -> Any:
     """Returns the variable of a full name; see `get_variable`."""
     store, kind = _store(), as_dtype(dtype).base_dtype
+    scalar = isinstance(shape, Sequence) and not shape
+    if partitioner is not None and not callable(partitioner):
+        raise ValueError(f"Partitioner must be callable, but received: {partitioner}")
+    again = partitioner is None and reuse is True and name in store.partitioned
+    if (partitioner is not None and not scalar) or again:
+        if name in store.variables:
+            raise ValueError(
+                "A partitioner was provided, but an unpartitioned version of the variable was "
+                f"found: {name}.  Perhaps a variable of the same name was already created without "
+                "partitioning?"
+            )
+        return _in_parts(name, shape, kind, initializer, reuse, partitioner, keywords)
+    if f"{name}/part_0" in store.variables:
+        raise ValueError(
+            "No partitioner was provided, but a partitioned version of the variable was found: "
+            f"{name}/part_0. Perhaps a variable of the same name was already created with "
+            "partitioning?"
+        )
+    return _single(name, shape, kind, initializer, reuse, **keywords)
+
+
+def _in_parts(
+    name: str, shape: Any, dtype: DType, initializer: Any, reuse: Any, partitioner: Any, how: Any
+) -> PartitionedVariable:
+    """Returns the variable of a full name that is cut into parts; makes it if it is new."""
+    store, sizes = _store(), TensorShape(shape)
+    value = None if initializer is None or callable(initializer) else initializer
+    if isinstance(value, Tensor):
+        sizes = sizes.merge_with(value.shape)
+        dtype = value.dtype.base_dtype
+    partitions = None if partitioner is None else partitions_of(partitioner, sizes, dtype)
+    found = store.partitioned.get(name)
+    if found is not None:
+        return _shared_parts(found, sizes, dtype, partitions, reuse)
+    if reuse is True:
+        raise ValueError(
+            f"PartitionedVariable {name} does not exist, or was not created with "
+            "tf.get_variable(). Did you mean to set reuse=False or reuse=tf.AUTO_REUSE in VarScope?"
+        )
+    assert partitions is not None
+    parts = []
+    for number, info in enumerate(slices_of(name, sizes, partitions)):
+        full, first = f"{name}/part_{number}", initializer
+        of: list[int] | None = info.var_shape
+        if value is not None:
+            with name_scope(f"{full}/PartitionedInitializer"):
+                whole = convert_to_tensor(value, dtype)
+                first, of = cut(whole, info.var_offset, info.var_shape), None
+        about = PartitionInfo(info.full_shape, info.var_offset)
+        made = _single(full, of, dtype, first, reuse, partition_info=about, **how)
+        made._save_slice_info = info
+        parts.append(made)
+    store.partitioned[name] = PartitionedVariable(name, sizes, dtype, parts, partitions)
+    return store.partitioned[name]
+
+
+def _shared_parts(
+    found: PartitionedVariable, shape: TensorShape, dtype: DType, partitions: Any, reuse: Any
+) -> PartitionedVariable:
+    name = found.name
+    if reuse is False or reuse is None:
+        raise ValueError(
+            f"Partitioned variable with name {name} already exists. Did you mean to set "
+            "reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
+        )
+    pairs = {
+        "shape": (shape, found.shape, shape.is_compatible_with(found.shape)),
+        "dtype": (dtype.name, found.dtype.name, dtype.is_compatible_with(found.dtype)),
+        "partitions": (partitions, found.partitions, partitions in (None, found.partitions)),
+    }
+    for what, (asked, there, same) in pairs.items():
+        if not same:
+            raise ValueError(
+                f"Trying to reuse partitioned variable {name}, but specified {what} {asked} and "
+                f"found {what} {there}."
+            )
+    return found
+
+
+def _single(
+    name: str,
+    shape: Any,
+    kind: DType,
+    initializer: Any,
+    reuse: Any,
+    regularizer: Any = None,
+    trainable: bool | None = None,
+    collections: Sequence[str] | None = None,
+    validate_shape: bool = True,
+    constraint: Any = None,
+    partition_info: PartitionInfo | None = None,
+    **_: Any,
+) -> Variable:
+    store = _store()
     found = store.variables.get(name)
     if found is not None:
         return _shared(found, name, shape, kind, reuse)
@@ -394,7 +492,7 @@ def _got(
             f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you "
             "mean to set reuse=tf.AUTO_REUSE in VarScope?"
         )
-    value, kind = _initial(name, shape, kind, initializer)
+    value, kind = _initial(name, shape, kind, initializer, partition_info)
     made = Variable(
         value,
         trainable=trainable,
@@ -433,7 +531,9 @@ def _shared(found: Variable, name: str, shape: Any, dtype: DType, reuse: Any) ->
     return found
 
 
-def _initial(name: str, shape: Any, dtype: DType, initializer: Any) -> tuple[Any, DType]:
+def _initial(
+    name: str, shape: Any, dtype: DType, initializer: Any, part: PartitionInfo | None
+) -> tuple[Any, DType]:
     """Returns a variable's initial value (or what makes it) and its dtype."""
     if initializer is None:
         if dtype.is_floating:
@@ -458,12 +558,19 @@ def _initial(name: str, shape: Any, dtype: DType, initializer: Any) -> tuple[Any
             f"Shape of a new variable ({name}) must be fully defined, but instead was {sizes}."
         )
     make = initializer
-    return (lambda: _called(make, sizes.as_list(), dtype)), dtype
+    return (lambda: _called(make, sizes.as_list(), dtype, part)), dtype
 
 
-def _called(initializer: Callable[..., Any], shape: list[Any], dtype: DType) -> Any:
+def _called(
+    initializer: Callable[..., Any], shape: list[Any], dtype: DType, part: PartitionInfo | None
+) -> Any:
+    told = (
+        {}
+        if part is None or "partition_info" not in signature(initializer).parameters
+        else {"partition_info": part}
+    )
     try:
-        return initializer(shape, dtype=dtype)
+        return initializer(shape, dtype=dtype, **told)
     except TypeError as error:
         if "dtype" not in str(error):
             raise

@@ -318,7 +318,7 @@ def nce_loss(
     True classes are told from classes that were drawn, each for itself.
 
     Args:
-        weights: (num_classes, dim) of the classes.
+        weights: (num_classes, dim) of the classes; or several tables, see `embedding_lookup`.
         biases: (num_classes,) likewise.
         labels: (batch, num_true) int64, the true classes.
         inputs: (batch, dim).
@@ -328,7 +328,7 @@ def nce_loss(
         sampled_values: what a sampler returned; default of `log_uniform_candidate_sampler`.
         remove_accidental_hits: whether a class that was drawn counts for nothing in examples whose
             true class it is.
-        partition_strategy: without meaning here, with one table.
+        partition_strategy: which of several tables has a class; see `embedding_lookup`.
         name: of the scope.
 
     Returns:

@@ -17,7 +17,7 @@ from ...graph.tensor import Tensor
 from ...graph.values import constant, convert_to_tensor, require_same
 from ..creation import fill
 from ..creation import shape as shape_of
-from ..gathering import gather_nd
+from ..gathering import embedding_lookup, gather_nd
 from ..reduction import reduce_sum
 from ..scripts import host_call, where
 from .tensor import SparseTensor
@@ -253,10 +253,10 @@ def embedding_lookup_sparse(
     """Returns for each row of ids the combination of the rows of a table that they say.
 
     Args:
-        params: the table, (rows, columns); of a list of tables the only one.
+        params: the table, (rows, columns), or several; see `embedding_lookup`.
         sp_ids: ids, each with a place in the last dimension; a row may have none, and gives 0.
         sp_weights: what each id counts, at the same places; None for 1.
-        partition_strategy: without meaning here, with one table.
+        partition_strategy: which of several tables has a row; see `embedding_lookup`.
         name: of the scope.
         combiner: 'mean' (the default), 'sum', or 'sqrtn', the sum over the root of the sum of
             squares of the weights.
@@ -268,19 +268,17 @@ def embedding_lookup_sparse(
     how = "mean" if combiner is None else combiner
     if how not in ("mean", "sum", "sqrtn") or max_norm is not None:
         raise ValueError(f"combiner must be mean, sqrtn or sum, and max_norm None, got {combiner}")
-    table = params[0] if isinstance(params, (list, tuple)) else params
     kind = "SparseSegment"
     with name_scope(name, "embedding_lookup_sparse"):
-        rows = convert_to_tensor(table)
+        rows = embedding_lookup(params, sp_ids.values, partition_strategy)
         extra = [] if sp_weights is None else [sp_weights.values]
 
         def found(
             rows: EdgeHandle, places: EdgeHandle, ids: EdgeHandle, *weights: EdgeHandle
         ) -> list[EdgeHandle]:
-            own = handle("take", rows, ids, axis=0, mode="clip")
             count = weights[0] if weights else handle("ones_like", _as_floats(ids, rows_type))
             count = _as_floats(count, rows_type)
-            own = handle("broadcast_mul", own, handle("expand_dims", count, axis=1))
+            own = handle("broadcast_mul", rows, handle("expand_dims", count, axis=1))
             size = handle("square", count) if how == "sqrtn" else count
             return [own, size, _column(places, 0)]
 
