@@ -174,10 +174,27 @@ def index_to_string_table_from_file(
         return StaticHashTable(initializer, default_value)
 
 
-def _of_file(vocabulary_file: Any, *rest: Any) -> TableInitializerBase:
+def _of_file(
+    vocabulary_file: Any,
+    key_dtype: DType,
+    key_index: int,
+    value_dtype: DType,
+    value_index: int,
+    vocab_size: int | None,
+    delimiter: str,
+) -> TableInitializerBase:
     if vocabulary_file is None or vocabulary_file == "":
         raise ValueError("`vocabulary_file` must be specified and must not be empty.")
-    return TextFileInitializer(vocabulary_file, *rest, name="table_init")
+    return TextFileInitializer(
+        vocabulary_file,
+        key_dtype,
+        key_index,
+        value_dtype,
+        value_index,
+        vocab_size,
+        delimiter,
+        name="table_init",
+    )
 
 
 def _checked(buckets: int, dtype: Any) -> DType:
