@@ -73,8 +73,8 @@ def events_of(records: Sequence[Record], origin: int, rows: Rows | None = None) 
             record.kind,
             record.name,
             rows.of(record),
-            (record.start - origin) / 1e3,
-            (record.end - record.start) / 1e3,
+            (record.start - origin) / 1000,  # not 1e3: today's nanoseconds are no float
+            (record.end - record.start) / 1000,
             {**record.facts, **lines[record.origin]},
             record.operators,
         )
