@@ -118,6 +118,20 @@ def test_a_program_that_is_waited_for_may_change_sides_and_be_run_otherwise(monk
     assert counts(cache)[0] == 1
 
 
+def test_what_xla_hands_out_quickly_does_not_count_as_quick(monkeypatch):
+    cache = ProgramCache()
+    for name in ("tanh", "sin"):  # each compiled by itself, so that the two run by these
+        run(cache, (name,), 5)
+    monkeypatch.delenv("HYBRIDNET_HOST")
+    monkeypatch.setattr(program_module, "_AWAITED", 60.0)
+    awaited(cache, 5, 2)
+    assert not cache.state(chain(("tanh", "sin"), 5)).is_quick
+    with cache.compiling_soon():
+        awaited(cache, 5, 1)
+        awaited(cache, 5, 2)
+    assert cache.state(chain(("tanh", "sin"), 5)).compiled
+
+
 def test_where_everything_is_compiled_so_is_what_is_waited_for(monkeypatch):
     monkeypatch.setattr(program_module, "_AWAITED", 60.0)
     cache = ProgramCache()

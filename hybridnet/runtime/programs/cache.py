@@ -162,6 +162,7 @@ class ProgramCache:
             with events.span("steps", code), np.errstate(all="ignore"):  # as XLA does
                 outputs = run_steps(steps, inputs, scalars, stay=stay)
         program.note_steps(perf_counter() - started)
+        program.is_by_numpy = steps.is_by_numpy
         if len(code.instructions) == 1 and Failed not in map(type, inputs):
             for output in outputs:
                 if type(output) is Failed:

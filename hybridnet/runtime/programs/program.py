@@ -146,6 +146,7 @@ class Program:
             the quickest one; see `HostProgram`.
         turn: the number of its last launch among all launches of its thread, while not compiled.
         streak: how often in a row it was launched again soon after its last launch.
+        is_by_numpy: whether NumPy ran all its steps last time: what XLA runs may be computing yet.
         steps: how to run it step by step; kept from the second launch on.
         missed: how many new structures had it as a step while it was not compiled.
         on_disk: whether there is a file of it on disk; None if nobody has looked.
@@ -159,6 +160,7 @@ class Program:
         "compiled",
         "host",
         "is_alone",
+        "is_by_numpy",
         "is_looked_for",
         "kept",
         "launches",
@@ -204,6 +206,7 @@ class Program:
         self.is_looked_for = False
         self.seconds = 0.0
         self._quickest = inf
+        self.is_by_numpy = False
         self.turn = 0
         self.streak = 0
         self.steps: StepPlan | None = None
@@ -218,12 +221,12 @@ class Program:
     @property
     def is_quick(self) -> bool:
         """Whether NumPy has run it in less time than it takes to wait for XLA."""
-        return self._quickest < _AWAITED and self.compiled is None and config.host() != "off"
+        return self._quickest < _AWAITED and self.compiled is None and self.is_by_numpy
 
     @property
     def is_on_trial(self) -> bool:
         """Whether NumPy has run it too seldom to know how quick it is."""
-        return 0 < self.launches < _TRIES and self.compiled is None and config.host() != "off"
+        return self.launches < _TRIES and self.compiled is None and self.is_by_numpy
 
     def run(
         self,

@@ -97,6 +97,11 @@ class StepPlan(NamedTuple):
         """Whether all its programs are still in the cache."""
         return all(program.kept for program in self.programs)
 
+    @property
+    def is_by_numpy(self) -> bool:
+        """Whether NumPy runs all steps, once they have run."""
+        return all(one.part is not None and one.compiled is None for one in self.programs)
+
 
 def plan(code: Code, find: FindPart, *, optimized: bool) -> StepPlan:
     """Returns how to run a structure step by step. A call of a large graph becomes its nodes.
