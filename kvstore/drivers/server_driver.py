@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -58,6 +59,8 @@ __all__ = ["ServerDriver", "server_driver"]
 
 _MEMORY: Final = "memory.json"
 _MOST_UPDATES: Final = 1 << 62
+#: Characters of JSON in an answer to "keys", but for one key that is longer.
+_MOST_KEYS_TEXT: Final = 32 << 10
 #: What brings bytes of a part, or names rows of one.
 _CHECKED: Final = (PushPart, PullPart, InitPart, Copy, PutStates)
 _NOTHING: Final = (None, None, False)  # to be sent with a message
@@ -155,31 +158,39 @@ class ServerDriver(Driver):
             if message.payload is None:
                 return _NOTHING
             store = self._parts[message.part]
+            previous = message.payload is Content.PREVIOUS
             if isinstance(message, PartValue) and message.rows is not None:
                 wanted = message.rows.numbers
-                values = store.value[wanted - store.first]
-                return Payload.of(_bytes(values)), _bytes(wanted), False
-            return self._value_of(store, post.to)
+                table = store.previous[0] if previous else store.value
+                return Payload.of(_bytes(table[wanted - store.first])), _bytes(wanted), False
+            return self._value_of(store, post.to, previous)
         if isinstance(message, PartStates):
             return self._copy_of(self._parts[message.part], message.payload)
         if isinstance(message, Copy):
-            return self._copy_of(self._parts[message.part.id], message.payload)
+            return self._copy_of(self._parts[message.part.id], message.payload, message.previous)
         return _NOTHING
 
-    def _value_of(self, store: PartStore, to: Peer) -> tuple[Payload | None, Buffer | None, bool]:
+    def _value_of(
+        self, store: PartStore, to: Peer, previous: bool
+    ) -> tuple[Payload | None, Buffer | None, bool]:
+        if previous and store.is_rows:
+            return Payload.of(_bytes(store.previous[0])), None, False
         copy = self._settings.consistency == "async"
-        shared = store.shared
+        shared = store.previous_shared if previous else store.shared
         if shared.shared >= LEAST and not copy and store.path is not None and self._is_near(to):
             return shared, None, True
         # Two commits later the memory is another value's; by then every worker of a synchronous
-        # store has had this one, as it has pushed twice since.
-        return Payload.of(store.value_bytes), None, copy
+        # store has had this one, as it has pushed twice since. What was there before is asked for
+        # by a worker that the next commit waits for.
+        return Payload.of(store.previous_bytes if previous else store.value_bytes), None, copy
 
     def _copy_of(
-        self, store: PartStore, content: Content
+        self, store: PartStore, content: Content, both: bool = False
     ) -> tuple[Payload | None, Buffer | None, bool]:
-        if content is Content.STORED:
-            return Payload.of(*map(_bytes, store.all_arrays)), None, True
+        if content is not Content.MERGED:
+            arrays = store.previous if content is Content.PREVIOUS else store.all_arrays
+            before = store.previous if both else ()
+            return Payload.of(*map(_bytes, (*arrays, *before))), None, True
         rows, total = store.merged()
         return Payload.of(_bytes(total)), None if rows is None else _bytes(rows), True
 
@@ -228,7 +239,8 @@ class ServerDriver(Driver):
         store = PartStore.create(
             self._folder, action.part, action.name, action.spec, action.record,
             _name_of(self._settings.optimizer), self._updates,
-            given.full if action.full else given.values(0.0),
+            given.now if action.previous else given.full if action.full else given.values(0.0),
+            previous=given.previous if action.previous else None,
             serial=1 if old is None else old.serial + 1, keeps_sum=self._plan.standby,
         )  # fmt: skip
         if old is not None:
@@ -293,10 +305,33 @@ class ServerDriver(Driver):
         os.replace(early, path)
         return str(path)
 
+    def keys(self, first: str) -> str:
+        """Returns the keys, from a number on, that this server answers for parts of.
+
+        Returns:
+            JSON: a list of [number, name, spec, how many parts], ascending, and the number to go on
+            with; None where there are no more.
+        """
+        found: dict[int, list[Any]] = {}
+        room = _MOST_KEYS_TEXT
+        for (key, _), store in sorted(self._parts.items()):
+            stored = store.stored
+            if key < int(first) or not self._machine.answers_for(stored.part.shard):
+                continue
+            if key not in found:
+                one = [key, stored.name, asdict(stored.spec), 0]
+                room -= len(json.dumps(one)) + 4
+                if room < 0 and found:
+                    return json.dumps([list(found.values()), key])
+                found[key] = one
+            found[key][-1] += 1
+        return json.dumps([list(found.values()), None])
+
 
 #: What workers may ask servers to do, beside the store's own.
 _COMMANDS: Final[Mapping[str, Callable[[ServerDriver, str], str]]] = {
-    "snapshot": ServerDriver.snapshot
+    "snapshot": ServerDriver.snapshot,
+    "keys": ServerDriver.keys,
 }
 
 

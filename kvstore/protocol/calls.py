@@ -120,8 +120,7 @@ def resume_at(heights: list[tuple[int, bool]]) -> tuple[int, int]:
     """Says how many pushes of each key a restarted worker need not make again.
 
     A process that died in the middle of a step had pushed some of its keys, which stand one higher
-    than the rest. The step is done again, and what counted already is not counted twice. Keys that
-    are pushed more rarely are further behind; they go on where they are.
+    than the rest. The step is done again, and what counted already is not counted twice.
 
     Args:
         heights: from each server the highest number of a push, and whether a part of it stands at

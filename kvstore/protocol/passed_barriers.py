@@ -35,6 +35,11 @@ class PassedBarriers:
         self.before = 0
         self._pushes = 0  # of the key that this process has pushed most
 
+    @property
+    def begins_again(self) -> bool:
+        """Whether the program was started again, and is still before its first push."""
+        return self.resumes > 0 and not self._pushes
+
     def following(self, name: str) -> tuple[str, int]:
         """The name of the barrier that this worker comes to, and the how-manieth time it is."""
         count = self.counts.get(name, 0) + 1

@@ -3,6 +3,11 @@
 A part is *settled* when its last commit may be seen: at once, or when the standby has it as well.
 Until then nobody gets an answer about it: what only one server has could be lost with it. Only a
 settled part takes the next sum, so that the sum of the last commit is there for the standby.
+
+In a synchronous store a pull is given the value of the very round that it names. A worker that was
+started again does the interrupted step once more, and may find some parts of it done: of these it
+is given what they were before, so that the step begins where it began the first time. That is
+always there, as the next round of a part needs a push of this worker's.
 """
 
 from __future__ import annotations
@@ -78,6 +83,7 @@ class HeldPart:
         scale: of the last commit.
         followed: of the `ShardPlace` whose standby has had all of the part; 0: none.
         broken: why nothing can be committed.
+        has_previous: what was there before the last commit is on the disk, too.
         id: of the part.
     """
 
@@ -97,6 +103,7 @@ class HeldPart:
     scale: tuple[int, int] = (1, 1)
     followed: int = 0
     broken: str = ""
+    has_previous: bool = False
     id: PartId = field(init=False)
 
     def __post_init__(self) -> None:
@@ -211,7 +218,7 @@ class Rounds:
         elif held.settled and not held.folded:
             ahead = message.updates - record.round
             held.record = replace(record, since=0, ahead=ahead, restored=message.number)
-            held.settled = held.merged = False
+            held.settled = held.merged = held.has_previous = False
             held.puts[rank] = message.ticket
             self._out.append(
                 Install(held.part, held.name, held.spec, held.record, message.payload, True)
@@ -325,7 +332,7 @@ class Rounds:
             held.late[rank] = held.kept.pop(rank)
         held.folded = set()
         held.turn = 0
-        held.merged = True
+        held.merged = held.has_previous = True
         held.settled = False
         self._out.append(Commit(held.id, held.record, held.scale))
         self._committed(held)
@@ -404,12 +411,19 @@ class Rounds:
         return pushes[rank] - min(pushes[one] for one in self.members) <= bound
 
     def _give(self, held: HeldPart, rank: int, message: PullPart | PullStates) -> None:
-        ticket, part, record = message.ticket, message.part, held.record
+        ticket, part, content = message.ticket, message.part, Content.STORED
+        turn = held.record.round
+        if message.least < turn and self.settings.consistency == "sync":
+            # It repeats the step that its predecessor died in, and others have done this part of.
+            if message.least == turn - 1 and held.has_previous:
+                turn, content = turn - 1, Content.PREVIOUS
+            elif self._plan.on_loss == "fail":
+                self.refuse(rank, ticket, "lost", self._why_too_late(held, rank, message.least))
+                return
         if isinstance(message, PullPart):
-            self._say(rank, PartValue(ticket, part, record.round, Content.STORED, message.rows))
+            self._say(rank, PartValue(ticket, part, turn, content, message.rows))
         else:
-            updates = record.round + record.ahead
-            self._say(rank, PartStates(ticket, part, updates, Content.STORED))
+            self._say(rank, PartStates(ticket, part, turn + held.record.ahead, content))
 
     def _lose(self, held: HeldPart, rank: int, ticket: int, number: int, top: int) -> None:
         what = (
@@ -417,6 +431,12 @@ class Rounds:
             f"server has {top}; its state is older than what it had acknowledged"
         )
         self.refuse(rank, ticket, "lost", what)
+
+    def _why_too_late(self, held: HeldPart, rank: int, least: int) -> str:
+        return (
+            f"worker {rank} goes on after round {least}, and key {held.name!r} has had "
+            f"{held.record.round}, without what it was at that round; start from a checkpoint"
+        )
 
     def _say(self, rank: int, message: Message) -> None:
         self._out.append(Post(self._workers[rank], message))

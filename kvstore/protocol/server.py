@@ -90,11 +90,15 @@ class ServerMachine(Machine):
         known = memory.generations if memory is not None else ()
         self._fences = [*known, *(0 for _ in range(plan.workers - len(known)))]
         self._parts = {
-            one.part.id: HeldPart(one.part, one.name, one.spec, one.record) for one in parts
+            one.part.id: HeldPart(
+                one.part, one.name, one.spec, one.record, has_previous=one.has_previous
+            )
+            for one in parts
         }
         self._unborn: dict[PartId, dict[int, int]] = {}
+        self._joining: dict[tuple[int, int], int] = {}  # by rank and shard, tickets that wait
         self._rounds = Rounds(plan, self._out, self._committed)
-        self._leader = Leader(plan.patience, self._out, self._rounds.settle)
+        self._leader = Leader(plan.patience, self._out, self._settle)
         self._repeats: Repeats[str] = Repeats(plan.patience)
         self._welcomed = False
         self._early: list[tuple[Peer, int, Message]] = []
@@ -225,7 +229,7 @@ class ServerMachine(Machine):
         if members != self._rounds.members:
             self._rounds.members = members
             for held in self._parts.values():
-                if self._answers_for(held.part.shard):
+                if self.answers_for(held.part.shard):
                     self._rounds.look_again(held)
                     self._rounds.proceed(held)
 
@@ -240,13 +244,15 @@ class ServerMachine(Machine):
             self._leader.end(shard, parts)
             for held in parts:
                 held.forget()
+            for key in [one for one in self._joining if one[1] == shard]:
+                del self._joining[key]
         if not leads:
             return
         if place.standby is None:
             self._leader.end(shard, parts)
             for held in parts:
                 if not held.settled:
-                    self._rounds.settle(held)
+                    self._settle(held)
         elif before is None or (place.since, place.standby) != (before.since, before.standby):
             self._leader.begin(shard, place, parts, self._now)
         else:
@@ -258,9 +264,10 @@ class ServerMachine(Machine):
     def _remember(self) -> None:
         self._out.append(Remember(ServerMemory(self._view, tuple(self._fences))))
 
-    def _answers_for(self, shard: int) -> bool:
+    def answers_for(self, shard: int) -> bool:
+        """Whether this server is the one that workers ask about a shard."""
         places = self._view.places
-        return bool(places) and places[shard].primary == self.me.peer.rank
+        return 0 <= shard < len(places) and places[shard].primary == self.me.peer.rank
 
     # -- workers -----------------------------------------------------------------------------
 
@@ -290,21 +297,33 @@ class ServerMachine(Machine):
         return True
 
     def _join(self, source: Peer, generation: int, message: Join) -> None:
-        rank, heights, perhaps = source.rank, set(), set()
-        for held in self._parts.values():
-            if self._answers_for(held.part.shard):
-                number = self._rounds.number(held, rank)
-                if not held.settled:  # it may yet be lost: the worker does it again
-                    perhaps.add(number)
-                    number = max(0, number - 1)
-                heights.add(number)
-        high = max(heights, default=0)
-        below = high - 1 in heights | perhaps if high else bool(heights)
-        self._post(source, Joined(message.ticket, high, below))
+        if not self.answers_for(message.shard):
+            return  # the worker knows a newer or an older view, and asks again
+        self._joining[source.rank, message.shard] = message.ticket
+        self._answer_joins(message.shard)
+
+    def _answer_joins(self, shard: int) -> None:
+        """Says how far a shard is, when all that is there may be seen."""
+        parts = [held for held in self._parts.values() if held.part.shard == shard]
+        if not all(held.settled for held in parts):
+            return
+        for rank, asked in list(self._joining):
+            if asked == shard:
+                heights = {self._rounds.number(held, rank) for held in parts}
+                high = max(heights, default=0)
+                below = high - 1 in heights if high else bool(heights)
+                ticket = self._joining.pop((rank, asked))
+                self._post(Peer("worker", rank), Joined(ticket, high, below))
+
+    def _settle(self, held: HeldPart) -> None:
+        """What was committed last may be seen."""
+        self._rounds.settle(held)
+        if self._joining:
+            self._answer_joins(held.part.shard)
 
     def _init(self, source: Peer, generation: int, message: InitPart) -> None:
         part, rank = message.part, source.rank
-        if not self._answers_for(part.shard):
+        if not self.answers_for(part.shard):
             return
         held = self._parts.get(part.id)
         if held is None and message.payload is None:
@@ -351,7 +370,7 @@ class ServerMachine(Machine):
         held = self._parts.get(message.part)
         if held is not None:
             # Otherwise the worker knows a newer or an older view, and asks again.
-            return held if self._answers_for(held.part.shard) else None
+            return held if self.answers_for(held.part.shard) else None
         if not self.plan.standby:  # else another answers; the scheduler says so if nobody does
             what = (
                 f"server {self.me.peer.rank} has no part {message.part}: it was started again "
@@ -363,7 +382,7 @@ class ServerMachine(Machine):
     def _committed(self, held: HeldPart) -> None:
         place = self._view.places[held.part.shard]
         if place.standby is None:
-            self._rounds.settle(held)
+            self._settle(held)
         else:
             self._leader.copy(held, place, self._now)
 
@@ -377,6 +396,7 @@ class ServerMachine(Machine):
             del self._parts[event.part]
             return
         held.record = event.record
+        held.has_previous = False  # where it was, the commit that failed has been written
         self._rounds.fail(held, event.sentence)
 
     # -- commands ----------------------------------------------------------------------------
@@ -434,7 +454,7 @@ class ServerMachine(Machine):
 
     def _copied(self, source: Peer, generation: int, message: Copied) -> None:
         held = self._parts.get(message.part)
-        if held is None or not self._answers_for(held.part.shard):
+        if held is None or not self.answers_for(held.part.shard):
             return
         place = self._view.places[held.part.shard]
         if place.standby == source.rank:
@@ -450,7 +470,7 @@ class ServerMachine(Machine):
 
     def _leads(self, part: PartId) -> tuple[HeldPart, ShardPlace] | None:
         held = self._parts.get(part)
-        if held is None or not self._answers_for(held.part.shard):
+        if held is None or not self.answers_for(held.part.shard):
             return None
         place = self._view.places[held.part.shard]
         return None if place.standby is None else (held, place)

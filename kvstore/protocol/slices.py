@@ -74,6 +74,15 @@ class Slices:
         """How many pushes of parts no server has received yet."""
         return self._queue.on_the_way
 
+    def pushes_of(self, name: Name) -> int:
+        """How many pushes of a key there are, with those that have not begun.
+
+        Of a process that was started again those count that it need not make once more.
+        """
+        one = self.keys[name].slices[0]
+        before = one.number if one.ready else self.resumes
+        return before + sum(isinstance(event, CallPush) for event in one.waiting)
+
     # -- calls -------------------------------------------------------------------------------
 
     def divide(self, event: CallInit) -> tuple[Part, ...]:
@@ -224,6 +233,10 @@ class Slices:
         self.send_pushes()
 
     # -- answers -----------------------------------------------------------------------------
+
+    def is_unsure(self, number: int) -> bool:
+        """Whether so many pushes of a key, fewer than of others, may or may not be done again."""
+        return 0 < number < self.high - 1
 
     def initialized(self, message: Initialized) -> None:
         """A part is there."""

@@ -153,6 +153,7 @@ class Leader:
             rows,
             held.scale,
             self.settings,
+            full and held.has_previous,
         )
         self._repeats.add(held.part.id, now)
         self._post(place, copy)
@@ -181,8 +182,9 @@ def follow(held: HeldPart | None, message: Copy, out: list[Action]) -> HeldPart 
         if held is None:
             held = HeldPart(message.part, message.name, message.spec, record)
         part, name, spec = message.part, message.name, message.spec
-        out.append(Install(part, name, spec, record, message.payload, True))
+        out.append(Install(part, name, spec, record, message.payload, True, message.previous))
         held.record = record
+        held.has_previous = message.previous
     elif (
         held is not None
         and not message.full
@@ -192,6 +194,7 @@ def follow(held: HeldPart | None, message: Copy, out: list[Action]) -> HeldPart 
         out.append(Fold(message.part.id, -1, message.payload, message.rows, True))
         out.append(Commit(message.part.id, record, message.scale))
         held.record = record
+        held.has_previous = True
     return held
 
 

@@ -47,6 +47,7 @@ from hybridnet.kvstore.protocol.words import (
     Kept,
     Left,
     Missing,
+    Name,
     Part,
     PartId,
     PartStates,
@@ -139,6 +140,14 @@ class WorkerMachine(Machine):
         """The whole part of an id."""
         return self._slices.part(part)
 
+    def key_number(self, name: Name) -> int:
+        """The number of a key, which is the same in all workers."""
+        return self._slices.keys[name].number
+
+    def pushes_of(self, name: Name) -> int:
+        """How many pushes of a key there are; see `Slices.pushes_of`."""
+        return self._slices.pushes_of(name)
+
     @property
     def pushes_on_the_way(self) -> int:
         """How many pushes of parts no server has received yet; at most `RunPlan.window`."""
@@ -164,6 +173,9 @@ class WorkerMachine(Machine):
     def _call_configure(self, event: CallConfigure) -> None:
         if self._begin_call(event, 1):
             self._barriers.is_sync = event.settings.consistency == "sync"
+            if self._configured and self._barriers.begins_again and not event.changes:
+                self._calls.answered(event.call)
+                return
             self._configured += 1
             mine = self.me.peer.rank == 0
             settings = replace(event.settings, number=self._configured) if mine else None
@@ -239,7 +251,18 @@ class WorkerMachine(Machine):
     # -- answers -------------------------------------------------------------------------------
 
     def _initialized(self, source: Peer, generation: int, message: Initialized) -> None:
-        self._slices.initialized(message)
+        request = self._requests.find(message.ticket)
+        if request is not None and self._slices.is_unsure(message.number):
+            assert isinstance(request.message, InitPart)
+            what = (
+                f"worker {self.me.peer.rank} was started again, and key {request.message.name!r} "
+                f"has had {message.number} pushes of it, where others have had "
+                f"{self._slices.high}: whether the last of them was in the step that it does again "
+                "cannot be told; start from a checkpoint, or push every key in every step"
+            )
+            self._fail_call(request.call or 0, "lost", what)
+        else:
+            self._slices.initialized(message)
 
     def _applied(self, source: Peer, generation: int, message: Applied) -> None:
         self._slices.applied(message)
@@ -330,7 +353,7 @@ class WorkerMachine(Machine):
         if first:
             for shard in range(self.plan.shards):
                 ticket = self._requests.new_ticket()
-                self._requests.ask_shard(shard, ticket, Join(ticket), None)
+                self._requests.ask_shard(shard, ticket, Join(ticket, shard), None)
 
     def _joined(self, source: Peer, generation: int, message: Joined) -> None:
         if self._requests.answered(message.ticket) is None or self._open:
@@ -341,6 +364,9 @@ class WorkerMachine(Machine):
         high, resumes = resume_at(list(self._heights.values()))
         self._slices.high, self._slices.resumes = high, resumes
         self._barriers.resumes = resumes
+        settings = self._requests.view.settings
+        if resumes and settings is not None:
+            self._configured = settings.number
         self._open = True
         rank, workers = self.me.peer.rank, self.plan.workers
         self._out.append(Begin(rank, workers, resumes, self._requests.view))

@@ -1,9 +1,10 @@
-"""A redo journal of one entry, for arrays that change in place by rows.
+"""A journal of one entry, for arrays that change in place by rows.
 
 An update of a table touches few rows, so a second copy of the table would be a waste. Instead the
 new rows are written here first; from the moment the entry is whole the update is committed, and
 whoever opens the table afterwards writes them again if the process died while doing so. Writing
 them twice does no harm. One entry is enough: the next begins when the last one is in the table.
+Until then it also tells what the table was before: the old rows are in it, too.
 """
 
 from __future__ import annotations
@@ -39,11 +40,13 @@ class JournalEntry:
         record: what is committed with them.
         rows: (n,) int64, which.
         arrays: of each array of the table its new rows, (n, ...).
+        before: the same, its old rows.
     """
 
     record: PartRecord
     rows: Array
     arrays: Sequence[Array]
+    before: Sequence[Array]
 
 
 @final
@@ -71,7 +74,7 @@ class Journal:
         """Puts down an entry in the place of the last one; when this returns it is committed."""
         body = pack_body(entry.record)
         pieces = [body, entry.rows.astype(np.int64).tobytes()]
-        pieces += [one.tobytes() for one in entry.arrays]
+        pieces += [one.tobytes() for one in (*entry.arrays, *entry.before)]
         size = _HEAD.size + sum(len(one) for one in pieces)
         self._room(size)
         memory = self._file.memory
@@ -96,11 +99,12 @@ class Journal:
         rows = np.frombuffer(memory, np.int64, count, at).copy()
         at += rows.nbytes
         arrays = []
-        for shape, dtype in self._shapes:
+        for shape, dtype in (*self._shapes, *self._shapes):
             flat = np.frombuffer(memory, dtype, count * int(np.prod(shape, dtype=np.int64)), at)
             arrays.append(flat.reshape(count, *shape).copy())
             at += flat.nbytes
-        return JournalEntry(record, rows, arrays)
+        tables = len(self._shapes)
+        return JournalEntry(record, rows, arrays[:tables], arrays[tables:])
 
     def remove(self) -> None:
         """Removes the file."""

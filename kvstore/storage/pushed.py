@@ -92,6 +92,17 @@ class Given:
         Raises:
             WireError: they are others than the layout's.
         """
+        return self._arrays(layout)
+
+    def now(self, layout: Sequence[ArrayLayout]) -> list[Array]:
+        """The same of a full copy that has those of the round before, too."""
+        return self._arrays((*layout, *layout))[: len(layout)]
+
+    def previous(self, layout: Sequence[ArrayLayout]) -> list[Array]:
+        """Those of the round before."""
+        return self._arrays((*layout, *layout))[len(layout) :]
+
+    def _arrays(self, layout: Sequence[ArrayLayout]) -> list[Array]:
         sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in layout]
         found = sum(map(len, self.frames))
         if sum(sizes) != found:

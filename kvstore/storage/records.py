@@ -3,6 +3,9 @@
 The place that is valid and was written last counts. A commit writes into the other one, so a
 process that dies in the middle leaves the older record, which is valid: a record says its serial
 number twice, once complemented, and has a checksum.
+
+Until then the other place has the record before: it says what the other arrays are. Whoever begins
+to write these voids it first.
 """
 
 from __future__ import annotations
@@ -78,7 +81,8 @@ class Records:
 
     Attributes:
         current: the one that counts; None if neither is valid.
-        place: 0 or 1, where it is.
+        before: the one in the other place; None if that is not valid.
+        place: 0 or 1, where the one that counts is.
     """
 
     def __init__(self, places: Sequence[memoryview], ranks: int) -> None:
@@ -86,8 +90,9 @@ class Records:
         found = [_unpack(place, ranks) for place in places]
         serials = [0 if one is None else one[0] for one in found]
         self.place = 0 if serials[0] >= serials[1] else 1
-        best = found[self.place]
+        best, other = found[self.place], found[1 - self.place]
         self.current: PartRecord | None = None if best is None else best[1]
+        self.before: PartRecord | None = None if other is None else other[1]
         self._serial = serials[self.place]
         self._form = _whole(ranks)
         self._data = bytearray(self._form.size)
@@ -102,4 +107,9 @@ class Records:
         )  # fmt: skip
         _CRC.pack_into(data, 4, zlib.crc32(data))
         self._places[other][: len(data)] = data
-        self.place, self.current = other, record
+        self.place, self.before, self.current = other, self.current, record
+
+    def void(self) -> None:
+        """Says that nothing is known any more of the other arrays, which are being written."""
+        self.before = None
+        self._places[1 - self.place][: len(_MAGIC)] = bytes(len(_MAGIC))

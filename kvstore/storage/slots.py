@@ -2,11 +2,12 @@
 
 The file: a head, the part's description in JSON, two records, and the arrays (the value, and the
 optimizer's states) once or twice. A commit writes the arrays of the copy that does not count, then
-the record, which makes it count: whenever the process ends, one copy is whole. What a process has
-written into a mapped file stays when it dies; a machine that loses power keeps nothing.
+the record, which makes it count: whenever the process ends, one copy is whole. Between two commits
+both are: what counts, and what did before. What a process has written into a mapped file stays when
+it dies; a machine that loses power keeps nothing.
 
 With one copy only (`copies=1`) the file holds what changes in place: tables with a journal
-(`journal.py`), and parts whose values are not to survive.
+(`journal.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import os
 import struct
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -94,6 +96,7 @@ class Slots:
         fill: Callable[[Sequence[Array]], None],
         *,
         copies: int = 2,
+        previous: Callable[[Sequence[Array]], None] | None = None,
     ) -> Slots:
         """Makes the file of a part; it is there as a whole or not at all.
 
@@ -104,6 +107,8 @@ class Slots:
             record: what counts from the start.
             fill: is called with the arrays, zeros, to write their first content.
             copies: 2, or 1 for what changes in place.
+            previous: the same, of what they were a round before, where that is known and there are
+                two copies.
 
         Raises:
             KVStoreError: there is no room.
@@ -124,11 +129,14 @@ class Slots:
         file.memory[: len(head)] = head
         file.memory[len(head) : len(head) + len(text)] = text
         slots = cls(file, description, layout, ranks, copies, start)
-        fill(slots.current)
+        fill(slots.arrays[0])
+        if copies == 2:  # the first record is written at place 1
+            before = record
+            if previous is not None:
+                previous(slots.arrays[1])
+                before = replace(record, round=record.round - 1)
+            slots._records.write(before)
         slots._records.write(record)
-        if copies == 2:
-            # The record is at place 1 now, and place 0's arrays were filled.
-            slots._records.write(record)
         if early is not None and path is not None:
             os.replace(early, path)
             file.path = path
@@ -171,8 +179,19 @@ class Slots:
         return self.arrays[self._records.place % len(self.arrays)]
 
     @property
-    def spare(self) -> Sequence[Array]:
-        """The arrays that a commit writes, of two copies; their content is old."""
+    def has_previous(self) -> bool:
+        """Whether there are two copies, and the other one is that of the round before."""
+        before, number = self._records.before, self.record.round
+        return len(self.arrays) == 2 and before is not None and before.round == number - 1
+
+    @property
+    def previous(self) -> Sequence[Array]:
+        """The value and the states of the round before, where `has_previous`."""
+        return self.arrays[1 - self._records.place]
+
+    def begin(self) -> Sequence[Array]:
+        """Begins a commit; returns the arrays to write. From here on nothing is previous."""
+        self._records.void()
         return self.arrays[1 - self._records.place]
 
     @property
@@ -184,6 +203,11 @@ class Slots:
     def value_bytes(self) -> memoryview:
         """The value that counts, as bytes."""
         return self._values[self._records.place % len(self.arrays)]
+
+    @property
+    def previous_bytes(self) -> memoryview:
+        """The value of the round before, as bytes; see `has_previous`."""
+        return self._values[1 - self._records.place]
 
     def commit(self, record: PartRecord) -> None:
         """Makes the spare arrays, which the caller has written, count, with their record."""

@@ -1,7 +1,7 @@
 """The parts of a server, as its driver keeps them: value and states, sum, record, in files or not.
 
 A dense part has two slots (`slots.py`), a part of rows a table with a journal (`journal.py`).
-Without a folder everything is in memory, once.
+Either has what it was before the last commit, too. Without a folder all of it is in memory.
 """
 
 from __future__ import annotations
@@ -96,6 +96,7 @@ class PartStore:
         shape, dtype = slots.layout[0]
         self.sum: DenseSum | RowSum
         self._journal: Journal | None = None
+        self._last: JournalEntry | None = None  # of a table
         if self._of.is_rows:
             self.sum = RowSum(shape[1:], dtype)
             path = slots.file.path
@@ -111,8 +112,8 @@ class PartStore:
     @classmethod
     def create(
         cls, folder: Path | None, part: Part, name: Name, spec: KeySpec, record: PartRecord,
-        optimizer: str, updates: Updates, value: Content, *, serial: int = 1,
-        keeps_sum: bool = False,
+        optimizer: str, updates: Updates, value: Content, *, previous: Content | None = None,
+        serial: int = 1, keeps_sum: bool = False,
     ) -> PartStore:  # fmt: skip
         """Makes a part with its first value and new states, or with a full copy of both.
 
@@ -125,6 +126,7 @@ class PartStore:
             optimizer: the name of what its states belong to.
             updates: that optimizer.
             value: the first value; or, of a full copy, what gives all arrays of a layout.
+            previous: the same, of the round before; None: it is not known.
             serial: how often its file is made.
             keeps_sum: whether `merged` is to be asked for.
 
@@ -132,8 +134,11 @@ class PartStore:
             KVStoreError: there is no room.
         """
         what = _What(part, name, spec, optimizer)
-        slots = _slots(folder, what, serial, record, updates, value)
-        return cls(what, slots, folder, serial, keeps_sum)
+        slots = _slots(folder, what, serial, record, updates, value, previous)
+        store = cls(what, slots, folder, serial, keeps_sum)
+        if previous is not None and spec.rows:
+            store._put_down(_filled(what, updates, previous))
+        return store
 
     @classmethod
     def open(cls, path: Path, *, keeps_sum: bool = False) -> PartStore:
@@ -156,10 +161,13 @@ class PartStore:
         if same and list(self._slots.layout) == what.layout(updates):
             return
         old, journal = self._slots, self._journal
+        before = self.previous[0] if self.has_previous else None
         self._what = what
         self.serial += 1
         value = self.value.copy()
-        self._take(_slots(self._folder, what, self.serial, old.record, updates, value))
+        self._take(_slots(self._folder, what, self.serial, old.record, updates, value, before))
+        if before is not None and what.spec.rows:
+            self._put_down(_filled(what, updates, before))
         old.remove()
         if journal is not None:
             journal.remove()
@@ -169,7 +177,8 @@ class PartStore:
     @property
     def stored(self) -> StoredPart:
         """What the server's machine is told at a restart."""
-        return StoredPart(self._what.part, self._what.name, self._what.spec, self.record)
+        what = self._what
+        return StoredPart(what.part, what.name, what.spec, self.record, self.has_previous)
 
     @property
     def record(self) -> PartRecord:
@@ -180,6 +189,11 @@ class PartStore:
     def value(self) -> Array:
         """The value, not to be written; two commits later the memory is another value's."""
         return self._slots.current[0]
+
+    @property
+    def is_rows(self) -> bool:
+        """Whether it is rows of a table."""
+        return self._of.is_rows
 
     @property
     def first(self) -> int:
@@ -202,9 +216,36 @@ class PartStore:
         return self._shared[self._slots.copy]
 
     @property
+    def has_previous(self) -> bool:
+        """Whether what the part was a round before is known."""
+        last = self._last
+        return self._slots.has_previous or (last is not None and last.record == self.record)
+
+    @property
+    def previous_bytes(self) -> memoryview:
+        """As `value_bytes`, of the round before; of a dense part that `has_previous`."""
+        return self._slots.previous_bytes
+
+    @property
+    def previous_shared(self) -> Payload:
+        """As `shared`, of the round before; of a dense part that `has_previous`."""
+        return self._shared[1 - self._slots.copy]
+
+    @property
     def all_arrays(self) -> Sequence[Array]:
         """The value and the states: a full copy."""
         return self._slots.current
+
+    @property
+    def previous(self) -> Sequence[Array]:
+        """The same of the round before, where `has_previous`."""
+        last = self._last
+        if last is None:
+            return self._slots.previous
+        tables = [one.copy() for one in self._slots.current]
+        for table, rows in zip(tables, last.before, strict=True):
+            table[last.rows] = rows
+        return tables
 
     @property
     def layout(self) -> Sequence[ArrayLayout]:
@@ -242,14 +283,7 @@ class PartStore:
             return
         total = _scaled(self._own(self.sum.total()), scale)
         old, number = self._slots.current, record.round + record.ahead
-        if len(self._slots.arrays) == 2:
-            new = self._slots.spare
-            updates.update(self._of, number, total, old, new)
-        else:
-            new = [np.empty_like(one) for one in old]
-            updates.update(self._of, number, total, old, new)
-            for there, made in zip(old, new, strict=True):
-                np.copyto(there, made)
+        updates.update(self._of, number, total, old, self._slots.begin())
         self._slots.commit(record)
 
     def _commit_rows(
@@ -263,15 +297,29 @@ class PartStore:
         if len(rows):
             number = record.round + record.ahead
             updates.update(self._of, number, gradient, old, new, rows)
-        entry = JournalEntry(record, here, new)
+        entry = JournalEntry(record, here, new, old)
         if self._journal is not None:
             self._journal.write(entry)
         self._apply(entry)
+
+    def _put_down(self, before: Sequence[Array]) -> None:
+        """Notes what a table was a round before."""
+        now = self._slots.current
+        differ = np.zeros(len(now[0]), np.bool_)
+        for one, other in zip(now, before, strict=True):
+            differ |= (_rows_of_bytes(one) != _rows_of_bytes(other)).any(axis=1)
+        (rows,) = np.nonzero(differ)
+        entry = JournalEntry(self.record, rows, [one[rows] for one in now],
+                             [one[rows] for one in before])  # fmt: skip
+        if self._journal is not None:
+            self._journal.write(entry)
+        self._last = entry
 
     def _apply(self, entry: JournalEntry) -> None:
         for table, rows in zip(self._slots.current, entry.arrays, strict=True):
             table[entry.rows] = rows
         self._slots.commit(entry.record)
+        self._last = entry
 
     def _redo(self) -> None:
         """Finishes the update that the process before this one died in."""
@@ -279,6 +327,8 @@ class PartStore:
         entry = self._journal.read()
         if entry is not None and entry.record.round == self.record.round + 1:
             self._apply(entry)
+        elif entry is not None and entry.record == self.record:
+            self._last = entry
 
     def remove(self) -> None:
         """Removes the files."""
@@ -293,24 +343,50 @@ Content = Array | Callable[[Sequence[ArrayLayout]], Sequence[Array]]
 
 def _slots(
     folder: Path | None, what: _What, serial: int, record: PartRecord, updates: Updates,
-    value: Content,
+    value: Content, previous: Content | None,
 ) -> Slots:  # fmt: skip
     layout = what.layout(updates)
 
     def fill(arrays: Sequence[Array]) -> None:
-        if callable(value):
-            for there, given in zip(arrays, value(layout), strict=True):
-                np.copyto(there, given)
-        else:
-            np.copyto(arrays[0], value)
-            updates.begin(what.of(), arrays[0], arrays[1:])
+        _fill(arrays, what, updates, layout, value)
+
+    def fill_previous(arrays: Sequence[Array]) -> None:
+        assert previous is not None
+        _fill(arrays, what, updates, layout, previous)
 
     key, index = what.part.id
     path = None if folder is None else folder / f"{key}-{index}.{serial}{_SUFFIX}"
-    copies = 1 if folder is None or what.spec.rows else 2
     if path is not None:
         path.with_suffix(".journal").unlink(missing_ok=True)  # of a part that was being removed
-    return Slots.create(path, what.json(), layout, record, fill, copies=copies)
+    return Slots.create(
+        path, what.json(), layout, record, fill, copies=1 if what.spec.rows else 2,
+        previous=None if previous is None else fill_previous,
+    )  # fmt: skip
+
+
+def _fill(
+    arrays: Sequence[Array], what: _What, updates: Updates, layout: Sequence[ArrayLayout],
+    value: Content,
+) -> None:  # fmt: skip
+    """Writes a value and new states, or all of a full copy."""
+    if callable(value):
+        for there, given in zip(arrays, value(layout), strict=True):
+            np.copyto(there, given)
+    else:
+        np.copyto(arrays[0], value)
+        updates.begin(what.of(), arrays[0], arrays[1:])
+
+
+def _filled(what: _What, updates: Updates, value: Content) -> list[Array]:
+    """The same in new arrays."""
+    layout = what.layout(updates)
+    arrays = [np.zeros(shape, dtype) for shape, dtype in layout]
+    _fill(arrays, what, updates, layout, value)
+    return arrays
+
+
+def _rows_of_bytes(table: Array) -> Array:
+    return np.ascontiguousarray(table).reshape(len(table), -1).view(np.uint8)
 
 
 def _scaled(total: Array, scale: tuple[int, int]) -> Array:

@@ -174,7 +174,7 @@ _SAID: Final[dict[type, Callable[[Any], tuple[int, w.PartId, int, int, int]]]] =
     w.WhoAreYou: lambda m: (0, _NO_PART, 0, 0, 0),
     w.Configured: lambda m: (0, _NO_PART, m.number, 0, 0),
     w.Left: lambda m: (0, _NO_PART, int(m.waits), 0, 0),
-    w.Join: lambda m: (m.ticket, _NO_PART, 0, 0, 0),
+    w.Join: lambda m: (m.ticket, _NO_PART, m.shard, 0, 0),
     w.Joined: lambda m: (m.ticket, _NO_PART, m.high, 0, _BELOW if m.below else 0),
     w.Initialized: lambda m: (m.ticket, m.part, m.number, 0, 0),
     w.PushPart: lambda m: (
@@ -197,7 +197,7 @@ _MADE: Final[dict[type, Callable[..., Any]]] = {
     w.WhoAreYou: lambda t, p, n, y, f, d, r: w.WhoAreYou(),
     w.Configured: lambda t, p, n, y, f, d, r: w.Configured(n),
     w.Left: lambda t, p, n, y, f, d, r: w.Left(bool(n)),
-    w.Join: lambda t, p, n, y, f, d, r: w.Join(t),
+    w.Join: lambda t, p, n, y, f, d, r: w.Join(t, n),
     w.Joined: lambda t, p, n, y, f, d, r: w.Joined(t, n, bool(f & _BELOW)),
     w.Initialized: lambda t, p, n, y, f, d, r: w.Initialized(t, p, n),
     w.PushPart: lambda t, p, n, y, f, d, r: w.PushPart(

@@ -35,7 +35,7 @@ def works(store):
 
 def has_read_all(dealer, ticket):
     """Waits until a server has read all that was sent: it refuses what another run says."""
-    dealer.send_multipart(encode(Join(ticket), Peer("worker", 0), 1, 99))
+    dealer.send_multipart(encode(Join(ticket, 0), Peer("worker", 0), 1, 99))
     while dealer.poll(60_000):
         (answer,) = decode(dealer.recv_multipart())
         if answer.message.ticket == ticket:

@@ -469,8 +469,8 @@ def test_a_standby_takes_over_states_that_were_put():
     assert told == ["settled"]
 
 
-def test_a_worker_is_told_of_a_step_that_a_restarted_server_is_not_sure_of():
-    """One part is two pushes behind if its last is lost, and one if the standby has it as well."""
+def test_a_worker_is_told_how_far_a_shard_is_when_that_cannot_be_lost_any_more():
+    """A server that was started again does not know yet whether its standby has all."""
     plan, late = replace(PLAN, standby=True), Part(1, 0, 0, 0, 3)
     place = ShardPlace(0, 1, True, 5)
     seen = View(6, (state(W0), state(W1), state(S0)), (place,), ASYNC)
@@ -484,8 +484,10 @@ def test_a_worker_is_told_of_a_step_that_a_restarted_server_is_not_sure_of():
     here = replace(seen, number=7, peers=(state(W0), state(W1), state(S0, 2)))
     arrive(server, SCHEDULER, Welcome("s", S0, here))
     arrive(server, Peer("server", 1), Copied(PART.id, 5, 4))
-    told = messages(arrive(server, W0, Join(1)))
-    assert told == [Joined(1, 2, True)]
+    assert not messages(arrive(server, W0, Join(1, 0)))
+    assert not messages(arrive(server, W1, Join(2, 1)))  # another server's
+    told = messages(arrive(server, Peer("server", 1), Copied(late.id, 5, 3)))
+    assert told[-1] == Joined(1, 2, True)
 
 
 def test_a_push_waits_for_states_that_are_being_put():
@@ -500,3 +502,56 @@ def test_a_push_waits_for_states_that_are_being_put():
 
 def arrive_call(worker, call):
     return messages(worker.handle(call, 0.0))
+
+
+def test_a_pull_is_given_the_round_that_it_names():
+    """Worker 0 repeats a step that others have done this part of; then it goes on."""
+    plan = replace(PLAN, workers=2)
+    place = ShardPlace(0, None, False, 5)
+    seen = View(6, (state(W0), state(W1), state(S0)), (place,), replace(ASYNC, consistency="sync"))
+    for has_previous in (True, False):
+        stored = StoredPart(PART, "w", SPEC, PartRecord(4, (4, 4)), has_previous)
+        server = ServerMachine(
+            plan, ProcessIdentity("s", S0, 2), ServerMemory(seen, (1, 1)), [stored]
+        )
+        server.start(0.0)
+        arrive(server, SCHEDULER, Welcome("s", S0, replace(seen, number=7)))
+        (told,) = messages(arrive(server, W0, PullPart(1, PART.id, 3)))
+        if has_previous:
+            assert told == PartValue(1, PART.id, 3, Content.PREVIOUS)
+        else:
+            assert (told.ticket, told.code) == (1, "lost")
+        (told,) = messages(arrive(server, W0, PullPart(2, PART.id, 4)))
+        assert told == PartValue(2, PART.id, 4, Content.STORED)
+
+
+def test_a_standby_gets_the_round_before_with_a_full_copy():
+    told = []
+    leader = Leader(PLAN.patience, told, lambda held: None)
+    place = ShardPlace(0, 1, True, 5)
+    held = HeldPart(PART, "w", SPEC, PartRecord(3, (3, 3)), has_previous=True)
+    leader.copy(held, place, 0.0)
+    copy = told.pop().message
+    assert (copy.full, copy.previous) == (True, True)
+    out = []
+    follower = follow(None, copy, out)
+    assert out[0].previous and follower.has_previous
+
+
+def test_a_key_that_is_pushed_more_rarely_is_refused_by_who_begins_again():
+    worker, events = WorkerMachine(PLAN, ProcessIdentity("w", W0, 2)), []
+    worker.start(0.0)
+    place = ShardPlace(0, None, False, 5)
+    seen = View(6, (state(W0, 2), state(W1), state(S0)), (place,))
+    (join,) = [
+        one for one in messages(arrive(worker, SCHEDULER, Welcome("w", W0, seen)))
+        if isinstance(one, Join)
+    ]  # fmt: skip
+    assert join.shard == 0
+    arrive(worker, S0, Joined(join.ticket, 9, True))
+    for call, (name, number) in enumerate([("often", 8), ("never", 0), ("now and then", 3)]):
+        (asked,) = messages(worker.handle(CallInit(call, name, SPEC, "v"), 0.0))
+        events += arrive(worker, S0, Initialized(asked.ticket, asked.part.id, number))
+    assert [one for one in events if isinstance(one, Done)] == [Done(0), Done(1)]
+    (raised,) = [one for one in events if isinstance(one, Raise)]
+    assert raised.call == 2 and "'now and then' has had 3 pushes of it" in raised.sentence

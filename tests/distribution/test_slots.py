@@ -47,7 +47,7 @@ def test_a_commit_is_there_afterwards(tmp_path):
     slots = Slots.create(path, {"x": 1}, layout, record(0), lambda arrays: arrays[0].fill(7))
     assert slots.current[0].tolist() == [7, 7, 7]
     for turn in range(1, 4):
-        for array in slots.spare:
+        for array in slots.begin():
             array.fill(turn)
         slots.commit(PartRecord(turn, (turn, 2**63), 5))
         other = Slots.open(path)
@@ -61,10 +61,10 @@ def test_a_torn_record_leaves_the_one_before(tmp_path):
     """Whichever byte of the newer record is wrong, the older counts, with its values."""
     path = tmp_path / "a"
     slots = Slots.create(path, {}, [((3,), FLOAT)], record(0), lambda arrays: None)
-    slots.spare[0].fill(1)
+    slots.begin()[0].fill(1)
     slots.commit(record(1))
     before = path.read_bytes()
-    slots.spare[0].fill(2)
+    slots.begin()[0].fill(2)
     slots.commit(record(2))
     after = path.read_bytes()
     changed = [
@@ -233,3 +233,78 @@ def test_without_a_folder_all_is_in_memory():
         store.commit(record(turn), MOMENTUM, (1, 1))
     np.testing.assert_allclose(store.value, np.arange(6) - 0.29, rtol=1e-5)
     assert store.path is None
+
+
+# -- what a part was a round before ----------------------------------------------------------------
+
+
+def test_what_a_dense_part_was_before_is_there_until_the_next_commit_begins(tmp_path):
+    path = tmp_path / "a"
+    slots = Slots.create(path, {}, [((3,), FLOAT)], record(0), lambda arrays: arrays[0].fill(7))
+    assert not slots.has_previous
+    slots.begin()[0].fill(1)
+    assert not Slots.open(path).has_previous  # what was there is being overwritten
+    slots.commit(record(1))
+    for found in (slots, Slots.open(path)):
+        assert found.has_previous
+        assert [found.current[0].tolist(), found.previous[0].tolist()] == [[1] * 3, [7] * 3]
+        assert bytes(found.previous_bytes) == np.full(3, 7, np.float32).tobytes()
+    slots.begin()[0].fill(2)
+    assert Slots.open(path).record == record(1)
+    assert not Slots.open(path).has_previous
+
+
+@pytest.mark.parametrize("make", [dense, table])
+@pytest.mark.parametrize("in_files", [True, False])
+def test_a_part_knows_what_it_was_a_round_before(tmp_path, make, in_files):
+    folder = tmp_path if in_files else None
+    updates = Sum({}) if make is dense else MOMENTUM
+    store, rows = make(folder), None if make is dense else np.array([3, 5])
+    assert not store.has_previous
+    seen = [[one.copy() for one in store.all_arrays]]
+    for turn in range(1, 4):
+        shape = store.value.shape if rows is None else (2, 2)
+        store.fold(np.full(shape, turn, np.float32), rows, first=True)
+        store.commit(record(turn), updates, (1, 1))
+        seen.append([one.copy() for one in store.all_arrays])
+        for found in (store, reopened(folder)) if in_files else (store,):
+            assert found.has_previous and found.stored.has_previous
+            for mine, before in zip(found.previous, seen[turn - 1], strict=True):
+                np.testing.assert_array_equal(mine, before)
+            for mine, now in zip(found.all_arrays, seen[turn], strict=True):
+                np.testing.assert_array_equal(mine, now)
+
+
+@pytest.mark.parametrize("make", [dense, table])
+def test_a_full_copy_may_bring_the_round_before(tmp_path, make):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    store, rows = make(tmp_path / "a"), None if make is dense else np.array([2])
+    updates = Sum({}) if make is dense else MOMENTUM
+    shape = store.value.shape if rows is None else (1, 2)
+    store.fold(np.ones(shape, np.float32), rows, first=True)
+    store.commit(record(1), updates, (1, 1))
+    stored, name = store.stored, "sum" if make is dense else "sgd"
+    copy = PartStore.create(
+        tmp_path / "b", stored.part, stored.name, stored.spec, stored.record, name, updates,
+        lambda layout: store.all_arrays, previous=lambda layout: store.previous,
+    )  # fmt: skip
+    for found in (copy, reopened(tmp_path / "b")):
+        assert found.record == record(1) and found.has_previous
+        for mine, other in zip(found.all_arrays, store.all_arrays, strict=True):
+            np.testing.assert_array_equal(mine, other)
+        for mine, other in zip(found.previous, store.previous, strict=True):
+            np.testing.assert_array_equal(mine, other)
+
+
+def test_another_optimizer_keeps_the_value_of_before(tmp_path):
+    store = dense(tmp_path)
+    store.fold(np.ones(6, np.float32), None, first=True)
+    store.commit(record(1), Sum({}), (1, 1))
+    before, value = store.previous[0].copy(), store.value.copy()
+    store.adopt("sgd", MOMENTUM)
+    for found in (store, reopened(tmp_path)):
+        assert found.has_previous
+        assert [found.value.tolist(), found.previous[0].tolist()] == [
+            value.tolist(), before.tolist()
+        ]  # fmt: skip

@@ -248,7 +248,7 @@ def test_small_messages_follow_one_another_in_a_frame():
         encode(w.PushPart(n, (0, 0), 1, None), me, 1, 1, payload=Payload((b"x" * n,)))
         for n in range(20)
     ]
-    messages = [*pushes, encode(w.Join(7), me, 1, 1)]
+    messages = [*pushes, encode(w.Join(7, 0), me, 1, 1)]
     assert all(len(one) == 1 for one in messages)
     found = [one.message for one in decode([b"".join(bytes(one[0]) for one in messages)])]
     assert [one.ticket for one in found] == [*range(20), 7]

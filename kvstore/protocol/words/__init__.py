@@ -35,10 +35,11 @@ for one message that wants an answer (unsigned, 32 bits; it comes back in the an
   [first, last) of `WorkerMachine.part(id)`; of a push of rows, those ids that lie in it, maybe
   none. The handle must stay as it is until `Done` or `Raise` of its call: it may be sent again.
 - A server's driver keeps for every part a value with its updater's states, and a sum. `Fold` adds
-  to the sum, `Commit` updates the value with it. In what a server posts the payload is
-  `Content.STORED`: the part's value as it is then (of the rows asked for, where there are `rows`;
-  in a `Copy` and in `PartStates` with the updater's states), or `Content.MERGED`: the sum of the
-  last commit, which stays until the next `Fold` of this part.
+  to the sum, `Commit` updates the value with it, and keeps what was there before until the next
+  `Commit` of this part. In what a server posts the payload is `Content.STORED`: the part's value as
+  it is then (of the rows asked for, where there are `rows`; in a `Copy` and in `PartStates` with
+  the updater's states), `Content.PREVIOUS`: the same before the last commit, or `Content.MERGED`:
+  the sum of the last commit, which stays until the next `Fold` of this part.
 - Of what a worker receives the driver gets `Deliver`: write this payload at the part's place.
 
 **On the wire** a message is its header (kind; run, sender's role, rank and generation: these become

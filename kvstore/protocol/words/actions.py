@@ -112,6 +112,7 @@ class Install:
         record: round 0 for a new part.
         payload: its value; in a full copy with the updater's states.
         full: `payload` is a full copy.
+        previous: a full copy has the value and the states of the round before, too.
     """
 
     part: Part
@@ -120,6 +121,7 @@ class Install:
     record: PartRecord
     payload: Any
     full: bool = False
+    previous: bool = False
 
 
 @dataclass(slots=True)

@@ -17,9 +17,15 @@ from .run import Code, KeySpec, Name, Part, PartId, PartRecord
 
 @dataclass(slots=True)
 class Join:
-    """Worker to server, at its start: older processes of this rank count no more."""
+    """Worker to server, at its start: older processes of this rank count no more.
+
+    Attributes:
+        ticket: for the answer.
+        shard: who answers for it tells how far its parts are; nobody else answers.
+    """
 
     ticket: int
+    shard: int
 
 
 @dataclass(slots=True)
@@ -28,7 +34,7 @@ class Joined:
 
     Attributes:
         ticket: of the Join.
-        high: the highest number of a push of this rank that any of its parts has had.
+        high: the highest number of a push of this rank that any part of the shard has had.
         below: whether a part stands at exactly one less; where `high` is 0, whether it has parts.
     """
 
@@ -151,7 +157,8 @@ class PullPart:
     Attributes:
         ticket: for the answer.
         part: which.
-        least: the number of this rank's push that must be in it.
+        least: the number of this rank's push that must be in it. In "sync" it is the round whose
+            value is given, also where the part has had the next update already.
         rows: ids of rows; None: all.
         priority: higher is more urgent.
     """
@@ -285,6 +292,8 @@ class Copy:
         rows: of the merged sum, if it has rows.
         scale: as in `Commit`.
         settings: the number of the settings that the commit was made by.
+        previous: of a full copy: `payload` has the value and the states of the round before, too,
+            behind the others.
     """
 
     part: Part
@@ -297,6 +306,7 @@ class Copy:
     rows: Any = None
     scale: tuple[int, int] = (1, 1)
     settings: int = 0
+    previous: bool = False
 
 
 @dataclass(slots=True)

@@ -81,10 +81,19 @@ class Executed:
 
 @dataclass(slots=True)
 class CallConfigure:
-    """Users of all workers: settings are to be in force. Worker 0's count."""
+    """Users of all workers: settings are to be in force. Worker 0's count.
+
+    Attributes:
+        call: for the answer.
+        settings: the number is the machine's affair.
+        changes: other ones were in force, and all workers come here between the same two rounds.
+            Else it is the beginning of a program: of one that was started again it changes nothing,
+            as servers have the newest settings.
+    """
 
     call: int
     settings: StoreSettings
+    changes: bool = False
 
 
 @dataclass(slots=True)

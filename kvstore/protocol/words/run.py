@@ -32,6 +32,7 @@ class Content(Enum):
 
     STORED = "stored"
     MERGED = "merged"
+    PREVIOUS = "previous"
 
 
 def server_processes(shards: int, standby: bool) -> int:
@@ -181,12 +182,21 @@ class ProcessIdentity:
 
 @dataclass(frozen=True, slots=True)
 class StoredPart:
-    """A part as a server's disk holds it."""
+    """A part as a server's disk holds it.
+
+    Attributes:
+        part: which.
+        name: of the key.
+        spec: the key's.
+        record: what counts.
+        has_previous: the value and the states of the round before are there, too.
+    """
 
     part: Part
     name: Name
     spec: KeySpec
     record: PartRecord
+    has_previous: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,12 +148,28 @@ def _check_death(world: World, raised: list[Any]) -> None:
 
 def _check_values(world: World) -> None:
     """Every push is in every value once; rounds without a worker are scaled."""
-    for part, (place, value) in _values(world).items():
+    found, schedule = _values(world), world.schedule
+    right = data.trained(
+        {part: schedule.keys[part.key] for part in sorted(found, key=lambda one: one.id)},
+        world.plan.workers, schedule.steps, schedule.adds, schedule.style == "pushpull",
+    )  # fmt: skip
+    for part, (place, value) in found.items():
+        if schedule.learns and value != right[part.id]:
+            _tell_difference(part, value, right[part.id], world.plan.workers)
         spec = world.schedule.keys[part.key]
         for cell, number in enumerate(value):
             row = part.first + cell if spec.rows else None
             _check_cell(world, part.id, number, row)
         _check_standby(world, part, place, value)
+
+
+def _tell_difference(part: Any, value: list[int], right: list[int], workers: int) -> None:
+    for cell, (mine, other) in enumerate(zip(value, right, strict=True)):
+        if mine % data.LEARNT == other % data.LEARNT and mine != other:
+            raise Wrong(
+                f"cell {cell} of {part} has the right pushes, which follow from other values than "
+                f"those of the rounds before: {data.describe(mine, workers)}"
+            )
 
 
 def _newest_view(world: World) -> View:
@@ -192,6 +208,7 @@ def _values(world: World) -> dict[Any, tuple[ShardPlace, list[int]]]:
 
 def _check_cell(world: World, part: Any, value: int, row: int | None) -> None:
     schedule, plan = world.schedule, world.plan
+    value %= data.LEARNT
     steps = range(1 if schedule.adds else schedule.steps, schedule.steps + 1)
     shrunk = plan.on_loss == "shrink" and world.killed_for_good is not None
     rest = value

@@ -2,13 +2,16 @@
 
 The push of a rank in a step is one unit of a digit of its own. A part's value is a list of such
 numbers, one for each of its rows, or one.
+
+Above these digits is what a push follows from: as a gradient does from the weights, it depends on
+all values that its worker read in the step before. `trained` computes it one after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from hybridnet.kvstore.protocol.words import KeySpec, Part
+from hybridnet.kvstore.protocol.words import KeySpec, Part, PartId
 
 #: What a push is worth: divisible by all numbers of workers, for sums of fewer than all.
 UNIT = 12
@@ -16,11 +19,51 @@ BASE = 1 << 10
 STEPS = 8
 #: In what nobody may add up any more: a digit above those of four ranks.
 STALE = UNIT * BASE ** (STEPS * 4)
+#: What follows from values that were read begins here.
+LEARNT = BASE ** (STEPS * 4 + 2)
+_GRADIENTS = 1 << 20
+#: What a worker has read: the value of a cell, or row, of a part.
+Seen = Mapping[tuple[PartId, int], int]
 
 
 def pushed(rank: int, step: int) -> int:
     """What a rank pushes in a step, counted from 1."""
     return UNIT * BASE ** (STEPS * rank + step - 1)
+
+
+def gradient(seen: Seen) -> int:
+    """What follows from values that were read, to be added to a push."""
+    return LEARNT * UNIT * (hash(tuple(sorted(seen.items()))) % _GRADIENTS)
+
+
+def rows_read(rank: int, step: int, spec: KeySpec, with_push: bool) -> tuple[int, ...]:
+    """The rows that a rank reads after a step: those that it pushes, or every other one."""
+    return rows_pushed(rank, step, spec) if with_push else tuple(range(step % 2, spec.rows, 2))
+
+
+def trained(
+    parts: Mapping[Part, KeySpec], workers: int, steps: int, adds: bool, with_push: bool
+) -> dict[PartId, list[int]]:
+    """The values after so many steps in which nothing went wrong."""
+    values = {part.id: [0] * cells(part, spec) for part, spec in parts.items()}
+    for step in range(1, steps + 1):
+        sums = {part.id: [0] * cells(part, spec) for part, spec in parts.items()}
+        for rank in range(workers):
+            seen = {}
+            for part, spec in parts.items():
+                rows = rows_read(rank, step - 1, spec, with_push) if spec.rows else None
+                for cell, value in enumerate(values[part.id]):
+                    place = part.first + cell if spec.rows else cell
+                    if rows is None or place in rows:
+                        seen[part.id, place] = value
+            payload = pushed(rank, step) + gradient(seen)
+            for part, spec in parts.items():
+                rows = rows_pushed(rank, step, spec) if spec.rows else None
+                add(sums[part.id], part, payload, rows)
+        for part, made in sums.items():
+            old = values[part]
+            values[part] = [a + b for a, b in zip(old, made, strict=True)] if adds else made
+    return values
 
 
 def digit(value: int, rank: int, step: int) -> int:

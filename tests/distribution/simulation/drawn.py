@@ -102,6 +102,11 @@ class Schedule:
     commands: bool = False  # workers ask the servers to do something at their end
     unnamed: bool = False  # barriers between steps have no names, and are skipped by who resumes
 
+    @property
+    def learns(self) -> bool:
+        """Whether pushes follow from values that were read, so that nothing may be torn."""
+        return self.kind == "sync" and self.plan.on_loss == "fail"
+
 
 def draw(seed: int) -> Schedule:
     """Draws the schedule of a seed."""
@@ -168,6 +173,11 @@ def draw(seed: int) -> Schedule:
         restores=restores if kind == "sync" and not shrink else 0,
         unnamed=unnamed,
     )
+    crowd = random.Random(seed ^ 0xDEAD)
+    if ranked and crowd.random() < 0.3:
+        schedule = replace(
+            schedule, steps=crowd.choice((3, 4, 5)), faults=_crowd(crowd, drawn, plan, net)
+        )
     if breaks and not standby and not shrink:
         # Alone: whoever is told ends, and what others see of that is a loss already.
         fault = BreakCommit(later.randrange(plan.servers), later.randrange(1, 6))
@@ -240,6 +250,28 @@ class _Faults:
         one, other = rnd.sample((*self.workers, *self.servers, Peer("scheduler", 0)), 2)
         at = self.time()
         return Cut(one, other, at, at + rnd.choice((1.0, 3.0, 5.0)))
+
+
+def _crowd(rnd: random.Random, drawn: _Faults, plan: RunPlan, net: Net) -> tuple[Fault, ...]:
+    """Two to six processes die, at once or a moment apart, as when a machine does; all come back.
+
+    The disk of one server may be lost where it has a standby. Where the scheduler dies with servers
+    that have not been welcomed yet, the next one takes it that their disks are lost; so it does not
+    where that takes long.
+    """
+    everybody = [*drawn.workers, *drawn.servers, *drawn.servers]
+    if net.slow <= 0.1 and not (net.drop or net.very_slow):
+        everybody.append(Peer("scheduler", 0))
+    at, apart = drawn.rnd.random() * 4 + 1.0, rnd.choice((0.0, 0.05, 0.3, 1.0, 3.0))
+    faults: list[Fault] = []
+    for _ in range(rnd.choice((2, 2, 2, 3, 4, 6))):
+        faults.append(Kill(rnd.choice(everybody), at, rnd.choice((0.3, 0.3, 1.0, 2.0))))
+        at += apart * rnd.choice((0.5, 1.0, 1.5))
+    if plan.standby and rnd.random() < 0.4:
+        lost = Kill(rnd.choice(drawn.servers), at, 0.3, empty=True)
+        others = [one for one in faults if one.peer.role != "server"]  # type: ignore[union-attr]
+        faults = [*others, lost]
+    return tuple(faults)
 
 
 def _starting(

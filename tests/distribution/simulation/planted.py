@@ -371,3 +371,26 @@ def _() -> Iterator[None]:
 
     with _patched(scheduler.SchedulerMachine, "_left", left):
         yield
+
+
+@bug("who repeats a step is given what others have come to")
+def _() -> Iterator[None]:
+    right = rounds.Rounds._give
+
+    def give(self: Any, held: Any, rank: int, message: Any) -> None:
+        right(self, held, rank, replace(message, least=held.record.round))
+
+    with _patched(rounds.Rounds, "_give", give):
+        yield
+
+
+@bug("a full copy leaves out the round before")
+def _() -> Iterator[None]:
+    right = standby.Leader._send
+
+    def send(self: Any, held: Any, *args: Any) -> None:
+        held.has_previous = False
+        right(self, held, *args)
+
+    with _patched(standby.Leader, "_send", send):
+        yield

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from distribution.simulation import data
@@ -50,6 +50,10 @@ class PartFile:
         """The slot that counts: the last that is whole."""
         return next(slot for slot in reversed(self.slots) if slot.whole)
 
+    def before(self) -> Slot | None:
+        """What counted before: known until the next commit is begun."""
+        return self.slots[0] if len(self.slots) == 2 and self.slots[1].whole else None
+
 
 @dataclass
 class Disk:
@@ -61,9 +65,12 @@ class Disk:
     def stored(self) -> list[StoredPart]:
         """What a server finds at its start; a torn record is none."""
         for file in self.parts.values():
-            file.slots = [file.now()]
+            if file.before() is None:
+                file.slots = [file.now()]
         return [
-            StoredPart(file.part, file.name, file.spec, file.now().record)
+            StoredPart(
+                file.part, file.name, file.spec, file.now().record, file.before() is not None
+            )
             for file in self.parts.values()
         ]
 
@@ -135,10 +142,13 @@ class ServerDriver:
         """Makes or overwrites a part."""
         count = data.cells(action.part, action.spec)
         value = list(action.payload) if action.full else [0] * count
-        if len(value) != count:
+        if len(value) != count * (1 + action.previous):
             raise Wrong(f"part {action.part.id} of {count} cells is installed with {len(value)}")
         file = PartFile(action.part, action.name, action.spec)
-        file.slots = [Slot(action.record, value)]
+        file.slots = [Slot(action.record, value[:count])]
+        if action.previous:
+            record = replace(action.record, round=action.record.round - 1)
+            file.slots.insert(0, Slot(record, value[count:]))
         self.disk.parts[action.part.id] = file
 
     def content(self, action: Post) -> Any:
@@ -152,7 +162,18 @@ class ServerDriver:
                 raise Wrong(f"the sum of part {part} is wanted, and is gone")
             return list(self._sums[part])
         file = self.disk.parts[part]
+        before = file.before()
+        if (message.payload is Content.PREVIOUS or getattr(message, "previous", False)) and (
+            before is None or before.record.round != file.now().record.round - 1
+        ):
+            raise Wrong(f"the round before is wanted of part {part}, and is gone")
         value = file.now().value
+        if message.payload is Content.PREVIOUS:
+            assert before is not None
+            value = before.value
+        elif getattr(message, "previous", False):
+            assert before is not None
+            return [*value, *before.value]
         rows = getattr(message, "rows", None)
         if rows is None or not file.spec.rows:
             return list(value)

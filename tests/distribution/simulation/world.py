@@ -253,6 +253,8 @@ class World:
         process = self.processes.get(peer)
         if process is None or not process.alive or process.finished:
             return
+        if peer == SCHEDULER and self.is_over:
+            return  # nobody needs it any more
         waits = process.is_leaving
         if waits and not (told and back is not None and self._is_kept_by_others(process)):
             return
