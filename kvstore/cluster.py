@@ -18,7 +18,7 @@ from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.protocol.words import server_processes
 from hybridnet.kvstore.run_token import TOKEN, TOKEN_FILE, RunToken
 
-__all__ = ["CANNOT_SERVE", "PREFIXES", "ROLES", "Cluster", "Role"]
+__all__ = ["CANNOT_SERVE", "PREFIXES", "ROLES", "Cluster", "Role", "is_replacement"]
 
 Role = Literal["worker", "server", "scheduler"]
 
@@ -342,6 +342,11 @@ def _address_of(interface: str) -> str:
             "the address that others reach this process at"
         ) from error
     return socket.inet_ntoa(found[20:24])
+
+
+def is_replacement() -> bool:
+    """Whether this process was started in the place of one that died."""
+    return _Reader(os.environ).whole("DMLC_NUM_ATTEMPT", 0, 0) > 0
 
 
 def is_loopback(host: str) -> bool:

@@ -15,6 +15,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import FormatError, MXNetError, ParameterError, RefusedError
 from hybridnet.base.files import atomic_write
 from hybridnet.base.remote import read_file
+from hybridnet.kvstore.cluster import is_replacement
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.trace import init_scope
@@ -91,6 +92,8 @@ class Trainer:
         self._loaded_states: bytes | None = None
         for param in self._params:
             param._set_trainer(self)
+        if isinstance(kvstore, str) and _names_servers(kvstore) and is_replacement():
+            self._given_store = kvstore = kv.create(kvstore)
         if _is_distributed(kvstore) and kvstore.resumes:
             self._take_over(kvstore)
 
@@ -98,13 +101,27 @@ class Trainer:
         """Gives parameters the values that servers have, in place of a worker that was lost.
 
         Others have them since their first step; here the first gradient would be that of the
-        initial values. Where the workers update, or a shape is not known yet, it is.
+        initial values. Shapes that are not known yet are those that servers have, too.
+
+        Raises:
+            MXNetError: workers update, and what this one had is lost.
         """
         if self._given_update is False or not config.update_on_kvstore():
-            return
+            raise MXNetError(
+                f"Trainer: worker {store.rank} was started again, and with update_on_kvstore=False "
+                "the parameters were in its process only: have the servers update "
+                "(update_on_kvstore=True), or start all workers from a checkpoint (hybridnet "
+                "launch --restarts 0)"
+            )
         store.expect_optimizer(self._optimizer)
         for number, param in self._learned():
-            if param.stype == "default" and not param.is_deferred:
+            shape = store.recalled_shape(number)
+            if param.stype != "default" or shape is None:
+                continue
+            if param.is_deferred:
+                param.shape = shape
+                param.finish_deferred_init()
+            if param.is_initialized:
                 store.init(number, param.list_values()[0])
                 store.pull(number, param.list_data(), priority=-number)
                 self._stored[number] = param.times_set
@@ -261,6 +278,7 @@ class Trainer:
         before = self._stored.get(number)
         self._stored[number] = param.times_set
         if before is None:
+            self._refuse_lost(number, param)
             # A function that is being traced finds it done, as all its later calls do.
             with init_scope() if _is_distributed(self._kvstore) else contextlib.nullcontext():
                 self._kvstore.init(number, param.list_values()[0])
@@ -273,6 +291,21 @@ class Trainer:
             self._kvstore.set_updater(None)  # what is pushed now takes the place of what is there
             self._kvstore.push(number, param.list_values()[0])
             self._kvstore.set_updater(updater)
+
+    def _refuse_lost(self, number: int, param: Parameter) -> None:
+        """Refuses a gradient of first values where servers have others; see `_take_over`.
+
+        Raises:
+            MXNetError: they do.
+        """
+        store = self._kvstore
+        known = _is_distributed(store) and param.stype == "default" and store.resumes
+        if known and store.recalled_shape(number) is not None:
+            raise MXNetError(
+                f"Trainer: worker {store.rank} was started again, and the gradient of "
+                f"{param.name!r} is that of its first value, where the servers have another: make "
+                "the Trainer after net.initialize(...)"
+            )
 
     def pull_rows(self, param: Parameter, out: Sequence[NDArray], rows: NDArray) -> None:
         """Writes rows of a row-sparse parameter, as the store has them now, into arrays.

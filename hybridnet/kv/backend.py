@@ -44,6 +44,13 @@ class Backend(ABC):
     def shape(self, key: Key) -> tuple[int, ...] | None:
         """Returns the shape of a key; None if there is no such key."""
 
+    def recalled_shape(self, key: Key) -> tuple[int, ...] | None:
+        """Returns the shape of a key that the worker made which this one replaces.
+
+        None where there is no such key, or this worker has made it by now.
+        """
+        return None
+
     @abstractmethod
     def init(self, values: Mapping[Key, NDArray]) -> None:
         """Makes keys."""

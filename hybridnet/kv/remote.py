@@ -42,7 +42,7 @@ from .backend import Backend
 from .failures import translated
 from .handover import Acknowledgement, ends_task
 from .names import index_of, name_of
-from .sent_optimizer import SentOptimizer
+from .sent_optimizer import SentOptimizer, are_same
 from .server_states import KeyStates, join_states, read_states, split_states, write_states
 from .server_updates import OptimizerUpdates
 
@@ -113,6 +113,8 @@ class RemoteBackend(Backend):
         self.rank = remote.rank
         self.num_workers = remote.num_workers
         self.resumes = remote.resumes
+        #: it replaces a worker that died, and is still before its first push.
+        self._begins_again = remote.resumes > 0
         self._actions = ArrayActions(kind)
         self._state = StoreState()
         self._keys: dict[Key, _Key] = {}
@@ -142,6 +144,12 @@ class RemoteBackend(Backend):
 
         Every worker must do the same, so that all have the same values.
         """
+        if updater is not None and self.resumes:
+            raise MXNetError(
+                f"set_updater: worker {self.rank} was started again, and what an updater of its "
+                "process keeps has died with that; have the servers update (set_optimizer), or "
+                "start all workers from a checkpoint (hybridnet launch --restarts 0)"
+            )
         self._actions.updater = updater
         if updater is not None and self._sent.optimizer is not None:
             self._sent.take(None)
@@ -248,8 +256,18 @@ class RemoteBackend(Backend):
         self._compression = dict(parameters)
         self._configure()
 
-    def _configure(self, configuration: tuple[str, Mapping[str, Any]] | None = None) -> None:
-        """Says what is done with pushes; by default as it was noted last."""
+    def _configure(
+        self,
+        configuration: tuple[str, Mapping[str, Any]] | None = None,
+        *,
+        changes: bool = False,
+    ) -> None:
+        """Says what is done with pushes; by default as it was noted last.
+
+        Args:
+            configuration: name and numbers of the optimizer.
+            changes: see `RemoteStore.configure`.
+        """
         name, parameters = configuration or self._sent.form
         with translated():
             self.remote.configure(
@@ -258,17 +276,26 @@ class RemoteBackend(Backend):
                 consistency=self.kind.consistency,
                 compression=self._compression,
                 staleness=self._staleness,
+                changes=changes,
             )
+        self._sent.note_scale(*self.remote.optimizer)
 
     def _follow_optimizer(self) -> None:
         """Sends the optimizer again if its numbers were changed, between two rounds of all.
 
-        Where there are no rounds it stays as it was sent, as in MXNet.
+        Where there are no rounds it stays as it was sent, as in MXNet. A worker that was started
+        again has made its changes of before at once, and servers know them.
         """
         if self._is_changed():
-            self.barrier()
+            self._tell_change(self._sent.now)
             self._sent.note()
-            self._configure()
+            self._sent.note_scale(*self.remote.optimizer)
+
+    def _tell_change(self, form: tuple[str, Mapping[str, Any]]) -> None:
+        """Sends another form of the optimizer, when all workers have come here."""
+        if not (self._begins_again and are_same(form, self.remote.optimizer)):
+            self.barrier()
+            self._configure(form, changes=True)
 
     def _is_changed(self) -> bool:
         """Whether the optimizer's numbers are others than were noted, and servers are to know."""
@@ -280,6 +307,10 @@ class RemoteBackend(Backend):
         """See `Backend.shape`."""
         known = self._keys.get(key)
         return None if known is None else known.kind.shape
+
+    def recalled_shape(self, key: Key) -> tuple[int, ...] | None:
+        """See `Backend.recalled_shape`."""
+        return self.remote.recalled_shape(name_of(key, self._number))
 
     def init(self, values: Mapping[Key, NDArray]) -> None:
         """See `Backend.init`; the value of worker 0 counts. Waits until the keys are there."""
@@ -415,8 +446,8 @@ class RemoteBackend(Backend):
         def send(value: Any, changes: Any) -> Any:
             unsent = self._unsent.pop(int(changes[0]), None)
             if unsent is not None:  # all that was pushed counts already, as it was pulled
-                self.remote.barrier()
-                self._configure(unsent)
+                self._tell_change(unsent)
+            self._begins_again = False
             own = np.array(value, order="C")  # it may have to be sent again
             known.sent = Completion()
             self.remote.push(known.name, own, priority=priority, done=known.sent)
@@ -474,6 +505,7 @@ class RemoteBackend(Backend):
                 raise MXNetError("push: " + _WAIT_FOR_UPDATER.format(kind=self.kind.name))
             if not traced:
                 self._follow_optimizer()
+                self._begins_again = False
         return self._keys[message.key]
 
     def _merged(self, key: Key, known: _Key, values: Sequence[NDArray], priority: int) -> NDArray:

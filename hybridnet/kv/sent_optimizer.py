@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any, final
+from typing import Any, Final, final
 
 from hybridnet.optimizer import optimizer_to_json
 
 from .server_updates import PREFIX
 
-__all__ = ["SentOptimizer"]
+__all__ = ["SentOptimizer", "are_same"]
+
+#: The attribute of optimizers that is `rescale_grad`.
+_SCALE: Final = "_rescale_grad"
 
 
 @final
@@ -37,8 +41,23 @@ class SentOptimizer:
         """Takes notice of the optimizer as it is now."""
         self._numbers = _numbers(self.optimizer)
         self._scale = float(self.optimizer.rescale_grad)
+        self.form = self.now
+
+    def note_scale(self, name: str, parameters: Mapping[str, Any]) -> None:
+        """Takes notice of the scale of gradients that servers have: that of worker 0.
+
+        Args:
+            name: of the optimizer at the servers.
+            parameters: its numbers, as in `form`.
+        """
+        if self.optimizer is not None and name == self.form[0]:
+            self._scale = float(dict(parameters["attributes"]["dict"])[_SCALE])
+
+    @property
+    def now(self) -> tuple[str, Mapping[str, Any]]:
+        """Its form as it is now; there is an optimizer."""
         form = optimizer_to_json(self.optimizer)
-        self.form = (PREFIX + form["optimizer"], form)
+        return PREFIX + form["optimizer"], form
 
     @property
     def is_changed(self) -> bool:
@@ -51,9 +70,23 @@ class SentOptimizer:
         return 1.0 if self.optimizer is None else self.optimizer.rescale_grad / self._scale
 
 
+def are_same(one: tuple[str, Mapping[str, Any]], other: tuple[str, Mapping[str, Any]]) -> bool:
+    """Whether two forms are of the same optimizer, but for the scale."""
+    return one[0] == other[0] and _unscaled(one[1]) == _unscaled(other[1])
+
+
+def _unscaled(form: Mapping[str, Any]) -> dict[str, Any]:
+    """The form of an optimizer as JSON gives it back, without its scale."""
+    found: dict[str, Any] = json.loads(json.dumps(form))
+    if "attributes" in found:
+        pairs = found["attributes"]["dict"]
+        found["attributes"] = [one for one in pairs if one[0] != _SCALE]
+    return found
+
+
 def _numbers(optimizer: Any) -> tuple[Any, ...]:
     """Returns the numbers of an optimizer that servers have, but for the scale."""
-    own = ("num_update", "_device", "_rescale_grad", *optimizer.running)
+    own = ("num_update", "_device", _SCALE, *optimizer.running)
     return tuple(
         (name, value)
         for name, value in vars(optimizer).items()

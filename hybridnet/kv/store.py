@@ -77,6 +77,14 @@ class KVStore(KVStoreBase):
         """
         return self._backend.resumes
 
+    def recalled_shape(self, key: Key) -> tuple[int, ...] | None:
+        """The shape of a key that the worker made which this one replaces (`resumes`).
+
+        Returns:
+            It; None where there is no such key, or `init` has made it in this process by now.
+        """
+        return self._backend.recalled_shape(key)
+
     @property
     def updater(self) -> Updater | None:
         """The function that pushes call in this process; None while they do not."""

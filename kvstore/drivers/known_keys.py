@@ -23,12 +23,12 @@ class KnownKey:
     Attributes:
         spec: what it holds.
         dtype: of its values.
-        residual: of 2-bit compression; None before the first push.
+        recalled: a process that this one replaces made it, and this one has not yet.
     """
 
     spec: KeySpec
     dtype: np.dtype[Any]
-    residual: Array | None = None
+    recalled: bool = False
 
 
 @final
@@ -48,7 +48,8 @@ class KnownKeys:
         Raises:
             KVStoreError: the key exists, or its values are of another kind.
         """
-        if key in self._keys:
+        known = self._keys.get(key)
+        if known is not None and not known.recalled:
             raise KVStoreError(f"init requires a new key, got {key!r}, which was initialized")
         if value.dtype.name not in DTYPES:
             raise KVStoreError(
@@ -60,8 +61,24 @@ class KnownKeys:
             value.size, value.shape[0] if is_rows else 0, value.itemsize, value.dtype.name,
             value.shape, is_whole,
         )  # fmt: skip
-        known = self._keys[key] = KnownKey(spec, dtype_of(spec.dtype))
+        if known is None:
+            known = self._keys[key] = KnownKey(spec, dtype_of(spec.dtype))
+        elif known.spec != spec:
+            raise KVStoreError(
+                f"init requires the keys of the process that this one replaces, got {key!r} of "
+                f"shape {spec.shape} and {spec.dtype}, which was {known.spec.shape} and "
+                f"{known.spec.dtype}"
+            )
         return known
+
+    def recall(self, key: Key, spec: KeySpec) -> None:
+        """Takes in a key of the process that this one replaces."""
+        self._keys[key] = KnownKey(spec, dtype_of(spec.dtype), recalled=True)
+
+    def recalled_shape(self, key: Key) -> tuple[int, ...] | None:
+        """The shape of such a key, until it is made here, too."""
+        known = self._keys.get(key)
+        return known.spec.shape if known is not None and known.recalled else None
 
     def find(self, what: str, key: Key) -> KnownKey:
         """Returns what is known of a key."""

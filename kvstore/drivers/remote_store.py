@@ -21,8 +21,9 @@ import itertools
 import json
 import os
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, final
 
 import numpy as np
@@ -31,6 +32,7 @@ from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.drivers.completion import Completion
 from hybridnet.kvstore.drivers.known_keys import KnownKeys, flat
 from hybridnet.kvstore.drivers.plans import plan_of
+from hybridnet.kvstore.drivers.residuals import Residuals
 from hybridnet.kvstore.drivers.worker_driver import Callback, Outgoing, Waiting, WorkerDriver
 from hybridnet.kvstore.errors import DeadNodeError, KVStoreError
 from hybridnet.kvstore.messages import Key
@@ -47,6 +49,7 @@ from hybridnet.kvstore.protocol.words import (
     CallRestore,
     CallStates,
     Incoming,
+    KeySpec,
     StoreSettings,
 )
 from hybridnet.kvstore.storage.pushed import part_of
@@ -99,6 +102,7 @@ class RemoteStore:
         self._staleness: int | None = None
         self._ended: BaseException | None = None
         self._began = Completion()
+        self._residuals: Residuals | None = None
         self._transport: Transport = ZmqTransport(
             token=cluster.token, encrypt=cluster.encrypt, encrypted=[SCHEDULER]
         )
@@ -113,6 +117,9 @@ class RemoteStore:
         self.num_servers = cluster.servers
         self.generation = cluster.generation
         self.resumes = begun.resumes
+        self._residuals = Residuals(cluster.state_folder, self.rank)
+        if self.resumes:
+            self._recall_keys()
 
     def _wait_for_all(self, timeout: float) -> None:
         try:
@@ -129,6 +136,35 @@ class RemoteStore:
                 f"and a scheduler at {cluster.root}:{cluster.port}, but not all of them came in "
                 f"{timeout:g} s (HYBRIDNET_DIST_CONNECT)"
             ) from None
+
+    def _recall_keys(self) -> None:
+        """Makes the keys that the process before this one made, in its order.
+
+        So a script may make them in another order, or ask for the shapes that they have.
+        """
+        specs: dict[int, tuple[Key, KeySpec]] = {}
+        parts: Counter[int] = Counter()
+        first: int | None = 0
+        while first is not None:
+            wait = Completion()
+            asked = Waiting(wait)
+            self._call(partial(CallCommand, name="keys", body=str(first)), asked, wait)
+            found = [json.loads(one) for one in asked.answers]
+            first = min((one for _, one in found if one is not None), default=None)
+            for number, name, spec, count in (one for keys, _ in found for one in keys):
+                if first is None or number < first:  # else they come once more
+                    specs[number] = name, _spec(spec)
+                    parts[number] += count
+        waits = []
+        for number in itertools.count():
+            name, spec = specs.get(number, ("", KeySpec(0)))
+            if number not in specs or parts[number] < len(parts_of(0, name, spec, self._plan)):
+                break  # it was being made, and so was what follows
+            self._keys.recall(name, spec)
+            waits.append(Completion())
+            self._call(partial(CallInit, name=name, spec=spec), Waiting(waits[-1]))
+        for one in waits:
+            one.wait()
 
     # -- the thread ----------------------------------------------------------------------------
 
@@ -198,11 +234,14 @@ class RemoteStore:
         key, given = self._keys.find("push", event.name), event.payload
         if event.rows is not None or key.spec.rows or key.spec.dtype != "float32":
             return
-        if key.residual is None:
-            key.residual = np.zeros(key.spec.size, np.float32)
         assert self._threshold is not None
+        machine = self._driver.machine
+        number, pushes = machine.key_number(event.name), machine.pushes_of(event.name)
+        assert self._residuals is not None
+        residual = self._residuals.begin(number, key.spec.size, pushes)
         parts = parts_of(0, event.name, key.spec, self._plan)
-        WorkerDriver.compress(given, parts, key.residual, self._threshold)
+        WorkerDriver.compress(given, parts, residual, self._threshold)
+        self._residuals.commit(number, pushes + 1)
 
     def _end(self, error: BaseException) -> None:
         with self._lock:
@@ -212,6 +251,8 @@ class RemoteStore:
         self._inbox.clear()
         self._driver.fail_all(error)
         self._driver.close(_LINGER)
+        if self._residuals is not None:
+            self._residuals.close()
         if not self._told:
             self._began(error)
 
@@ -244,9 +285,13 @@ class RemoteStore:
         consistency: str = "sync",
         compression: Mapping[str, Any] | None = None,
         staleness: int | None = None,
+        changes: bool = False,
         done: Done | None = None,
     ) -> None:
         """Tells all servers what to do with gradients. Rank 0's counts; of others it is ignored.
+
+        A worker that was started again says it once more at its beginning, as its program does,
+        and changes nothing: servers have what holds by now.
 
         Args:
             optimizer: a name in `hybridnet.kvstore.storage.updates`: "assign" (as MXNet without an
@@ -255,6 +300,8 @@ class RemoteStore:
             consistency: "sync" or "async".
             compression: {"type": "2bit", "threshold": 0.5}, or None.
             staleness: for async, how many pushes a worker may be ahead; None for any number.
+            changes: whether something else held before, and all workers call it between the same
+                two pushes.
             done: called when all servers do so; None: this call waits for that.
 
         Raises:
@@ -268,7 +315,16 @@ class RemoteStore:
         kind: Any = consistency
         settings = StoreSettings(0, kind, text, staleness, codec)
         done, wait = _waited(done)
-        self._call(lambda call: CallConfigure(call, settings), Waiting(done), wait)
+        self._call(lambda call: CallConfigure(call, settings, changes), Waiting(done), wait)
+
+    @property
+    def optimizer(self) -> tuple[str, Mapping[str, Any]]:
+        """What servers do with gradients: the arguments of the `configure` that holds."""
+        settings = self._driver.view.settings
+        if settings is None or not settings.optimizer:
+            return "assign", {}
+        found = json.loads(settings.optimizer)
+        return found["name"], found["parameters"]
 
     def init(
         self, key: Key, value: Array, *, is_rows: bool = False, is_whole: bool = False,
@@ -289,10 +345,23 @@ class RemoteStore:
         """
         known = self._keys.new(key, value, is_rows, is_whole)
         spec = known.spec
+        if known.recalled:
+            known.recalled = False
+            if done is not None:
+                done(None)
+            return
         own = np.array(value, known.dtype, order="C") if self.rank == 0 else value
         sent = Outgoing(flat(own, spec))
         done, wait = _waited(done)
         self._call(lambda call: CallInit(call, key, spec, sent), Waiting(done, sent), wait)
+
+    def recalled_shape(self, key: Key) -> tuple[int, ...] | None:
+        """The shape of a key that the process made which this one replaces.
+
+        Returns:
+            It; None where there is no such key, or `init` has made it here by now.
+        """
+        return self._keys.recalled_shape(key)
 
     def push(self, key: Key, value: Array, *, priority: int = 0, done: Done | None = None) -> None:
         """Sends a gradient. Returns at once.
@@ -516,6 +585,10 @@ def _waited(done: Done | None) -> tuple[Done, Completion | None]:
         return done, None
     wait = Completion()
     return wait, wait
+
+
+def _spec(found: Mapping[str, Any]) -> KeySpec:
+    return KeySpec(**{**found, "shape": tuple(found["shape"])})
 
 
 def _ignore(error: BaseException | None) -> None:

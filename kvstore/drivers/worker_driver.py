@@ -180,6 +180,11 @@ class WorkerDriver(Driver):
     # -- what goes out -----------------------------------------------------------------------
 
     @property
+    def machine(self) -> WorkerMachine:
+        """What decides."""
+        return self._machine
+
+    @property
     def view(self) -> View:
         """What the scheduler has told of all processes."""
         return self._view

@@ -385,6 +385,54 @@ def test_a_trainer_in_place_of_a_killed_worker_begins_with_the_weights_of_the_se
     assert sorted(out.splitlines()) == ["weight 4.0 0", "weight 4.0 1"], error
 
 
+def test_what_died_with_a_worker_is_refused_by_who_takes_its_place(tmp_path):
+    """Where workers update, the weights were in its process; what else it may do goes on."""
+    path = script(
+        tmp_path,
+        """
+    from hybridnet import autograd, gluon, kv, nd
+    store = kv.create("dist_sync")
+    again = os.environ["DMLC_NUM_ATTEMPT"] != "0"
+    net = gluon.nn.Dense(1, use_bias=False)  # its shape is found at the first batch
+    net.initialize(hn.init.Constant(64.0))
+    if again:
+        for wrong in (
+            lambda: gluon.Trainer(net.collect_params(), "sgd", kvstore=store,
+                                  update_on_kvstore=False),
+            lambda: store._set_updater(lambda key, pushed, stored: None),
+        ):
+            try:
+                wrong()
+            except hn.MXNetError as error:
+                assert "worker 1 was started again" in str(error), error
+            else:
+                raise AssertionError("it was not refused")
+        assert store.recalled_shape(0) == (1, 1) and store.recalled_shape(1) is None
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5}, kvstore=store)
+    assert not again or store.recalled_shape(0) is None
+    batch = nd.ones((1, 1))
+    for step in range(store.resumes, 6):
+        if step == 2 and not again:  # who begins again does not come by here
+            trainer.set_learning_rate(0.25)
+        size = store.num_workers * (1 if step < 4 else 2)
+        with autograd.record():
+            loss = net(batch) ** 2 / 2
+        loss.backward()
+        trainer.step(size)
+        if step == 3 and store.rank == 1 and not again:
+            nd.waitall()
+            os.kill(os.getpid(), 9)
+    store._barrier()
+    say("weight", net.weight.data().asscalar(), os.environ["DMLC_NUM_ATTEMPT"])
+    """,
+    )
+    running = popen(path, "-n", 2, "-s", 1, environ=Run().environ)
+    out, error = running.communicate(timeout=60)
+    assert running.returncode == 0, error
+    weight = 64 * 0.5**2 * 0.75**2 * 0.875**2
+    assert sorted(out.splitlines()) == [f"weight {weight} 0", f"weight {weight} 1"], error
+
+
 def child_of(launcher, role):
     """Returns the process of a role among the children of a launcher."""
     for one in Path("/proc").glob("[0-9]*"):
