@@ -23,6 +23,7 @@ class PassedBarriers:
 
     Attributes:
         counts: how often this worker has come to each barrier.
+        passed: how often it has passed each, as all had come.
         is_sync: whether all workers push equally often.
         resumes: how many pushes of each key a predecessor made.
         before: how many barriers come before the first push.
@@ -30,6 +31,7 @@ class PassedBarriers:
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
+        self.passed: dict[str, int] = {}
         self.is_sync = True
         self.resumes = 0
         self.before = 0

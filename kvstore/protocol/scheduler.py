@@ -202,6 +202,9 @@ class SchedulerMachine(Machine):
         if peer.role == "worker":
             for name, count in message.barriers:
                 self._barriers.arrive(name, peer.rank, count)
+            for name, count in message.passed:  # those who came to it may have died since
+                for rank in range(self.plan.workers):
+                    self._barriers.arrive(name, rank, count)
 
     def _try_to_complete(self) -> None:
         """All are there, or will not come any more: the first view."""

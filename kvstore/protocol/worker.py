@@ -292,6 +292,8 @@ class WorkerMachine(Machine):
     def _barrier_done(self, source: Peer, generation: int, message: BarrierDone) -> None:
         request = self._requests.answered(("barrier", message.name, message.count))
         if request is not None:
+            passed = self._barriers.passed
+            passed[message.name] = max(message.count, passed.get(message.name, 0))
             self._calls.answered(request.call)
 
     def _command_done(self, source: Peer, generation: int, message: CommandDone) -> None:
@@ -331,8 +333,16 @@ class WorkerMachine(Machine):
     def _hello(self) -> None:
         me = self.me
         view = self._requests.view if self._requests.view.number else None
-        barriers = tuple(self._barriers.counts.items())
-        message = Hello(me.name, me.peer, me.generation, me.address, me.host, view, False, barriers)
+        message = Hello(
+            me.name,
+            me.peer,
+            me.generation,
+            me.address,
+            me.host,
+            view,
+            barriers=tuple(self._barriers.counts.items()),
+            passed=tuple(self._barriers.passed.items()),
+        )
         self._requests.ask_scheduler(("hello",), message, None)
 
     def _who(self, source: Peer, generation: int, message: WhoAreYou) -> None:

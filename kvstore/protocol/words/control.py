@@ -21,6 +21,7 @@ class Hello:
         view: the newest it knows; a scheduler that was restarted learns from it.
         fresh: a server: its disk held nothing.
         barriers: a worker: how often it has come to each barrier.
+        passed: a worker: how often it has passed each, so that all have come to it as often.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Hello:
     view: View | None = None
     fresh: bool = False
     barriers: tuple[tuple[str, int], ...] = ()
+    passed: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
