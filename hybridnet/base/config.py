@@ -80,6 +80,26 @@ class _Fork:
     host_only = False
 
 
+class _Order:
+    """Whether additions have one order, whatever the clock says."""
+
+    is_fixed = False
+
+
+def fix_order(fixed: bool) -> None:
+    """Sets what `deterministic` answers, over its variable."""
+    _Order.is_fixed = fixed
+
+
+def deterministic() -> bool:
+    """HYBRIDNET_DETERMINISTIC: 1 gives the same bits each time (default 0).
+
+    No clock decides then what computes something: programs are compiled before they run, and
+    neither replaced nor run by NumPy first; see `hybridnet.runtime.deterministic`.
+    """
+    return _Order.is_fixed or _flag("HYBRIDNET_DETERMINISTIC")
+
+
 def keep_to_host() -> None:
     """Has `host` answer 'only' from now on: this process has no XLA, and cannot get one."""
     _Fork.host_only = True
@@ -89,18 +109,19 @@ def host() -> str:
     """HYBRIDNET_HOST: what runs on NumPy arrays instead of being compiled for XLA.
 
     'auto' (default): what runs a few times; 'only': every operator that can be, and nothing is
-    compiled because it runs often; 'off': none. A forked child of a process in which XLA computes
-    has 'only', whatever the variable says.
+    compiled because it runs often; 'off': none, which is the default where `deterministic`. A
+    forked child of a process in which XLA computes has 'only', whatever the variable says.
     """
     if _Fork.host_only:
         return "only"
     given = os.environ.get("HYBRIDNET_HOST")
-    if not given:  # it is asked for each operator that is new
-        return "auto"
-    text = given.strip().lower() or "auto"
-    if text not in ("auto", "only", "off"):
-        raise ParameterError(f"HYBRIDNET_HOST must be 'auto', 'only' or 'off', got {text!r}")
-    return text
+    if given:  # it is asked for each operator that is new
+        text = given.strip().lower() or "auto"
+        if text not in ("auto", "only", "off"):
+            raise ParameterError(f"HYBRIDNET_HOST must be 'auto', 'only' or 'off', got {text!r}")
+        if text != "auto":
+            return text
+    return "off" if deterministic() else "auto"
 
 
 def tuning() -> str:

@@ -25,6 +25,10 @@ What the memory of the process is used for:
 
     print(hn.runtime.memory())
 
+The same bits each time, whatever else the machine does:
+
+    hn.runtime.deterministic()
+
 What this installation can do, under MXNet's names:
 
     hn.runtime.Features().is_enabled("OPENCV")
@@ -41,6 +45,7 @@ from hybridnet.passes.cost import CostModel as CostModel
 from hybridnet.passes.cost import DeviceCost as DeviceCost
 from hybridnet.passes.cost import LinkCost as LinkCost
 
+from .deterministic import deterministic as deterministic
 from .devices.calibrate import set_costs as set_costs
 from .devices.device import Device as Device
 from .devices.device import find_device as find_device
@@ -71,6 +76,7 @@ __all__ = [
     "Launch",
     "LinkCost",
     "Memory",
+    "deterministic",
     "explain",
     "explaining",
     "feature_list",

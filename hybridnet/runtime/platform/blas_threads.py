@@ -93,7 +93,7 @@ def keep_to_limit() -> None:
 
 
 def _must_stay() -> bool:
-    return config.host() == "only"
+    return config.host() == "only" or config.deterministic()
 
 
 @contextmanager

@@ -17,6 +17,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from hybridnet.base import config
+
 from ..observe import events, program_log
 from ..platform.collecting import without_collecting
 from ..segments.code import Code
@@ -199,7 +201,8 @@ class ProgramCache:
         """
         if program.look == FIRST_LOOK:
             self._maker.note_ran_again(program.code)
-        wanted = [improve(program, inputs, scalars) for improve in improvers]
+        chosen = () if config.deterministic() else improvers
+        wanted = [improve(program, inputs, scalars) for improve in chosen]
         program.look = min(wanted, default=sys.maxsize)
 
     def compiling_soon(self) -> AbstractContextManager[None]:

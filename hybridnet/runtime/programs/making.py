@@ -164,6 +164,8 @@ class Maker:
         """
         code = program.code
         program.launches += 1
+        if config.deterministic() and config.host() == "off":
+            return self._obtain_before(program)
         if program.ready is not None and program.launches % 2:  # see `Program.take_over`
             made = program.take_over()
             if made is not None:  # None if the cache has dropped it meanwhile
@@ -197,6 +199,24 @@ class Maker:
                 program.submitted = True
                 self._note_compiled(code)
                 self._submit(program, look)
+        return program.compiled
+
+    def _obtain_before(self, program: Program) -> Any:
+        """Returns the executable, compiled now if it must be; see `config.deterministic`.
+
+        Returns:
+            None if the whole does not compile, and its parts are to run one by one.
+        """
+        if program.ready is not None:
+            program.take_over()
+        if program.compiled is None and not self._load(program):
+            if may_call_onednn(program.code):
+                onednn.build()
+            if program.is_alone:
+                return self._compile(program)
+            if not program.submitted:  # else it was tried
+                program.submitted = True
+                self._try_compile(program, "before it runs")
         return program.compiled
 
     def _submit(self, program: Program, look: bool) -> None:
