@@ -41,7 +41,7 @@ class Paced(Transport):
         self._inner = ZmqTransport(**how)
         self.address = self._inner.address
         self._rate = rate
-        self._out: deque[tuple[float, Peer, list[bytes], bytes]] = deque()
+        self._out: deque[tuple[float, Peer, list[bytes], bytes, bool]] = deque()
         self._in: deque[tuple[float, Report]] = deque()
         self._out_free = self._in_free = 0.0
 
@@ -52,17 +52,18 @@ class Paced(Transport):
         self._inner.bind(peer, route)
 
     def send(
-        self, to: Peer, frames: Sequence[Any], *, route: bytes = b"", copy: bool = False
-    ) -> bool:
+        self, to: Peer, frames: Sequence[Any], *, route: bytes = b"", copy: bool = False,
+        sealed: bool = False,
+    ) -> bool:  # fmt: skip
         begin = max(time.monotonic(), self._out_free)
         self._out_free = begin + sum(map(len, frames)) / self._rate
-        self._out.append((begin, to, [bytes(one) for one in frames], route))
+        self._out.append((begin, to, [bytes(one) for one in frames], route, sealed))
         return True
 
     def flush(self) -> None:
         while self._out and self._out[0][0] <= time.monotonic():
-            _, to, frames, route = self._out.popleft()
-            self._inner.send(to, frames, route=route, copy=True)
+            _, to, frames, route, sealed = self._out.popleft()
+            self._inner.send(to, frames, route=route, copy=True, sealed=sealed)
         self._inner.flush()
 
     def receive(self, timeout: float | None) -> list[Report]:
@@ -88,8 +89,8 @@ class Paced(Transport):
         self._inner.disconnect(peer)
 
     def close(self, linger: float = 0.0) -> None:
-        for _, to, frames, route in self._out:
-            self._inner.send(to, frames, route=route, copy=True)
+        for _, to, frames, route, sealed in self._out:
+            self._inner.send(to, frames, route=route, copy=True, sealed=sealed)
         self._inner.close(linger)
 
 

@@ -63,11 +63,14 @@ class Cluster:
             (default 120).
         staleness: HYBRIDNET_DIST_STALENESS: by how many pushes a worker of a dist_async store may
             be ahead of the slowest; None: by any number, as in MXNet.
-        encrypt: HYBRIDNET_DIST_ENCRYPT=1: values are encrypted on the way, not only control.
+        encrypt: HYBRIDNET_DIST_ENCRYPT: 1: values are encrypted on the way, as everything else is;
+            0: they are not; None (default): wherever an address is not loopback.
         mapped: HYBRIDNET_DIST_STATE: 'mapped' (default) keeps a server's values in mapped files,
             which survive its end; with 'none' they are lost with it.
         folder: HYBRIDNET_DIST_STATE_DIR: where the run makes a folder of its own for these files;
             by default in /dev/shm.
+        snapshots: HYBRIDNET_DIST_SNAPSHOT_DIR: the folder below which servers write snapshots; by
+            default each one's current folder.
         standby: HYBRIDNET_DIST_STANDBY: 1 keeps a second copy at another server (default 0).
         on_loss: HYBRIDNET_DIST_ON_LOSS: 'fail' (default) raises in every worker when one of them is
             lost; with 'shrink' the others go on.
@@ -92,9 +95,10 @@ class Cluster:
     deadline: float = 10.0
     connect: float = 120.0
     staleness: int | None = None
-    encrypt: bool = False
+    encrypt: bool | None = None
     mapped: bool = True
     folder: Path | None = None
+    snapshots: Path | None = None
     standby: bool = False
     on_loss: Literal["fail", "shrink"] = "fail"
     imports: tuple[str, ...] = ()
@@ -122,6 +126,7 @@ class Cluster:
         servers = read.whole("DMLC_NUM_SERVER", None, 0, _MOST)
         staleness = read.whole("HYBRIDNET_DIST_STALENESS", -1, 0)
         folder = read.text("HYBRIDNET_DIST_STATE_DIR")
+        snapshots = read.text("HYBRIDNET_DIST_SNAPSHOT_DIR")
         standby = read.flag("HYBRIDNET_DIST_STANDBY")
         serving = server_processes(servers, standby)
         count = {"worker": workers, "server": serving, "scheduler": 1}[role]
@@ -143,9 +148,10 @@ class Cluster:
             deadline=read.seconds("HYBRIDNET_DIST_DEADLINE", 10.0),
             connect=read.seconds("HYBRIDNET_DIST_CONNECT", 120.0),
             staleness=None if staleness == -1 else staleness,
-            encrypt=read.flag("HYBRIDNET_DIST_ENCRYPT"),
+            encrypt=read.choice("HYBRIDNET_DIST_ENCRYPT"),
             mapped=read.one_of("HYBRIDNET_DIST_STATE", "mapped", ("mapped", "none")) == "mapped",
             folder=Path(folder) if folder else None,
+            snapshots=Path(snapshots) if snapshots else None,
             standby=standby,
             on_loss=read.one_of("HYBRIDNET_DIST_ON_LOSS", "fail", ("fail", "shrink")),
             imports=read.names("HYBRIDNET_DIST_IMPORT"),
@@ -229,6 +235,7 @@ _PLAIN: Final = {
     "staleness": "HYBRIDNET_DIST_STALENESS",
     "encrypt": "HYBRIDNET_DIST_ENCRYPT",
     "folder": "HYBRIDNET_DIST_STATE_DIR",
+    "snapshots": "HYBRIDNET_DIST_SNAPSHOT_DIR",
     "standby": "HYBRIDNET_DIST_STANDBY",
     "on_loss": "HYBRIDNET_DIST_ON_LOSS",
 }
@@ -280,6 +287,9 @@ class _Reader:
 
     def flag(self, name: str) -> bool:
         return bool(self.one_of(name, "0", ("0", "1")) == "1")
+
+    def choice(self, name: str) -> bool | None:
+        return self.flag(name) if self.text(name) else None
 
     def names(self, name: str) -> tuple[str, ...]:
         found = tuple(one.strip() for one in self.text(name).split(",") if one.strip())

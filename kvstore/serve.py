@@ -20,6 +20,7 @@ from typing import Final
 
 from hybridnet.kvstore.cluster import CANNOT_SERVE, Cluster
 from hybridnet.kvstore.drivers.driver import Driver
+from hybridnet.kvstore.drivers.plans import key_of, processes_of
 from hybridnet.kvstore.drivers.scheduler_driver import SchedulerDriver
 from hybridnet.kvstore.drivers.server_driver import server_driver
 from hybridnet.kvstore.errors import KVStoreError
@@ -88,15 +89,17 @@ def serve(
 
 
 def _driver(cluster: Cluster, imports: Sequence[str]) -> tuple[Driver, ZmqTransport]:
+    me, admits = key_of(cluster), processes_of(cluster)
     if cluster.role == "scheduler":
         transport = ZmqTransport(
-            host=cluster.host, port=cluster.port, token=cluster.token, encrypt=True
-        )
+            host=cluster.host, port=cluster.port, token=cluster.token, encrypt=True,
+            me=me, admits=admits,
+        )  # fmt: skip
         return SchedulerDriver(cluster, transport), transport
     if cluster.role != "server":
         raise KVStoreError(f"DMLC_ROLE must be server or scheduler here, got {cluster.role!r}")
     transport = ZmqTransport(
-        host=cluster.host, token=cluster.token, encrypt=cluster.encrypt, encrypted=[SCHEDULER]
+        host=cluster.host, token=cluster.token, encrypt=cluster.encrypt, me=me, admits=admits
     )
     transport.connect(SCHEDULER, f"tcp://{cluster.root}:{cluster.port}")
     return server_driver(cluster, transport, imports), transport

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from hybridnet.kvstore.drivers.plans import split_address
+from hybridnet.kvstore.drivers.rules import SEALED, fits
 from hybridnet.kvstore.protocol.machine import Machine
 from hybridnet.kvstore.protocol.words import (
     SCHEDULER,
     Action,
     Applied,
     Arrived,
+    Command,
     Commit,
     Finish,
     Fold,
@@ -77,7 +79,7 @@ class Driver(ABC):
 
     Attributes:
         finished: why the machine has come to its end; None: it has not.
-        refused: how many messages were none, or broke their bounds.
+        refused: how many messages were none, broke their bounds, or were not their sender's to say.
         bytes_sent: of payloads.
         bytes_received: of payloads.
     """
@@ -92,6 +94,7 @@ class Driver(ABC):
         self._shared = 0  # bytes in mapped files that are announced, and not yet told
         self._names: dict[str, bytes] = {}
         self._way = b""  # by which the message came that is being handled
+        self._aside: Peer | None = None  # who has sent it, if it is known by another way
         self._generations: dict[Peer, int] = {}
         self._lost: set[Peer] = set()
         self._events: deque[Incoming] = deque()
@@ -167,12 +170,18 @@ class Driver(ABC):
             self._take_in(heard, event)
 
     def _take_in(self, heard: Heard, event: Arrived) -> None:
+        if not fits(heard, event, self._machine.me.peer.role):
+            self.refused += 1
+            return
         if event.run != self._plan.run:
             self.refused += 1
             if not isinstance(event.message, Refused):
                 self._refuse(heard.route, event, "this process belongs to another run")
             return
-        self._know(heard, event)
+        # Who sends something sealed beside its values is answered there, and only this time.
+        self._aside = event.source if type(event.message) is Command else None
+        if self._aside is None:
+            self._know(heard, event)
         self._way = heard.route
         prepared = self._prepare(event)
         if prepared is not None:
@@ -244,9 +253,12 @@ class Driver(ABC):
                 return
         elif post.generation and post.generation != self._generations.get(to, post.generation):
             route = self._way  # an older process of this name is being answered
+        elif to == self._aside:
+            route = self._way
         payload, rows, copy = self._data(post)
         frames = encode(message, me.peer, me.generation, self._plan.run, payload=payload, rows=rows)
-        self._transport.send(to, frames, route=route, copy=copy)
+        sealed = type(message) in SEALED
+        self._transport.send(to, frames, route=route, copy=copy, sealed=sealed)
         if payload is not None:
             self.bytes_sent += payload.size
             self._shared += payload.shared

@@ -9,10 +9,20 @@ from pathlib import Path
 from typing import Final
 
 from hybridnet.kvstore.cluster import Cluster
-from hybridnet.kvstore.protocol.words import Patience, Peer, ProcessIdentity, RunPlan
+from hybridnet.kvstore.protocol.words import Patience, Peer, ProcessIdentity, Role, RunPlan
 
-__all__ = ["identity_of", "memory_id", "plan_of", "split_address"]
+__all__ = [
+    "SUPERVISOR",
+    "identity_of",
+    "key_of",
+    "memory_id",
+    "plan_of",
+    "processes_of",
+    "split_address",
+]
 
+#: Who tells the scheduler what becomes of processes.
+SUPERVISOR: Final = Peer("supervisor", 0)
 #: Separates where a process listens from which memory it has in its address.
 _BAR: Final = "|"
 
@@ -42,6 +52,19 @@ def plan_of(cluster: Cluster) -> RunPlan:
     )
 
 
+def key_of(cluster: Cluster) -> Peer:
+    """Returns by whose key a process is known; with rank -1 where the scheduler chooses it."""
+    rank = cluster.rank if cluster.role != "scheduler" else 0
+    return Peer(cluster.role, -1 if rank is None else rank)
+
+
+def processes_of(cluster: Cluster) -> list[Peer]:
+    """Returns who may connect to a process of the run."""
+    counts: list[tuple[Role, int]] = [("worker", cluster.workers), ("server", cluster.serving)]
+    found = [Peer(role, rank) for role, count in counts for rank in range(-1, count)]
+    return [SUPERVISOR, *found]
+
+
 def identity_of(cluster: Cluster, listens: str = "") -> ProcessIdentity:
     """Returns who this process is.
 
@@ -49,10 +72,9 @@ def identity_of(cluster: Cluster, listens: str = "") -> ProcessIdentity:
         cluster: its settings.
         listens: the address that its transport listens on, if it does.
     """
-    rank = cluster.rank if cluster.role != "scheduler" else 0
     return ProcessIdentity(
         name=f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}",
-        peer=Peer(cluster.role, -1 if rank is None else rank),
+        peer=key_of(cluster),
         generation=cluster.generation + 1,
         address=f"{listens}{_BAR}{memory_id(cluster.state_folder)}",
         host=socket.gethostname(),

@@ -31,7 +31,7 @@ import numpy as np
 from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.drivers.completion import Completion
 from hybridnet.kvstore.drivers.known_keys import KnownKeys, flat
-from hybridnet.kvstore.drivers.plans import plan_of
+from hybridnet.kvstore.drivers.plans import key_of, plan_of
 from hybridnet.kvstore.drivers.residuals import Residuals
 from hybridnet.kvstore.drivers.worker_driver import Callback, Outgoing, Waiting, WorkerDriver
 from hybridnet.kvstore.errors import DeadNodeError, KVStoreError
@@ -104,7 +104,7 @@ class RemoteStore:
         self._began = Completion()
         self._residuals: Residuals | None = None
         self._transport: Transport = ZmqTransport(
-            token=cluster.token, encrypt=cluster.encrypt, encrypted=[SCHEDULER]
+            token=cluster.token, encrypt=cluster.encrypt, me=key_of(cluster)
         )
         self._driver = WorkerDriver(cluster, self._transport)
         self._thread = threading.Thread(target=self._run, name="hybridnet-dist", daemon=True)
@@ -529,7 +529,13 @@ class RemoteStore:
         self._call(lambda call: CallCommand(call, str(head), body), Waiting(done), wait)
 
     def snapshot(self, name: str, *, done: Done | None = None) -> None:
-        """Has all servers write values and states to files `NAME.server-RANK.npz`."""
+        """Has all servers write values and states to files `NAME.server-RANK.npz`.
+
+        Args:
+            name: a path below the folder that the job has named for snapshots
+                (`Cluster.snapshots`); relative ones begin there.
+            done: as in `command`.
+        """
         self.command("snapshot", name, done=done)
 
     def dead_nodes(self) -> list[str]:

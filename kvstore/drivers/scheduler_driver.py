@@ -6,7 +6,7 @@ from typing import Any, final
 
 from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.drivers.driver import Driver
-from hybridnet.kvstore.drivers.plans import identity_of, plan_of
+from hybridnet.kvstore.drivers.plans import SUPERVISOR, identity_of, plan_of
 from hybridnet.kvstore.protocol.scheduler import SchedulerMachine
 from hybridnet.kvstore.protocol.words import SCHEDULER, Gone, Message, Peer, Role, Stop
 from hybridnet.kvstore.transport.interface import Transport
@@ -44,7 +44,7 @@ class Reporter:
 
     def __init__(self, cluster: Cluster) -> None:
         self._run = plan_of(cluster).run
-        self._transport = ZmqTransport(token=cluster.token, encrypted=[SCHEDULER])
+        self._transport = ZmqTransport(token=cluster.token, me=SUPERVISOR)
         self._transport.connect(SCHEDULER, f"tcp://{cluster.root}:{cluster.port}")
 
     def gone(
@@ -66,7 +66,7 @@ class Reporter:
         self._send(Stop(reason))
 
     def _send(self, message: Message) -> None:
-        frames = encode(message, Peer("supervisor", 0), 1, self._run)
+        frames = encode(message, SUPERVISOR, 1, self._run)
         self._transport.send(SCHEDULER, frames)
         self._transport.receive(0.0)  # what the connection has to tell is not kept
 

@@ -47,6 +47,7 @@ from hybridnet.kvstore.protocol.words import (
     ServerMemory,
     StoreSettings,
 )
+from hybridnet.kvstore.storage.contained import write_below
 from hybridnet.kvstore.storage.pushed import Given, PartChecks
 from hybridnet.kvstore.storage.stored_parts import PartStore, open_parts
 from hybridnet.kvstore.storage.updates import Array, Assign, Updates, find_updates
@@ -98,7 +99,11 @@ class ServerDriver(Driver):
             self._checks.add(one.stored.part, one.stored.spec)
 
     def close(self, linger: float = 0.0) -> None:
-        """Closes the transport; when the run is over, nobody asks for this server's files again."""
+        """Closes the transport; when the run is over, nobody asks for this server's files again.
+
+        That it is over says the scheduler alone, over the connection that this process has opened
+        to it (`rules`); files of a server that ends for another reason stay.
+        """
         super().close(linger)
         if self._folder is not None and self.finished is not None and not self.finished.code:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -288,8 +293,12 @@ class ServerDriver(Driver):
         self.handle(Executed(action.worker, action.ticket, body, failed))
 
     def snapshot(self, name: str) -> str:
-        """Writes values and states of all parts to a file; returns its name."""
-        path = Path(f"{name}.server-{self._machine.me.peer.rank}.npz")
+        """Writes values and states of all parts to a file; returns its path.
+
+        Raises:
+            KVStoreError: the name leads out of the folder for snapshots.
+            OSError: it cannot be written.
+        """
         arrays = {}
         for (key, index), store in sorted(self._parts.items()):
             stored = store.stored
@@ -299,11 +308,13 @@ class ServerDriver(Driver):
             about |= {"first": stored.part.first, "last": stored.part.last}
             about |= {"round": stored.record.round}
             arrays[f"{key}/{index}/about"] = np.array(json.dumps(about))
-        early = path.with_name(f"{path.name}.new")
-        with early.open("wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
-        os.replace(early, path)
-        return str(path)
+        return str(
+            write_below(
+                self._cluster.snapshots or Path.cwd(),
+                f"{name}.server-{self._machine.me.peer.rank}.npz",
+                lambda file: np.savez(file, **arrays),  # type: ignore[arg-type]
+            )
+        )
 
     def keys(self, first: str) -> str:
         """Returns the keys, from a number on, that this server answers for parts of.

@@ -23,12 +23,17 @@ class Heard:
     Attributes:
         route: the way it came; answers go back by it.
         frames: its frames; memory that is the receiver's alone.
-        peer: whom the way leads to, if the transport was told.
+        peer: whom the way leads to, if the transport was told, or has opened it itself.
+        sender: whose key the message came by, with rank -1 for any of its role; None: it is not
+            known, as there are no keys, or the message came by files of this user's.
+        sealed: whether nobody else can have read or changed it on the way.
     """
 
     route: bytes
     frames: Sequence[Buffer]
     peer: Peer | None
+    sender: Peer | None = None
+    sealed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +93,9 @@ class Transport(ABC):
 
     @abstractmethod
     def send(
-        self, to: Peer, frames: Sequence[Buffer], *, route: bytes = b"", copy: bool = False
-    ) -> bool:
+        self, to: Peer, frames: Sequence[Buffer], *, route: bytes = b"", copy: bool = False,
+        sealed: bool = False,
+    ) -> bool:  # fmt: skip
         """Sends a message, or keeps it until the peer is connected.
 
         Args:
@@ -97,6 +103,7 @@ class Transport(ABC):
             frames: the bytes; large ones are not copied: they must stay as they are.
             route: answer by this way.
             copy: copy large frames, too.
+            sealed: encrypt it, even where values are not.
 
         Returns:
             False if nothing leads there; the message is dropped then.

@@ -15,7 +15,8 @@ import os
 import secrets
 import socket
 import struct
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -53,6 +54,11 @@ _LARGE: Final = 1 << 16
 _TOGETHER: Final = 1 << 19
 #: What a monitor says: the event, and its value.
 _EVENT: Final = struct.Struct("=Hi")
+#: What a message says of who has sent it, if somebody was asked to let it in.
+_USER: Final = "User-Id"
+#: In an address: before where to connect without encryption, and before what was drawn for that.
+_CLEAR: Final = " "
+_DRAWN: Final = "#"
 _WRONG_TOKEN: Final = (
     f"the run's token is another, or there is none: {TOKEN} must be the same in all processes"
 )
@@ -66,8 +72,12 @@ class ZmqTransport(Transport):
         host: the address to listen on; None: this process does not listen.
         port: the port; 0: any.
         token: who has it may connect; None lets everybody in, on loopback only.
-        encrypt: whether connections to this process are encrypted.
-        encrypted: peers whose connections are, though `encrypt` is not set.
+        encrypt: whether all connections are encrypted. False: a second way without encryption is
+            open to who connects, beside that with it, and is taken where a peer has one; None: on
+            loopback only.
+        me: who this process is, with rank -1 where it does not know that; None: one of many that
+            are alike, and connect to each other.
+        admits: who may connect.
 
     Raises:
         ImportError: pyzmq is missing.
@@ -77,7 +87,8 @@ class ZmqTransport(Transport):
 
     def __init__(
         self, *, host: str | None = None, port: int = 0, token: RunToken | None = None,
-        encrypt: bool = False, encrypted: Sequence[Peer] = (),
+        encrypt: bool | None = None, me: Peer | None = None,
+        admits: Iterable[Peer | None] = (None,),
     ) -> None:  # fmt: skip
         if host is not None and token is None and not is_loopback(host):
             raise KVStoreError(
@@ -89,15 +100,16 @@ class ZmqTransport(Transport):
         self._more = self._last | int(zmq.SNDMORE)
         self._descriptor, self._follows = int(zmq.SRCFD), int(zmq.MORE)
         self._pid = os.getpid()
-        self._encrypt, self._encrypted = encrypt, frozenset(encrypted)
+        self._encrypt = encrypt
         self._context = zmq.Context(1)
         self._poller = Poller(zmq)
         self._dealers: dict[Peer, _Dealer] = {}
+        self._sealed: dict[Peer, Any] = {}  # sockets beside those whose messages are in clear
         self._routes: dict[Peer, bytes] = {}
         self._peers: dict[bytes, Peer] = {}
         self._kept: dict[_Dealer | bytes, list[Buffer]] = {}  # by where to
         self._route_of: dict[int, bytes] = {}  # by the connection's file descriptor
-        self._admission = None if token is None else Admission.of(token, zmq)
+        self._admission = None if token is None else Admission(token, zmq, me)
         self._door: Door | None = None
         self._bell, self._ear = socket.socketpair()
         self._bell.setblocking(False)
@@ -106,27 +118,40 @@ class ZmqTransport(Transport):
         self._local = LocalSockets(self._poller)
         self._router: Any = None
         if host is not None:
-            self._listen(host, port)
+            self._listen(host, port, admits)
 
-    def _listen(self, host: str, port: int) -> None:
+    def _listen(self, host: str, port: int, admits: Iterable[Peer | None]) -> None:
         zmq = self._zmq
         if self._admission is not None:
-            self._door = Door(self._context, zmq, self._admission)
+            self._door = Door(self._context, zmq, self._admission, admits)
             self._poller.register(self._door.socket)
         self._router = router = self._socket(zmq.ROUTER)
         router.router_mandatory = 1
         router.router_handover = 1
         if self._admission is not None:
-            self._admission.listen(router, encrypt=self._encrypt)
+            self._admission.listen(router)
         # Asked before its monitor: a loss that came before a message is then heard of with it.
         self._poller.register(router)
         self._router_monitor = self._monitor(router)
+        self.address = self._bound(host, port)
+        if self._admission is not None and self._door is not None and self._is_in_clear(host):
+            # What is set now is for this address alone: a bound one keeps what it was bound with.
+            self._admission.listen_in_clear(router)
+            self.address += f"{_CLEAR}{self._bound(host, 0)}{_DRAWN}{self._door.drawn}"
+
+    def _bound(self, host: str, port: int) -> str:
+        """Binds the listening socket, once more; returns to which address."""
         try:
-            router.bind(f"tcp://{host}:{port or '*'}")
-        except zmq.ZMQError as error:
+            self._router.bind(f"tcp://{host}:{port or '*'}")
+        except self._zmq.ZMQError as error:
             self.close()
             raise KVStoreError(f"{host}:{port} cannot be listened on: {error.strerror}") from error
-        self.address = router.last_endpoint.rstrip(b"\0").decode()
+        address: bytes = self._router.last_endpoint
+        return address.rstrip(b"\0").decode()
+
+    def _is_in_clear(self, host: str) -> bool:
+        """Whether values to a host go without encryption."""
+        return is_loopback(host) if self._encrypt is None else not self._encrypt
 
     def _socket(self, kind: int) -> Any:
         made = self._context.socket(kind)
@@ -160,16 +185,37 @@ class ZmqTransport(Transport):
             return
         if known is not None:
             self.disconnect(peer)
-        zmq = self._zmq
-        made = self._socket(zmq.DEALER)
+        encrypted, clear, drawn = _ways(address)
+        if self._admission is None or not clear or not self._is_in_clear(_host(clear)):
+            clear = ""
+        made = self._socket(self._zmq.DEALER)
         name = made.routing_id = b"\1" + secrets.token_bytes(8)
-        if self._admission is not None:
-            encrypt = self._encrypt or peer in self._encrypted
-            self._admission.connect(made, encrypt=encrypt)
-        monitor = self._monitor(made)
-        made.connect(address)
+        dealer = _Dealer(address, made, self._monitor(made), name, near, clear, drawn)
+        if clear:
+            self._renew(dealer)
+        else:
+            self._open(made, peer, encrypted)
         self._poller.register(made)
-        self._dealers[peer] = _Dealer(address, made, monitor, name, near)
+        self._dealers[peer] = dealer
+
+    def _open(self, made: Any, peer: Peer, address: str) -> None:
+        """Connects a socket, encrypted if there are keys."""
+        if self._admission is not None:
+            self._admission.connect(made, peer)
+        made.connect(address)
+
+    def _renew(self, dealer: _Dealer) -> None:
+        """Connects anew where nothing is encrypted: a password is good for one connection."""
+        now = time.monotonic()
+        if self._admission is None or not dealer.clear or now < dealer.again:
+            return  # by the old one it will be refused, and this is called again
+        self._poller.use()
+        if dealer.again:
+            with contextlib.suppress(self._zmq.ZMQError):
+                dealer.socket.disconnect(dealer.clear)
+        dealer.again = now + _AGAIN / 1000
+        self._admission.connect_in_clear(dealer.socket, dealer.drawn)
+        dealer.socket.connect(dealer.clear)
 
     def disconnect(self, peer: Peer) -> None:
         """See `Transport.disconnect`."""
@@ -182,6 +228,10 @@ class ZmqTransport(Transport):
             dealer.socket.disable_monitor()
             dealer.monitor.close(0)
             dealer.socket.close(0)
+        sealed = self._sealed.pop(peer, None)
+        if sealed is not None:
+            self._poller.unregister(sealed)
+            sealed.close(0)
 
     def bind(self, peer: Peer, route: bytes) -> None:
         """See `Transport.bind`."""
@@ -192,10 +242,13 @@ class ZmqTransport(Transport):
         self._peers[route] = peer
 
     def send(
-        self, to: Peer, frames: Sequence[Buffer], *, route: bytes = b"", copy: bool = False
-    ) -> bool:
+        self, to: Peer, frames: Sequence[Buffer], *, route: bytes = b"", copy: bool = False,
+        sealed: bool = False,
+    ) -> bool:  # fmt: skip
         """See `Transport.send`."""
         target = None if route else self._dealers.get(to)
+        if sealed and target is not None and target.clear:
+            return self._send(self._beside(to, target), frames, copy)
         where = target or route or self._routes.get(to, b"")
         if not where or (target is None and self._router is None):
             return False
@@ -204,7 +257,16 @@ class ZmqTransport(Transport):
             return True
         if self._kept:
             self._flush(where)
-        return self._send(where, frames, copy)
+        return self._send(where if isinstance(where, bytes) else where.socket, frames, copy)
+
+    def _beside(self, peer: Peer, dealer: _Dealer) -> Any:
+        """The socket for what must be encrypted, where values are not: few need one."""
+        found = self._sealed.get(peer)
+        if found is None:
+            found = self._sealed[peer] = self._socket(self._zmq.DEALER)
+            self._open(found, peer, _ways(dealer.address)[0])
+            self._poller.register(found)
+        return found
 
     def send_now(self, to: Peer, frame: Buffer) -> bool:
         """See `Transport.send_now`: by a local socket."""
@@ -212,9 +274,10 @@ class ZmqTransport(Transport):
         local = self._local.find(self._routes.get(to, b"")) if dealer is None else dealer.local
         return local is not None and self._local.send_now(local, frame)
 
-    def _send(self, where: _Dealer | bytes, frames: Sequence[Buffer], copy: bool) -> bool:
+    def _send(self, where: Any, frames: Sequence[Buffer], copy: bool) -> bool:
+        """Sends by a socket, or by a route."""
         is_route = isinstance(where, bytes)
-        out: Any = self._router if is_route else where.socket  # type: ignore[union-attr]
+        out: Any = self._router if is_route else where
         last = len(frames) - 1
         self._poller.use()
         try:
@@ -243,7 +306,8 @@ class ZmqTransport(Transport):
         if local is not None:
             kept = self._local.send(local, kept)
         if kept:
-            self._send(where, [kept[0] if len(kept) == 1 else b"".join(kept)], True)
+            way = where if isinstance(where, bytes) else where.socket
+            self._send(way, [kept[0] if len(kept) == 1 else b"".join(kept)], True)
 
     def flush(self) -> None:
         """See `Transport.flush`."""
@@ -286,8 +350,12 @@ class ZmqTransport(Transport):
                 self._read_router(reports)
         for peer, dealer in self._dealers.items():
             if dealer.socket in ready:
-                frames = self._read(dealer.socket)
-                reports.append(Heard(b"", [one.buffer for one in frames], peer))
+                frames = [one.buffer for one in self._read(dealer.socket)]
+                reports.append(Heard(b"", frames, peer, peer, not dealer.clear))
+        for peer, sealed in self._sealed.items():
+            if sealed in ready:
+                frames = [one.buffer for one in self._read(sealed)]
+                reports.append(Heard(b"", frames, peer, peer))
 
     def _events(self, monitor: Any) -> list[tuple[int, int]]:
         """Returns the events of a monitor, as (event, value)."""
@@ -310,7 +378,10 @@ class ZmqTransport(Transport):
                 reports.append(Connected(peer))
             elif event == zmq.EVENT_DISCONNECTED:
                 self._local.shut(dealer.local)
+                self._renew(dealer)
                 reports.append(Disconnected(peer))
+            elif dealer.clear:
+                self._renew(dealer)
             elif event == zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL and dealer.hung_up < _HUNG_UP:
                 # Who does not know our keys hangs up without a word; so does one that is ending.
                 dealer.hung_up += 1
@@ -337,7 +408,11 @@ class ZmqTransport(Transport):
         route, *frames = self._read(self._router)
         way = route.bytes
         self._route_of[frames[0].get(self._descriptor) if frames else -1] = way
-        reports.append(Heard(way, [one.buffer for one in frames], self._peers.get(way)))
+        sender, sealed = None, True
+        if self._door is not None:
+            sender, sealed = self._door.users[route.get(_USER)]
+        known = self._peers.get(way)
+        reports.append(Heard(way, [one.buffer for one in frames], known, sender, sealed))
 
     def _read(self, ready: Any) -> list[Any]:
         """Returns the frames of one message of a socket that has some.
@@ -366,6 +441,9 @@ class ZmqTransport(Transport):
             dealer.socket.disable_monitor()
             dealer.monitor.close(0)
             dealer.socket.close(wait)
+        for sealed in self._sealed.values():
+            sealed.close(wait)
+        self._sealed.clear()
         if self._router is not None:
             self._router.disable_monitor()
             self._router_monitor.close(0)
@@ -380,6 +458,20 @@ class ZmqTransport(Transport):
         self._context.term()
 
 
+def _ways(address: str) -> tuple[str, str, str]:
+    """Returns where to connect to with encryption, where without, and what was drawn for that.
+
+    The last two are "" where there is no way without. Without a token the first is not encrypted.
+    """
+    encrypted, _, clear = address.partition(_CLEAR)
+    clear, _, drawn = clear.partition(_DRAWN)
+    return encrypted, clear, drawn
+
+
+def _host(endpoint: str) -> str:
+    return endpoint.removeprefix("tcp://").rpartition(":")[0].strip("[]")
+
+
 def _size(frames: Sequence[Buffer]) -> int:
     return sum(map(len, frames))
 
@@ -389,22 +481,28 @@ class _Dealer:
     """A socket that is connected to one peer.
 
     Attributes:
-        address: where it is connected to.
+        address: where the peer listens, with and without encryption.
         socket: it.
         monitor: tells what happens to its connection.
         name: of the connection, by which the peer knows it.
         near: the folder with the peer's socket, if it is of this host.
         local: through that socket, while the connection is there.
+        clear: where it is connected to if it is not encrypted.
+        drawn: by who listens there.
+        again: when it may be connected anew there; 0: it was not yet.
         hung_up: how often the peer has closed it before it knew who we are.
     """
 
     def __init__(
-        self, address: str, socket: Any, monitor: Any, name: bytes, near: Path | None
-    ) -> None:
+        self, address: str, socket: Any, monitor: Any, name: bytes, near: Path | None,
+        clear: str, drawn: str,
+    ) -> None:  # fmt: skip
         self.address = address
         self.socket = socket
         self.monitor = monitor
         self.name = name
         self.near = near
+        self.clear, self.drawn = clear, drawn
+        self.again = 0.0
         self.local: LocalConnection | None = None
         self.hung_up = 0

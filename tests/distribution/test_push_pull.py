@@ -133,7 +133,7 @@ def test_what_does_not_fit_is_refused_at_the_call(run):
         store.push_rows("three", np.array([0]), flat)
     with pytest.raises(KVStoreError, match="must be of type '2bit'"):
         store.configure("assign", {}, compression={"type": "1bit"})
-    with pytest.raises(KVStoreError, match=r"a server knows the commands snapshot, got '7'"):
+    with pytest.raises(KVStoreError, match=r"a server knows the commands snapshot, keys, got '7'"):
         store.command(7, "")
 
 
@@ -147,7 +147,7 @@ def test_statistics_count(run):
 
 
 def test_servers_update_with_an_optimizer(tmp_path):
-    with started(2, 1) as run:
+    with started(2, 1, snapshots=tmp_path) as run:
         both = run.workers()
         settings = {"learning_rate": 0.5, "momentum": 0.9}
         each(both, lambda store, done: store.configure("numpy_sgd", settings, done=done))
