@@ -9,14 +9,15 @@ import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Final
+from typing import IO, Any, BinaryIO, Final, cast
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
+from .addresses import is_remote
 from .lazy import hashlib
-from .remote import is_remote, whole_upload
+from .upload import Upload
 
 __all__ = ["NotOwnError", "OwnFolder", "atomic_write", "lock", "read_own"]
 
@@ -32,12 +33,12 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Readers see the old file or the new one, never a part: the bytes go to a temporary file in the
     same folder, are forced to the disk, and the file is renamed. After an error `path` is untouched
     and the temporary file is gone. A symbolic link stays, and what it points to is replaced.
-    What a writer of the same file that was killed has left in the folder is removed. To an address
-    (`remote`) the bytes are brought once all of them are there.
+    What a writer of the same file that was killed has left in the folder is removed. At an address
+    it is likewise: see `Upload`, which only goes forward.
     """
     if is_remote(path):
-        with whole_upload(os.fspath(path)) as upload:
-            yield upload
+        with Upload(os.fspath(path)) as upload:
+            yield cast(BinaryIO, upload)
         return
     target = Path(os.path.realpath(path))
     file, temporary = _temporary(target)

@@ -1,8 +1,8 @@
 """Files by path, or by an address such as ``s3://bucket/train.rec``: one way to open them all.
 
-What is not on this machine is opened by the package fsspec, an extra, which knows ``http://``,
-``s3://``, ``hdfs://``, ``memory://`` and more; some of them need a package of their own, and then
-fsspec's error says which. Paths go the way they always went, and fsspec is not imported for them.
+What is not on this machine is opened by the package fsspec, an extra (`addresses`), read in parts
+(`ranges`), and written whole or not at all (`upload`). Paths go the way they always went, and
+fsspec is not imported for them.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
 import shutil
 import stat
-from collections.abc import Iterator
 from typing import Any, BinaryIO, Final, TextIO, cast
 
-from .errors import ParameterError
-from .lazy import fsspec, tempfile
+from .addresses import faults, is_remote, system_of
+from .ranges import RangedFile
+from .upload import Upload
 
 __all__ = [
     "file_exists",
@@ -26,25 +25,17 @@ __all__ = [
     "listed_files",
     "open_binary",
     "open_text",
+    "ranged",
     "read_file",
     "remove_file",
     "require_file",
     "size_of",
-    "whole_upload",
 ]
 
 PathLike = str | os.PathLike[str]
 
-#: A scheme has two letters or more: one is a drive of Windows.
-_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _BUFFER: Final = 1 << 16  # bytes
-#: What is written is kept in memory up to so many bytes, until all of it is there.
-_SPOOL: Final = 1 << 24
-
-
-def is_remote(path: Any) -> bool:
-    """Whether it is an address with a scheme, and not a path."""
-    return isinstance(path, str) and _ADDRESS.match(path) is not None
+_COPIED: Final = 1 << 20  # bytes at a time
 
 
 def open_binary(path: PathLike, mode: str = "rb", buffering: int = -1) -> BinaryIO:
@@ -52,11 +43,12 @@ def open_binary(path: PathLike, mode: str = "rb", buffering: int = -1) -> Binary
 
     Args:
         path: of the file.
-        mode: 'rb' or 'wb'.
+        mode: 'rb', 'wb' or 'ab'.
         buffering: bytes, as for ``open``.
 
     Returns:
-        What can be read, and whose position can be moved; or what is written in order.
+        What can be read, and whose position can be moved; or what is written in order. At an
+        address that is an `Upload`: the file is there when it is closed, and not after an error.
 
     Raises:
         ParameterError: nobody knows the address's scheme.
@@ -65,35 +57,46 @@ def open_binary(path: PathLike, mode: str = "rb", buffering: int = -1) -> Binary
     """
     if not is_remote(path):
         return cast(BinaryIO, open(path, mode, buffering=buffering))
-    file = _open_remote(os.fspath(path), mode)
-    if mode != "rb":
-        return cast(BinaryIO, file)
-    if isinstance(file, io.BytesIO):
-        file = io.BytesIO(file.getvalue())  # in memory all readers have one position
-    elif not file.seekable() or not _gives_parts(file):
+    address = os.fspath(path)
+    if mode == "rb":
+        return _open_to_read(address, buffering if buffering > 1 else _BUFFER)
+    upload = Upload(address)
+    if mode == "ab" and file_exists(address):
+        # Nothing can be added to what is there: it is brought anew.
+        with open_binary(address) as before:
+            shutil.copyfileobj(before, cast(BinaryIO, upload), _COPIED)
+    return cast(BinaryIO, upload)
+
+
+def _open_to_read(address: str, block: int) -> BinaryIO:
+    system, name = system_of(address)
+    with faults(address):
+        file = system.open(name, "rb", cache_type="none")
+        if isinstance(file, io.BytesIO):  # in memory all readers have one position
+            return cast(BinaryIO, io.BufferedReader(io.BytesIO(file.getvalue()), block))
+        if file.seekable() and _gives_parts(file):
+            raw = RangedFile(system, name, file, address, block)
+            return cast(BinaryIO, io.BufferedReader(raw, block))
         file.close()
-        file = io.BytesIO(_read_whole(os.fspath(path)))
-    size = buffering if buffering > 1 else _BUFFER
-    return io.BufferedReader(cast(io.RawIOBase, file), size)
+        return cast(BinaryIO, io.BufferedReader(io.BytesIO(system.cat_file(name)), block))
 
 
 def _gives_parts(file: Any) -> bool:
     """Whether a server gives parts of files; some tell only when they are asked."""
-    if not hasattr(file, "url") or not file.size:
+    if not hasattr(file, "url") or not isinstance(file.url, str) or not file.size:
         return True
     try:
         file.seek(file.size - 1)
         file.read(1)
     except ValueError:
         return False
-    file.seek(0)
     return True
 
 
-def _read_whole(address: str) -> bytes:
-    system, name = _system(address)
-    content: bytes = system.cat_file(name)
-    return content
+def ranged(file: BinaryIO) -> RangedFile | None:
+    """Returns what reads the parts of a file at an address; None: it is no such file."""
+    raw = getattr(file, "raw", None)
+    return raw if isinstance(raw, RangedFile) else None
 
 
 def open_text(path: PathLike) -> TextIO:
@@ -133,8 +136,22 @@ def file_exists(path: PathLike) -> bool:
     """Whether there is a file, by path or address."""
     if not is_remote(path):
         return os.path.isfile(path)
-    system, name = _system(os.fspath(path))
-    return bool(system.isfile(name))
+    return _facts(os.fspath(path)).get("type") == "file"
+
+
+def _facts(address: str) -> dict[str, Any]:
+    """Returns what a server says of a file or folder; an empty dict where there is none.
+
+    Raises:
+        OSError: the server does not say.
+    """
+    system, name = system_of(address)
+    try:
+        with faults(address):
+            facts: dict[str, Any] = system.info(name)
+    except FileNotFoundError:
+        return {}
+    return facts
 
 
 def require_file(path: PathLike) -> None:
@@ -148,9 +165,10 @@ def require_file(path: PathLike) -> None:
     if not is_remote(path):
         os.stat(path)
         return
-    system, name = _system(os.fspath(path))
-    if not system.exists(name):
-        raise FileNotFoundError(f"{os.fspath(path)}: No such file or directory")
+    address = os.fspath(path)
+    system, name = system_of(address)
+    with faults(address):
+        system.info(name)
 
 
 def remove_file(path: PathLike) -> None:
@@ -159,8 +177,10 @@ def remove_file(path: PathLike) -> None:
         if not is_remote(path):
             os.unlink(path)
             return
-        system, name = _system(os.fspath(path))
-        system.rm_file(name)
+        address = os.fspath(path)
+        system, place = system_of(address)
+        with faults(address):
+            system.rm_file(place)
 
 
 def listed_files(path: PathLike) -> list[str]:
@@ -171,48 +191,11 @@ def listed_files(path: PathLike) -> list[str]:
             return [name]
         inside = sorted(os.listdir(name))
         return [one for one in (os.path.join(name, part) for part in inside) if os.path.isfile(one)]
-    system, place = _system(name)
-    if not name.endswith("/") and not system.isdir(place):
-        return [name]
-    rows = system.ls(place, detail=True)
-    files = sorted(row["name"] for row in rows if row["type"] == "file")
-    return [str(system.unstrip_protocol(one)) for one in files]
+    system, place = system_of(name)
+    with faults(name):
+        if not name.endswith("/") and not system.isdir(place):
+            return [name]
+        rows = system.ls(place, detail=True)
+        files = sorted(row["name"] for row in rows if row["type"] == "file")
+        return [str(system.unstrip_protocol(one)) for one in files]
 
-
-@contextlib.contextmanager
-def whole_upload(address: str) -> Iterator[BinaryIO]:
-    """Opens a binary file that is brought to an address when the block ends without an error.
-
-    Its bytes are collected first, in memory or in a temporary file, so that nothing is changed
-    there after an error.
-    """
-    with tempfile.SpooledTemporaryFile(_SPOOL) as file:
-        yield cast(BinaryIO, file)
-        file.seek(0)
-        with _open_remote(address, "wb") as target:
-            shutil.copyfileobj(file, target, 1 << 20)
-
-
-def _open_remote(address: str, mode: str) -> Any:
-    system, name = _system(address)
-    return system.open(name, mode)
-
-
-def _system(address: str) -> tuple[Any, str]:
-    """Returns the file system of an address, and the file's name there."""
-    try:
-        system, name = fsspec.core.url_to_fs(address)
-    except ImportError as error:
-        if isinstance(error, ModuleNotFoundError) and error.name == "fsspec":
-            raise
-        scheme = address.partition("://")[0]
-        raise ModuleNotFoundError(
-            f"files at {scheme}:// need one more package: {error}", name=error.name
-        ) from error
-    except ValueError as error:
-        scheme = address.partition("://")[0]
-        raise ParameterError(
-            f"{address!r}: must be a path, or an address that fsspec knows (http, s3, hdfs, "
-            f"memory, ...), got {scheme}://: {error}"
-        ) from error
-    return system, str(name)

@@ -23,7 +23,6 @@ from hybridnet.base.remote import (
     is_remote,
     open_binary,
     remove_file,
-    whole_upload,
 )
 
 __all__ = [
@@ -79,7 +78,7 @@ def _is_at_address(path: Path) -> bool:
 def deliver(path: Path) -> None:
     """Brings a file that was written to its address, if it has one; then it is there only."""
     if _is_at_address(path):
-        with open(path, "rb") as file, whole_upload(name_of(path)) as target:
+        with open(path, "rb") as file, open_binary(name_of(path), "wb") as target:
             shutil.copyfileobj(file, target, _CHUNK)
         path.unlink()
 

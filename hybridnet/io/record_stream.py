@@ -181,11 +181,11 @@ class IndexedRecords:
         """Yields the records of a pass, in a batch that has so many rows already."""
         count = len(self._keys)
         order = range(count) if self._numbers is None else self._numbers.shuffled(count)
-        for place, one in enumerate(order):
-            row = self._file.read_idx(self._keys[one])
+        keys = [self._keys[one] for one in order]
+        for place, row in enumerate(self._file.read_in_order(keys)):
             if row is None:
                 raise FormatError(
-                    f"{self._file.idx_path}: the place of {self._keys[one]} must be a record of "
+                    f"{self._file.idx_path}: the place of {keys[place]} must be a record of "
                     f"{self._file.uri}, got the end of the file; the index is of another file"
                 )
             yield Numbered(filled + place % self._batch_size, row)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
 from hybridnet.base.files import atomic_write
+from hybridnet.base.remote import file_size, is_remote, read_file
 
 from .spans import Record, Rows, Span, events_of
 
@@ -66,7 +67,7 @@ class TraceFile:
             records = [self.pending.popleft() for _ in range(len(self.pending))]
             try:
                 self._write(records, origin)
-            except OSError:
+            except BaseException:
                 self.pending.extendleft(reversed(records))
                 raise
 
@@ -75,10 +76,11 @@ class TraceFile:
         if not goes_on:
             self._begin()
         text = _listed(self._trace.add(events_of(records, origin, self._rows)))
-        if not goes_on:
+        if not goes_on or is_remote(self.path):
+            head = read_file(self.path)[: -len(_TAIL)] + b",\n" if goes_on else _HEAD
             with atomic_write(self.path) as file:
-                file.write(_HEAD + text + _TAIL)
-            self._size = len(_HEAD + text + _TAIL)
+                file.write(head + text + _TAIL)
+            self._size = len(head + text + _TAIL)
         elif text:
             with open(self.path, "r+b") as file:
                 file.seek(-len(_TAIL), os.SEEK_END)
@@ -87,7 +89,7 @@ class TraceFile:
 
     def _is_as_it_was_left(self) -> bool:
         try:
-            return os.path.getsize(self.path) == self._size
+            return self._size >= 0 and file_size(self.path) == self._size
         except OSError:
             return False
 

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, BinaryIO, Final
 
 from hybridnet.base.errors import FormatError
-from hybridnet.base.remote import open_binary, open_text
+from hybridnet.base.remote import open_binary, open_text, ranged
+from hybridnet.base.upload import Upload
 
 from .record_file import MXRecordIO
 
 __all__ = ["MXIndexedRecordIO"]
+
+_AT_ONCE: Final = 32  # records that are asked for, at most
 
 
 class MXIndexedRecordIO(MXRecordIO):
@@ -64,16 +67,28 @@ class MXIndexedRecordIO(MXRecordIO):
                 self.fidx = open_binary(self.idx_path, "wb", 0)
             else:
                 self._read_index()
+                self._expect()
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
         """Closes both files."""
-        super().close()
-        if self.fidx is not None:
-            self.fidx.close()
-            self.fidx = None
+        index, self.fidx = self.fidx, None
+        try:
+            super().close()
+        except OSError:  # the records were not brought to their address
+            if isinstance(index, Upload):
+                index.discard()
+            raise
+        finally:
+            if index is not None:
+                index.close()
+
+    def _discard(self) -> None:
+        super()._discard()
+        if isinstance(self.fidx, Upload):
+            self.fidx.discard()
 
     def seek(self, idx: Any) -> None:
         """Goes to the record with a key; `read` reads it.
@@ -107,6 +122,23 @@ class MXIndexedRecordIO(MXRecordIO):
                 return self._read()
             finally:
                 self.skip_damaged = skips
+
+    def read_in_order(self, keys: Sequence[Any]) -> Iterator[bytes | None]:
+        """Yields the records with these keys; at an address several are fetched at once.
+
+        Raises:
+            KeyError: there is no such key.
+            FormatError: a record is damaged, or the index belongs to another file.
+            MXNetError: the file is open for writing, or closed.
+        """
+        fetched = 0
+        for number, key in enumerate(keys):
+            source = ranged(self._file)
+            if source is not None and number >= fetched:
+                nexts = keys[number : number + _AT_ONCE]
+                with self._lock:
+                    fetched = number + source.gather([self.idx[one] for one in nexts])
+            yield self.read_idx(key)
 
     def write_idx(self, idx: Any, buf: bytes) -> None:
         """Appends a record under a key.
@@ -155,6 +187,15 @@ class MXIndexedRecordIO(MXRecordIO):
                 f"has {len(self.idx)} keys"
             )
         self._offset = self._file.seek(self.idx[key])
+
+    def _open_at(self, offset: int) -> None:
+        super()._open_at(offset)
+        self._expect()
+
+    def _expect(self) -> None:
+        source = ranged(self._file)
+        if source is not None:
+            source.expect(sorted(set(self.idx.values())))
 
     def _read_index(self) -> None:
         with open_text(self.idx_path) as file:

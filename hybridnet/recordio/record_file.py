@@ -2,7 +2,8 @@
 
 Written files are not buffered: what `write` has returned from is in the file, whatever then happens
 to the process, a fork writes nothing twice, and a record that does not fit on the disk is taken
-back. Readers are buffered; a process that got one by fork opens the file for itself, at the same
+back. At an address the file is there, whole, once it is closed; after an error in a `with` block,
+or when nobody closes it, there is what there was. Readers are buffered; a process that got one by fork opens the file for itself, at the same
 place, since two processes would move one position between them.
 """
 
@@ -16,6 +17,7 @@ from typing import Any, BinaryIO, Final, Self
 
 from hybridnet.base.errors import FormatError, MXNetError
 from hybridnet.base.remote import open_binary, size_of
+from hybridnet.base.upload import Upload
 
 from .framing import encode, find_record, read_record
 
@@ -116,12 +118,19 @@ class MXRecordIO:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            self._discard()
         self.close()
 
     def __del__(self) -> None:
-        if getattr(self, "is_open", False):
+        if getattr(self, "is_open", False) and not isinstance(self._file, Upload):
             self.close()
+
+    def _discard(self) -> None:
+        """Leaves what is at an address as it was; files on this machine keep what they have."""
+        if self.is_open and isinstance(self._file, Upload):
+            self._file.discard()
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns what to pickle: the copy opens the file again, at its beginning."""

@@ -1,4 +1,4 @@
-"""``tf.gfile``: files and folders, on this machine; files at other places are read, too.
+"""``tf.gfile``: files and folders, on this machine; files at other places are read and written, too.
 
 What is at ``s3://`` or ``hdfs://`` is opened by the package fsspec, an extra (``remote``); folders
 are those of this machine.
@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, final
 
 from hybridnet.base.remote import file_exists, is_remote, open_binary
+from hybridnet.base.upload import Upload
 
 from .errors import (
     AlreadyExistsError,
@@ -69,6 +70,7 @@ class GFile:
                 raw = open_binary(name, mode.replace("b", "").rstrip("+") + "b")
             else:
                 raw = open(name, mode.replace("b", "") + "b")  # noqa: SIM115  # it is a file itself
+        self._upload = raw if isinstance(raw, Upload) else None
         self._file: Any = raw if "b" in mode else io.TextIOWrapper(raw, encoding="utf-8")
 
     @property
@@ -117,7 +119,8 @@ class GFile:
 
     def close(self) -> None:
         """Closes it."""
-        self._file.close()
+        with as_errors(self._name):
+            self._file.close()
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._file)
@@ -128,8 +131,15 @@ class GFile:
     def __enter__(self) -> GFile:
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: object, *error: object) -> None:
+        if kind is not None and self._upload is not None:
+            self._upload.discard()
         self.close()
+
+    def __del__(self) -> None:
+        upload = getattr(self, "_upload", None)
+        if upload is not None:
+            upload.drop()  # before its wrapper for text would close it
 
 
 FastGFile = GFile
