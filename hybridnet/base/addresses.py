@@ -1,7 +1,7 @@
 """Addresses such as ``s3://bucket/train.rec``: the file systems that know them, and their errors.
 
-The package fsspec, an extra, knows ``http://``, ``s3://``, ``hdfs://``, ``memory://`` and more; some
-of them need a package of their own, and then fsspec's error says which.
+The package fsspec, an extra, knows ``http://``, ``s3://``, ``hdfs://``, ``memory://`` and more;
+some of them need a package of their own, and then fsspec's error says which.
 
 What goes wrong there is an OSError here, as it is with files of this machine: the libraries raise
 what they like, botocore's and aiohttp's own classes among it, and at times without a word.
@@ -28,7 +28,7 @@ _PLACES: Final = {"s3": "bucket", "s3a": "bucket", "gs": "bucket", "gcs": "bucke
 #: Answers of HTTP that say who may read, and that there is nothing.
 _REFUSED: Final = (401, 403, 407)
 _MISSING: Final = (404, 410)
-#: Errors of libraries that are no OSErrors, by the names of their classes: botocore's and aiohttp's.
+#: Errors of botocore and aiohttp that are no OSErrors, by the names of their classes.
 _NO_LEAVE: Final = re.compile(r"NoCredentials|PartialCredentials|Credential|NoAuth|TokenRetrieval")
 _NO_SERVER: Final = re.compile(r"Connect|ConnectionClosed|ServerDisconnected|DNS|Proxy")
 _KEPT: Final = (

@@ -198,4 +198,3 @@ def listed_files(path: PathLike) -> list[str]:
         rows = system.ls(place, detail=True)
         files = sorted(row["name"] for row in rows if row["type"] == "file")
         return [str(system.unstrip_protocol(one)) for one in files]
-

@@ -3,8 +3,9 @@
 Written files are not buffered: what `write` has returned from is in the file, whatever then happens
 to the process, a fork writes nothing twice, and a record that does not fit on the disk is taken
 back. At an address the file is there, whole, once it is closed; after an error in a `with` block,
-or when nobody closes it, there is what there was. Readers are buffered; a process that got one by fork opens the file for itself, at the same
-place, since two processes would move one position between them.
+or where nobody closes it, there is what there was. Readers are buffered; a process that got one by
+fork opens the file for itself, at the same place, since two processes would move one position
+between them.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,10 +16,10 @@ from hybridnet.base import remote, upload
 from hybridnet.base.files import atomic_write
 
 pytest.importorskip("moto", reason="the S3 server is moto's: pip install 'hybridnet[test]'")
-pytest.importorskip("s3fs")
+s3fs = pytest.importorskip("s3fs")
 
 import s3_writers
-from s3_server import BUCKET, s3_server
+from s3_server import BUCKET, KEYS, s3_server
 
 SUPPORT = Path(__file__).parents[1] / "support"
 FAR = f"s3://{BUCKET}"
@@ -205,3 +206,109 @@ def test_later_parts_are_larger_so_that_they_are_never_too_many(s3, monkeypatch)
     parts = s3.client.head_object(Bucket=BUCKET, Key="grown.bin", PartNumber=1)
     assert parts["PartsCount"] == 5  # of 5, 5, 10, 10 and 1 MB
     assert s3.get("grown.bin") == bytes(31 << 20)
+
+
+def read_records(address):
+    mx.recordio.MXRecordIO(address, "r").read()
+
+
+def write_records(address):
+    with mx.recordio.MXRecordIO(address, "w") as file:
+        file.write(b"x")
+
+
+def read_rows(address):
+    next(mx.io.CSVIter(data_csv=address, data_shape=(1,), batch_size=1))
+
+
+READERS = (nd.load, read_records, mx.sym.load, read_rows)
+WRITERS = (lambda address: nd.save(address, [nd.ones(2)]), write_records)
+
+
+def told(call, address):
+    """Returns the error of a call, which must be a whole OSError."""
+    with pytest.raises(OSError) as caught:
+        call(address)
+    error = caught.value
+    assert error.filename == address
+    assert error.errno and "None" not in str(error)
+    assert "bucket '" in str(error)
+    return error
+
+
+@pytest.mark.parametrize("call", [*READERS, *WRITERS])
+def test_a_bucket_that_is_not_there(s3, call):
+    error = told(call, "s3://nowhere/x")
+    assert isinstance(error, FileNotFoundError)
+    assert "bucket does not exist (bucket 'nowhere')" in str(error)
+
+
+@pytest.mark.parametrize("call", READERS)
+def test_a_key_that_is_not_there(s3, call):
+    error = told(call, f"{FAR}/nothing/x")
+    assert isinstance(error, FileNotFoundError)
+    assert "there is no such file (bucket 'bucket')" in str(error)
+
+
+@pytest.fixture
+def newly_asked():
+    """Nothing is known of servers before and after the test."""
+    s3fs.S3FileSystem.clear_instance_cache()
+    yield
+    s3fs.S3FileSystem.clear_instance_cache()
+
+
+def test_wrong_credentials():
+    """Of a server that lets nobody do anything, once its bucket is made."""
+    with s3_server(INITIAL_NO_AUTH_ACTION_COUNT="1"):
+        for call in (*READERS, *WRITERS, remote.file_exists):
+            error = told(call, f"{FAR}/x")
+            assert isinstance(error, PermissionError)
+            assert "look at the credentials" in str(error)
+
+
+@pytest.mark.parametrize("call", [READERS[0], WRITERS[0]])
+def test_no_credentials(s3, newly_asked, monkeypatch, call):
+    for name in KEYS:
+        monkeypatch.delenv(name)
+    error = told(call, f"{FAR}/x")
+    assert isinstance(error, PermissionError)
+    assert "Unable to locate credentials" in str(error)
+
+
+@pytest.mark.parametrize("call", [READERS[0], WRITERS[0]])
+def test_no_server(s3, newly_asked, monkeypatch, call):
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    error = told(call, f"{FAR}/x")
+    assert isinstance(error, ConnectionError)
+    assert "the server cannot be reached: Could not connect" in str(error)
+    assert f"http://127.0.0.1:{port}" in str(error)
+
+
+ALONE = """
+import sys
+sys.modules["s3fs"] = None
+from hybridnet import nd
+nd.load("s3://bucket/x")
+"""
+
+
+def test_a_missing_package_is_named(program):
+    said = program("-c", ALONE).communicate(timeout=100)[1].splitlines()[-1]
+    assert said.startswith(
+        "ModuleNotFoundError: s3://bucket/x: files at s3:// need one more package "
+        "(pip install 'hybridnet[remote]')"
+    )
+
+
+def test_what_another_process_wrote_is_seen(s3):
+    nd.save(f"{FAR}/seen/a", [nd.ones(1)])
+    assert remote.listed_files(f"{FAR}/seen") == [f"{FAR}/seen/a"]
+    s3.client.put_object(Bucket=BUCKET, Key="seen/b", Body=b"b")
+    assert remote.file_exists(f"{FAR}/seen/b")
+    assert remote.listed_files(f"{FAR}/seen") == [f"{FAR}/seen/a", f"{FAR}/seen/b"]
+    s3.client.delete_object(Bucket=BUCKET, Key="seen/b")
+    assert not remote.file_exists(f"{FAR}/seen/b")

@@ -27,11 +27,12 @@ class Relay:
         port: where it listens.
         sent: bytes from clients to the server so far.
         received: bytes from the server to clients so far.
+        reads: how often a client has asked for an object, or a part of one, so far.
         on_sent: called with `sent` before each piece is handed on to the server.
     """
 
     def __init__(self, target: int) -> None:
-        self.sent = self.received = 0
+        self.sent = self.received = self.reads = 0
         self.on_sent: Callable[[int], None] = lambda sent: None
         self._target = target
         self._lock = threading.Lock()
@@ -63,6 +64,7 @@ class Relay:
                 with self._lock:
                     if up:
                         self.sent += len(data)
+                        self.reads += data.startswith(b"GET ")
                     else:
                         self.received += len(data)
                 if up:
@@ -81,6 +83,9 @@ class S3:
         client: boto3's, which asks the server itself.
         env: what processes need to find it.
         log: the lines that the server has written.
+
+    Args:
+        env: of the server, beside this process's.
     """
 
     def __init__(self, **env: str) -> None:
@@ -128,7 +133,9 @@ class S3:
 
     def keys(self) -> list[str]:
         """Returns the keys of all objects."""
-        return [one["Key"] for one in self.client.list_objects_v2(Bucket=BUCKET).get("Contents", [])]
+        return [
+            one["Key"] for one in self.client.list_objects_v2(Bucket=BUCKET).get("Contents", [])
+        ]
 
     def half_made(self) -> list[Any]:
         """Returns the multipart uploads that were neither completed nor aborted."""

@@ -1,4 +1,4 @@
-"""``tf.gfile``: files and folders, on this machine; files at other places are read and written, too.
+"""``tf.gfile``: files and folders of this machine, and files elsewhere.
 
 What is at ``s3://`` or ``hdfs://`` is opened by the package fsspec, an extra (``remote``); folders
 are those of this machine.
