@@ -9,17 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import s3_writers
+import s3fs
+from s3_server import BUCKET, KEYS, s3_server
 
 import hybridnet as mx
 from hybridnet import nd
 from hybridnet.base import remote, upload
 from hybridnet.base.files import atomic_write
-
-pytest.importorskip("moto", reason="the S3 server is moto's: pip install 'hybridnet[test]'")
-s3fs = pytest.importorskip("s3fs")
-
-import s3_writers
-from s3_server import BUCKET, KEYS, s3_server
 
 SUPPORT = Path(__file__).parents[1] / "support"
 FAR = f"s3://{BUCKET}"
@@ -68,7 +65,7 @@ def interrupt_in_the_middle(s3, process, often=1):
 
 
 def objects(s3, folder):
-    return {key: s3.get(key) for key in s3.keys() if key.startswith(folder + "/")}
+    return {key: s3.get(key) for key in s3.names() if key.startswith(folder + "/")}
 
 
 def test_ctrl_c_leaves_the_old_file_whoever_writes(s3, program):
@@ -164,7 +161,7 @@ def test_a_writer_that_nobody_closed(s3, small_parts, caplog):
         file.write(bytes(1 << 20))
     del file
     assert "left.rec: was not closed, so it is discarded" in caplog.text
-    assert "left.rec" not in s3.keys()
+    assert "left.rec" not in s3.names()
     assert s3.half_made() == []
 
 

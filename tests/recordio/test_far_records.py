@@ -4,14 +4,10 @@ import random
 
 import numpy as np
 import pytest
+from s3_server import BUCKET, s3_server
 
 import hybridnet as mx
 from hybridnet import gluon
-
-pytest.importorskip("moto", reason="the S3 server is moto's: pip install 'hybridnet[test]'")
-pytest.importorskip("s3fs")
-
-from s3_server import BUCKET, s3_server
 
 FAR = f"s3://{BUCKET}/records"
 COUNT, SIZE = 100, 100_000

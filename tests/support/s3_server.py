@@ -131,7 +131,7 @@ class S3:
         data: bytes = self.client.get_object(Bucket=BUCKET, Key=key)["Body"].read()
         return data
 
-    def keys(self) -> list[str]:
+    def names(self) -> list[str]:
         """Returns the keys of all objects."""
         return [
             one["Key"] for one in self.client.list_objects_v2(Bucket=BUCKET).get("Contents", [])
