@@ -5,6 +5,9 @@ nothing that it names is imported. Each name stands for an `Inert` class of its 
 only remember what they were made with and what state they were given; whoever reads the pickle
 then makes of them what it knows. Only plain containers and bytes are made as they are, and NumPy's
 numbers, which this module decodes.
+
+A pickle is looked through before it is read: Python's reader takes memory for lengths and places
+that are only claimed (nine bytes claim gigabytes), and its stack for tuples in tuples.
 """
 
 from __future__ import annotations
@@ -12,12 +15,14 @@ from __future__ import annotations
 import io
 import pickle
 import re
+import reprlib
 from collections import OrderedDict
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from .errors import FormatError
+from .lazy import pickletools
 
 __all__ = ["Inert", "is_pickle", "read_inert"]
 
@@ -54,7 +59,9 @@ class _Dtype:
         if isinstance(code, bytes):
             code = code.decode("latin-1")
         if not isinstance(code, str) or not _CODES.fullmatch(code):
-            raise pickle.UnpicklingError(f"NumPy's numbers must be plain ones, got dtype {code!r}")
+            raise pickle.UnpicklingError(
+                f"NumPy's numbers must be plain ones, got dtype {reprlib.repr(code)}"
+            )
         self.code, self.order = code, "<"
 
     def __setstate__(self, state: Any) -> None:
@@ -84,7 +91,9 @@ def _bytes(data: Any = b"", encoding: Any = None) -> bytes:
 def _object(kind: Any, *_base: Any) -> Inert:
     """Returns an object as the two oldest protocols make those of plain classes."""
     if not isinstance(kind, type) or not issubclass(kind, Inert):
-        raise pickle.UnpicklingError(f"an object must be of a class that is named, got {kind!r}")
+        raise pickle.UnpicklingError(
+            f"an object must be of a class that is named, got {reprlib.repr(kind)}"
+        )
     return kind()
 
 
@@ -123,7 +132,63 @@ class _InertReader(pickle.Unpickler):
 
     def persistent_load(self, pid: Any) -> Any:
         """Refuses what lies outside the pickle."""
-        raise pickle.UnpicklingError(f"something outside the bytes, {pid!r}, is not looked for")
+        raise pickle.UnpicklingError(
+            f"something outside the bytes, {reprlib.repr(pid)}, is not looked for"
+        )
+
+
+#: How deep things may lie in others; those of states lie in fewer than ten.
+_DEEPEST: Final = 100
+#: What changes the container that lies below.
+_FILLING: Final = frozenset({"APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS", "BUILD"})
+_MARK: Final = -1
+
+
+def _look_through(data: bytes) -> None:
+    """Raises where a pickle is not whole, or claims places or depths that it does not fill.
+
+    Each step is one of `pickletools`, which says what it takes from the stack and leaves there. Of
+    what lies on the stack only the depth is followed.
+    """
+    stack: list[int] = []
+    memo: dict[int, int] = {}
+    place = 0
+    for number, (step, argument, begin) in enumerate(pickletools.genops(data)):
+        place = begin
+        if "PUT" in step.name or step.name == "MEMOIZE":
+            index = len(memo) if step.name == "MEMOIZE" else argument
+            if not 0 <= index <= number:
+                raise pickle.UnpicklingError(f"place {index} is claimed after {number} steps")
+            memo[index] = stack[-1]
+        elif "GET" in step.name:
+            stack.append(memo[argument])
+        elif step.name == "MARK":
+            stack.append(_MARK)
+        elif step.name == "DUP":
+            stack.append(stack[-1])
+        else:
+            _step(step, stack)
+        if stack and stack[-1] > _DEEPEST:
+            raise pickle.UnpicklingError(f"more than {_DEEPEST} things lie in each other")
+    if place != len(data) - 1:
+        raise pickle.UnpicklingError(f"it ends at byte {place + 1} of {len(data)}")
+
+
+def _step(step: Any, stack: list[int]) -> None:
+    """Takes from the stack what a step takes, and leaves what it leaves."""
+    taken = []
+    kinds = list(step.stack_before)
+    if pickletools.markobject in kinds:
+        while (top := stack.pop()) != _MARK:
+            taken.append(top)
+        kinds = kinds[: kinds.index(pickletools.markobject)]
+    for _ in kinds:
+        taken.append(stack.pop())
+    if step.name in _FILLING:
+        *inside, whole = taken
+        stack.append(max(whole, 1 + max(inside, default=0)))
+    elif step.stack_after:
+        stack.append(1 + max(taken, default=0))
 
 
 def is_pickle(data: bytes) -> bool:
@@ -144,6 +209,7 @@ def read_inert(data: bytes, what: str) -> Any:
         FormatError: the bytes are no whole pickle, or hold what is never read.
     """
     try:
+        _look_through(data)
         return _InertReader(data).load()
     except Exception as error:  # damaged pickles fail in every way there is
         raise FormatError(

@@ -32,6 +32,7 @@ __all__ = [
     "mlir",
     "numpy",
     "onnx",
+    "pickletools",
     "protobuf",
     "special",
     "subprocess",
@@ -139,6 +140,7 @@ def _submodule(module: str, name: str) -> ModuleType | None:
 
 if TYPE_CHECKING:
     import hashlib
+    import pickletools
     import subprocess
     import tempfile
     from importlib import metadata
@@ -171,6 +173,7 @@ else:
     mlir = _LazyModule("jax.interpreters.mlir")
     numpy = _LazyModule("numpy")
     onnx = _LazyModule("onnx")  # an extra
+    pickletools = _LazyModule("pickletools")
     protobuf = _LazyModule("google.protobuf")  # an extra
     special = _LazyModule("scipy.special")  # which JAX needs
     subprocess = _LazyModule("subprocess")

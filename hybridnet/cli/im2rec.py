@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from hybridnet.base.contained import contained
 from hybridnet.base.errors import FormatError, MXNetError
 from hybridnet.recordio import IRHeader
 from hybridnet.recordio.packing import PackOptions, pack_file, whole_record_file
@@ -25,7 +26,10 @@ _AHEAD: Final = 4  # images in work, for each thread
 
 
 class Listed(NamedTuple):
-    """An image of a list: its number, labels, and path from the root."""
+    """An image of a list: its number, labels, and path.
+
+    The path is written as it is from the root, and read with the root before it.
+    """
 
     number: int
     labels: Sequence[float]
@@ -140,7 +144,7 @@ def _write_list(path: str, images: Sequence[Listed]) -> None:
             file.write(f"{one.number}\t{labels}{one.path}\n")
 
 
-def _read_list(path: Path) -> list[Listed]:
+def _read_list(path: Path, root: str) -> list[Listed]:
     found = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         fields = [field.strip() for field in line.strip().split("\t")]
@@ -149,7 +153,10 @@ def _read_list(path: Path) -> list[Listed]:
         try:
             if len(fields) < 3:
                 raise ValueError(f"{len(fields)} fields")
-            found.append(Listed(int(fields[0]), [float(one) for one in fields[1:-1]], fields[-1]))
+            image = contained(root, fields[-1], f"{path}: line {number}")
+            found.append(Listed(int(fields[0]), [float(one) for one in fields[1:-1]], image))
+        except FormatError:
+            raise
         except ValueError as error:
             raise FormatError(
                 f"{path}: line {number} must be a number, labels and a path, with tabs between, "
@@ -162,7 +169,7 @@ def _read_list(path: Path) -> list[Listed]:
 
 
 def _pack_list(path: Path, options: argparse.Namespace) -> None:
-    images = _read_list(path)
+    images = _read_list(path, options.root)
     if not images:
         raise FormatError(f"{path}: must list images, got an empty list; --list makes it anew")
     how = PackOptions(
@@ -177,7 +184,7 @@ def _pack_list(path: Path, options: argparse.Namespace) -> None:
     def work(one: Listed) -> bytes:
         several = options.pack_label and len(one.labels) > 1
         header = IRHeader(0, one.labels if several else one.labels[0], one.number, 0)
-        return pack_file(os.path.join(options.root, one.path), header, how)
+        return pack_file(one.path, header, how)
 
     progress = Progress("images", len(images))
     left_out = 0

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import math
 import os
 import zipfile
-import zlib
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -16,6 +16,7 @@ import numpy as np
 from hybridnet.base.dtype import BFLOAT16
 from hybridnet.base.errors import FormatError
 from hybridnet.base.files import atomic_write
+from hybridnet.base.remote import open_binary
 from hybridnet.base.tensor_type import TensorType
 
 from .manifest import Argument, Manifest, element_type
@@ -66,7 +67,7 @@ def read(path: _Path) -> Archive:
         OSError: it cannot be read.
     """
     try:
-        with zipfile.ZipFile(path) as file:
+        with open_binary(path) as opened, zipfile.ZipFile(opened) as file:
             manifest = Manifest.from_json(_part(file, _MANIFEST, _MAX_MANIFEST))
             program = _part(file, _PROGRAM)
             if hashlib.sha256(program).hexdigest() != manifest.digest:
@@ -74,7 +75,12 @@ def read(path: _Path) -> Archive:
             parameters = [_array(file, param) for param in manifest.parameters]
     except FormatError as error:
         raise FormatError(f"hn.load: {os.fspath(path)!r}: {error}") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # damaged archives fail in every way there is
+        # A place before the beginning is asked for where the damaged file says so.
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
+            raise
         raise FormatError(
             f"hn.load: {os.fspath(path)!r} is damaged, or was not written by hn.export: {error}"
         ) from error

@@ -41,7 +41,8 @@ class ImageIter(DataIter):
         path_imgrec: a record file.
         path_imglist: a list file: a line for each image, its number, labels and path with tabs
             between. With `path_imgrec` its labels take the place of the records'.
-        path_root: the folder that paths begin in.
+        path_root: the folder that paths begin in, and that those of a list file must not leave;
+            without one they may lead anywhere, and with '/'.
         path_imgidx: the index of the record file; `shuffle` and `num_parts` need it.
         shuffle: draw a new order for each pass.
         part_index: which part of the images this iterator has.
@@ -57,7 +58,7 @@ class ImageIter(DataIter):
 
     Raises:
         ParameterError: an argument is none of these, or they do not go together.
-        FormatError: a list or an index is damaged.
+        FormatError: a list or an index is damaged, or a path leads out of `path_root`.
         OSError: a file cannot be opened.
     """
 
@@ -92,7 +93,8 @@ class ImageIter(DataIter):
             raise ParameterError("ImageIter: needs path_imgrec, path_imglist or a list as imglist")
         self.imgrec, self.imgidx = _open_records(path_imgrec, path_imgidx)
         self.imglist = (
-            read_list_file(path_imglist, dtype)
+            # With records it gives labels only.
+            read_list_file(path_imglist, dtype, "" if path_imgrec else path_root or "")
             if path_imglist
             else read_list(imglist, dtype)
             if isinstance(imglist, list)

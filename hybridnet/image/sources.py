@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hybridnet.base.contained import contained
 from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.base.remote import open_text
 
@@ -18,11 +19,16 @@ __all__ = ["read_list", "read_list_file"]
 Listed = dict[Any, tuple[np.ndarray[Any, Any], str]]
 
 
-def read_list_file(path: str | os.PathLike[str], dtype: str) -> Listed:
+def read_list_file(path: str | os.PathLike[str], dtype: str, root: str) -> Listed:
     """Reads a list file: a line for each image, its number, labels and path with tabs between.
 
+    Args:
+        path: of the list.
+        dtype: of the labels.
+        root: the folder that the images must lie in; '' for anywhere.
+
     Raises:
-        FormatError: a line is none of these.
+        FormatError: a line is none of these, or its path leads out of the folder.
         OSError: the file cannot be read.
     """
     listed: Listed = {}
@@ -33,7 +39,11 @@ def read_list_file(path: str | os.PathLike[str], dtype: str) -> Listed:
                 continue
             try:
                 labels = np.array([float(one) for one in fields[1:-1]]).astype(dtype)
+                if root:
+                    contained(root, fields[-1], f"{os.fspath(path)}: line {number}")
                 listed[int(fields[0])] = (labels, fields[-1])
+            except FormatError:
+                raise
             except ValueError as error:
                 raise FormatError(
                     f"{os.fspath(path)}: line {number} must be a number, labels and a path, with "

@@ -14,6 +14,7 @@ import numpy as np
 from hybridnet.base.errors import FormatError
 from hybridnet.base.files import atomic_write
 from hybridnet.base.lazy import onnx
+from hybridnet.base.remote import is_remote, read_file
 
 from .draft import Network, OnnxStep, Port
 
@@ -98,11 +99,14 @@ def read_model(path: str | os.PathLike[str]) -> Any:
         OSError: it cannot be read.
     """
     name = os.fspath(path)
-    if os.path.getsize(name) == 0:
+    data = read_file(name)
+    if not data:
         raise FormatError(f"{name}: must be an ONNX model, got an empty file")
     try:
-        model = onnx.load_model(name)
-    except (ImportError, OSError):  # a missing package is not the file's fault
+        model = onnx.load_model_from_string(data)
+        if not is_remote(name):
+            onnx.load_external_data_for_model(model, os.path.dirname(name))
+    except (ImportError, MemoryError):  # not the file's fault
         raise
     except Exception as error:  # protobuf has one kind of its own for each of its builds
         raise FormatError(f"{name}: must be an ONNX model: {error}") from error

@@ -8,6 +8,7 @@ handed on as plain values.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -57,6 +58,15 @@ def read_mxnet_states(data: bytes) -> dict[str, Any]:
         FormatError: the bytes are damaged, or hold something else.
     """
     whole = read_inert(data, _WHAT)
+    try:
+        return _read(whole, _Maker(len(data)))
+    except MXNetError:
+        raise
+    except Exception as error:  # what it holds can be of any kind where another is needed
+        raise FormatError(f"{_WHAT}: the pickle holds what no optimizer has, {error}") from None
+
+
+def _read(whole: Any, maker: _Maker) -> dict[str, Any]:
     states, saved = whole if isinstance(whole, tuple) and len(whole) == 2 else (whole, None)
     if not isinstance(states, dict) or not (saved is None or _is_object(saved)):
         raise FormatError(
@@ -64,8 +74,11 @@ def read_mxnet_states(data: bytes) -> dict[str, Any]:
             f"MXNet's get_states makes it, got {type(whole).__name__}"
         )
     return {
-        "states": {key: _made(value, f"the state of {key!r}") for key, value in states.items()},
-        "optimizer": None if saved is None else _settings(saved),
+        "states": {
+            key: maker.made(value, f"the state of {reprlib.repr(key)}")
+            for key, value in states.items()
+        },
+        "optimizer": None if saved is None else _settings(saved, maker),
     }
 
 
@@ -73,27 +86,51 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, Inert) and isinstance(value.state, dict)
 
 
-def _settings(saved: Inert) -> dict[str, Any]:
+def _settings(saved: Inert, maker: _Maker) -> dict[str, Any]:
     attributes = own_attributes(saved.state)
     scheduler = attributes.pop("lr_scheduler", None)
     if scheduler is not None and not _is_object(scheduler):
-        raise FormatError(f"{_WHAT}: the scheduler must be an object, got {scheduler!r}")
+        raise FormatError(
+            f"{_WHAT}: the scheduler must be an object, got {reprlib.repr(scheduler)}"
+        )
     sums = attributes.get("cumgrads")
     if isinstance(sums, dict):  # LBSGD's: with the number of gradients, which is known otherwise
         found = {key: one.get("cum_grad") for key, one in sums.items() if isinstance(one, dict)}
         attributes["cumgrads"] = {k: one for k, one in found.items() if isinstance(one, Inert)}
     return {
         "name": type(saved).__name__,
-        "attributes": _made(attributes, "the optimizer"),
+        "attributes": maker.made(attributes, "the optimizer"),
         "scheduler": None
         if scheduler is None
-        else [type(scheduler).__name__, _made(scheduler.state, "the scheduler")],
+        else [type(scheduler).__name__, maker.made(scheduler.state, "the scheduler")],
     }
 
 
-def _made(value: Any, where: str) -> Any:
-    """Returns a value with arrays in the place of what stood for them."""
-    if isinstance(value, Inert):
+class _Maker:
+    """Puts arrays into the place of what stood for them.
+
+    Args:
+        most: how many values there may be. Each takes a byte of the file; where there are more,
+            few are named again and again.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    def made(self, value: Any, where: str) -> Any:
+        """Returns a value with arrays in it."""
+        self._left -= 1
+        if self._left < 0:
+            raise FormatError(f"{_WHAT}: {where} holds more values than the file has bytes")
+        if isinstance(value, Inert):
+            return self._array(value, where)
+        if isinstance(value, (tuple, list)):
+            return type(value)([self.made(item, where) for item in value])
+        if isinstance(value, dict):
+            return {key: self.made(item, where) for key, item in value.items()}
+        return value
+
+    def _array(self, value: Inert, where: str) -> Any:
         kind = _ARRAYS.get(value.place)
         if kind is None or not isinstance(value.state, dict) or "handle" not in value.state:
             raise FormatError(f"{_WHAT}: {where} must be made of arrays and values, got {value!r}")
@@ -103,8 +140,3 @@ def _made(value: Any, where: str) -> Any:
         except (MXNetError, TypeError, ValueError) as error:
             raise FormatError(f"{_WHAT}: an array in {where} is damaged: {error}") from None
         return made
-    if isinstance(value, (tuple, list)):
-        return type(value)([_made(item, where) for item in value])
-    if isinstance(value, dict):
-        return {key: _made(item, where) for key, item in value.items()}
-    return value

@@ -6,8 +6,6 @@ import bz2
 import gzip
 import os
 import shutil
-import time
-import urllib.request
 import zipfile
 from collections.abc import Sequence
 from importlib.resources import files
@@ -16,7 +14,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.base.errors import MXNetError
+from hybridnet.gluon.repository import download as gluon_download
 from hybridnet.io import DataBatch, DataIter, MNISTIter, MXDataIter
 from hybridnet.io.mnist import load_mnist
 
@@ -31,7 +29,8 @@ __all__ = [
     "get_zip_data",
 ]
 
-_CIFAR10: Final = "http://data.mxnet.io/mxnet/data/cifar10.zip"
+_CIFAR10: Final = "https://repo.mxnet.io/gluon/dataset/cifar10/cifar10-b9ac2870.zip"
+_CIFAR10_SHA1: Final = "b9ac287012f2dad9dfb49d8271c39ecdd7db376c"
 
 Array = np.ndarray[Any, Any]
 
@@ -119,22 +118,27 @@ def get_cifar10() -> None:
     """
     names = (f"{name}.{kind}" for name in ("train", "test") for kind in ("rec", "lst"))
     if not all(Path("data", "cifar", name).exists() for name in names):
-        _extract(download(_CIFAR10, dirname="data"), "data")
+        _extract(download(_CIFAR10, dirname="data", sha1_hash=_CIFAR10_SHA1), "data")
 
 
-def get_zip_data(data_dir: str, url: str, data_origin_name: str) -> None:
+def get_zip_data(
+    data_dir: str, url: str, data_origin_name: str, sha1_hash: str | None = None
+) -> None:
     """Fetches a zip file and extracts it, unless the file is there.
 
     Args:
         data_dir: the folder for both.
         url: where the file comes from.
         data_origin_name: its name here.
+        sha1_hash: of the file; see `download`.
     """
     if not Path(data_dir, data_origin_name).exists():
-        _extract(download(url, data_origin_name, data_dir), data_dir)
+        _extract(download(url, data_origin_name, data_dir, sha1_hash=sha1_hash), data_dir)
 
 
-def get_bz2_data(data_dir: str, data_name: str, url: str, data_origin_name: str) -> None:
+def get_bz2_data(
+    data_dir: str, data_name: str, url: str, data_origin_name: str, sha1_hash: str | None = None
+) -> None:
     """Fetches a bz2 file and leaves what is in it, unless that is there.
 
     Args:
@@ -142,11 +146,12 @@ def get_bz2_data(data_dir: str, data_name: str, url: str, data_origin_name: str)
         data_name: the name of what is in it.
         url: where the file comes from.
         data_origin_name: its name here, until it is unpacked.
+        sha1_hash: of the file; see `download`.
     """
     target = Path(data_dir, data_name)
     if target.exists():
         return
-    packed = Path(download(url, data_origin_name, data_dir))
+    packed = Path(download(url, data_origin_name, data_dir, sha1_hash=sha1_hash))
     partial = target.with_name(target.name + ".part")
     with bz2.open(packed) as source, partial.open("wb") as made:
         shutil.copyfileobj(source, made)
@@ -165,36 +170,24 @@ def download(
     dirname: str | None = None,
     overwrite: bool = False,
     retries: int = 5,
+    sha1_hash: str | None = None,
 ) -> str:
-    """Fetches a file.
+    """Fetches a file, as `gluon.utils.download` does, unless it is there.
 
     Args:
         url: from where.
         fname: its name here; default the last part of the address.
         dirname: the folder it is put in, made where missing; default the current one.
         overwrite: whether a file that is there is fetched again.
-        retries: how often it is tried, waiting a second longer each time.
+        retries: how often it is tried.
+        sha1_hash: of the file, in hexadecimal digits; one that is there and has another is fetched
+            again.
 
     Returns:
         The path.
 
     Raises:
-        MXNetError: every try failed.
+        DownloadError: every try failed, or what came has another hash.
     """
     path = Path(dirname or "", fname or url.rsplit("/", 1)[-1])
-    if path.exists() and not overwrite:
-        return os.fspath(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".part")
-    for attempt in range(retries):
-        try:
-            with urllib.request.urlopen(url) as response:
-                partial.write_bytes(response.read())
-            partial.replace(path)
-            return os.fspath(path)
-        except OSError as error:
-            partial.unlink(missing_ok=True)
-            if attempt + 1 >= retries:
-                raise MXNetError(f"download: {url} must be reachable, got: {error}") from error
-            time.sleep(attempt + 1)
-    raise MXNetError(f"download: retries must be at least 1, got {retries}")
+    return gluon_download(url, os.fspath(path), overwrite, sha1_hash, retries)

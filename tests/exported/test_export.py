@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zipfile
 
+import damaged_files
 import numpy as np
 import pytest
 from jax.interpreters import mlir
@@ -442,3 +443,13 @@ def test_linear_algebra_and_random_numbers_are_loaded(platform, tmp_path):
     if platform == "cpu":
         for got, expected in zip(loaded(x)[:-1], model(x)[:-1], strict=True):
             same(got, expected)
+
+
+def test_files_damaged_by_chance(exported):
+    assert damaged_files.run("hnx", exported[1], 1500) == 0
+
+
+def test_a_file_at_an_address_is_read(exported):
+    fsspec = pytest.importorskip("fsspec")
+    fsspec.filesystem("memory").pipe_file("/far.hnx", exported[1].read_bytes())
+    assert hn.load("memory://far.hnx") is not None

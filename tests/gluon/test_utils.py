@@ -11,7 +11,7 @@ import pytest
 from file_server import Server, serving
 
 import hybridnet as hn
-from hybridnet import gluon, nd
+from hybridnet import gluon, nd, test_utils
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.gluon import utils
 
@@ -140,3 +140,15 @@ def test_split_data_keeps_numpys_arrays() -> None:
     parts = utils.split_data(nd.arange(5).as_np_ndarray(), 2, even_split=False)
     assert [type(x) for x in parts] == [hn.np.ndarray] * 2
     assert [x.tolist() for x in parts] == [[0, 1, 2], [3, 4]]
+
+
+def test_the_download_of_test_utils_looks_at_the_hash(server, tmp_path):
+    where = {"dirname": str(tmp_path / "data"), "retries": 1}
+    path = test_utils.download(f"{server.url}/net.params", sha1_hash=SHA1, **where)
+    assert path == str(tmp_path / "data" / "net.params")
+    (tmp_path / "data" / "net.params").write_bytes(b"another")
+    assert test_utils.download(f"{server.url}/net.params", sha1_hash=SHA1, **where) == path
+    assert (tmp_path / "data" / "net.params").read_bytes() == CONTENT
+    with pytest.raises(hn.MXNetError, match="must have the SHA-1 hash"):
+        test_utils.download(f"{server.url}/net.params", "other", sha1_hash="0" * 40, **where)
+    assert not (tmp_path / "data" / "other").exists()

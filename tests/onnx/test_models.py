@@ -1,5 +1,6 @@
 """Whole networks exported to ONNX and read back; open sizes; errors."""
 
+import damaged_files
 import numpy as np
 import onnx as onnx_package
 import pytest
@@ -8,6 +9,7 @@ from onnx_models import Case, close, run_model
 
 import hybridnet as hn
 from hybridnet import gluon, nd, sym
+from hybridnet.base.errors import FormatError
 from hybridnet.gluon.model_zoo import vision
 
 
@@ -222,3 +224,34 @@ def test_files_that_are_no_models(tmp_path):
         hn.onnx.import_model(path)
     with pytest.raises(FileNotFoundError):
         hn.onnx.get_model_metadata(tmp_path / "missing.onnx")
+
+
+def test_models_damaged_by_chance(tmp_path):
+    data = sym.var("data")
+    net = sym.Convolution(data, num_filter=2, kernel=(3, 3), name="c")
+    net = sym.Activation(sym.BatchNorm(net, name="b"), act_type="relu")
+    net = sym.reshape(sym.Pooling(net, kernel=(2, 2), pool_type="max"), shape=(0, -1))
+    net = sym.softmax(sym.FullyConnected(net, num_hidden=3, name="f"))
+    path = Case(net, data=np.zeros((1, 1, 8, 8), "float32")).export(tmp_path / "m.onnx")
+    assert damaged_files.run("onnx", path, 2000) == 0
+
+
+@pytest.mark.parametrize("way", ["../w.data", "{tmp}/w.data", "link", "missing"])
+def test_weights_outside_of_the_folder_are_not_read(tmp_path, way):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (tmp_path / "w.data").write_bytes(bytes(400))
+    (folder / "link").symlink_to(tmp_path / "w.data")
+    helper = onnx_package.helper
+    weight = helper.make_tensor("w", onnx_package.TensorProto.FLOAT, [100], bytes(400), raw=True)
+    weight.ClearField("raw_data")
+    weight.data_location = onnx_package.TensorProto.EXTERNAL
+    weight.external_data.add(key="location", value=way.format(tmp=tmp_path))
+    value = helper.make_tensor_value_info("x", onnx_package.TensorProto.FLOAT, [100])
+    made = helper.make_tensor_value_info("y", onnx_package.TensorProto.FLOAT, [100])
+    graph = helper.make_graph(
+        [helper.make_node("Add", ["x", "w"], ["y"])], "g", [value], [made], [weight]
+    )
+    (folder / "m.onnx").write_bytes(helper.make_model(graph).SerializeToString())
+    with pytest.raises(FormatError, match="must be an ONNX model"):
+        hn.onnx.import_model(folder / "m.onnx")

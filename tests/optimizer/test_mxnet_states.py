@@ -9,6 +9,7 @@ import pickletools
 from collections import OrderedDict
 from typing import Any
 
+import damaged_files
 import numpy as np
 import pytest
 from places import ORACLE
@@ -82,3 +83,31 @@ def test_plain_values_and_numpys_numbers_come_as_they_are() -> None:
         read_inert(pickle.dumps(np.dtype(object)), "values")
     unknown = read_inert(pickle.dumps(pickletools.OpcodeInfo), "values")
     assert issubclass(unknown, Inert) and unknown.place == "pickletools.OpcodeInfo"
+
+
+def test_a_place_that_is_only_claimed_takes_no_memory() -> None:
+    """Nine bytes had Python's reader make room for 2**29 places, 4.1 GB."""
+    with pytest.raises(FormatError, match="place 536870911 is claimed after 2 steps"):
+        read_inert(b"\x80\x02}r\xff\xff\xff\x1f.", "nine bytes")
+
+
+def test_tuples_in_tuples_do_not_end_the_process() -> None:
+    """Python's own hash of such a key overflows the stack."""
+    with pytest.raises(FormatError, match="more than 100 things lie in each other"):
+        read_inert(b"\x80\x02})" + b"\x85" * 10**6 + b"K\x01s.", "deep")
+
+
+def test_values_that_are_named_again_and_again_are_not_made_as_often() -> None:
+    value: Any = [1, 2]
+    for _ in range(50):
+        value = [value, value]
+    with pytest.raises(FormatError, match="holds more values than the file has bytes"):
+        restored(pickle.dumps({0: value}))
+
+
+@pytest.mark.parametrize("form", ["states", "old"])
+def test_states_damaged_by_chance(tmp_path: Any, form: str) -> None:
+    for number, case in enumerate(CASES[:2]):
+        path = tmp_path / f"{number}.states"
+        path.write_bytes(base64.b64decode(case[form]))
+        assert damaged_files.run("states", path, 1000) == 0

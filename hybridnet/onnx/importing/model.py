@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from hybridnet import ndarray
 from hybridnet import symbol as symbols
 from hybridnet.base.context import Context
+from hybridnet.base.errors import FormatError
 from hybridnet.gluon import SymbolBlock
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
 from ..protos import read_model
+from .arrival import ImportModelError
 from .network import Reader, inputs_of, sizes_of
 from .rules import ARRIVALS as ARRIVALS
 
@@ -37,10 +41,29 @@ def import_model(model_file: Path) -> tuple[Symbol, dict[str, NDArray], dict[str
         ModuleNotFoundError: the package onnx is missing.
         OSError: the file cannot be read.
     """
-    reader = Reader(read_model(model_file), os.fspath(model_file))
-    symbol = reader.read()
-    arguments, states = reader.by_kind(symbol)
-    return symbol, _arrays(arguments), _arrays(states)
+    name, model = os.fspath(model_file), read_model(model_file)
+    with _damage(name):
+        reader = Reader(model, name)
+        symbol = reader.read()
+        arguments, states = reader.by_kind(symbol)
+        return symbol, _arrays(arguments), _arrays(states)
+
+
+@contextlib.contextmanager
+def _damage(name: str) -> Iterator[None]:
+    """Raises what fails as a model is read as a FormatError, which names its file.
+
+    What is wrong with a model comes out as errors of protobuf, of onnx, of NumPy and of our own
+    operators, of any kind. Only what has no form here, and what is no fault of the file, is told
+    as it is.
+    """
+    try:
+        yield
+    except (FormatError, ImportModelError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise FormatError(f"{name}: must be a whole ONNX model: {said}") from error
 
 
 def _arrays(found: Any) -> dict[str, NDArray]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from hybridnet import image
+from hybridnet.base.contained import contained
 from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.base.numpy_mode import mode
 from hybridnet.base.remote import open_text
@@ -121,22 +122,22 @@ class ImageListDataset(Dataset):
 
     Raises:
         ParameterError: `imglist` is neither.
-        FormatError: a line of the file is not like that.
+        FormatError: a line of the file is not like that, or its path leads out of `root`.
     """
 
     def __init__(self, root: str = ".", imglist: Any = None, flag: int = 1) -> None:
         self._root = os.path.expanduser(root)
         self._flag = flag
         if isinstance(imglist, str):
-            rows = _lines(os.path.join(self._root, imglist))
+            rows = _lines(os.path.join(self._root, imglist), self._root)
         elif isinstance(imglist, (list, tuple)):
-            rows = [_row(entry) for entry in imglist]
+            rows = [(label, os.path.join(self._root, path)) for label, path in map(_row, imglist)]
         else:
             raise ParameterError(
                 "ImageListDataset: imglist must be a file's name or a list of [label, path], got "
                 f"{type(imglist).__name__}"
             )
-        self.items = [(os.path.join(self._root, path), _label(label)) for label, path in rows]
+        self.items = [(path, _label(label)) for label, path in rows]
 
     def __getitem__(self, idx: Any) -> Any:
         path, label = self.items[idx]
@@ -160,7 +161,7 @@ def _row(entry: Sequence[Any]) -> tuple[Any, str]:
     return (label[0] if len(label) == 1 else label), path
 
 
-def _lines(path: str) -> list[tuple[Any, str]]:
+def _lines(path: str, root: str) -> list[tuple[Any, str]]:
     rows: list[tuple[Any, str]] = []
     with open_text(path) as file:
         for number, line in enumerate(file, 1):
@@ -174,5 +175,5 @@ def _lines(path: str) -> list[tuple[Any, str]]:
                     f"{path}, line {number}: must be a number, the label's numbers and a path, "
                     f"with tabs between, got {line.rstrip()!r}"
                 )
-            rows.append((numbers, name))
+            rows.append((numbers, contained(root, name, f"{path}, line {number}")))
     return rows
