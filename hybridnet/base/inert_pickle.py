@@ -152,16 +152,16 @@ def _look_through(data: bytes) -> None:
     """
     stack: list[int] = []
     memo: dict[int, int] = {}
-    place = 0
-    for number, (step, argument, begin) in enumerate(pickletools.genops(data)):
-        place = begin
+    end = 0
+    for number, (step, argument, place) in enumerate(pickletools.genops(data)):
+        end = (place or 0) + 1
         if "PUT" in step.name or step.name == "MEMOIZE":
-            index = len(memo) if step.name == "MEMOIZE" else argument
+            index = len(memo) if argument is None else int(argument)
             if not 0 <= index <= number:
                 raise pickle.UnpicklingError(f"place {index} is claimed after {number} steps")
             memo[index] = stack[-1]
         elif "GET" in step.name:
-            stack.append(memo[argument])
+            stack.append(memo[int(argument or 0)])
         elif step.name == "MARK":
             stack.append(_MARK)
         elif step.name == "DUP":
@@ -170,8 +170,8 @@ def _look_through(data: bytes) -> None:
             _step(step, stack)
         if stack and stack[-1] > _DEEPEST:
             raise pickle.UnpicklingError(f"more than {_DEEPEST} things lie in each other")
-    if place != len(data) - 1:
-        raise pickle.UnpicklingError(f"it ends at byte {place + 1} of {len(data)}")
+    if end != len(data):
+        raise pickle.UnpicklingError(f"it ends at byte {end} of {len(data)}")
 
 
 def _step(step: Any, stack: list[int]) -> None:
