@@ -100,6 +100,8 @@ def add_launch(commands: Any) -> None:
         help="when a worker is lost: all fail (default), or the others go on",
     )
     add("--state-dir", metavar="DIR", help="where servers keep their values (default: in memory)")
+    add("--cpus", type=_count, metavar="K", help="ray: processors of a worker, and its threads")
+    add("--gpus", type=_whole, default=0, metavar="K", help="ray: GPUs of a worker")
     add("--python", metavar="PATH", help="ssh: the interpreter there (default: python3)")
     add("program", nargs=argparse.REMAINDER, metavar="COMMAND", help="what each worker runs")
     parser.set_defaults(run=_launch)
@@ -191,14 +193,14 @@ def job_of(options: argparse.Namespace, environ: Any) -> Job:
 
 def _root(launcher: str, servers: int, hostfile: str | None) -> str:
     """Returns where the scheduler will be; of a gang, its first process."""
-    if launcher == "local":
+    if launcher == "local" or (launcher == "ray" and not servers):  # where Ray puts it
         return _HERE
     if servers:
         return own_address()
     if launcher != "ssh" or hostfile is None:
         raise ParameterError(
-            f"launch: -s 0 is for --launcher local and ssh, got {launcher}: srun and mpirun start "
-            "gangs by themselves, as each process finds its place in their variables"
+            f"launch: -s 0 is for --launcher local, ssh and ray, got {launcher}: srun and mpirun "
+            "start gangs by themselves, as each process finds its place in their variables"
         )
     return read_hosts(hostfile)[0].name.rpartition("@")[2]
 
@@ -226,6 +228,8 @@ def _launcher(options: argparse.Namespace) -> str:
         raise ParameterError("launch: --launcher ssh needs --hostfile, a file of machines")
     if launcher != "ssh" and (options.sync_dst_dir or options.python):
         raise ParameterError("launch: --sync-dst-dir and --python are for --launcher ssh")
+    if launcher != "ray" and (options.cpus or options.gpus):
+        raise ParameterError(f"launch: --cpus and --gpus are for --launcher ray, got {launcher}")
     if launcher in ("local", "sge", "ray") and options.hostfile:
         raise ParameterError(f"launch: --launcher {launcher} takes no --hostfile")
     return launcher
@@ -245,7 +249,9 @@ def _supervisor(options: argparse.Namespace) -> Supervisor:
         )
     if launcher == "sge":
         return SgeSupervisor()
-    return RaySupervisor() if launcher == "ray" else LocalSupervisor()
+    if launcher == "ray":
+        return RaySupervisor(options.cpus, options.gpus)
+    return LocalSupervisor()
 
 
 def _variables(switch: str, given: Sequence[str], environ: Any) -> dict[str, str]:

@@ -89,7 +89,11 @@ class GangPolicy:
         deadlines = self._deadlines
         if code == 0 or deadlines.ending:
             return
-        if deadlines.lost:
+        if event.why:  # the others wait for it, and have done nothing
+            self._code, self._again = self._code or status(code), False
+            yield Tell(event.why, event)
+            yield from deadlines.end(self._running.values(), now)
+        elif deadlines.lost:
             if self._again and code > 0 and code != ASKS_TO_RESTART:
                 self._again, self._code = False, status(code)  # which is why the others asked
                 yield Tell(f"{plan.title} {reason(code)}: none is started again", event)

@@ -63,6 +63,8 @@ class ProcessPlan:
         generation: how often it was started before.
         count: how many processes the command starts.
         host: the machine that it is to run on; None for whichever.
+        returns: whether it can be started again by itself; not where one command starts all of a
+            role.
     """
 
     role: Role
@@ -72,6 +74,7 @@ class ProcessPlan:
     generation: int = 0
     count: int = 1
     host: str | None = None
+    returns: bool = True
 
     @property
     def title(self) -> str:

@@ -90,6 +90,8 @@ def start_process(
     *,
     text: str | None = None,
     translate: Callable[[int], int] = int,
+    output: tuple[int | None, int | None] = (None, None),
+    farewell: int = signal.SIGKILL,
 ) -> ProcessHandle:
     """Starts a subprocess that ends with this process.
 
@@ -100,6 +102,9 @@ def start_process(
         text: what it finds on its standard input, which then stays open as long as it lives. By
             default it finds nothing.
         translate: see `ProcessHandle`.
+        output: descriptors of its standard output and error; None for those of this process.
+        farewell: the signal that the kernel sends it when this thread has died. What has started
+            others elsewhere is asked to end, and ends them.
 
     Raises:
         KVStoreError: it cannot be started.
@@ -109,8 +114,10 @@ def start_process(
             list(command),
             env={**os.environ, **environment},
             stdin=subprocess.DEVNULL if text is None else subprocess.PIPE,
+            stdout=output[0],
+            stderr=output[1],
             process_group=0,
-            preexec_fn=_tie(),
+            preexec_fn=_tie(farewell),
             text=True,
         )
     except OSError as error:
@@ -125,8 +132,8 @@ def start_process(
     return ProcessHandle(process, translate)
 
 
-def _tie() -> Callable[[], None] | None:
-    """Returns what a child does first: it asks the kernel to kill it when its parent dies."""
+def _tie(farewell: int) -> Callable[[], None] | None:
+    """Returns what a child does first: it asks the kernel for a signal when its parent dies."""
     if not sys.platform.startswith("linux"):
         return None
     # Loaded here: after a fork nothing may be that takes a lock.
@@ -134,7 +141,7 @@ def _tie() -> Callable[[], None] | None:
     parent = os.getpid()
 
     def tie() -> None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        prctl(_PR_SET_PDEATHSIG, farewell, 0, 0, 0)
         if os.getppid() != parent:  # it died before the kernel was asked
             os.kill(os.getpid(), signal.SIGKILL)
 

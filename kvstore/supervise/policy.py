@@ -94,7 +94,7 @@ class Policy:
             return
         if code == 0:  # a server that the scheduler has dismissed: its workers need it no more
             return
-        if not self._deadlines.lost and self._comes_back(plan, code):
+        if not self._deadlines.lost and self._comes_back(event):
             again = plan.again()
             line = f"{plan.title} {reason(code)}; started again, generation {again.generation}"
             yield Tell(line, event, returns=True)
@@ -102,27 +102,32 @@ class Policy:
             return
         yield from self._lost(event, now)
 
-    def _comes_back(self, plan: ProcessPlan, code: int) -> bool:
-        if plan.generation >= self._restarts or plan.count > 1:
+    def _comes_back(self, event: Ended) -> bool:
+        plan, code = event.plan, event.code
+        if plan.generation >= self._restarts or not plan.returns or event.why:
             return False
-        return not _could_not_begin(plan, code) and (plan.role != "worker" or code < 0)
+        return not _could_not_begin(event) and (plan.role != "worker" or code < 0)
 
     def _lost(self, event: Ended, now: float) -> Iterator[Action]:
         plan, code = event.plan, event.code
         if not self._deadlines.lost:
             self._code = status(code)
             self._deadlines.lose(now)
-            yield Tell(f"{plan.title} {reason(code)} and is not started again", event)
+            line = f"{plan.title} {reason(code)} and is not started again"
+            yield Tell(event.why or line, event)
         else:
-            yield Tell(f"{plan.title} {reason(code)}", event)
-        idle = _could_not_begin(plan, code)  # the workers still wait for it, and have done nothing
+            yield Tell(event.why or f"{plan.title} {reason(code)}", event)
+        idle = _could_not_begin(event)  # the others still wait for it, and have done nothing
         if idle or not any(one.role == "worker" for one in self._running.values()):
             yield from self._deadlines.end(self._running.values(), now)
 
 
-def _could_not_begin(plan: ProcessPlan, code: int) -> bool:
-    """Whether a process that serves was not fit to, and would not be at another start.
+def _could_not_begin(event: Ended) -> bool:
+    """Whether a process was not fit to begin, and would not be at another start.
 
     One that had served before may have lost its port to somebody for a moment.
     """
-    return plan.role != "worker" and plan.generation == 0 and code == CANNOT_SERVE
+    plan = event.plan
+    if plan.generation:
+        return False
+    return bool(event.why) or (plan.role != "worker" and event.code == CANNOT_SERVE)

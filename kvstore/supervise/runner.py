@@ -14,7 +14,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final, final
@@ -65,13 +65,17 @@ def run_job(
     Raises:
         KVStoreError: a process cannot be started.
     """
-    run = _Run(supervisor, tell or _print, report)
-    plans = supervisor.plans(job)
+    with contextlib.closing(supervisor):
+        return _run_job(job, supervisor, restarts, _Run(supervisor, tell or _print, report))
+
+
+def _run_job(job: Job, supervisor: Supervisor, restarts: int, run: _Run) -> int:
+    plans = supervisor.plans(job, run.tell)
     decides = Policy if job.cluster.servers else GangPolicy
     policy = decides(plans, restarts, patience=job.cluster.deadline + 2)
-    with _folder_of(job), _signals() as wake, contextlib.closing(supervisor):
+    with _folder_of(job), _signals() as wake:
         try:
-            run.tell(_summary(job, restarts))
+            run.tell(_summary(job, plans, restarts))
             code = run.do(policy.start())
             while code is None:
                 run.wait(wake, policy.next_time)
@@ -124,7 +128,7 @@ class _Run:
             status = handle.poll()
             if status is not None:
                 del self._handles[title]
-                code = self.do(policy.handle(Ended(plan, status), time.monotonic()))
+                code = self.do(policy.handle(Ended(plan, status, handle.why), time.monotonic()))
                 if code is not None:
                     return code
         return self.do(policy.handle(Elapsed(), time.monotonic()))
@@ -224,16 +228,23 @@ def _lives(process: int) -> bool:
     return True
 
 
-def _summary(job: Job, restarts: int) -> str:
+def _summary(job: Job, plans: Sequence[ProcessPlan], restarts: int) -> str:
     cluster = job.cluster
     if not cluster.servers:
         again = f"all started again up to {restarts} times" if restarts else "not started again"
-        count = "1 process" if cluster.workers == 1 else f"{cluster.workers} processes, the first"
-        return f"{count} at {cluster.root}:{cluster.port}; {again}"
+        count = "1 process" if cluster.workers == 1 else f"{cluster.workers} processes"
+        root = plans[0].environment.get("DMLC_PS_ROOT_URI")  # a supervisor may choose it later
+        first = ", the first" if cluster.workers > 1 else ""
+        return f"{count}{first} at {root}:{cluster.port}; {again}" if root else f"{count}; {again}"
     parts = cluster.counted()
     if cluster.p3:
         parts.append("p3")
-    again = f"each started again up to {restarts} times" if restarts else "none started again"
+    if not restarts:
+        again = "none started again"
+    elif all(plan.returns for plan in plans):
+        again = f"each started again up to {restarts} times"
+    else:
+        again = "none started again but the scheduler"
     return f"{', '.join(parts)}, scheduler at {cluster.root}:{cluster.port}; {again}"
 
 

@@ -7,6 +7,8 @@ a file of mode 0600 in the present folder, which must be one that the nodes shar
 from __future__ import annotations
 
 import shlex
+import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, final
 
@@ -53,7 +55,7 @@ class SgeSupervisor(Supervisor):
     def __init__(self) -> None:
         self._files: list[Path] = []
 
-    def plans(self, job: Job) -> list[ProcessPlan]:
+    def plans(self, job: Job, tell: Callable[[str], None]) -> list[ProcessPlan]:
         """See `Supervisor.plans`; writes the file with the run's secret."""
         require("sge", ["qsub"])
         token = job.cluster.token
@@ -77,7 +79,7 @@ class SgeSupervisor(Supervisor):
         script = self._token.with_suffix(f".{plan.role}.sh")
         script.write_text(sge_script(plan, self._token))
         self._files.append(script)
-        return start_process(plan.title, sge_command(script), {})
+        return start_process(plan.title, sge_command(script), {}, farewell=signal.SIGTERM)
 
     def close(self) -> None:
         """See `Supervisor.close`; removes the files."""

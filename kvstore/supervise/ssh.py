@@ -10,7 +10,7 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, final
 
 from hybridnet.kvstore.errors import KVStoreError
@@ -63,7 +63,7 @@ class SshSupervisor(Supervisor):
         self._folder = folder
         self._python = python
 
-    def plans(self, job: Job) -> list[ProcessPlan]:
+    def plans(self, job: Job, tell: Callable[[str], None]) -> list[ProcessPlan]:
         """See `Supervisor.plans`; copies the folder, if that is asked for."""
         for tool in ("ssh", *(["rsync"] if self._folder is not None else [])):
             if shutil.which(tool) is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 from hybridnet.kvstore.supervise.job import Job, ProcessPlan
 
@@ -10,7 +11,13 @@ __all__ = ["Handle", "Supervisor"]
 
 
 class Handle(ABC):
-    """A process that was started."""
+    """A process that was started.
+
+    Attributes:
+        why: a sentence, once it has ended, where it could not begin at all.
+    """
+
+    why: str = ""
 
     @abstractmethod
     def poll(self) -> int | None:
@@ -31,8 +38,17 @@ class Supervisor(ABC):
     What is to be done when one of them ends is the same for all, see `policy`.
     """
 
-    def plans(self, job: Job) -> list[ProcessPlan]:
-        """Returns what is to be started for a job; by default a process for each part."""
+    def plans(self, job: Job, tell: Callable[[str], None]) -> list[ProcessPlan]:
+        """Returns what is to be started for a job; by default a process for each part.
+
+        Args:
+            job: what to run. Whatever is waited for has come after `connect` seconds of its
+                cluster.
+            tell: is called with a line where that takes a while.
+
+        Raises:
+            KVStoreError: it cannot be started; says what to do.
+        """
         return job.plans()
 
     @abstractmethod

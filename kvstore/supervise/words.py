@@ -29,10 +29,12 @@ class Ended:
     Attributes:
         plan: which.
         code: its exit status; the negative number of the signal that ended it.
+        why: a sentence where it could not begin at all, and would not at another start.
     """
 
     plan: ProcessPlan
     code: int
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

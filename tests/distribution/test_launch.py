@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -14,11 +13,8 @@ from hybridnet.cli.launch import job_of
 from hybridnet.cli.main import _parser, main
 from hybridnet.kvstore import KVStoreError
 from hybridnet.kvstore.cluster import Cluster
-from hybridnet.kvstore.run_token import RunToken
-from hybridnet.kvstore.supervise import RaySupervisor
 from hybridnet.kvstore.supervise.hosts import Host, place, read_hosts
 from hybridnet.kvstore.supervise.mpi import grouped, mpi_command
-from hybridnet.kvstore.supervise.ray import Tenant
 from hybridnet.kvstore.supervise.sge import sge_command, sge_script
 from hybridnet.kvstore.supervise.slurm import slurm_command
 from hybridnet.kvstore.supervise.ssh import copy_command, ssh_command
@@ -91,6 +87,8 @@ def test_defaults_and_settings_of_the_environment():
         (["--launcher", "ssh", "x"], "--launcher ssh needs --hostfile"),
         (["--launcher", "ray", "-H", "hosts", "x"], "--launcher ray takes no --hostfile"),
         (["--sync-dst-dir", "/x", "x"], "are for --launcher ssh"),
+        (["--cpus", "2", "x"], "--cpus and --gpus are for --launcher ray, got local"),
+        (["-s", "0", "--launcher", "mpi", "x"], "-s 0 is for --launcher local, ssh and ray"),
         (["--env", "A-B=1", "x"], "--env must be NAME or NAME=VALUE, got 'A-B=1'"),
         (["--env-worker", "NOWHERE", "x"], "--env-worker NOWHERE: there is no such variable"),
     ],
@@ -100,7 +98,8 @@ def test_what_cannot_be(arguments, message):
         job("-n", "1", *arguments)
 
 
-def test_errors_are_one_line(capsys):
+def test_errors_are_one_line(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))  # wherever SLURM is installed
     assert main(["launch", "-n", "1", "--launcher", "slurm", "x"]) == 2
     error = capsys.readouterr().err
     assert "requires the command srun" in error and error.count("\n") == 1
@@ -231,73 +230,6 @@ def test_a_command_ends_with_its_tether():
         os.kill(process, 0)
     made.stdout.close()
     made.stderr.close()
-
-
-class FakeRay:
-    """As much of Ray as is used: actors are objects, and a call of theirs is done at once."""
-
-    class exceptions:
-        class RayActorError(Exception):
-            pass
-
-    def __init__(self):
-        self.options, self.killed, self.initialized = [], 0, False
-
-    def is_initialized(self):
-        return self.initialized
-
-    def init(self, **options):
-        self.initialized = True
-
-    def shutdown(self):
-        self.initialized = False
-
-    def remote(self, klass):
-        def options(**given):
-            self.options.append(given)
-            return SimpleNamespace(remote=lambda: _Actor(klass()))
-
-        return SimpleNamespace(options=options)
-
-    def wait(self, references, timeout):
-        return references, []
-
-    def get(self, reference):
-        if isinstance(reference, Exception):
-            raise reference
-        return reference
-
-    def kill(self, actor):
-        self.killed += 1
-
-
-class _Actor:
-    def __init__(self, of):
-        for name in ("run", "signal"):
-            setattr(self, name, SimpleNamespace(remote=getattr(of, name)))
-
-
-def test_ray_places_and_names_a_process_for_each_part(tmp_path, monkeypatch):
-    ray = FakeRay()
-    supervisor = RaySupervisor(load=lambda: ray)
-    made = job("-n", "1", "-s", "1", "sh", "-c", 'echo "$HYBRIDNET_DIST_RANK" >r; exit 5')
-    monkeypatch.chdir(tmp_path)
-    plans = supervisor.plans(made)
-    handle = supervisor.start(plans[-1])
-    assert handle.poll() == 5 and (tmp_path / "r").read_text() == "0\n"
-    run = RunToken.from_text(TOKEN).run.hex()[:8]
-    assert ray.options[0]["name"] == f"hybridnet-{run}-worker-0-0"
-    assert ray.options[0]["max_restarts"] == 0 and ray.killed == 1
-    supervisor.close()
-    assert not ray.initialized
-
-
-def test_a_machine_that_ray_has_lost_counts_as_killed(monkeypatch):
-    ray = FakeRay()
-    supervisor = RaySupervisor(load=lambda: ray)
-    plans = supervisor.plans(job("-n", "1", "x"))
-    monkeypatch.setattr(Tenant, "run", lambda *given: ray.exceptions.RayActorError())
-    assert supervisor.start(plans[-1]).poll() == -9
 
 
 def test_a_line_for_a_tether_is_json():
