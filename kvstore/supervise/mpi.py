@@ -22,6 +22,8 @@ from hybridnet.kvstore.supervise.tether import untranslated
 
 __all__ = ["RANK_FROM_MPI", "MpiSupervisor", "grouped", "mpi_command", "ranked"]
 
+#: mpirun, when it is asked to end, may do so before what it has started: the kernel ends that.
+_TIED: Final = "setpriv --pdeathsig KILL"
 #: Where Open MPI, MPICH and their like tell a process its number.
 RANK_FROM_MPI: Final = "${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-${PMI_RANK}}}"
 
@@ -57,7 +59,8 @@ def mpi_command(plan: ProcessPlan, hostfile: str | None, open_mpi: bool) -> list
         command += [word for name in names for word in ("-x", name)]
     else:
         command += ["-envlist", ",".join(names)]
-    return [*command, *ranked(plan.command, RANK_FROM_MPI)]
+    tied = f'{_TIED} true 2>/dev/null && exec {_TIED} "$0" "$@"; exec "$0" "$@"'
+    return [*command, *ranked(["sh", "-c", tied, *plan.command], RANK_FROM_MPI)]
 
 
 def _mpirun(count: int, hostfile: str | None, open_mpi: bool) -> list[str]:

@@ -34,6 +34,7 @@ __all__ = ["RaySupervisor"]
 #: What an actor's machine was lost with: as a process that was killed.
 _LOST: Final = -9
 _PATIENCE: Final = 2.0  # seconds until a line says what is waited for
+_SLOW: Final = 8.0  # the same of a process's place: Ray takes seconds to start an actor
 _KNOCKS: Final = 10.0  # the same of a cluster; Ray takes some to connect
 _OWN: Final = 3.0  # seconds in which a cluster of the job's own has given what it ever will
 _LOCAL: Final = "local"
@@ -92,7 +93,7 @@ class _Rays:
         )
         machines = sum(bool(node["Alive"]) for node in self.ray.nodes())
         where = "1 machine" if machines == 1 else f"{machines} machines"
-        return f"each asks for {asks}; free: {left}, on {where}"
+        return f"a worker asks for {asks}; free: {left}, on {where}"
 
     def take_room(self, workers: int) -> None:
         """Takes room for all workers.
@@ -113,10 +114,6 @@ class _Rays:
             f"--launcher ray: no room for {what} in Ray within {limit:g} s{known}: {self.free()}; "
             "ask for less (-n, --cpus, --gpus), wait longer, or add machines"
         )
-
-    def lacks_room(self) -> bool:
-        """Whether a machine of the room was lost, and Ray has found no other one yet."""
-        return bool(self.ray.util.placement_group_table(self.room)["state"] != "CREATED")
 
     def close(self) -> None:
         """Gives the room back, and parts from Ray."""
@@ -261,13 +258,15 @@ class _ActorHandle(Handle):
     def _wait(self) -> int | None:
         """Says after a while that there is no place yet, and gives up at the limit."""
         rays, waited = self._rays, time.monotonic() - self._began
-        if waited > _PATIENCE and not self._told and rays.lacks_room():
+        if waited > _SLOW and not self._told:
             self._told = True
-            rays.tell(f"{self._plan.title} waits for room in Ray: {rays.free()}")
+            rays.tell(f"{self._plan.title} waits for its place in Ray: {rays.free()}")
         if waited < rays.limit:
             return None
-        what = f"had no room for it: {rays.free()}" if rays.lacks_room() else "not started it"
-        return self._cannot(f"within {rays.limit:g} s (HYBRIDNET_DIST_CONNECT) Ray has {what}")
+        return self._cannot(
+            f"Ray has had no place for it within {rays.limit:g} s (HYBRIDNET_DIST_CONNECT): "
+            f"{rays.free()}"
+        )
 
     def _hand_on(self, wait: bool = False) -> bool:
         """Prints what the process has printed since; returns whether that was anything."""
@@ -347,8 +346,10 @@ def _knock(address: str, limit: float, tell: Callable[[str], None]) -> str:
         try:
             out = process.communicate(timeout=min(limit, _KNOCKS))[0]
         except subprocess.TimeoutExpired:
+            if limit <= _KNOCKS:
+                raise
             tell(f"waits up to {limit:g} s for Ray at {address}")
-            out = process.communicate(timeout=max(0.0, limit - _KNOCKS))[0]
+            out = process.communicate(timeout=limit - _KNOCKS)[0]
     except subprocess.TimeoutExpired:
         return f"it has not answered within {limit:g} s (HYBRIDNET_DIST_CONNECT)"
     finally:

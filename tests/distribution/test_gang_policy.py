@@ -116,3 +116,10 @@ def test_a_gang_is_launched_and_begins_again_when_one_is_killed(tmp_path):
     # (Gloo writes lines of its own, in pieces, among which the others' may come.)
     assert code == 0 and sum(line.endswith("1 3.0") for line in lines) == 2, error
     assert "worker 1 was killed by signal 9 (SIGKILL); all are started again" in error
+
+
+def test_a_process_that_cannot_begin_ends_the_gang():
+    policy, (first, second) = made()
+    lost = Ended(second, 4, "worker 1 cannot be started: no room")
+    assert policy.handle(lost, 1.0) == [Tell(lost.why, lost), Kill(first, 15)]
+    assert policy.handle(Ended(first, -15), 1.1) == [Conclude(4)]

@@ -126,3 +126,22 @@ def test_words_and_statuses():
     assert reason(-9) == "was killed by signal 9 (SIGKILL)"
     assert reason(2) == "failed with status 2"
     assert (status(7), status(-9)) == (7, 137)
+
+
+@pytest.mark.parametrize("generation, status", [(0, 4), (1, 137)])
+def test_what_cannot_begin_is_not_started_again(generation, status):
+    """At the first start nothing has been done, and all end; later the others have their time."""
+    cluster = Cluster(port=1, workers=2, servers=1, token=RunToken(bytes(32)))
+    plans = Job(("train",), cluster).plans()
+    policy = Policy(plans)
+    policy.start()
+    worker = plans[-1]
+    if generation:
+        worker = policy.handle(Ended(worker, -9), 1.0)[-1].plan
+    why = "worker 1 cannot be started: no room"
+    lost = Ended(worker, -9 if generation else 4, why)
+    told, *kills = policy.handle(lost, 2.0)
+    assert told == Tell(why, lost)
+    assert kills == ([] if generation else [Kill(plan, 15) for plan in plans[:-1]])
+    *_, last = [policy.handle(Ended(plan, 0), 3.0) for plan in reversed(plans[:-1])]
+    assert last[-1] == Conclude(status)

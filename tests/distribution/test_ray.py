@@ -72,7 +72,7 @@ def test_a_run_on_a_cluster(cluster, tmp_path):
     assert code == 0, error
     text = "\n".join(out)
     assert text.count("the same line") == 200 and text.count("no end of line") == 2
-    assert text.count("0 6.0 6.0") == text.count("1 6.0 6.0") == 1
+    assert text.count("0 2.0 2.0") == text.count("1 2.0 2.0") == 1
     assert "None" in text and "pid=" not in text
     assert error[0].endswith("each started again up to 3 times")
 
@@ -80,20 +80,21 @@ def test_a_run_on_a_cluster(cluster, tmp_path):
 def test_a_gang_is_started_again_as_a_whole(cluster, tmp_path):
     code, out, error = ray(cluster, script(tmp_path, GANG), *("-n", 2, "-s", 0, "--cpus", 1))
     assert code == 0, error
-    assert [line for line in out if "Gloo" not in line] == ["1 0 [3.] 1", "1 1 [3.] 1"]
+    # Gloo prints pieces of lines, between which the other process's may come.
+    assert all(text in "\n".join(out) for text in ("1 0 [3.] 1", "1 1 [3.] 1"))
     assert "2 processes; all started again up to 3 times" in error[0]
     assert any(line.endswith("all are started again") for line in error)
 
 
 def test_too_little_is_free(cluster, tmp_path):
     code, out, error = ray(
-        cluster, script(tmp_path, "0"), "-n", 2, "--cpus", 3, HYBRIDNET_DIST_CONNECT="3"
+        cluster, script(tmp_path, "0"), "-n", 2, "--cpus", 3, HYBRIDNET_DIST_CONNECT="12"
     )
-    free = "each asks for 3 CPU; free: 2 of 2 CPU, on 1 machine"
+    free = "a worker asks for 3 CPU; free: 2 of 2 CPU, on 1 machine"
     assert code == 2 and not out
     assert error == [
-        f"hybridnet launch: waits up to 3 s for room for 2 workers in Ray: {free}",
-        "hybridnet launch: --launcher ray: no room for 2 workers in Ray within 3 s "
+        f"hybridnet launch: waits up to 12 s for room for 2 workers in Ray: {free}",
+        "hybridnet launch: --launcher ray: no room for 2 workers in Ray within 12 s "
         f"(HYBRIDNET_DIST_CONNECT): {free}; ask for less (-n, --cpus, --gpus), wait longer, or "
         "add machines",
     ]
@@ -146,7 +147,7 @@ def test_a_machine_is_lost(cluster, tmp_path, spare):
         *("-n", 2, "-s", 1, "--launcher", "ray", "--cpus", 2),
         environ={
             "RAY_ADDRESS": cluster.address,
-            "HYBRIDNET_DIST_CONNECT": "60" if spare else "6",
+            "HYBRIDNET_DIST_CONNECT": "60" if spare else "9",
         },
     )
     seen = []
@@ -156,9 +157,9 @@ def test_a_machine_is_lost(cluster, tmp_path, spare):
             if seen.count("ready") == 2 and added:
                 cluster.kill()
                 added = False
-            if "started again, generation 1" in line:
+            if line.startswith("hybridnet launch: worker") and "generation 1" in line:
                 open(tmp_path / "go", "w").close()
-            if "waits for room in Ray" in line and spare:
+            if "waits for its place in Ray" in line and spare:
                 cluster.add(2)
         out = running.stdout.read()
         code = running.wait(60)
@@ -171,7 +172,10 @@ def test_a_machine_is_lost(cluster, tmp_path, spare):
     text = "\n".join(seen)
     assert "was killed by signal 9 (SIGKILL); started again, generation 1" in text, text
     if spare:
-        assert code == 0 and sorted(out.splitlines()) == ["0 2.0 2.0", "1 2.0 2.0"], text
+        # Ray itself says on standard output what became of the machine.
+        assert code == 0 and {"0 2.0 2.0", "1 2.0 2.0"} <= set(out.splitlines()), text
     else:
         assert code == 137, text
-        assert re.search(r"worker \d cannot be started: within 6 s .* Ray has had no room", text)
+        waits = r"worker \d waits for its place in Ray: a worker asks for 2 CPU; free: "
+        assert re.search(waits, text), text
+        assert re.search(r"worker \d cannot be started: Ray has had no place .* within 9 s", text)
