@@ -296,6 +296,11 @@ LATE = {
     "kvstore/storage/dtypes.py: ml_dtypes": "only servers with keys of bfloat16 need it",
     "kvstore/cluster.py: fcntl": "only POSIX has it; only one setting needs it",
     "kvstore/supervise/ray.py: ray": "an extra",
+    "kvstore/supervise/ray.py: ray.util": "of that extra",
+    "kvstore/supervise/ray.py: ray.util.scheduling_strategies.PlacementGroupSchedulingStrategy": (
+        "of that extra"
+    ),
+    "kvstore/supervise/tenant.py: ray.util": "of that extra",
     "hybridnet/distributed/coordination.py: jax._src.distributed": "private to JAX",
     "hybridnet/distributed/coordination.py: jaxlib._jax": "private to JAX",
     "hybridnet/distributed/relay.py: jaxlib._jax": "private to JAX",
