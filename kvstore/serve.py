@@ -1,4 +1,4 @@
-"""A server or the scheduler: `python -m hybridnet.kvstore.serve [--import MODULE ...]`.
+"""A server or the scheduler: `python -P -m hybridnet.kvstore.serve [--import MODULE ...]`.
 
 Which of them, and everything else, is in the environment (`hybridnet.kvstore.cluster`): DMLC_ROLE,
 DMLC_PS_ROOT_URI and so on. The process ends when the scheduler says Stop, with 0; by SIGTERM, with
@@ -7,11 +7,15 @@ DMLC_PS_ROOT_URI and so on. The process ends when the scheduler says Stop, with 
 `--import MODULE` (and HYBRIDNET_DIST_IMPORT, names with commas between them) imports modules that
 register optimizers with `hybridnet.kvstore.storage.updates.register_updates`. They are imported
 when the first optimizer is asked for that is not known, so that a server without one loads no JAX.
+They may lie in the folder that the process is started in, which for these comes last on the search
+path: nothing there stands before a module of Python's or an installed one. Started with `-P`, as
+`hybridnet launch` does, the process imports nothing else from there.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -31,6 +35,7 @@ __all__ = ["FAILED", "main", "serve"]
 
 #: Exit status of a process that must not go on.
 FAILED: Final = 3
+_OWN: Final = "hybridnet"  # what is imported from where this is installed
 _LINGER: Final = 1.0  # seconds that the last messages may take to leave
 
 
@@ -70,7 +75,9 @@ def serve(
         KVStoreError: it cannot listen, or its files are damaged.
         ImportError: pyzmq is missing.
     """
-    driver, transport = _driver(cluster, (*cluster.imports, *imports))
+    imports = (*cluster.imports, *imports)
+    _find_users_modules(imports)
+    driver, transport = _driver(cluster, imports)
     stopped = _stop_by_signal(transport)
     if ready is not None:
         ready(transport.address)
@@ -86,6 +93,13 @@ def serve(
     rank = "" if cluster.rank is None else f" {cluster.rank}"
     print(f"hybridnet: {cluster.role}{rank}: {finish.sentence}", file=sys.stderr, flush=True)
     return FAILED
+
+
+def _find_users_modules(imports: Sequence[str]) -> None:
+    """Lets modules of the users' be found in the present folder, after all others."""
+    here = os.getcwd()
+    if any(name.partition(".")[0] != _OWN for name in imports) and here not in sys.path:
+        sys.path.append(here)
 
 
 def _driver(cluster: Cluster, imports: Sequence[str]) -> tuple[Driver, ZmqTransport]:

@@ -127,7 +127,7 @@ def _start_relay(bind: str, member: Membership) -> None:
     """Starts the relay, which ends by itself, and waits until it listens."""
     module = f"{__package__}.relay"
     process = subprocess.Popen(
-        [sys.executable, "-m", module, bind, str(member.port), str(member.size)],
+        [sys.executable, "-P", "-m", module, bind, str(member.port), str(member.size)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

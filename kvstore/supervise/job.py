@@ -23,11 +23,14 @@ _SERVING: Final = {"JAX_PLATFORMS": "cpu", "XLA_PYTHON_CLIENT_PREALLOCATE": "fal
 def serving_command(imports: Sequence[str] = (), python: str = "") -> list[str]:
     """Returns the command of a server or the scheduler.
 
+    It imports nothing from the folder that it is started in (-P): who may write there would have it
+    run a ``json.py`` of theirs. `serve` has that folder last, where it looks for users' modules.
+
     Args:
         imports: the users' modules that register optimizers.
         python: the interpreter; by default this one.
     """
-    command = [python or sys.executable, "-m", _SERVE]
+    command = [python or sys.executable, "-P", "-m", _SERVE]
     for name in (*imports, FRONT_END):
         command += ["--import", name]
     return command

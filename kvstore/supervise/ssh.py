@@ -35,7 +35,8 @@ _OPTIONS: Final = (
 
 def ssh_command(host: Host, python: str) -> list[str]:
     """Returns the command that starts a tether on a host; what it runs follows on its input."""
-    return ["ssh", *_OPTIONS, "-p", str(host.port), host.name, f"{shlex.quote(python)} -m {MODULE}"]
+    return ["ssh", *_OPTIONS, "-p", str(host.port), host.name,
+            f"{shlex.quote(python)} -P -m {MODULE}"]  # fmt: skip
 
 
 def copy_command(host: Host, source: str, target: str) -> list[str]:

@@ -1,6 +1,6 @@
 """Runs a command on the machine that this was started on, for a supervisor on another one.
 
-    ssh HOST python -m hybridnet.kvstore.supervise       # then one line of JSON on stdin
+    ssh HOST python -P -m hybridnet.kvstore.supervise       # then one line of JSON on stdin
 
 The line holds the command, its variables (with the run's secret, which so is on no command line)
 and the folder to run it in. The command ends when the connection does: standard input is the

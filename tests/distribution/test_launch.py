@@ -34,7 +34,7 @@ def test_who_is_started_and_what_they_are_told():
     assert [plan.title for plan in plans] == ["the scheduler", "server 0", "worker 0", "worker 1"]
     scheduler, server, _, worker = plans
     assert worker.command == ("python", "x.py")
-    serve = (sys.executable, "-m", "hybridnet.kvstore.serve", "--import")
+    serve = (sys.executable, "-P", "-m", "hybridnet.kvstore.serve", "--import")
     assert server.command == scheduler.command == (*serve, "hybridnet.kv.server_updates")
     port = worker.environment["DMLC_PS_ROOT_PORT"]
     assert worker.environment == {
@@ -151,7 +151,7 @@ def test_ssh_and_rsync():
     command = ssh_command(Host("me@node1", 2222), "/opt/python")
     assert command[0] == "ssh" and command[-4:] == [
         *("-p", "2222", "me@node1"),
-        "/opt/python -m hybridnet.kvstore.supervise",
+        "/opt/python -P -m hybridnet.kvstore.supervise",
     ]
     copy = copy_command(Host("node1"), "/home/me/run", "/tmp/run")
     assert copy[0] == "rsync" and copy[-2:] == ["/home/me/run/", "node1:/tmp/run"]
@@ -194,7 +194,7 @@ def test_qsub(tmp_path):
 def tether(text):
     """Starts one, and gives it its line."""
     made = subprocess.Popen(
-        [sys.executable, "-m", "hybridnet.kvstore.supervise"],
+        [sys.executable, "-P", "-m", "hybridnet.kvstore.supervise"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -8,7 +8,8 @@ from typing import Final
 
 __all__ = ["command"]
 
-# It imports hybridnet from where this process has it.
+# It imports hybridnet from where this process has it, and nothing from the present folder (-P),
+# which need not be one of those.
 _PROGRAM: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from hybridnet.gluon.data.workers.nursery import main; main(int(sys.argv[2]))"
@@ -21,4 +22,4 @@ def command(descriptor: int) -> list[str]:
     Args:
         descriptor: of the socket over which it is told what to do; it must be inherited.
     """
-    return [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), str(descriptor)]
+    return [sys.executable, "-P", "-c", _PROGRAM, json.dumps(sys.path), str(descriptor)]
