@@ -19,11 +19,13 @@ from .addresses import is_remote
 from .lazy import hashlib
 from .upload import Upload
 
-__all__ = ["NotOwnError", "OwnFolder", "atomic_write", "lock", "read_own"]
+__all__ = ["NotOwnError", "OwnFolder", "atomic_write", "lock"]
 
 # All that a mode allows to others than the owner.
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
+#: As many symbolic links as Linux follows.
+_MOST_LINKS: Final = 40
 
 
 @contextlib.contextmanager
@@ -110,7 +112,8 @@ class OwnFolder:
     """A folder of this user alone, open. What is in it is found through the open folder.
 
     So nobody can put another folder in its place between the check and the use; symbolic links are
-    not followed, neither in place of the folder nor of a file in it. Folders above it may be links.
+    not followed, neither in place of the folder nor of a file in it. Folders above it may be links;
+    nobody else may be able to put others in their place either, all the way up.
 
     Args:
         path: of the folder.
@@ -118,7 +121,8 @@ class OwnFolder:
 
     Raises:
         FileNotFoundError: there is none.
-        NotOwnError: it is a link, or no folder, or somebody else owns it or may write to it.
+        NotOwnError: it is a link, or no folder, or somebody else owns it or may write to it, or may
+            put another in its place.
         OSError: it cannot be opened or made.
     """
 
@@ -141,6 +145,7 @@ class OwnFolder:
             facts = os.fstat(self._fd)
             if not _is_own(facts, _WRITE):
                 raise NotOwnError(f"another user owns {path} or may write to it")
+            _check_way(path)
             if facts.st_mode & _OTHERS:
                 os.fchmod(self._fd, 0o700)
         except BaseException:
@@ -177,6 +182,15 @@ class OwnFolder:
                         found.append((facts.st_mtime, facts.st_size, entry.name))
         return found
 
+    def open(self, name: str) -> int:
+        """Opens a file to be read; returns the descriptor, which the caller closes.
+
+        Raises:
+            NotOwnError: it is a link, or no plain file, or others own it, or may read or write it.
+            OSError: it cannot be opened.
+        """
+        return _open_own(self._at(name), self._fd)
+
     def read(self, name: str) -> bytes:
         """Returns the content of a file, and notes that it was used now.
 
@@ -184,7 +198,8 @@ class OwnFolder:
             NotOwnError: it is a link, or no plain file, or others own it, or may read or write it.
             OSError: it cannot be read.
         """
-        data = read_own(self._at(name), self._fd)
+        with open(self.open(name), "rb") as stream:
+            data = stream.read()
         with contextlib.suppress(OSError):
             os.utime(self._at(name), dir_fd=self._fd, follow_symlinks=False)
         return data
@@ -223,8 +238,63 @@ def _is_own(facts: os.stat_result, refused: int) -> bool:
     return facts.st_uid == os.geteuid() and not facts.st_mode & refused
 
 
-def read_own(path: str | os.PathLike[str], dir_fd: int | None = None) -> bytes:
-    """Reads a plain file that this user alone may read and write.
+def _check_way(path: Path) -> None:
+    """Refuses a folder in whose place, or in that of a folder above it, others can put another.
+
+    From the root on: who finds each step safe knows that nobody changes it later. Below a folder
+    that others cannot enter it does not matter what they could write there.
+    `kvstore/own_folder.py` does the same, as neither of the two floors may import the other;
+    tests/base/test_own_folders.py holds both.
+
+    Raises:
+        NotOwnError: somebody else can.
+        OSError: a folder is not there, or cannot be looked at.
+    """
+    if not hasattr(os, "geteuid"):
+        return  # Windows keeps a user's folders by other means
+    owners = (0, os.geteuid())
+    here, above = "/", os.lstat("/")
+    ahead = [part for part in reversed(os.fspath(path.absolute()).split("/")) if part]
+    links, is_closed = 0, False
+    while ahead:
+        name = ahead.pop()
+        if name in (".", ".."):
+            if name == "..":
+                here, is_closed = os.path.dirname(here), False
+                above = os.lstat(here)
+            continue
+        entry = os.path.join(here, name)
+        facts = os.lstat(entry)
+        if not is_closed and _is_replaceable(facts, above, owners):
+            raise NotOwnError(
+                f"another user can put something else in the place of {entry}: {here} (mode "
+                f"{stat.S_IMODE(above.st_mode):04o}, user {above.st_uid}) must be root's or this "
+                "user's, and not writable by others, or sticky"
+            )
+        if stat.S_ISLNK(facts.st_mode):
+            links += 1
+            target = os.readlink(entry)
+            if links > _MOST_LINKS:
+                raise NotOwnError(f"{path} leads over more than {_MOST_LINKS} links")
+            if target.startswith("/"):
+                here, above, is_closed = "/", os.lstat("/"), False
+            ahead += [part for part in reversed(target.split("/")) if part]
+            continue
+        here, above = entry, facts
+        is_closed = is_closed or (facts.st_uid in owners and not facts.st_mode & _OTHERS)
+
+
+def _is_replaceable(entry: os.stat_result, above: os.stat_result, owners: tuple[int, int]) -> bool:
+    """Whether others than the owners can put something else in the place of a folder's entry."""
+    if above.st_uid not in owners:
+        return True
+    if not above.st_mode & _WRITE:
+        return False
+    return not above.st_mode & stat.S_ISVTX or entry.st_uid not in owners
+
+
+def _open_own(path: str | os.PathLike[str], dir_fd: int | None) -> int:
+    """Opens a plain file to be read that this user alone may read and write.
 
     Args:
         path: of the file.
@@ -232,7 +302,7 @@ def read_own(path: str | os.PathLike[str], dir_fd: int | None = None) -> bytes:
 
     Raises:
         NotOwnError: it is a link, or no plain file, or others own it, or may read or write it.
-        OSError: it cannot be opened or read.
+        OSError: it cannot be opened.
     """
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
@@ -241,8 +311,8 @@ def read_own(path: str | os.PathLike[str], dir_fd: int | None = None) -> bytes:
         if error.errno == errno.ELOOP:
             raise NotOwnError(f"{os.fspath(path)} is a symbolic link") from error
         raise
-    with open(fd, "rb") as stream:
-        facts = os.fstat(fd)
-        if not stat.S_ISREG(facts.st_mode) or not _is_own(facts, _OTHERS):
-            raise NotOwnError(f"{os.fspath(path)} is not this user's alone to read and write")
-        return stream.read()
+    facts = os.fstat(fd)
+    if not stat.S_ISREG(facts.st_mode) or not _is_own(facts, _OTHERS):
+        os.close(fd)
+        raise NotOwnError(f"{os.fspath(path)} is not this user's alone to read and write")
+    return fd

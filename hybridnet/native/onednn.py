@@ -26,7 +26,7 @@ import numpy as np
 
 from hybridnet.base import config
 from hybridnet.base.errors import MXNetError
-from hybridnet.base.files import OwnFolder, atomic_write, lock, read_own
+from hybridnet.base.files import OwnFolder, atomic_write, lock
 from hybridnet.base.lazy import hashlib, jax, metadata, subprocess, tempfile
 from hybridnet.base.processor import LOW_PRIORITY, processor
 
@@ -124,8 +124,12 @@ def build() -> None:
     package, folder = _package(), _folder()
     if is_decided() or package is None or folder is None or not _can_start_python():
         return
-    if _is_whole(folder / _file_name(package)):
-        return
+    try:
+        with OwnFolder(folder) as own:
+            os.close(_whole(own, _file_name(package)))
+            return
+    except OSError:  # it is not there, or not whole
+        pass
     devnull = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
     call = [*_preferring_others(), sys.executable, "-P", "-c", _BUILD]
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -141,7 +145,7 @@ def build_here() -> None:
     package, folder = _package(), _folder()
     if package is not None and folder is not None:
         with contextlib.suppress(OSError, ValueError, RuntimeError, _Unusable):
-            _kept(package, folder / _file_name(package))
+            os.close(_kept(package, folder / _file_name(package)))
 
 
 def _can_start_python() -> bool:
@@ -228,11 +232,21 @@ def _open(package: _Package) -> ctypes.CDLL:
     folder = _folder()
     if folder is not None:
         try:
-            return ctypes.CDLL(_kept(package, folder / _file_name(package)))
+            return _library(_kept(package, folder / _file_name(package)))
         except OSError as error:  # the disk is full, or nobody may write there
             _log.info("%s cannot keep what calls oneDNN: %s", folder, error)
     with tempfile.TemporaryDirectory() as temporary:
-        return ctypes.CDLL(_compiled(package, Path(temporary) / "onednn.so"))
+        made = _compiled(package, Path(temporary) / "onednn.so")
+        with OwnFolder(made.parent) as own:
+            return _library(own.open(made.name))
+
+
+def _library(descriptor: int) -> ctypes.CDLL:
+    """Loads an open file: by its path it could be another one than was looked at.
+
+    The descriptor stays open, as the loader remembers what it has loaded by this name.
+    """
+    return ctypes.CDLL(f"/proc/self/fd/{descriptor}")
 
 
 def _file_name(package: _Package) -> str:
@@ -256,36 +270,45 @@ def _xla_headers() -> str:
     return os.path.join(os.path.abspath(found.submodule_search_locations[0]), "include")
 
 
-def _kept(package: _Package, file: Path) -> str:
-    """Returns the file of the compiled custom calls, compiled first if it is not there, whole."""
-    with open(file.with_suffix(".lock"), "w") as alone:
+def _kept(package: _Package, file: Path) -> int:
+    """Opens the compiled custom calls, compiled first if they are not there, whole.
+
+    Raises:
+        OSError: the folder is not this user's alone, or they cannot be kept there.
+    """
+    with OwnFolder(file.parent) as folder, open(file.with_suffix(".lock"), "w") as alone:
         lock(alone)
-        if not _is_whole(file):
-            _compiled(package, file)
-            seal = _seal(file)
-            with atomic_write(seal) as stream:
-                stream.write(_hash(_read(file)))
-            seal.chmod(0o600)
-    return str(file)
+        with contextlib.suppress(OSError):
+            return _whole(folder, file.name)
+        _compiled(package, file)
+        seal = _seal(file.name)
+        with atomic_write(file.with_name(seal)) as stream:
+            stream.write(_hash(folder.read(file.name)))
+        file.with_name(seal).chmod(0o600)
+        return _whole(folder, file.name)
 
 
-def _is_whole(file: Path) -> bool:
-    """Whether a library was written to its end: loading half of one ends the process."""
-    found = _hash(_read(file))
-    return bool(found) and found == _read(_seal(file))
+def _whole(folder: OwnFolder, name: str) -> int:
+    """Opens a library that was written to its end: loading half of one ends the process.
 
-
-def _seal(file: Path) -> Path:
-    """Returns where the hash of a library's bytes is kept."""
-    return file.with_suffix(".hash")
-
-
-def _read(file: Path) -> bytes:
-    """Reads a plain file that nobody else can have written; b'' where it is none."""
+    Raises:
+        OSError: it was not, or it is not there, or others can have written it.
+    """
+    descriptor = folder.open(name)
     try:
-        return read_own(file)
-    except OSError:
-        return b""
+        with open(descriptor, "rb", closefd=False) as stream:
+            found = _hash(stream.read())
+        if not found or found != folder.read(_seal(name)):
+            raise OSError(f"{name} is not whole")
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _seal(name: str) -> str:
+    """Returns where the hash of a library's bytes is kept, beside it."""
+    return str(Path(name).with_suffix(".hash"))
 
 
 def _hash(data: bytes) -> bytes:
@@ -326,7 +349,7 @@ def _preferring_others() -> list[str]:
     return [] if nice is None else [nice, "-n", str(LOW_PRIORITY)]
 
 
-def _compiled(package: _Package, file: Path) -> str:
+def _compiled(package: _Package, file: Path) -> Path:
     """Compiles the custom calls into a file, which appears whole or not at all."""
     asked = os.environ.get("CXX", "").strip()
     # CXX may hold arguments, too, as in make: 'ccache g++'.
@@ -362,7 +385,7 @@ def _compiled(package: _Package, file: Path) -> str:
             raise _Unusable(f"{compiler} failed with {run.returncode}: {lines[0]}")
         made.chmod(0o700)  # whatever the umask: what others may write to is not loaded
         os.replace(made, file)
-    return str(file)
+    return file
 
 
 # Calls ------------------------------------------------------------------------------------------
