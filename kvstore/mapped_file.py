@@ -14,29 +14,9 @@ from pathlib import Path
 from typing import final
 
 from hybridnet.kvstore.errors import KVStoreError
+from hybridnet.kvstore.own_folder import check_folder
 
-__all__ = ["MappedFile", "make_folder"]
-
-
-def make_folder(path: Path) -> None:
-    """Makes a folder that only the user may enter; one that is there must be such.
-
-    Raises:
-        KVStoreError: it is somebody else's, others may write in it, or it cannot be made.
-    """
-    try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = path.lstat()
-    except OSError as error:
-        raise KVStoreError(
-            f"the server's folder for its values, {path}, cannot be made: {error.strerror}; "
-            "HYBRIDNET_DIST_STATE_DIR names another"
-        ) from error
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
-        raise KVStoreError(
-            f"the server's folder for its values must be a folder of this user's that nobody else "
-            f"may write in, got {path} (mode {found.st_mode & 0o7777:04o}, user {found.st_uid})"
-        )
+__all__ = ["MappedFile"]
 
 
 @final
@@ -61,11 +41,12 @@ class MappedFile:
         All of it is taken at once: a full file system says so here, and kills nobody later.
 
         Raises:
-            KVStoreError: there is not enough room.
+            KVStoreError: there is not enough room, or the folder is not this user's alone.
             FileExistsError: it exists.
         """
         if path is None:
             return cls(None, mmap.mmap(-1, size), size)
+        check_folder(path.parent)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         try:
             os.posix_fallocate(handle, 0, size)
@@ -89,8 +70,10 @@ class MappedFile:
 
         Raises:
             OSError: it cannot be opened.
-            KVStoreError: it is no file, somebody else's, or shorter.
+            KVStoreError: it is no file, somebody else's, or shorter, or its folder is not this
+                user's alone.
         """
+        check_folder(path.parent)
         handle = os.open(path, (os.O_RDWR if write else os.O_RDONLY) | os.O_NOFOLLOW)
         try:
             found = os.fstat(handle)

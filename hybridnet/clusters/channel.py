@@ -18,11 +18,11 @@ from typing import Final, final
 from hybridnet.base.errors import MXNetError
 from hybridnet.kvstore.cluster import is_loopback
 from hybridnet.kvstore.errors import KVStoreError
-from hybridnet.kvstore.mapped_file import make_folder
+from hybridnet.kvstore.own_folder import make_folder
 from hybridnet.kvstore.protocol.words import Peer
 from hybridnet.kvstore.run_token import RunToken
 from hybridnet.kvstore.transport.interface import Connected, Disconnected, Heard, Rejected, Report
-from hybridnet.kvstore.transport.local_sockets import SOCKET
+from hybridnet.kvstore.transport.local_sockets import SOCKET, warn_of_stranger
 from hybridnet.kvstore.transport.wire import Buffer
 from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
 
@@ -86,7 +86,9 @@ def _listen_locally(transport: ZmqTransport, folder: Path) -> None:
         make_folder(folder)
         transport.listen_locally(folder)
         _sweep(folder.parent)
-    except (KVStoreError, OSError) as error:
+    except KVStoreError as error:
+        warn_of_stranger(error)
+    except OSError as error:
         _log.info("messages of this host go through the network, too: %s", error)
 
 

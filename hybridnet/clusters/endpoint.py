@@ -8,9 +8,11 @@ import secrets
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any, Final, final
 
 from hybridnet.base.errors import MXNetError
+from hybridnet.kvstore.own_folder import is_own_folder
 from hybridnet.kvstore.transport.local_sockets import SOCKET
 from hybridnet.kvstore.transport.wire import Buffer
 from hybridnet.runtime.executor.task_messages import (
@@ -155,8 +157,12 @@ class Endpoint(TaskTransport):
         found = self._near.get(task)
         if found is None:
             folder = near_folder(self.addresses.get(task, ":0"))
-            found = self._near[task] = folder is not None and (folder / SOCKET).exists()
+            found = self._near[task] = self._listens_in(folder)
         return found
+
+    @staticmethod
+    def _listens_in(folder: Path | None) -> bool:
+        return folder is not None and is_own_folder(folder) and (folder / SOCKET).exists()
 
     def _lend(self, task: str, message: Tensors, packet: Packet) -> Packet:
         lent, places = [], {}

@@ -19,7 +19,7 @@ from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.drivers.driver import Driver
 from hybridnet.kvstore.drivers.plans import identity_of, plan_of
 from hybridnet.kvstore.errors import KVStoreError
-from hybridnet.kvstore.mapped_file import make_folder
+from hybridnet.kvstore.own_folder import make_folder
 from hybridnet.kvstore.protocol.server import ServerMachine
 from hybridnet.kvstore.protocol.words import (
     Adopt,

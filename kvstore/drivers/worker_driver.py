@@ -15,6 +15,7 @@ from hybridnet.kvstore.drivers.driver import Driver
 from hybridnet.kvstore.drivers.exchanges import Exchanges
 from hybridnet.kvstore.drivers.plans import identity_of, plan_of
 from hybridnet.kvstore.errors import DeadNodeError, KVStoreError
+from hybridnet.kvstore.own_folder import is_own_folder
 from hybridnet.kvstore.protocol.words import (
     Applied,
     Arrived,
@@ -140,8 +141,8 @@ class WorkerDriver(Driver):
         return peer.role == "server"
 
     def _sees(self, peer: Peer) -> bool:
-        # A server that keeps its values in memory only has no folder.
-        return super()._sees(peer) and server_folder(self._folder, peer.rank).exists()
+        # A server that keeps its values in memory only has none; another user may have made one.
+        return super()._sees(peer) and is_own_folder(server_folder(self._folder, peer.rank))
 
     def _near_folder(self, peer: Peer) -> Path | None:
         return server_folder(self._folder, peer.rank) if self._is_near(peer) else None

@@ -19,6 +19,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final, final
 
+from hybridnet.kvstore.errors import KVStoreError
+from hybridnet.kvstore.own_folder import make_folder
 from hybridnet.kvstore.supervise.gang_policy import GangPolicy
 from hybridnet.kvstore.supervise.job import Job, ProcessPlan
 from hybridnet.kvstore.supervise.policy import Policy
@@ -200,8 +202,9 @@ def _folder_of(job: Job) -> Iterator[None]:
     folder = job.cluster.state_folder
     if job.cluster.folder is None:  # other machines, whose processes are not here, may see another
         _remove_orphans(folder)
-    with contextlib.suppress(OSError):  # servers that need it here say why they cannot have it
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Servers that need it here say why they cannot have it.
+    with contextlib.suppress(OSError, KVStoreError):
+        make_folder(folder)
         (folder / _OWNER).write_text(str(os.getpid()))
     try:
         yield
@@ -214,7 +217,7 @@ def _remove_orphans(folder: Path) -> None:
     pattern = f"{folder.name.partition('-')[0]}-*"
     for one in folder.parent.glob(pattern):
         with contextlib.suppress(OSError, ValueError):
-            if one.stat().st_uid == os.getuid() and not _lives(int((one / _OWNER).read_text())):
+            if one.lstat().st_uid == os.getuid() and not _lives(int((one / _OWNER).read_text())):
                 shutil.rmtree(one, ignore_errors=True)
 
 

@@ -5,7 +5,9 @@ at the other end: two threads more to wake on each way. A push of a few values, 
 values in mapped files, are sent and heard in a fraction of that time. So where two processes see
 the same files, the one that listens does so at a socket in its folder, too, which only its user may
 enter; who is connected by ZeroMQ connects to it, and its first packet says which of the ZeroMQ
-connections it belongs to.
+connections it belongs to. No token is asked for here and nothing is encrypted, so both ends look
+whose folder it is, and ask the kernel who is at the other end. Where that is another user, all goes
+by ZeroMQ, and a warning says so once.
 
 ZeroMQ stays what tells who is alive, and takes whatever a packet does not hold or a full socket
 does not take. A packet may so overtake a message; the protocol knows nothing of an order.
@@ -13,18 +15,22 @@ does not take. A packet may so overtake a message; the protocol knows nothing of
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
+import struct
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, final
 
+from hybridnet.kvstore.errors import KVStoreError
+from hybridnet.kvstore.own_folder import check_folder
 from hybridnet.kvstore.protocol.words import Peer
 from hybridnet.kvstore.transport.poller import Poller
 from hybridnet.kvstore.transport.wire import Buffer
 
-__all__ = ["SOCKET", "LocalConnection", "LocalSockets"]
+__all__ = ["SOCKET", "LocalConnection", "LocalSockets", "warn_of_stranger"]
 
 #: The file name of the socket in the folder of who listens.
 SOCKET: Final = "socket"
@@ -34,6 +40,10 @@ PACKET: Final = 1 << 16
 _UNDER_WAY: Final = 1 << 20
 _LONGEST_NAME: Final = 255  # bytes of what a connection is called
 _WAITING: Final = 128  # who may connect before any is accepted
+#: Whether the kernel tells here who is at the other end: process, user and group.
+_TELLS_WHO: Final = hasattr(socket, "SO_PEERCRED") and hasattr(socket, "SOCK_SEQPACKET")
+_WHO: Final = struct.Struct("3i")
+_log: Final = logging.getLogger("hybridnet.kvstore")
 _FLAGS: Final = int(getattr(socket, "MSG_DONTWAIT", 0)) | int(getattr(socket, "MSG_NOSIGNAL", 0))
 
 
@@ -75,9 +85,15 @@ class LocalSockets:
     # -- connections -------------------------------------------------------------------------
 
     def listen(self, folder: Path) -> None:
-        """Listens in a folder, in the place of a predecessor that did."""
-        if not hasattr(socket, "SOCK_SEQPACKET"):
+        """Listens in a folder, in the place of a predecessor that did.
+
+        Raises:
+            KVStoreError: the folder is not this user's alone.
+            OSError: it cannot be listened at.
+        """
+        if not _TELLS_WHO:
             return  # macOS: everything goes by ZeroMQ
+        check_folder(folder)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         listener.setblocking(False)
         (folder / SOCKET).unlink(missing_ok=True)
@@ -87,20 +103,26 @@ class LocalSockets:
         self._poller.register(listener.fileno())
 
     def connect(self, peer: Peer, folder: Path, name: bytes) -> LocalConnection | None:
-        """Connects to a peer; None if it does not listen.
+        """Connects to a peer; None if it does not listen, or another user does.
 
         Args:
             peer: whose.
             folder: of the peer.
             name: of this process's ZeroMQ connection to the peer.
         """
-        if not hasattr(socket, "SOCK_SEQPACKET"):
+        if not _TELLS_WHO:
             return None
         made = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         made.setblocking(False)
         try:
+            check_folder(folder)
             _at(folder, made.connect)
+            _check_other_end(made, folder)
             made.send(name, _FLAGS)
+        except KVStoreError as error:
+            made.close()
+            warn_of_stranger(error)
+            return None
         except OSError:
             made.close()
             return None
@@ -190,6 +212,12 @@ class LocalSockets:
         except OSError:  # it has gone again, or there are no more descriptors
             return
         made.setblocking(False)
+        try:
+            _check_other_end(made, "this process's socket")
+        except (KVStoreError, OSError) as error:
+            made.close()
+            warn_of_stranger(error)
+            return
         self._add(LocalConnection(made))
 
     def _name(self, connection: LocalConnection, name: bytes) -> None:
@@ -221,9 +249,36 @@ class LocalSockets:
             self._listener = None
 
 
+def _check_other_end(connection: socket.socket, where: object) -> None:
+    """Asks the kernel who is at the other end.
+
+    Raises:
+        KVStoreError: it is a process of another user.
+    """
+    told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _WHO.size)
+    process, user, _ = _WHO.unpack(told)
+    if user != os.geteuid():
+        raise KVStoreError(f"process {process} of user {user} is at the other end of {where}")
+
+
+class _Warned:
+    """Whether somebody was warned already."""
+
+    once = False
+
+
+def warn_of_stranger(error: object) -> None:
+    """Says, once in a process, that another user is where a local socket should be."""
+    if not _Warned.once:
+        _Warned.once = True
+        _log.warning(
+            "local sockets are not used, and messages within this machine go through TCP: %s", error
+        )
+
+
 def _at(folder: Path, use: Any) -> None:
     """Calls `bind` or `connect` with the socket of a folder, whose path may be a long one."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         use(f"/proc/self/fd/{handle}/{SOCKET}")
     finally:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from hybridnet.kvstore import KVStoreError
-from hybridnet.kvstore.mapped_file import MappedFile, make_folder
+from hybridnet.kvstore.mapped_file import MappedFile
+from hybridnet.kvstore.own_folder import make_folder
 from hybridnet.kvstore.protocol.words import KeySpec, Part, PartRecord
 from hybridnet.kvstore.storage.slots import Slots, TornFileError
 from hybridnet.kvstore.storage.stored_parts import PartStore, open_parts
@@ -105,7 +106,7 @@ def test_files_are_the_users_own(tmp_path):
         MappedFile.open(path, least=101)
     (tmp_path / "open").mkdir(mode=0o777)
     (tmp_path / "open").chmod(0o777)
-    with pytest.raises(KVStoreError, match=r"a folder of this user's that nobody else may write"):
+    with pytest.raises(KVStoreError, match=r"a folder of this user's that nobody else may enter"):
         make_folder(tmp_path / "open")
 
 
@@ -193,7 +194,7 @@ def test_a_table_whose_process_died_while_writing_is_finished(tmp_path):
     expected = store.value.copy()
     for spoiled in (False, True):
         folder = tmp_path / str(spoiled)
-        folder.mkdir()
+        folder.mkdir(mode=0o700)
         for name, data in torn.items():
             if spoiled and name.endswith(".slots"):
                 # Not all of the rows had been written.

@@ -151,7 +151,8 @@ INSIDE = {
         # What all of it speaks of, and the settings and the secret that come with the process.
         "errors": (),
         "messages": (),
-        "mapped_file": ("errors",),
+        "own_folder": ("errors",),
+        "mapped_file": ("errors", "own_folder"),
         "run_token": ("errors",),
         "protocol": (),
         "cluster": ("errors", "protocol", "run_token"),
