@@ -25,6 +25,7 @@ from hybridnet.kvstore.transport.interface import Connected, Disconnected, Heard
 from hybridnet.kvstore.transport.local_sockets import SOCKET, warn_of_stranger
 from hybridnet.kvstore.transport.wire import Buffer
 from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
+from hybridnet.kvstore.user_token import user_folder
 
 __all__ = ["Channel", "near_folder", "split_address"]
 
@@ -43,7 +44,7 @@ _NEW: Final = 60.0
 _GONE: Final = "the connection is gone"
 _HUNG_UP: Final = (
     "it hangs up: its token (HYBRIDNET_DIST_TOKEN) is another, or one of the two has none, or it "
-    "is just ending"
+    "is another user's, or just ending"
 )
 #: Seconds between two ticks, and that the thread may take to end.
 _TICK: Final = 1.0
@@ -76,7 +77,7 @@ def near_folder(address: str) -> Path | None:
         return None
     if not is_loopback(host) or not _MEMORY.is_dir():
         return None
-    return _MEMORY / f"hybridnet-{os.geteuid()}" / f"task-{network}-{port}"
+    return user_folder(_MEMORY) / f"task-{network}-{port}"
 
 
 def _listen_locally(transport: ZmqTransport, folder: Path) -> None:
@@ -283,11 +284,11 @@ os.register_at_fork(after_in_child=_leave_to_parent)
 def _opened(address: str | None) -> ZmqTransport:
     token = RunToken.from_environment(os.environ)
     if address is None:
-        return ZmqTransport(token=token, encrypt=token is not None)
+        return ZmqTransport(token=token, encrypt=True)
     host, port = split_address(address)
     local = is_loopback(host)
     where = "127.0.0.1" if local else "0.0.0.0"
-    return ZmqTransport(host=where, port=port, token=token, encrypt=token is not None)
+    return ZmqTransport(host=where, port=port, token=token, encrypt=True)
 
 
 def _port(transport: ZmqTransport | None) -> int:

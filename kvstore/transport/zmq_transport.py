@@ -37,6 +37,7 @@ from hybridnet.kvstore.transport.local_sockets import LocalConnection, LocalSock
 from hybridnet.kvstore.transport.poller import Poller
 from hybridnet.kvstore.transport.wire import LARGEST_FRAME, MOST_TOGETHER, SMALL, Buffer
 from hybridnet.kvstore.transport.zmq_library import load_zmq
+from hybridnet.kvstore.user_token import user_token
 
 __all__ = ["ZmqTransport"]
 
@@ -71,7 +72,7 @@ class ZmqTransport(Transport):
     Args:
         host: the address to listen on; None: this process does not listen.
         port: the port; 0: any.
-        token: who has it may connect; None lets everybody in, on loopback only.
+        token: who has it may connect; None: who is the same user, on loopback only.
         encrypt: whether all connections are encrypted. False: a second way without encryption is
             open to who connects, beside that with it, and is taken where a peer has one; None: on
             loopback only.
@@ -82,7 +83,7 @@ class ZmqTransport(Transport):
     Raises:
         ImportError: pyzmq is missing.
         KVStoreError: it would listen for other machines, and there is no token; or the address is
-            taken.
+            taken; or there is no folder for a token of this user's.
     """
 
     def __init__(
@@ -109,7 +110,7 @@ class ZmqTransport(Transport):
         self._peers: dict[bytes, Peer] = {}
         self._kept: dict[_Dealer | bytes, list[Buffer]] = {}  # by where to
         self._route_of: dict[int, bytes] = {}  # by the connection's file descriptor
-        self._admission = None if token is None else Admission(token, zmq, me)
+        self._admission = Admission(token or user_token(), zmq, me)
         self._door: Door | None = None
         self._bell, self._ear = socket.socketpair()
         self._bell.setblocking(False)
@@ -122,19 +123,17 @@ class ZmqTransport(Transport):
 
     def _listen(self, host: str, port: int, admits: Iterable[Peer | None]) -> None:
         zmq = self._zmq
-        if self._admission is not None:
-            self._door = Door(self._context, zmq, self._admission, admits)
-            self._poller.register(self._door.socket)
+        self._door = Door(self._context, zmq, self._admission, admits)
+        self._poller.register(self._door.socket)
         self._router = router = self._socket(zmq.ROUTER)
         router.router_mandatory = 1
         router.router_handover = 1
-        if self._admission is not None:
-            self._admission.listen(router)
+        self._admission.listen(router)
         # Asked before its monitor: a loss that came before a message is then heard of with it.
         self._poller.register(router)
         self._router_monitor = self._monitor(router)
         self.address = self._bound(host, port)
-        if self._admission is not None and self._door is not None and self._is_in_clear(host):
+        if self._is_in_clear(host):
             # What is set now is for this address alone: a bound one keeps what it was bound with.
             self._admission.listen_in_clear(router)
             self.address += f"{_CLEAR}{self._bound(host, 0)}{_DRAWN}{self._door.drawn}"
@@ -186,7 +185,7 @@ class ZmqTransport(Transport):
         if known is not None:
             self.disconnect(peer)
         encrypted, clear, drawn = _ways(address)
-        if self._admission is None or not clear or not self._is_in_clear(_host(clear)):
+        if not clear or not self._is_in_clear(_host(clear)):
             clear = ""
         made = self._socket(self._zmq.DEALER)
         name = made.routing_id = b"\1" + secrets.token_bytes(8)
@@ -199,15 +198,14 @@ class ZmqTransport(Transport):
         self._dealers[peer] = dealer
 
     def _open(self, made: Any, peer: Peer, address: str) -> None:
-        """Connects a socket, encrypted if there are keys."""
-        if self._admission is not None:
-            self._admission.connect(made, peer)
+        """Connects a socket, encrypted."""
+        self._admission.connect(made, peer)
         made.connect(address)
 
     def _renew(self, dealer: _Dealer) -> None:
         """Connects anew where nothing is encrypted: a password is good for one connection."""
         now = time.monotonic()
-        if self._admission is None or not dealer.clear or now < dealer.again:
+        if not dealer.clear or now < dealer.again:
             return  # by the old one it will be refused, and this is called again
         self._poller.use()
         if dealer.again:

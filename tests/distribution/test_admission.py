@@ -4,21 +4,34 @@ import random
 import subprocess
 import sys
 import textwrap
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import zmq
+import zmq.utils.monitor
 from dist_run import started
 from helpers import thorough
+from strangers import needs_strangers, open_folder, stranger
 
 from hybridnet.kvstore import KVStoreError
-from hybridnet.kvstore.drivers.plans import split_address
+from hybridnet.kvstore import user_token as user_token_module
+from hybridnet.kvstore.drivers.plans import plan_of, split_address
 from hybridnet.kvstore.drivers.remote_store import RemoteStore
 from hybridnet.kvstore.protocol.words import Join, Peer
 from hybridnet.kvstore.run_token import RunToken
+from hybridnet.kvstore.transport.interface import Connected, Disconnected, Heard
 from hybridnet.kvstore.transport.wire import decode, encode
 from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
+from hybridnet.kvstore.user_token import user_folder, user_token
+
+SERVER = Peer("server", 0)
+REFUSED = (
+    zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+    | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+    | zmq.EVENT_HANDSHAKE_FAILED_AUTH
+)
 
 
 def server_address(store):
@@ -33,13 +46,25 @@ def works(store):
     return out.tolist() == value.tolist()
 
 
-def has_read_all(dealer, ticket):
+def connected(address):
+    """A transport of this user's that is connected to a server."""
+    transport = ZmqTransport(me=Peer("worker", 0))
+    transport.connect(SERVER, address)
+    while not any(isinstance(one, Connected) for one in transport.receive(10.0)):
+        pass
+    return transport
+
+
+def has_read_all(transport, ticket):
     """Waits until a server has read all that was sent: it refuses what another run says."""
-    dealer.send_multipart(encode(Join(ticket, 0), Peer("worker", 0), 1, 99))
-    while dealer.poll(60_000):
-        (answer,) = decode(dealer.recv_multipart())
-        if answer.message.ticket == ticket:
-            return True
+    transport.send(SERVER, encode(Join(ticket, 0), Peer("worker", 0), 1, 99))
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        for report in transport.receive(1.0):
+            if isinstance(report, Heard):
+                (answer,) = decode(report.frames)
+                if answer.message.ticket == ticket:
+                    return True
     return False
 
 
@@ -54,6 +79,70 @@ def test_only_who_has_the_token_comes_in(encrypt):
             with pytest.raises(KVStoreError, match="the scheduler refuses this process: the run's"):
                 RemoteStore(other, timeout=20.0)
         assert works(store)
+
+
+def test_without_a_token_who_is_the_same_user_comes_in(monkeypatch):
+    """Nobody else has the user's; a client without any, or with another, is not let in."""
+    with started(1, 1) as run:
+        (store,) = run.workers()
+        store.init("w", np.zeros(5, np.float32))
+        assert works(store)
+        context = zmq.Context()
+        bare = context.socket(zmq.DEALER)
+        bare.linger = 0
+        monitor = bare.get_monitor_socket()
+        bare.connect(server_address(store))
+        bare.send_multipart(encode(Join(1), Peer("worker", 0), 1, plan_of(run.cluster).run))
+        found = 0
+        while not found & (zmq.EVENT_HANDSHAKE_SUCCEEDED | REFUSED):
+            found = zmq.utils.monitor.recv_monitor_message(monitor)["event"]
+        assert found & REFUSED
+        bare.disable_monitor()
+        monitor.close()
+        bare.close()
+        context.term()
+        other = replace(run.cluster, token=RunToken.new(), rank=0)
+        with pytest.raises(KVStoreError, match="the scheduler refuses this process: the run's"):
+            RemoteStore(other, timeout=20.0)
+        assert works(store)
+
+
+@needs_strangers
+def test_another_user_is_not_let_in_on_loopback():
+    """It cannot read what the processes of this one show each other; and has a token of its own."""
+    token = user_token()
+    path = user_folder() / "token"
+    look = """
+        print("begun", flush=True)
+        sys.stdin.readline()
+        try:
+            print("read", Path(sys.argv[1]).read_text(), flush=True)
+        except PermissionError:
+            print("no", flush=True)
+    """
+    assert RunToken.from_file(path) == token == user_token()
+    with stranger(look, path) as process:
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "no\n"
+
+
+@needs_strangers
+def test_the_users_token_is_at_home_where_another_user_was_first(tmp_path, monkeypatch):
+    with open_folder(0o1777) as memory:
+        monkeypatch.setattr(user_token_module, "_MEMORY", memory)
+        monkeypatch.setattr(user_token_module, "user_folder", lambda: user_folder(memory))
+        monkeypatch.setenv("HOME", str(tmp_path))
+        with stranger("os.mkdir(sys.argv[1], 0o777); print('made', flush=True)\nsys.stdin.readline()",
+                      user_folder(memory)):  # fmt: skip
+            token = user_token()
+        assert token == user_token()
+        assert list(user_folder(memory).iterdir()) == []
+        (file,) = tmp_path.rglob("token/token")
+        assert file.stat().st_mode & 0o777 == 0o600
+        file.write_text("damaged")
+        with pytest.raises(KVStoreError, match="HYBRIDNET_DIST_TOKEN"):
+            user_token()
 
 
 def test_a_process_of_another_run_is_refused():
@@ -72,27 +161,23 @@ def test_noise_disturbs_nobody():
     with started(1, 1) as run:
         (store,) = run.workers()
         store.init("w", np.zeros(5, np.float32))
-        context = zmq.Context()
         generator = random.Random(0)
         server = run.live["server", 0].process.pid
         before = resident(server)
-        dealer = context.socket(zmq.DEALER)
-        dealer.linger = 0
-        dealer.connect(server_address(store))
+        noisy = connected(server_address(store))
         for turn in range(thorough(200_000, 3000)):
             head = b"HNKV\1" + generator.randbytes(59) if turn % 2 else generator.randbytes(64)
-            dealer.send_multipart([head, generator.randbytes(generator.randrange(100))])
+            noisy.send(SERVER, [head, generator.randbytes(generator.randrange(100))])
             if turn % 500 == 0:
                 assert works(store)
-                assert has_read_all(dealer, turn + 1)  # what waits to be read takes memory, too
-        large = context.socket(zmq.DEALER)
-        large.linger = 0
-        large.connect(server_address(store))
-        large.send(bytes(20 << 20))  # more than a frame may have: its connection is closed
+                assert has_read_all(noisy, turn + 1)  # what waits to be read takes memory, too
+        large = connected(server_address(store))
+        large.send(SERVER, [bytes(20 << 20)])  # more than a frame may have
+        while not any(isinstance(one, Disconnected) for one in large.receive(10.0)):
+            pass
         assert works(store)
-        dealer.close()
+        noisy.close()
         large.close()
-        context.term()
         assert works(store)
         assert resident(server) - before < 10e6
 

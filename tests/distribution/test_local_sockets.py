@@ -15,15 +15,19 @@ from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
 SERVER = Peer("server", 0)
 
 
+def await_connection(asks, listens):
+    """Waits until one is connected to the other, which lets it in meanwhile."""
+    while not any(isinstance(one, Connected) for one in asks.receive(0.01)):
+        listens.receive(0.01)
+
+
 @pytest.fixture
 def pair(tmp_path):
     """A transport that listens at a local socket, too, and one connected to it by both."""
     listens, asks = ZmqTransport(host="127.0.0.1"), ZmqTransport()
     listens.listen_locally(tmp_path)
     asks.connect(SERVER, listens.address, tmp_path)
-    reports = []
-    while not any(isinstance(one, Connected) for one in reports):
-        reports = asks.receive(1.0)
+    await_connection(asks, listens)
     yield asks, listens
     asks.close()
     listens.close()
@@ -100,9 +104,7 @@ def test_a_successor_takes_the_socket_over(pair, tmp_path):
     other.listen_locally(tmp_path)
     try:
         asks.connect(SERVER, other.address, tmp_path)
-        reports = []
-        while not any(isinstance(one, Connected) for one in reports):
-            reports = asks.receive(1.0)
+        await_connection(asks, other)
         asks.send(SERVER, [b"for the new one"])
         asks.flush()
         assert bytes(heard(other, 1)[0].frames[0]) == b"for the new one"
