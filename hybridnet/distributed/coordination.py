@@ -24,12 +24,15 @@ from hybridnet.base.errors import MXNetError
 
 from .membership import Membership
 from .relay import LINE, attempt, keep_alive
+from .secret import HELLO, Secret, TalkError, read_line, secret_of
 
 __all__ = ["Coordination", "connect"]
 
 # Seconds between tries to reach rank 0's machine, and after which one try has failed.
 _AGAIN: Final = 0.1
 _TRY: Final = 2.0
+# Bytes of all names at most.
+_NAMES: Final = 1 << 24
 # JAX's own heartbeats, as `relay` has them.
 _HEARTBEAT: Final = 3600
 
@@ -61,9 +64,9 @@ class Coordination:
         ).start()
 
     def _read(self, hear: Hear) -> None:
-        with contextlib.suppress(OSError, ValueError), self._connection.makefile("rb") as lines:
+        with contextlib.suppress(OSError, TalkError), self._connection.makefile("rb") as lines:
             for line in lines:
-                message = json.loads(line)
+                message = read_line(line)
                 hear(message.get("from"), message)
         hear(None, {})
 
@@ -90,7 +93,7 @@ def connect(member: Membership, patience: float, bind: str) -> Coordination:
         bind: the host on which rank 0 listens.
 
     Raises:
-        MXNetError: they did not come, or this JAX is of another kind.
+        MXNetError: they did not come, there is no token, or this JAX is of another kind.
     """
     try:
         from jax._src import distributed  # private to JAX
@@ -99,10 +102,11 @@ def connect(member: Membership, patience: float, bind: str) -> Coordination:
         make_client, state = _jax.get_distributed_runtime_client, distributed.global_state
     except (ImportError, AttributeError) as error:
         raise MXNetError(f"distributed.initialize: this version of JAX lacks {error}") from error
+    secret = secret_of(member.host)
     until = time.monotonic() + patience
     if member.rank == 0:
-        _start_relay(bind, member)
-    connection, message = _welcomed(member, until, patience)
+        _start_relay(bind, member, secret)
+    connection, message = _welcomed(member, secret, until, patience)
     try:
         client = make_client(
             f"{member.host}:{message['port']}",
@@ -123,18 +127,20 @@ def connect(member: Membership, patience: float, bind: str) -> Coordination:
     return Coordination(connection, message["names"], client)
 
 
-def _start_relay(bind: str, member: Membership) -> None:
+def _start_relay(bind: str, member: Membership, secret: Secret) -> None:
     """Starts the relay, which ends by itself, and waits until it listens."""
     module = f"{__package__}.relay"
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", module, bind, str(member.port), str(member.size)],
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,  # what ends rank 0's group must not end it
         text=True,
     )
-    assert process.stdout is not None
+    assert process.stdin is not None and process.stdout is not None
+    with process.stdin as told, contextlib.suppress(BrokenPipeError):
+        told.write(f"{secret.text}\n")  # nobody sees it there, as in a command line
     with process.stdout as lines:
         said = lines.readline().strip()
     # It outlives this process; nobody waits for it.
@@ -161,13 +167,13 @@ def _reached(member: Membership, until: float, patience: float) -> socket.socket
 
 
 def _welcomed(
-    member: Membership, until: float, patience: float
+    member: Membership, secret: Secret, until: float, patience: float
 ) -> tuple[socket.socket, dict[str, Any]]:
     """Returns a connection to the relay, and what it says when all are there."""
     while True:
         connection = _reached(member, until, patience)
         try:
-            message = _welcome(connection, member, until)
+            message = _welcome(connection, member, secret, until)
         except (OSError, ValueError) as error:
             connection.close()
             # That of an earlier start answers nothing: it is about to end.
@@ -185,23 +191,43 @@ class _NoAnswer(ConnectionError):
     """The relay has closed the connection without a word."""
 
 
-def _welcome(connection: socket.socket, member: Membership, until: float) -> dict[str, Any]:
-    """Says who this is, and waits until all are there."""
+def _welcome(
+    connection: socket.socket, member: Membership, secret: Secret, until: float
+) -> dict[str, Any]:
+    """Shows the token, and has it shown; says who this is, and waits until all are there."""
+    theirs, ours = str(_line(connection, HELLO, until).get("nonce")), Secret.nonce()
+    _say(connection, {"nonce": ours, "proof": secret.proof("rank", theirs, ours)})
+    answer = _line(connection, HELLO, until)
+    if "refused" in answer:
+        return answer
+    if not secret.holds(answer.get("proof"), "relay", theirs, ours):
+        return {"refused": f"who answers at {member.address} does not have this gang's token"}
     name = f"{socket.gethostname()}, process {os.getpid()}"
     hello = {"rank": member.rank, "size": member.size, "name": name, "attempt": attempt()}
-    connection.sendall(json.dumps(hello).encode() + b"\n")
+    _say(connection, hello)
+    message = _line(connection, _NAMES, until)
+    # Else somebody came and went before all were there.
+    if "names" not in message and "refused" not in message:
+        raise ConnectionError(f"rank {message.get('from')} has ended")
+    return message
+
+
+def _say(connection: socket.socket, message: Mapping[str, Any]) -> None:
+    connection.sendall(json.dumps(message).encode() + b"\n")
+
+
+def _line(connection: socket.socket, most: int, until: float) -> dict[str, Any]:
+    """Reads a message byte by byte, as what follows it is for who reads later."""
     heard = b""
-    while not heard.endswith(b"\n"):  # nobody says more before all are welcome
+    while not heard.endswith(b"\n"):
         connection.settimeout(max(until - time.monotonic(), 0.01))
         data = connection.recv(1)
         if not data:
             raise _NoAnswer("rank 0 does not answer")
         heard += data
-    message: dict[str, Any] = json.loads(heard)
-    # Else somebody came and went before all were there.
-    if "names" not in message and "refused" not in message:
-        raise ConnectionError(f"rank {message.get('from')} has ended")
-    return message
+        if len(heard) > most:
+            raise TalkError(f"rank 0 says more than {most} bytes")
+    return read_line(heard)
 
 
 def _missed(member: Membership, patience: float, error: Exception) -> MXNetError:

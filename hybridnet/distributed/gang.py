@@ -329,8 +329,12 @@ def initialize(
     HYBRIDNET_DIST_SIZE and HYBRIDNET_DIST_RANK come first. Where nothing says that there are
     others, the process is a gang of one. A second call does nothing.
 
-    Rank 0 listens on the host of `address` (HYBRIDNET_DIST_BIND names another address). Whoever
-    reaches that port, or those of Gloo or NCCL, can take part: use networks that you trust.
+    Rank 0 listens on the host of `address` (HYBRIDNET_DIST_BIND names another address), and lets in
+    who has the token of the gang: HYBRIDNET_DIST_TOKEN, or the file that
+    HYBRIDNET_DIST_TOKEN_FILE names, the same in all processes. ``hybridnet launch`` makes one, and
+    on loopback it is not needed: there all processes of one user have one. What the processes
+    compute goes by JAX's service and Gloo or NCCL, which ask for nothing: whoever reaches their
+    ports can disturb, read and write. Use networks that you trust.
 
     Args:
         address: ``"host:port"`` at which rank 0 coordinates.
@@ -340,8 +344,8 @@ def initialize(
 
     Raises:
         ParameterError: something is missing, or is not what it must be.
-        MXNetError: something was computed already, this is a parameter server's process, or the
-            others did not come.
+        MXNetError: something was computed already, this is a parameter server's process, there is
+            no token and other machines are addressed, or the others did not come.
     """
     if _Process.gang is not None:
         return

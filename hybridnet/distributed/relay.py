@@ -2,11 +2,12 @@
 
     python -m hybridnet.distributed.relay HOST PORT SIZE
 
-Every rank keeps one connection to it. When a process ends, whatever ended it, its kernel closes
-that at once; when its machine is gone, TCP's own probes find out. A message is one line of JSON;
-what a rank says goes to all others, with the number of who said it. It runs JAX's coordination
-service, too, which would end all processes if it died: so it is no part of rank 0, outlives it, and
-ends when nobody is connected any more.
+Every rank keeps one connection to it. Both show that they have the gang's token (`secret`) before
+anything else is said; who has not yet gets little room, few seconds and few places. When a process
+ends, whatever ended it, its kernel closes that at once; when its machine is gone, TCP's own probes
+find out. A message is one line of JSON; what a rank says goes to all others, with the number of who
+said it. It runs JAX's coordination service, too, which would end all processes if it died: so it is
+no part of rank 0, outlives it, and ends when nobody is connected any more.
 """
 
 from __future__ import annotations
@@ -22,10 +23,16 @@ import sys
 import time
 from typing import Any, Final, final
 
+from .secret import HELLO, Secret, TalkError, read_line
+
 __all__ = ["LINE", "attempt", "keep_alive", "main"]
 
 #: Bytes of a message at most.
 LINE: Final = 1 << 16
+# Seconds in which a connection must have shown its token, and how many may not have yet, beside as
+# many as there are ranks: the oldest makes room for the next.
+_PATIENCE: Final = 10.0
+_UNKNOWN: Final = 64
 # Seconds between looks whether rank 0 has died before anybody came.
 _LOOK: Final = 1.0
 # Seconds until a relay of an earlier start must have ended, and between tries.
@@ -54,6 +61,9 @@ class _Peer:
     Attributes:
         connection: to a process.
         rank: its number, once it has said so.
+        is_known: whether it has the token.
+        nonce: what it has to answer to.
+        until: when it must have, in seconds of `time.monotonic`.
         heard: bytes that are no whole line yet.
         unsaid: bytes that it has no room for yet.
     """
@@ -61,6 +71,9 @@ class _Peer:
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
         self.rank: int | None = None
+        self.is_known = False
+        self.nonce = Secret.nonce()
+        self.until = time.monotonic() + _PATIENCE
         self.heard = b""
         self.unsaid = b""
 
@@ -73,9 +86,11 @@ class _Relay:
         listener: where they come.
         size: how many there are.
         port: of JAX's service.
+        secret: of the gang.
     """
 
-    def __init__(self, listener: socket.socket, size: int, port: int) -> None:
+    def __init__(self, listener: socket.socket, size: int, port: int, secret: Secret) -> None:
+        self._secret = secret
         self._size = size
         self._port = port
         self._names: dict[int, str] = {}
@@ -93,7 +108,10 @@ class _Relay:
                     self._accept()
                 else:
                     self._serve(key.data)
-            if not self._peers and (self._names or os.getppid() != parent):
+            self._drop_unknown(_UNKNOWN + self._size)
+            if not any(peer.is_known for peer in self._peers) and (
+                self._names or os.getppid() != parent
+            ):
                 return
 
     def _accept(self) -> None:
@@ -104,34 +122,58 @@ class _Relay:
             peer = _Peer(connection)
             self._peers.append(peer)
             self._selector.register(connection, selectors.EVENT_READ, peer)
+            self._say(peer, _line({"nonce": peer.nonce}))
+
+    def _drop_unknown(self, most: int) -> None:
+        """Parts from those who did not show the token in time, or are too many."""
+        unknown = [peer for peer in self._peers if not peer.is_known]
+        now = time.monotonic()
+        for place, peer in enumerate(unknown):
+            if peer.until < now or place < len(unknown) - most:
+                self._drop(peer)
 
     def _serve(self, peer: _Peer) -> None:
         if peer.unsaid:
             self._say(peer, b"")
         try:
-            data = peer.connection.recv(LINE)
+            data = peer.connection.recv(LINE if peer.is_known else HELLO)
         except BlockingIOError:
             return
         except OSError:
             data = b""
         *lines, peer.heard = (peer.heard + data).split(b"\n")
-        if not data or len(peer.heard) > LINE:
+        if not data or len(peer.heard) > (LINE if peer.is_known else HELLO):
             self._drop(peer)
             return
         for line in lines:
+            if peer not in self._peers:
+                return  # it was parted from
             self._hear(peer, line)
 
     def _hear(self, peer: _Peer, line: bytes) -> None:
         try:
-            message = json.loads(line)
-        except ValueError:
-            message = None
-        if not isinstance(message, dict):
+            message = read_line(line)
+        except TalkError:
             self._drop(peer)
+            return
+        if not peer.is_known:
+            self._know(peer, message)
         elif peer.rank is None:
             self._welcome(peer, message)
         else:
             self._tell({**message, "from": peer.rank}, peer)
+
+    def _know(self, peer: _Peer, message: dict[str, Any]) -> None:
+        """Takes the proof that somebody has the token, and gives ours."""
+        nonce = message.get("nonce")
+        if not isinstance(nonce, str) or not self._secret.holds(
+            message.get("proof"), "rank", peer.nonce, nonce
+        ):
+            self._say(peer, _line({"refused": "its token is another than rank 0's"}))
+            self._drop(peer)
+            return
+        peer.is_known = True
+        self._say(peer, _line({"proof": self._secret.proof("relay", peer.nonce, nonce)}))
 
     def _welcome(self, peer: _Peer, message: dict[str, Any]) -> None:
         if message.get("attempt") != attempt():  # of another start: it comes again
@@ -208,11 +250,15 @@ def _free_port(host: str) -> int:
 
 
 def main(host: str, port: int, size: int) -> None:
-    """Serves a gang; prints ``ready``, or what is wrong, when ranks may come."""
+    """Serves a gang, whose token is on standard input.
+
+    It prints ``ready``, or what is wrong, when ranks may come.
+    """
     # Whoever ends rank 0 by a signal to all that it has started does not mean this one.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     try:
+        secret = Secret.from_text(sys.stdin.readline())
         from jaxlib import _jax  # private to JAX
 
         listener = _listening(host, port, size)
@@ -228,7 +274,7 @@ def main(host: str, port: int, size: int) -> None:
         print(f"{type(error).__name__}: {error}", flush=True)
         return
     print("ready", flush=True)
-    _Relay(listener, size, own).run()
+    _Relay(listener, size, own, secret).run()
     del service
     # The service's own end waits for clients that are gone.
     os._exit(0)

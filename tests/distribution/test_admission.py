@@ -133,8 +133,8 @@ def test_the_users_token_is_at_home_where_another_user_was_first(tmp_path, monke
         monkeypatch.setattr(user_token_module, "_MEMORY", memory)
         monkeypatch.setattr(user_token_module, "user_folder", lambda: user_folder(memory))
         monkeypatch.setenv("HOME", str(tmp_path))
-        with stranger("os.mkdir(sys.argv[1], 0o777); print('made', flush=True)\nsys.stdin.readline()",
-                      user_folder(memory)):  # fmt: skip
+        squats = "os.mkdir(sys.argv[1], 0o777); print('made', flush=True); sys.stdin.readline()"
+        with stranger(squats, user_folder(memory)):
             token = user_token()
         assert token == user_token()
         assert list(user_folder(memory).iterdir()) == []
