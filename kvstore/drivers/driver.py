@@ -13,6 +13,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, Final
 
+from hybridnet.kvstore.drivers.fitting import check_fits
 from hybridnet.kvstore.drivers.plans import split_address
 from hybridnet.kvstore.drivers.rules import SEALED, fits
 from hybridnet.kvstore.protocol.machine import Machine
@@ -163,6 +164,8 @@ class Driver(ABC):
     def _hear(self, heard: Heard) -> None:
         try:
             events = decode(heard.frames)
+            for event in events:
+                check_fits(self._plan, event)
         except WireError:
             self.refused += 1
             return

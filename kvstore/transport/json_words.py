@@ -2,7 +2,8 @@
 
 A dataclass is an object of its fields, a `Peer` a list of two, a tuple a list. What is read is
 refused unless every field is there and has the type that the class says, no field is there that it
-does not have, numbers are whole and fit in 64 bits, and nothing is nested deeper than 8.
+does not have, numbers are whole and in the range that their type says (`Range`), texts are such as
+can be written again, and nothing is nested deeper than 8.
 """
 
 from __future__ import annotations
@@ -12,9 +13,20 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from hybridnet.kvstore.errors import KVStoreError
+from hybridnet.kvstore.protocol.words import Range
 
 __all__ = ["WireError", "check_depth", "read_word", "write_word"]
 
@@ -94,6 +106,8 @@ def _reader(kind: Any) -> _Reader:
     if kind in (int, str, bool, type(None)):
         return _plain_reader(kind)
     origin = get_origin(kind)
+    if origin is Annotated:
+        return _number_reader(*get_args(kind))
     if origin is Literal:
         return _literal_reader(get_args(kind))
     if origin in (Union, types.UnionType):
@@ -111,8 +125,26 @@ def _plain_reader(kind: type) -> _Reader:
     def read(value: Any) -> Any:
         if type(value) is not kind:
             raise WireError(f"a message requires {kind.__name__} here, got {str(value)[:40]!r}")
-        if isinstance(value, int) and not _SMALLEST <= value <= _LARGEST:
-            raise WireError(f"a message's numbers have 64 bits, got {str(value)[:40]}")
+        if kind is int and not _SMALLEST <= value <= _LARGEST:
+            raise WireError(f"a message's numbers have 64 bits, got {value:.3e}")
+        if kind is str and not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise WireError("a message's text holds half of a character") from None
+        return value
+
+    return read
+
+
+def _number_reader(kind: type, bounds: Range) -> _Reader:
+    least, most = bounds.least, bounds.most
+
+    def read(value: Any) -> Any:
+        if type(value) is not kind or not least <= value <= most:
+            raise WireError(
+                f"a message requires a number from {least} to {most} here, got {str(value)[:40]!r}"
+            )
         return value
 
     return read
@@ -155,13 +187,13 @@ def _tuple_reader(args: tuple[Any, ...]) -> _Reader:
 
 def _named_reader(kind: Any) -> _Reader:
     """A NamedTuple: a list of its fields."""
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     inner = _tuple_reader(tuple(hints[name] for name in kind._fields))
     return lambda value: kind(*inner(value))
 
 
 def _dataclass_reader(kind: Any) -> _Reader:
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     names, apart = _split(kind)
     nothing = dict.fromkeys(apart)
     readers = {name: _reader(hints[name]) for name in names}
@@ -184,7 +216,7 @@ def _dataclass_reader(kind: Any) -> _Reader:
 @cache
 def _split(kind: Any) -> tuple[list[str], list[str]]:
     """Returns the fields that are in the JSON, and those that travel beside it: of type Any."""
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     names = [one.name for one in fields(kind)]
     inside = [name for name in names if hints[name] is not Any]
     return inside, [name for name in names if hints[name] is Any]

@@ -60,6 +60,7 @@ LARGEST_PART: Final = (_MOST_FRAMES // 8) * _PIECE
 _HEADER: Final = struct.Struct("<4sBBHQHBBIIIQiB3xQII")
 assert _HEADER.size == 64
 _MAGIC: Final = b"HNKV"
+_MOST_COUNTED: Final = 1 << 62  # as `words.Count` has it
 _VERSION: Final = 1
 
 _ROLES: Final[tuple[w.Role, ...]] = ("worker", "server", "scheduler", "supervisor")
@@ -338,6 +339,8 @@ def _header(view: memoryview, at: int) -> tuple[Any, ...]:
         )
     if number >= len(_FORMS) or role >= len(_ROLES):
         raise WireError(f"a message of an unknown kind {number} or role {role}")
+    if count > _MOST_COUNTED:
+        raise WireError(f"a message counts up to {_MOST_COUNTED}, got {count}")
     allowed = _ALLOWED[number]
     if flags & ~allowed or (flags ^ allowed) & _JSON:
         raise WireError(f"a {_FORMS[number].kind.__name__} has no flags {flags:#x}")

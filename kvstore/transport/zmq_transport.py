@@ -35,6 +35,7 @@ from hybridnet.kvstore.transport.interface import (
 )
 from hybridnet.kvstore.transport.local_sockets import LocalConnection, LocalSockets
 from hybridnet.kvstore.transport.poller import Poller
+from hybridnet.kvstore.transport.unproven import Unproven
 from hybridnet.kvstore.transport.wire import LARGEST_FRAME, MOST_TOGETHER, SMALL, Buffer
 from hybridnet.kvstore.transport.zmq_library import load_zmq
 from hybridnet.kvstore.user_token import user_token
@@ -118,6 +119,7 @@ class ZmqTransport(Transport):
         self._poller.register(self._ear.fileno())
         self._local = LocalSockets(self._poller)
         self._router: Any = None
+        self._unproven = Unproven(zmq)
         if host is not None:
             self._listen(host, port, admits)
 
@@ -131,7 +133,7 @@ class ZmqTransport(Transport):
         self._admission.listen(router)
         # Asked before its monitor: a loss that came before a message is then heard of with it.
         self._poller.register(router)
-        self._router_monitor = self._monitor(router)
+        self._router_monitor = self._monitor(router, self._unproven.events)
         self.address = self._bound(host, port)
         if self._is_in_clear(host):
             # What is set now is for this address alone: a bound one keeps what it was bound with.
@@ -162,9 +164,9 @@ class ZmqTransport(Transport):
         made.reconnect_ivl = _AGAIN
         return made
 
-    def _monitor(self, of: Any) -> Any:
+    def _monitor(self, of: Any, more: int = 0) -> Any:
         zmq = self._zmq
-        events = zmq.EVENT_DISCONNECTED | zmq.EVENT_HANDSHAKE_SUCCEEDED
+        events = more | zmq.EVENT_DISCONNECTED | zmq.EVENT_HANDSHAKE_SUCCEEDED
         events |= zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
         events |= zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
         monitor = of.get_monitor_socket(events)
@@ -388,12 +390,14 @@ class ZmqTransport(Transport):
 
     def _watch_router(self, reports: list[Report]) -> None:
         for event, descriptor in self._events(self._router_monitor):
+            self._unproven.note(event, descriptor)
             if event == self._zmq.EVENT_DISCONNECTED:
                 route = self._route_of.pop(descriptor, None)
                 if route is None or route in self._route_of.values():
                     continue  # nothing was heard over it, or its owner is connected anew
                 self._local.shut(self._local.find(route))
                 self._lose(route, reports)
+        self._unproven.limit()
 
     def _lose(self, route: bytes, reports: list[Report]) -> None:
         """Reports that who was connected by a route is gone."""
@@ -459,7 +463,7 @@ class ZmqTransport(Transport):
 def _ways(address: str) -> tuple[str, str, str]:
     """Returns where to connect to with encryption, where without, and what was drawn for that.
 
-    The last two are "" where there is no way without. Without a token the first is not encrypted.
+    The last two are "" where there is no way without.
     """
     encrypted, _, clear = address.partition(_CLEAR)
     clear, _, drawn = clear.partition(_DRAWN)

@@ -1,6 +1,9 @@
 """Who may connect: nobody without the run's token; what strangers send harms nobody."""
 
+import contextlib
 import random
+import socket
+import struct
 import subprocess
 import sys
 import textwrap
@@ -19,9 +22,10 @@ from hybridnet.kvstore import KVStoreError
 from hybridnet.kvstore import user_token as user_token_module
 from hybridnet.kvstore.drivers.plans import plan_of, split_address
 from hybridnet.kvstore.drivers.remote_store import RemoteStore
-from hybridnet.kvstore.protocol.words import Join, Peer
+from hybridnet.kvstore.protocol.words import SCHEDULER, Join, Peer
 from hybridnet.kvstore.run_token import RunToken
 from hybridnet.kvstore.transport.interface import Connected, Disconnected, Heard
+from hybridnet.kvstore.transport.unproven import MOST
 from hybridnet.kvstore.transport.wire import decode, encode
 from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
 from hybridnet.kvstore.user_token import user_folder, user_token
@@ -91,8 +95,8 @@ def test_without_a_token_who_is_the_same_user_comes_in(monkeypatch):
         bare = context.socket(zmq.DEALER)
         bare.linger = 0
         monitor = bare.get_monitor_socket()
-        bare.connect(server_address(store))
-        bare.send_multipart(encode(Join(1), Peer("worker", 0), 1, plan_of(run.cluster).run))
+        bare.connect(server_address(store).split()[0])
+        bare.send_multipart(encode(Join(1, 0), Peer("worker", 0), 1, plan_of(run.cluster).run))
         found = 0
         while not found & (zmq.EVENT_HANDSHAKE_SUCCEEDED | REFUSED):
             found = zmq.utils.monitor.recv_monitor_message(monitor)["event"]
@@ -182,6 +186,32 @@ def test_noise_disturbs_nobody():
         assert resident(server) - before < 10e6
 
 
+def test_who_has_proved_nothing_gets_little_memory():
+    """Before, 100 connections that announced 16 MB, and sent them, took 1.5 GB."""
+    greeting = b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"CURVE".ljust(20, b"\0") + bytes(32)
+    announced = b"\x06" + struct.pack(">Q", 16 << 20)
+    with started(1, 1, token=True) as run, contextlib.ExitStack() as held:
+        (store,) = run.workers()
+        store.init("w", np.zeros(5, np.float32))
+        process = run.live["scheduler", 0].process.pid
+        before, most = resident(process), 0
+        for _ in range(100):
+            one = held.enter_context(socket.create_connection(("127.0.0.1", run.cluster.port)))
+            one.settimeout(0.2)
+            with contextlib.suppress(OSError):  # it was parted from
+                one.sendall(greeting + announced)
+                one.sendall(bytes((16 << 20) - 100))
+            most = max(most, resident(process))
+        assert most - before < (MOST + 8) * (16 << 20)
+        assert works(store)
+        other = replace(run.cluster, role="server", rank=0)
+        asks = ZmqTransport(token=other.token, me=SERVER)
+        asks.connect(SCHEDULER, f"tcp://127.0.0.1:{run.cluster.port}")
+        while not any(isinstance(one, Connected) for one in asks.receive(10.0)):
+            pass  # who has the token comes in beside them
+        asks.close()
+
+
 def test_a_push_that_does_not_fit_is_refused_by_the_server():
     with started(1, 1) as run:
         (store,) = run.workers()
@@ -202,7 +232,7 @@ def test_listening_for_other_machines_requires_a_token():
 
 def test_a_taken_port_is_named():
     one = ZmqTransport(host="127.0.0.1")
-    port = int(one.address.rpartition(":")[2])
+    port = int(one.address.split()[0].rpartition(":")[2])
     with pytest.raises(KVStoreError, match=f"127.0.0.1:{port} cannot be listened on"):
         ZmqTransport(host="127.0.0.1", port=port)
     one.close()

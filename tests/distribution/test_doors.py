@@ -244,7 +244,7 @@ def test_a_run_without_a_token_obeys_no_stop_but_its_schedulers(tmp_path):
     with started(1, 1, snapshots=tmp_path) as run:
         (store,) = run.workers()
         store.init("w", np.zeros(100, np.float32))
-        speaker = Speaker(run.cluster, address_of(store), None)
+        speaker = Speaker(run.cluster, address_of(store), W0)
         for name in (W0, w.SCHEDULER, SUPERVISOR, SERVER):
             speaker.say(name, w.Stop("enough"))
         assert speaker.is_heard(W0, 77)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .run import Peer, StoreSettings, View
+from .run import Count, Generation, Peer, Shard, StoreSettings, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class Hello:
 
     name: str
     peer: Peer
-    generation: int
+    generation: Generation
     address: str = ""
     host: str = ""
     view: View | None = None
     fresh: bool = False
-    barriers: tuple[tuple[str, int], ...] = ()
-    passed: tuple[tuple[str, int], ...] = ()
+    barriers: tuple[tuple[str, Count], ...] = ()
+    passed: tuple[tuple[str, Count], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Welcome:
     name: str
     peer: Peer
     view: View
-    before: int = 0
+    before: Count = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Peers:
 class Seen:
     """A peer to the scheduler: it goes by the view of this number now (a server: durably)."""
 
-    number: int
+    number: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Gone:
     """
 
     peer: Peer
-    generation: int
+    generation: Generation
     reason: str
     returns: bool = True
 
@@ -95,7 +95,7 @@ class Configure:
     Only worker 0's have settings. The other workers ask for the answer.
     """
 
-    number: int
+    number: Count
     settings: StoreSettings | None = None
 
 
@@ -103,7 +103,7 @@ class Configure:
 class Configured:
     """Scheduler to worker: settings of this number are in force at all servers."""
 
-    number: int
+    number: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Barrier:
     """Worker to scheduler: it has come to this barrier for the count-th time."""
 
     name: str
-    count: int
+    count: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +119,15 @@ class BarrierDone:
     """Scheduler to worker: all have come to it that often."""
 
     name: str
-    count: int
+    count: Count
 
 
 @dataclass(frozen=True, slots=True)
 class StandbyReady:
     """Primary to scheduler: the standby has everything of this shard."""
 
-    shard: int
-    since: int
+    shard: Shard
+    since: Count
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .run import Code, KeySpec, Name, Part, PartId, PartRecord
+from .run import (
+    Code,
+    Count,
+    CountOrNone,
+    KeySpec,
+    Name,
+    Part,
+    PartId,
+    PartRecord,
+    Shard,
+    Ticket,
+)
 
 # -- workers and servers ------------------------------------------------------------------------
 
@@ -24,8 +35,8 @@ class Join:
         shard: who answers for it tells how far its parts are; nobody else answers.
     """
 
-    ticket: int
-    shard: int
+    ticket: Ticket
+    shard: Shard
 
 
 @dataclass(slots=True)
@@ -38,8 +49,8 @@ class Joined:
         below: whether a part stands at exactly one less; where `high` is 0, whether it has parts.
     """
 
-    ticket: int
-    high: int
+    ticket: Ticket
+    high: Count
     below: bool
 
 
@@ -55,7 +66,7 @@ class InitPart:
         payload: the key's value, or None.
     """
 
-    ticket: int
+    ticket: Ticket
     part: Part
     name: Name
     spec: KeySpec
@@ -72,9 +83,9 @@ class Initialized:
         number: of the last push of this rank that is in its value.
     """
 
-    ticket: int
+    ticket: Ticket
     part: PartId
-    number: int
+    number: Count
 
 
 @dataclass(slots=True)
@@ -92,9 +103,9 @@ class PushPart:
         priority: higher is more urgent.
     """
 
-    ticket: int
+    ticket: Ticket
     part: PartId
-    number: int
+    number: Count
     payload: Any
     rows: Any = None
     wants_value: bool = False
@@ -109,27 +120,27 @@ class AskPart:
     The answer is `Applied`, `Kept` or `Missing`; it saves sending a payload again for nothing.
     """
 
-    ticket: int
+    ticket: Ticket
     part: PartId
-    number: int
+    number: Count
 
 
 @dataclass(slots=True)
 class Kept:
     """Server to worker: the push is here, in memory; a killed server forgets it."""
 
-    ticket: int
+    ticket: Ticket
     part: PartId
-    number: int
+    number: Count
 
 
 @dataclass(slots=True)
 class Missing:
     """Server to worker: the push is not here, send it (again)."""
 
-    ticket: int
+    ticket: Ticket
     part: PartId
-    number: int
+    number: Count
 
 
 @dataclass(slots=True)
@@ -144,9 +155,9 @@ class Applied:
         payload: the value, if wanted.
     """
 
-    ticket: int
+    ticket: Ticket
     part: PartId
-    number: int
+    number: Count
     payload: Any = None
 
 
@@ -163,9 +174,9 @@ class PullPart:
         priority: higher is more urgent.
     """
 
-    ticket: int
+    ticket: Ticket
     part: PartId
-    least: int
+    least: Count
     rows: Any = None
     priority: int = 0
 
@@ -182,9 +193,9 @@ class PartValue:
         rows: as in the PullPart.
     """
 
-    ticket: int
+    ticket: Ticket
     part: PartId
-    round: int
+    round: Count
     payload: Any
     rows: Any = None
 
@@ -199,9 +210,9 @@ class PullStates:
         least: as in `PullPart`.
     """
 
-    ticket: int
+    ticket: Ticket
     part: PartId
-    least: int
+    least: Count
 
 
 @dataclass(slots=True)
@@ -215,9 +226,9 @@ class PartStates:
         payload: the value and the states, one after the other.
     """
 
-    ticket: int
+    ticket: Ticket
     part: PartId
-    updates: int
+    updates: Count
     payload: Any
 
 
@@ -233,10 +244,10 @@ class PutStates:
         payload: as in `PartStates`.
     """
 
-    ticket: int
+    ticket: Ticket
     part: PartId
-    number: int
-    updates: int
+    number: Count
+    updates: Count
     payload: Any
 
 
@@ -244,7 +255,7 @@ class PutStates:
 class StatesPut:
     """Server to worker: they are there, or newer ones."""
 
-    ticket: int
+    ticket: Ticket
     part: PartId
 
 
@@ -252,7 +263,7 @@ class StatesPut:
 class Command:
     """Worker to server: do something that drivers know, as "snapshot" with a name as its body."""
 
-    ticket: int
+    ticket: Ticket
     name: str
     body: str
 
@@ -261,7 +272,7 @@ class Command:
 class CommandDone:
     """Server to worker, with what the command returned."""
 
-    ticket: int
+    ticket: Ticket
     body: str = ""
 
 
@@ -269,7 +280,7 @@ class CommandDone:
 class Refused:
     """Any to any: the answer to a ticket, or (ticket 0) to all that the process does."""
 
-    ticket: int
+    ticket: Ticket
     code: Code
     sentence: str
 
@@ -299,13 +310,13 @@ class Copy:
     part: Part
     name: Name
     spec: KeySpec
-    since: int
+    since: Count
     record: PartRecord
     full: bool
     payload: Any
     rows: Any = None
-    scale: tuple[int, int] = (1, 1)
-    settings: int = 0
+    scale: tuple[Count, Count] = (1, 1)
+    settings: Count = 0
     previous: bool = False
 
 
@@ -314,7 +325,7 @@ class AskCopy:
     """Primary to standby: what do you have of this part? `Copied` is the answer."""
 
     part: PartId
-    since: int
+    since: Count
 
 
 @dataclass(slots=True)
@@ -329,6 +340,6 @@ class Copied:
     """
 
     part: PartId
-    since: int
-    round: int
-    restored: int = 0
+    since: Count
+    round: CountOrNone
+    restored: Count = 0

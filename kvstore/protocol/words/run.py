@@ -4,13 +4,43 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Which numbers a field may have: what is read from outside is refused beyond them.
+
+    Attributes:
+        least: the smallest.
+        most: the largest.
+    """
+
+    least: int
+    most: int
+
+
+_COUNTS: Final = 1 << 62  # what is counted gets no further, and has room to be added to
+#: What an answer is known by; 32 bits of a message's header.
+Ticket = Annotated[int, Range(0, (1 << 32) - 1)]
+#: Of a key, or of a part of one; so, too.
+Index = Annotated[int, Range(0, (1 << 32) - 1)]
+#: How often a process was started.
+Generation = Annotated[int, Range(0, (1 << 32) - 1)]
+#: A process's number among those of its role; 16 bits of a header, and -1 for none.
+Rank = Annotated[int, Range(-1, (1 << 16) - 2)]
+Shard = Annotated[int, Range(0, (1 << 16) - 1)]
+#: How many of something there are or were.
+Count = Annotated[int, Range(0, _COUNTS)]
+#: As `Count`; -1: there is nothing that could be counted.
+CountOrNone = Annotated[int, Range(-1, _COUNTS)]
+Difference = Annotated[int, Range(-_COUNTS, _COUNTS)]
 
 Role = Literal["worker", "server", "scheduler", "supervisor"]
 #: What users call a key.
 Name = int | str
 #: A key's number and the part's index in it.
-PartId = tuple[int, int]
+PartId = tuple[Index, Index]
 #: Why something is refused: "stale", the sender's rank has a newer process; "lost", a server has no
 #: longer what it had acknowledged; "dead", a peer is gone for good; "left", a peer has finished;
 #: "wrong", the request is; "broke", the updater or a command failed.
@@ -21,7 +51,7 @@ class Peer(NamedTuple):
     """Whom a message is for or from; rank -1 is a process that has not been given one yet."""
 
     role: Role
-    rank: int
+    rank: Rank
 
 
 SCHEDULER = Peer("scheduler", 0)
@@ -115,11 +145,11 @@ class KeySpec:
         is_whole: it is one part, however large: what is done with it depends on all of it.
     """
 
-    size: int
-    rows: int = 0
-    item: int = 4
+    size: Count
+    rows: Count = 0
+    item: Count = 4
     dtype: str = "float32"
-    shape: tuple[int, ...] = ()
+    shape: tuple[Count, ...] = ()
     is_whole: bool = False
 
 
@@ -127,11 +157,11 @@ class KeySpec:
 class Part:
     """A slice of a key: its elements, or its rows where it has rows, from `first` up to `last`."""
 
-    key: int
-    index: int
-    shard: int
-    first: int
-    last: int
+    key: Index
+    index: Index
+    shard: Shard
+    first: Count
+    last: Count
 
     @property
     def id(self) -> PartId:
@@ -154,11 +184,11 @@ class PartRecord:
         restored: how often its states were put in the place of what they were.
     """
 
-    round: int
-    pushes: tuple[int, ...]
-    since: int = 0
-    ahead: int = 0
-    restored: int = 0
+    round: Count
+    pushes: tuple[Count, ...]
+    since: Count = 0
+    ahead: Difference = 0
+    restored: Count = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,10 +243,10 @@ class StoreSettings:
         codec: text for the drivers.
     """
 
-    number: int
+    number: Count
     consistency: Literal["sync", "async"] = "sync"
     optimizer: str = ""
-    staleness: int | None = None
+    staleness: Count | None = None
     codec: str = ""
 
 
@@ -232,10 +262,10 @@ class ShardPlace:
         lost: the primary has lost what it had acknowledged, and nobody else has it.
     """
 
-    primary: int
-    standby: int | None = None
+    primary: Rank
+    standby: Rank | None = None
     ready: bool = False
-    since: int = 0
+    since: Count = 0
     lost: bool = False
 
 
@@ -254,7 +284,7 @@ class PeerState:
     """
 
     peer: Peer
-    generation: int
+    generation: Generation
     address: str
     host: str
     state: Literal["up", "lost", "gone", "left"]
@@ -272,7 +302,7 @@ class View:
         settings: the newest; None: as in a new `StoreSettings`.
     """
 
-    number: int
+    number: Count
     peers: tuple[PeerState, ...] = ()
     places: tuple[ShardPlace, ...] = ()
     settings: StoreSettings | None = None
@@ -300,4 +330,4 @@ class ServerMemory:
     """
 
     view: View | None = None
-    generations: tuple[int, ...] = ()
+    generations: tuple[Generation, ...] = ()
