@@ -107,7 +107,7 @@ def _reader(kind: Any) -> _Reader:
         return _plain_reader(kind)
     origin = get_origin(kind)
     if origin is Annotated:
-        return _number_reader(*get_args(kind))
+        return _number_reader(get_args(kind)[1])
     if origin is Literal:
         return _literal_reader(get_args(kind))
     if origin in (Union, types.UnionType):
@@ -125,9 +125,9 @@ def _plain_reader(kind: type) -> _Reader:
     def read(value: Any) -> Any:
         if type(value) is not kind:
             raise WireError(f"a message requires {kind.__name__} here, got {str(value)[:40]!r}")
-        if kind is int and not _SMALLEST <= value <= _LARGEST:
-            raise WireError(f"a message's numbers have 64 bits, got {value:.3e}")
-        if kind is str and not value.isascii():
+        if isinstance(value, int) and not _SMALLEST <= value <= _LARGEST:
+            raise WireError(f"a message's numbers have 64 bits, got {str(value)[:40]}")
+        if isinstance(value, str) and not value.isascii():
             try:
                 value.encode()
             except UnicodeEncodeError:
@@ -137,11 +137,11 @@ def _plain_reader(kind: type) -> _Reader:
     return read
 
 
-def _number_reader(kind: type, bounds: Range) -> _Reader:
+def _number_reader(bounds: Range) -> _Reader:
     least, most = bounds.least, bounds.most
 
     def read(value: Any) -> Any:
-        if type(value) is not kind or not least <= value <= most:
+        if type(value) is not int or not least <= value <= most:
             raise WireError(
                 f"a message requires a number from {least} to {most} here, got {str(value)[:40]!r}"
             )
