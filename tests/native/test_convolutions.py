@@ -178,8 +178,10 @@ def test_a_forked_child_computes_without():
     done = run_script(
         LARGE
         + """
+import warnings
 from hybridnet.native import convolutions
 assert convolutions._kernels
+warnings.simplefilter("ignore")  # Python warns of a fork beside threads, as oneDNN's are
 if os.fork() == 0:
     np.testing.assert_allclose(total(), first, rtol=1e-3)
     os._exit(7)

@@ -32,7 +32,7 @@ def as_pixels(image: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     values = image.astype(np.float32)
     good = np.isfinite(values).all(axis=-1)
     seen = values[good]
-    low, high = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 0.0)
+    low, high = (float(np.min(seen)), float(np.max(seen))) if seen.size else (0.0, 0.0)
     largest, most, offset = (max(-low, high), 127, 128) if low < 0 else (high, 255, 0)
     scale = np.float32(0 if largest < _NOTHING else most / largest)
     pixels = np.empty(values.shape, np.uint8)
