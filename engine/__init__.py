@@ -32,6 +32,7 @@ from .errors import (
     TaskError,
     VarError,
 )
+from .flag import Flag
 from .manual import ManualPool
 from .process import NaiveEngine, ThreadedEngine, get, set_engine, wanted_kind
 from .task import LANES, Completion, Origin, Var, caller_origin, resolve_origin
@@ -44,6 +45,7 @@ __all__ = [
     "Engine",
     "EngineBug",
     "EngineError",
+    "Flag",
     "ManualPool",
     "NaiveEngine",
     "Observer",

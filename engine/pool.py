@@ -42,6 +42,7 @@ from time import monotonic
 from typing import Final, Protocol, final
 
 from hybridnet.engine.errors import EngineError
+from hybridnet.engine.flag import LONGEST_SLEEP
 from hybridnet.engine.task import LANES, READY, RUNNING, Latch, Task
 
 __all__ = ["AbstractPool", "InlinePool", "Runner", "ThreadPool", "default_workers"]
@@ -50,10 +51,6 @@ __all__ = ["AbstractPool", "InlinePool", "Runner", "ThreadPool", "default_worker
 # has pushed (it may be waiting for them), then the oldest push.
 _Entry = tuple[int, int, int, Task]
 
-# The longest sleep of a wait without a timeout, in seconds. A signal that comes after Python has
-# looked for one and before the thread sleeps does not wake it, so it must look again: else a Ctrl-C
-# at that moment would be lost.
-_LONGEST_SLEEP: Final = 0.5
 JOIN_TIMEOUT: Final = 0.02  # seconds to wait for workers at close; idle ones leave in microseconds
 
 
@@ -118,7 +115,7 @@ def _acquire(latch: Latch, timeout: float) -> bool:
     """Wait for `latch`, without end if `timeout` is negative."""
     if timeout >= 0:
         return latch.acquire(True, timeout)
-    while not latch.acquire(True, _LONGEST_SLEEP):
+    while not latch.acquire(True, LONGEST_SLEEP):
         pass
     return True
 

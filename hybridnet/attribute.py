@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from hybridnet.base.errors import ParameterError
+from hybridnet.base.locks import free_in_children
 from hybridnet.base.scopes import ScopedType, ScopeStack
 
 __all__ = ["AttrScope", "subgraph_name"]
@@ -54,7 +55,7 @@ class AttrScope(metaclass=ScopedType):
         _scopes.leave()
 
 
-_naming = threading.Lock()
+_naming = free_in_children(threading.Lock())
 
 
 def subgraph_name(name: str) -> str:

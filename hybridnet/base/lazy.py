@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import importlib
 import logging
+import os
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import monotonic, sleep
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
+
+from hybridnet.base.locks import free_in_children
 
 from .whole_import import import_whole
 
@@ -43,7 +47,7 @@ __all__ = [
 
 
 #: Held by whoever imports JAX.
-_importing: Final = threading.Lock()
+_importing: Final = free_in_children(threading.Lock())
 #: Module that may be missing -> what needs it, the package that has it, and hybridnet's extra that
 #: asks for that.
 _EXTRAS: Final = {
@@ -56,15 +60,72 @@ _EXTRAS: Final = {
 }
 
 
+#: Seconds that a fork waits for imports at most: JAX's takes one or two, more on a busy machine.
+_FORK_TIMEOUT: Final = 10.0
+_TICK: Final = 0.001
+
+
+class _Imports:
+    """Keeps imports and forks apart.
+
+    A module that a thread imports is locked, for ever in a child that was forked meanwhile and does
+    not have the thread.
+    """
+
+    def __init__(self) -> None:
+        #: the threads that import, as often as they do.
+        self._importing: list[int] = []
+        #: the thread that forks.
+        self._forking: int | None = None
+
+    def run(self, name: str) -> ModuleType:
+        """Imports a module, after a fork that is under way; returns it."""
+        thread = threading.get_ident()
+        try:
+            self._importing.append(thread)  # first: who forks looks when it has said so
+            while self._forking not in (None, thread):
+                self._importing.remove(thread)
+                sleep(_TICK)
+                self._importing.append(thread)
+            if name.partition(".")[0] == "jax":
+                _import_jax()
+            return importlib.import_module(name)
+        finally:  # also where the handler of a signal raised, maybe before it was noted
+            if thread in self._importing:
+                self._importing.remove(thread)
+
+    def before_fork(self) -> None:
+        """Waits until no other thread imports, but not for ever: it may wait for this one."""
+        thread, end = threading.get_ident(), monotonic() + _FORK_TIMEOUT
+        self._forking = thread
+        while set(self._importing) - {thread} and monotonic() < end:
+            sleep(_TICK)
+
+    def after_fork(self) -> None:
+        """In the parent."""
+        self._forking = None
+
+    def after_fork_in_child(self) -> None:
+        """In the child, which has this thread only."""
+        self._forking = None
+        self._importing = [one for one in self._importing if one == threading.get_ident()]
+
+
+_imports: Final = _Imports()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_imports.before_fork,
+        after_in_parent=_imports.after_fork,
+        after_in_child=_imports.after_fork_in_child,
+    )
+
+
 class _LazyModule(ModuleType):
     """Stands for a module until one of its attributes is wanted."""
 
     def __getattr__(self, name: str) -> Any:
-        package = self.__name__.partition(".")[0]
-        if package == "jax":
-            _import_jax()
         try:
-            module = importlib.import_module(self.__name__)
+            module = _imports.run(self.__name__)
         except ModuleNotFoundError as error:
             if error.name not in _EXTRAS:
                 raise

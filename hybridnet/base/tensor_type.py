@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 import weakref
 from typing import Any, Final
 
 import numpy as np
+
+from hybridnet.base.locks import free_in_children
 
 __all__ = ["TensorType", "tensor_type"]
 
@@ -40,10 +41,7 @@ class TensorType:
 
 
 _made: Final[weakref.WeakValueDictionary[Any, TensorType]] = weakref.WeakValueDictionary()
-_lock: Final = threading.RLock()  # re-entrant, since finalizers may run anywhere
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]
+_lock: Final = free_in_children(threading.RLock())  # re-entrant, since finalizers may run anywhere
 
 
 def tensor_type(shape: tuple[int, ...], dtype: np.dtype[Any]) -> TensorType:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import os
 import shutil
 import threading
 from pathlib import Path
 from typing import Final
 
 from hybridnet.base.lazy import tempfile
+from hybridnet.base.locks import free_in_children
 from hybridnet.base.remote import (
     file_exists,
     is_remote,
@@ -41,7 +41,7 @@ _CHUNK: Final = 1 << 20  # bytes
 #: Folder at an address <-> its stand-in.
 _folders: Final[dict[str, Path]] = {}
 _addresses: Final[dict[Path, str]] = {}
-_lock: Final = threading.Lock()
+_lock: Final = free_in_children(threading.Lock())
 
 
 def local_folder(name: str) -> Path:
@@ -122,7 +122,3 @@ def modified(path: Path) -> float:
     if not exists(path):
         raise FileNotFoundError(name_of(path))
     return 0.0
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]

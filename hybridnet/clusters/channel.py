@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, final
 
 from hybridnet.base.errors import MXNetError
+from hybridnet.engine import Flag
 from hybridnet.kvstore.cluster import is_loopback
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.own_folder import make_folder
@@ -163,7 +164,7 @@ class Channel:
         self.port = 0
         self.is_forked = False
         _channels.add(self)
-        begun = threading.Event()
+        begun = Flag()
         self._thread = threading.Thread(
             target=self._loop, args=(address, begun), name="hybridnet-cluster", daemon=True
         )
@@ -225,7 +226,7 @@ class Channel:
                 self._peers[name] = found
         return found
 
-    def _loop(self, address: str | None, begun: threading.Event) -> None:
+    def _loop(self, address: str | None, begun: Flag) -> None:
         try:
             transport = self._transport = _opened(address)
         except (KVStoreError, MXNetError, ImportError) as error:

@@ -16,7 +16,9 @@ import numpy as np
 
 from hybridnet.base.errors import FormatError, MXNetError
 from hybridnet.base.host_array import HostArray
+from hybridnet.base.locks import if_free
 from hybridnet.base.processor import set_batch_policy, share_processors
+from hybridnet.engine import Flag
 from hybridnet.kvstore.cluster import is_loopback
 from hybridnet.runtime.devices.device import find_device, list_devices
 from hybridnet.runtime.executor.device_plan import DeviceProgram
@@ -126,7 +128,7 @@ class ClusterTask:
         self._lock = threading.RLock()
         self._late_lock = threading.Lock()
         self._pool = ThreadPoolExecutor(_THREADS, "hybridnet-task")
-        self._ended = threading.Event()
+        self._ended = Flag()
         self._exchange = StepExchange(self.endpoint)
         self._older: frozenset[int] = frozenset()
         self.endpoint.ticks.append(self._ask_again)
@@ -157,7 +159,7 @@ class ClusterTask:
         try:
             self._pool.submit(work, *args)
         except RuntimeError:
-            if not self._ended.is_set():
+            if not self._ended.is_set:
                 raise
 
     # -- what it tells -----------------------------------------------------------------------
@@ -343,14 +345,9 @@ class ClusterTask:
         except Exception as error:
             self._fail(step, error)
             return
-        if not self._lock.acquire(blocking=False):
-            self._later(self._finish, step, run)
-            return
-        try:
-            is_written = self._write(step, run.outputs)
-        finally:
-            self._lock.release()
-        if is_written:
+        written: list[bool] = []
+        if_free(self._lock, lambda: written.append(self._write(step, run.outputs)))
+        if any(written):
             self._answer(step, run.outputs)
         else:
             self._later(self._finish, step, run)
@@ -402,7 +399,7 @@ class ClusterTask:
         """
         assert isinstance(step.rendezvous, NotingRendezvous)
         step.held, step.is_late = self._held, True
-        ended = threading.Event()
+        ended = Flag()
         again = RepeatedRendezvous(step.rendezvous.came, step.graph.devices)
         run = self._begun(step, again)
         run.when_ended(ended.set)

@@ -61,7 +61,7 @@ class _Job:
 
     def __init__(self, program: Callable[[], Sequence[Any]]) -> None:
         self.program = program
-        self.ended = threading.Event()
+        self.ended = engine.Flag()
         self.arrays: Sequence[Any] | None = None
         self.error: Exception | None = None
 
@@ -95,7 +95,9 @@ class Gang:
         # What others have stated, by call and rank; who has left, and how.
         self._theirs: dict[int, dict[int, str]] = {}
         self._left: dict[int, str] = {}
-        self._changed = threading.Condition()
+        # Taken by itself: see `background._Exit`.
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._leaving = False
         self._said = False
         self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
@@ -142,7 +144,7 @@ class Gang:
         if job.error is not None:
             raise self._explained(what, job.error)
         self._agreed.add(what)
-        with self._changed:  # all have begun this call
+        with self._lock:  # all have begun this call
             for old in [one for one in self._theirs if one <= number]:
                 del self._theirs[old]
         assert job.arrays is not None
@@ -165,7 +167,7 @@ class Gang:
             self._coordination.tell({"left": text})
             return
         self._coordination.tell({"left": "ended"})
-        with self._changed:
+        with self._lock:
             self._changed.wait_for(lambda: len(self._left) == len(self._others), _LEAVING)
         self._coordination.close()
 
@@ -187,7 +189,7 @@ class Gang:
     def _agree(self, number: int, what: str) -> None:
         """Sees that all make the same call, which is new to all of them."""
         self._state(number, what)
-        with self._changed:
+        with self._lock:
             while self._broken is None and len(self._theirs.get(number, ())) < len(self._others):
                 self._changed.wait(_LOOK_EVERY)
                 if self._left:
@@ -205,7 +207,7 @@ class Gang:
             self._coordination.tell({"call": number, "what": what})
 
     def _compare(self, number: int, what: str) -> None:
-        with self._changed:
+        with self._lock:
             theirs, left = dict(self._theirs.get(number, {})), dict(self._left)
         for other, said in theirs.items():
             if said != what:
@@ -232,7 +234,7 @@ class Gang:
             self._is_cut_off()
             return
         number, what, how = (message.get(name) for name in ("call", "what", "left"))
-        with self._changed:
+        with self._lock:
             if isinstance(number, int) and isinstance(what, str):
                 self._theirs.setdefault(number, {})[sender] = what
             elif isinstance(how, str):
@@ -240,7 +242,7 @@ class Gang:
             self._changed.notify_all()
         failed = isinstance(how, str) and how != "ended"
         if failed or (message.get("gone") and self._left.get(sender) is None):
-            with self._changed:
+            with self._lock:
                 self._left.setdefault(sender, "gone")
                 self._changed.notify_all()
             why = f"has {how}" if failed else "is gone"
@@ -277,7 +279,7 @@ class Gang:
         return f"rank {rank} ({self.names[rank]})"
 
     def _break(self, error: MXNetError) -> None:
-        with self._changed:
+        with self._lock:
             if self._broken is None:
                 self._broken = error
             self._changed.notify_all()
@@ -287,7 +289,7 @@ class Gang:
 
     def _explained(self, what: str, error: Exception) -> MXNetError:
         """Returns why a call failed: that somebody is gone is known a little later."""
-        with self._changed:
+        with self._lock:
             self._changed.wait_for(lambda: self._broken is not None, _NEWS)
         if self._broken is None:
             self._break(LostPeerError(f"distributed: {what}: a connection was lost: {error}"))

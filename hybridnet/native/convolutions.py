@@ -22,6 +22,7 @@ import numpy as np
 
 from hybridnet.base import config
 from hybridnet.base.errors import MXNetError
+from hybridnet.base.locks import free_in_children
 from hybridnet.base.processor import num_threads
 
 from . import onednn_library
@@ -158,7 +159,7 @@ def _numbers(values: Sequence[int]) -> Any:
 
 
 # oneDNN computes one thing at a time: a kernel has memory of its own for what is in between.
-_lock: Final = threading.Lock()
+_lock: Final = free_in_children(threading.Lock())
 # By what they compute, and with how many threads.
 _kernels: Final[OrderedDict[tuple[str, ConvolutionSpec, int], _Kernel | None]] = OrderedDict()
 # With how many threads they compute; 0: as many as there may be.

@@ -28,6 +28,7 @@ from hybridnet.base import config
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.files import OwnFolder, atomic_write, lock
 from hybridnet.base.lazy import hashlib, jax, metadata, subprocess, tempfile
+from hybridnet.base.locks import free_in_children
 from hybridnet.base.processor import LOW_PRIORITY, processor
 
 from . import onednn_library
@@ -67,7 +68,7 @@ _STEP: Final = 100
 _BUILD: Final = "from hybridnet.native import onednn; onednn.build_here()"
 
 _log: Final = logging.getLogger("hybridnet.native")
-_lock: Final = threading.Lock()
+_lock: Final = free_in_children(threading.Lock())
 
 
 class _Package(NamedTuple):

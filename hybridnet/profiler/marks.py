@@ -15,6 +15,7 @@ from typing import Any, Final, final
 
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.locks import free_in_children
 
 from .state import profiler
 
@@ -164,7 +165,7 @@ class Counter(_Named):
 
     def __init__(self, domain: Domain, name: str, value: float | None = None) -> None:
         super().__init__(domain, name)
-        self._lock = threading.RLock()
+        self._lock = free_in_children(threading.RLock())
         self._value: float = 0
         if value is not None:
             self.set_value(value)

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import inf
 from typing import Any, Final, final
 
+from hybridnet.base.locks import free_in_children
+
 from .spans import Record
 
 __all__ = ["COLUMNS", "Statistics", "Sums", "table"]
@@ -67,7 +69,7 @@ class Sums:
 
     def __init__(self, capacity: int) -> None:
         self.pending: deque[Record] = deque(maxlen=capacity)
-        self._lock = threading.Lock()
+        self._lock = free_in_children(threading.Lock())
         self._times: dict[str, dict[str, _Sum]] = {}
         self._memory: dict[str, _Sum] = {}
         self._launches: deque[Record] = deque(maxlen=_RECENT)

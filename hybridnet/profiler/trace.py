@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, final
 
 from hybridnet.base.files import atomic_write
+from hybridnet.base.locks import free_in_children
 from hybridnet.base.remote import file_size, is_remote, read_file
 
 from .spans import Record, Rows, Span, events_of
@@ -45,7 +46,7 @@ class TraceFile:
     def __init__(self, path: str | os.PathLike[str], pending: deque[Record]) -> None:
         self.path = path
         self.pending = pending
-        self._lock = threading.Lock()
+        self._lock = free_in_children(threading.Lock())
         self._begin()
 
     def _begin(self) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 from hybridnet.base.context import Context
 from hybridnet.base.device_name import DEVICE
+from hybridnet.base.locks import free_in_children
 from hybridnet.graph.node import Graph, Node
 from hybridnet.ops.core.call import Call
 from hybridnet.runtime.devices.device import full_name
@@ -198,7 +199,7 @@ class Trace:
         self._options = options
         self._metadata = metadata
         self._devices: dict[str, DeviceStepStats] = {}
-        self._lock: Final = threading.Lock()
+        self._lock: Final = free_in_children(threading.Lock())
         self._offset = time_ns() - perf_counter_ns()
 
     def run(self, program: SessionProgram, values: Sequence[Value]) -> list[Value]:

@@ -19,6 +19,7 @@ import numpy as np
 
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
+from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph.node import Node
 from hybridnet.ndarray import NDArray, array
@@ -92,7 +93,7 @@ class Runner:
             self._random = NDArray.from_value(put(np.array(initial_state(seed)), ctx), ctx)
         self.step: Final = lru_cache(_LIMIT)(make_step)
         self._under_way: deque[Value] = deque()
-        self._lock: Final = threading.RLock()
+        self._lock: Final = free_in_children(threading.RLock())
 
     # -- variables ---------------------------------------------------------------------------
 

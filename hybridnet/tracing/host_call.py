@@ -19,6 +19,7 @@ from hybridnet import engine, tape
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import DTypeError, MXNetError, ShapeError
+from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.copies import put
@@ -38,7 +39,7 @@ _IN_PROGRAM: Final = (
 _worlds: Final[dict[Context, NDArray]] = {}
 # What every ordered call writes, for the engine to run them in the order in which they come.
 _order: list[engine.Var] = []
-_lock: Final = threading.RLock()
+_lock: Final = free_in_children(threading.RLock())
 
 
 class _Thread(threading.local):
@@ -240,7 +241,6 @@ class HostCall(HostOnlyCall):
 
 def _after_fork_in_child() -> None:
     """Forgets what the parent has pushed."""
-    _lock._at_fork_reinit()  # type: ignore[attr-defined]
     _order.clear()
     _worlds.clear()
 

@@ -15,6 +15,7 @@ from typing import Any, Final, Generic, NamedTuple, ParamSpec, Self, TypeVar, fi
 from hybridnet import tape
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.locks import free_in_children, if_free
 from hybridnet.graph.node import Graph
 from hybridnet.runtime.platform.collecting import without_collecting
 from hybridnet.runtime.record import recorder
@@ -38,7 +39,7 @@ _Result = TypeVar("_Result")
 _CAPACITY: Final = 256
 # One thread traces at a time: two that trace functions that call each other would wait for ever if
 # each function had a lock of its own. Re-entrant, since a function may call another one.
-_tracing: Final = threading.RLock()
+_tracing: Final = free_in_children(threading.RLock())
 
 _MAKES_STATE: Final = (
     "{name}: it makes arrays that it keeps, which a trace cannot do; call it once before asking "
@@ -111,7 +112,7 @@ class Function(Generic[_Args, _Result]):
         self._traces: OrderedDict[Any, ConcreteFunction] = OrderedDict()
         # Traces that hold on to an object that is gone, and can never be used again.
         self._dead: deque[weakref.ref[ConcreteFunction]] = deque()
-        self._lock = threading.Lock()
+        self._lock = free_in_children(threading.RLock())
         self._hits = 0
         self._count = 0
         self._watch = Watch(self.name, python_function)
@@ -310,11 +311,7 @@ def _forget(
         return
     owner._dead.append(trace)
     # Objects go at any moment, also while this thread holds the lock; the next call drops it then.
-    if owner._lock.acquire(blocking=False):
-        try:
-            owner._bury()
-        finally:
-            owner._lock.release()
+    if_free(owner._lock, owner._bury)
 
 
 def _runs_later(function: Any) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from typing import final
+
+from hybridnet.engine import Flag
 
 __all__ = ["Completion"]
 
@@ -12,18 +13,16 @@ __all__ = ["Completion"]
 class Completion:
     """A `done` that can be waited for, by one thread or by several, one after the other."""
 
-    __slots__ = ("_error", "_open")
+    __slots__ = ("_error", "_flag")
 
     def __init__(self) -> None:
-        # A lock is the quickest thing that a thread can wait for.
-        self._open = threading.Lock()
-        self._open.acquire()
+        self._flag = Flag()
         self._error: BaseException | None = None
 
     def __call__(self, error: BaseException | None) -> None:
         """Says that it is complete: with None, or with what went wrong."""
         self._error = error
-        self._open.release()
+        self._flag.set()
 
     def wait(self, timeout: float | None = None) -> None:
         """Waits for it.
@@ -35,8 +34,7 @@ class Completion:
             TimeoutError: it took longer.
             BaseException: what went wrong.
         """
-        if not self._open.acquire(timeout=-1 if timeout is None else max(0.0, timeout)):
+        if not self._flag.wait(timeout):
             raise TimeoutError(f"not complete after {timeout} s")
-        self._open.release()
         if self._error is not None:
             raise self._error

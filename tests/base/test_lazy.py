@@ -1,10 +1,12 @@
 """Modules that are loaded when first used."""
 
+import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from helpers import run_script
 
 _COMPILES = """
 import logging
@@ -42,3 +44,32 @@ def test_loading_jax_draws_none_of_numpys_random_numbers():
     wanted = np.random.RandomState(0)
     wanted.rand()
     assert float(done.stdout) == wanted.rand()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_waits_until_no_other_thread_imports(tmp_path):
+    """Else the module would be locked for ever in the child, which does not have that thread."""
+    (tmp_path / "slow.py").write_text(
+        "import gate\ngate.begun.set()\nwhile gate.imports._forking is None: pass\nvalue = 7\n"
+    )
+    out = run_script(
+        f"""
+        import faulthandler, os, sys, threading, types, warnings
+        from hybridnet.base import lazy
+
+        warnings.simplefilter("ignore")  # Python's, of a fork beside threads
+        sys.path.insert(0, {str(tmp_path)!r})
+        begun = threading.Event()
+        sys.modules["gate"] = types.SimpleNamespace(begun=begun, imports=lazy._imports)
+        thread = threading.Thread(target=lambda: lazy._LazyModule("slow").value)
+        thread.start()
+        begun.wait()
+        number = os.fork()
+        if number == 0:
+            faulthandler.dump_traceback_later(60, exit=True)
+            os._exit(lazy._LazyModule("slow").value)
+        print(os.waitstatus_to_exitcode(os.waitpid(number, 0)[1]))
+        thread.join()
+        """
+    )
+    assert out == "7\n"

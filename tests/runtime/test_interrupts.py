@@ -16,9 +16,10 @@ import numpy as np
 import pytest
 from helpers import run_script, settle, thorough
 from interrupted_loops import LOOPS, Struck, lines_of
+from strikes import Locks, striking, struck_at
 
 import hybridnet as hn
-from hybridnet import autograd, nd
+from hybridnet import autograd, engine, kv, nd
 from hybridnet.base import interrupts
 from hybridnet.ops.host.functions import FUNCTIONS
 from hybridnet.runtime.record import recorder
@@ -42,7 +43,11 @@ def moments(step, tries: int) -> list[int]:
     for _ in range(4):
         step()
     settle()
-    count = min(lines_of(step, lambda frame: None, 0) for _ in range(2))
+    return drawn(min(lines_of(step, lambda frame: None, 0) for _ in range(2)), tries)
+
+
+def drawn(count: int, tries: int) -> list[int]:
+    """Returns some of the numbers from 1, in their order."""
     return sorted(random.Random(0).sample(range(1, count + 1), min(tries, count)))
 
 
@@ -68,44 +73,60 @@ def test_ctrl_c_at_any_line_is_raised_between_the_users_statements(make):
         check(step, weights)
 
 
+def struck_everywhere(step, weights) -> None:
+    """Has a handler raise at some of a step's instructions, and checks after each."""
+    for _ in range(4):
+        step()
+    settle()
+    locks = Locks()
+    free = locks.names.keys() - locks.held().keys()
+    count = min(struck_at(step, 0) for _ in range(2))
+    with striking():
+        for at in drawn(count, TRIES // 2):
+            with contextlib.suppress(Struck):
+                struck_at(step, at)
+            autograd.set_recording(False)  # this may be left on: scopes are ended by code, too
+            autograd.set_training(False)
+            check(step, weights)
+            assert not {one: name for one, name in locks.held().items() if one in free}
+
+
 @pytest.mark.parametrize("make", LOOPS, ids=lambda make: make.__name__)
-def test_an_exception_at_any_line_loses_no_array(make):
+def test_the_exception_of_a_handler_loses_no_array_and_leaves_no_lock(make):
     """Where Ctrl-C is another's affair, or a handler raises by itself (a time limit, say)."""
+    struck_everywhere(*make())
 
-    def strike(frame):
-        raise KeyboardInterrupt
 
-    step, weights = make()
-    for at in moments(step, TRIES):
-        with contextlib.suppress(KeyboardInterrupt):
-            lines_of(step, strike, at)
-        autograd.set_recording(False)  # this may be left on: scopes are ended by code, too
-        autograd.set_training(False)
-        check(step, weights)
+def test_the_exception_of_a_handler_leaves_the_engine_and_a_store():
+    """Tasks that are pushed and waited for; a store's keys pushed and pulled."""
+    total, one = nd.zeros((4,)), nd.ones((4,))
+    var, store = engine.new_variable(), kv.create("local")
+    store.init("w", total)
+    store.set_optimizer(hn.optimizer.SGD(learning_rate=0.01))
+
+    def add():
+        total[:] += one
+
+    def step():
+        engine.push(add, writes=[var])
+        engine.push_async(lambda done: done(), writes=[var])
+        engine.wait_for_var(var)
+        store.push("w", [one, one])
+        store.pull("w", out=total)
+        engine.wait_for_all()
+
+    struck_everywhere(step, [total])
 
 
 def test_the_exception_of_a_handler_is_not_taken_for_a_failure_of_the_program():
     """An ordinary exception class, raised where programs are dispatched."""
     total, one = nd.zeros((8,)), nd.ones((8,))
 
-    def limit(number, frame):
-        raise Struck
-
-    def strike(frame):
-        limit(signal.SIGALRM, frame)
-
     def step():
         total[:] += one
         total.wait_to_read()
 
-    before = signal.signal(signal.SIGALRM, limit)
-    try:
-        for at in moments(step, TRIES):
-            with contextlib.suppress(Struck):
-                lines_of(step, strike, at)
-            check(step, [total])
-    finally:
-        signal.signal(signal.SIGALRM, before)
+    struck_everywhere(step, [total])
 
 
 @pytest.mark.parametrize("together", [False, True])

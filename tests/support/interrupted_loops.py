@@ -5,7 +5,8 @@ from __future__ import annotations
 import dis
 import sys
 from collections.abc import Callable
-from types import FrameType
+from functools import lru_cache
+from types import CodeType, FrameType
 from typing import Any
 
 import hybridnet as hn
@@ -103,13 +104,22 @@ LOOPS = [function_in_place, eager_in_place, executor, eager, hybridized, traced_
 def can_raise(frame: FrameType) -> bool:
     """Whether an exception raised here is one that may come.
 
-    Python raises nothing as a `with` ends, before it calls `__exit__`. And what a tracer raises in
-    a comprehension, as it goes on to the next element, leaves a `with` around it without its end
-    (Python 3.12 and 3.13; what a signal's handler raises does not). A `try` inside another is one
-    instruction that neither of them holds, and a signal's handler never runs there.
+    Python raises nothing as a `with` ends, before it calls `__exit__`. And what a tracer raises as
+    a loop goes on to its next round, in the same line, passes by every `try` and `with` around it:
+    of 3.12 and 3.13 the frame is at the jump or where that leads to. (What a signal's handler
+    raises does not; `strikes` has such handlers run.) A `try` inside another is one instruction
+    that neither of them holds, and a signal's handler never runs there.
     """
     step = dis.opname[frame.f_code.co_code[frame.f_lasti]]
-    return not (leaves_with(frame) or step.startswith(("JUMP_BACKWARD", "NOP")))
+    goes_on = step.startswith("JUMP_BACKWARD") or frame.f_lasti in _loops(frame.f_code)
+    return not (leaves_with(frame) or goes_on or step == "NOP")
+
+
+@lru_cache(maxsize=1024)
+def _loops(code: CodeType) -> frozenset[int]:
+    """Where jumps back lead to."""
+    steps = dis.get_instructions(code)
+    return frozenset(one.argval for one in steps if one.opname.startswith("JUMP_BACKWARD"))
 
 
 class Struck(Exception):

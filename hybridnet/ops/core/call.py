@@ -5,7 +5,6 @@ Equal calls are one object, so the structure of a program is compared by compari
 
 from __future__ import annotations
 
-import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping, MutableMapping, Sequence
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from hybridnet.base.errors import InternalError
+from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import TensorType
 
 from ..host.namespace import NoHostForm
@@ -39,10 +39,7 @@ Scalars = tuple[Any, ...]
 
 #: Held while a call is made, so that equal calls are one object between threads too; re-entrant,
 #: since finalizers may run anywhere.
-MAKING: Final = threading.RLock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=MAKING._at_fork_reinit)  # type: ignore[attr-defined]
-
+MAKING: Final = free_in_children(threading.RLock())
 _NOTHING: Mapping[int, int] = {}
 _NONE: frozenset[int] = frozenset()
 

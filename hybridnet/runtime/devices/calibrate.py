@@ -6,7 +6,6 @@ is the least of a few tries, since others may use the machine meanwhile.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
@@ -16,6 +15,7 @@ import numpy as np
 
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.lazy import jax
+from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.registry import get
 from hybridnet.passes.cost import CostModel, DeviceCost, LinkCost
@@ -43,9 +43,7 @@ _LEAST: Final = 1e-7  # seconds
 _given: CostModel | None = None
 _devices: Final[dict[str, tuple[DeviceCost, float]]] = {}
 _links: Final[dict[tuple[str, str], LinkCost]] = {}
-_lock: Final = threading.RLock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]
+_lock: Final = free_in_children(threading.RLock())
 
 
 def set_costs(model: CostModel | None) -> CostModel | None:

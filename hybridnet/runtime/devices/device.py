@@ -13,7 +13,6 @@ name, says which kernels it has, and runs them.
 
 from __future__ import annotations
 
-import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -26,6 +25,7 @@ from hybridnet.base.device_name import LOCALHOST, DeviceName, device_name
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.host_array import HostArray
 from hybridnet.base.lazy import jax
+from hybridnet.base.locks import free_in_children
 from hybridnet.ops.core.call import Call
 from hybridnet.passes.cost import DeviceCost
 from hybridnet.passes.place import DeviceSite
@@ -166,9 +166,7 @@ class JaxDevice(Device):
 
 
 _registered: Final[dict[Context, Device]] = {}
-_lock: Final = threading.RLock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_lock._at_fork_reinit)  # type: ignore[attr-defined]
+_lock: Final = free_in_children(threading.RLock())
 
 
 def full_name(context: Context) -> DeviceName:

@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, final
 
+from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError
 
 __all__ = ["Key", "LocalRendezvous", "Received", "Rendezvous", "Sent"]
@@ -126,7 +127,7 @@ class Rendezvous(ABC):
             OpError: it did not come in time, or the run was aborted.
         """
         found: list[Received] = []
-        came = threading.Event()
+        came = engine.Flag()
 
         def take(tensor: Received) -> None:
             found.append(tensor)

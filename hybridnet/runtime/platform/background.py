@@ -67,11 +67,14 @@ class _Exit:
         self._running: dict[engine.Completion, threading.Thread] = {}
         #: Those of `_running` that are waited for: what may still begin now is done in a moment.
         self._short: set[engine.Completion] = set()
-        self._ended = threading.Condition()
+        # The lock of `_ended` is taken by itself: a handler of signals may raise when the Condition
+        # has taken it, and has not come to the block that gives it back.
+        self._lock = threading.RLock()
+        self._ended = threading.Condition(self._lock)
 
     def run(self, work: Callable[[], None], grace: float, on_complete: engine.Completion) -> None:
         """Does something, unless the process has been ending for longer than `grace` seconds."""
-        with self._ended:
+        with self._lock:
             late = self.begun is not None and monotonic() - self.begun >= grace
             if not late:
                 self._running[on_complete] = threading.current_thread()
@@ -86,7 +89,7 @@ class _Exit:
         except _Left:  # at the next lines `begin` has forgotten it, and called `on_complete`
             pass
         finally:
-            with self._ended:
+            with self._lock:
                 left = not late and on_complete not in self._running
                 self._running.pop(on_complete, None)
                 self._short.discard(on_complete)
@@ -96,7 +99,7 @@ class _Exit:
 
     def begin(self) -> None:
         """Lets nothing more begin, and waits a moment for what runs; the rest is left behind."""
-        with self._ended:
+        with self._lock:
             if self.begun is None:
                 self.begun = monotonic()
             self._ended.wait_for(lambda: self._short.isdisjoint(self._running), _WAIT_SECONDS)
@@ -112,7 +115,8 @@ class _Exit:
         """In a forked child, where nothing runs."""
         self._running = {}
         self._short = set()
-        self._ended = threading.Condition()
+        self._lock = threading.RLock()
+        self._ended = threading.Condition(self._lock)
 
 
 _exit: Final = _Exit()
@@ -187,7 +191,7 @@ def at_low_priority(work: Callable[[], _Result], name: str) -> _Result:
     """
     made: list[_Result] = []
     errors: list[Exception | None] = []
-    ended = threading.Event()
+    ended = engine.Flag()
 
     def run() -> None:
         _lower_priority()

@@ -23,6 +23,7 @@ from typing import Any, Final, final
 
 from hybridnet.base import config
 from hybridnet.base.lazy import threadpoolctl
+from hybridnet.base.locks import free_in_children, if_free
 from hybridnet.base.processor import idle_seconds, num_threads
 from hybridnet.native import convolutions, onednn
 
@@ -49,7 +50,7 @@ class _Threads:
     """The numbers of threads of the copies of OpenBLAS, for which several limits may hold."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = free_in_children(threading.RLock())
         self._limits: list[int] = []
         # What the numbers are without these, and what was made of them, by library.
         self._without: dict[str, int] = {}
@@ -120,7 +121,7 @@ class _Others:
 
     def __init__(self) -> None:
         self.due = math.inf
-        self._looking = threading.Lock()
+        self._looking = free_in_children(threading.RLock())
         # When it was looked, the processors' idle seconds by then, and those that this process had.
         self._last: tuple[float, float, float] | None = None
         self._limit: int | None = None
@@ -132,31 +133,29 @@ class _Others:
         Those are the ones that it used since the last look, and those that nobody did. With no more
         threads than these it uses them all, so the number stays until others come or go.
         """
-        if not self._looking.acquire(blocking=False):
+        if_free(self._looking, lambda: self._look(now))
+
+    def _look(self, now: float) -> None:
+        idle = None if num_threads() < 2 or _must_stay() else idle_seconds()
+        if idle is None:
+            self.due = math.inf
             return
-        try:
-            idle = None if num_threads() < 2 or _must_stay() else idle_seconds()
-            if idle is None:
-                self.due = math.inf
-                return
-            used = process_time()
-            limit = 1  # until more are known to be free
-            self.due = now + _FIRST
-            if self._last is not None:
-                then, idle_then, used_then = self._last
-                free = (idle - idle_then + used - used_then) / (now - then)
-                limit = max(1, min(num_threads(), round(free)))
-                self.due = now + _PERIOD
-            self._last = now, idle, used
-            copies = len(_libraries())
-            if limit != self._limit or copies != self._copies:
-                self._copies = copies
-                _threads.add(limit)
-                if self._limit is not None:
-                    _threads.remove(self._limit)
-                self._limit = limit
-        finally:
-            self._looking.release()
+        used = process_time()
+        limit = 1  # until more are known to be free
+        self.due = now + _FIRST
+        if self._last is not None:
+            then, idle_then, used_then = self._last
+            free = (idle - idle_then + used - used_then) / (now - then)
+            limit = max(1, min(num_threads(), round(free)))
+            self.due = now + _PERIOD
+        self._last = now, idle, used
+        copies = len(_libraries())
+        if limit != self._limit or copies != self._copies:
+            self._copies = copies
+            _threads.add(limit)
+            if self._limit is not None:
+                _threads.remove(self._limit)
+            self._limit = limit
 
 
 others: Final = _Others()

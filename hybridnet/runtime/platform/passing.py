@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, final
 
+from hybridnet.base.locks import free_in_children
+
 __all__ = ["PassingSetting"]
 
 
@@ -23,7 +25,7 @@ class PassingSetting:
     """
 
     def __init__(self, change: Callable[[], Any], restore: Callable[[Any], None]) -> None:
-        self.lock: Final = threading.RLock()
+        self.lock: Final = free_in_children(threading.RLock())
         self._change = change
         self._restore = restore
         self._wanting = 0

@@ -25,6 +25,7 @@ from typing import Final
 
 from hybridnet.base.files import NotOwnError, OwnFolder
 from hybridnet.base.lazy import hashlib
+from hybridnet.base.locks import free_in_children
 
 __all__ = ["FolderInfo", "ProgramFolder"]
 
@@ -64,7 +65,8 @@ class ProgramFolder:
     def __init__(self, path: Path, limit: int) -> None:
         self.path = path
         self.limit = limit
-        self._lock = threading.RLock()  # re-entrant, since finalizers may run anywhere
+        # Re-entrant, since finalizers may run anywhere.
+        self._lock = free_in_children(threading.RLock())
         self._written = 0
         # Bytes in the folder, as far as this process knows; None before the first write.
         self._size: int | None = None
@@ -141,10 +143,6 @@ class ProgramFolder:
         with self._lock:
             self._size = None
         return before
-
-    def reset_after_fork(self) -> None:
-        """In a forked child: frees the lock, which another thread of the parent may have held."""
-        self._lock._at_fork_reinit()  # type: ignore[attr-defined]
 
     def _entries(self, suffix: str = _SUFFIX) -> list[tuple[float, int, str]]:
         """Returns (last use, bytes, file name) of each entry, in no order."""

@@ -440,9 +440,8 @@ class Maker:
         self._store.save(program.code, recipe, executable)
 
     def reset_after_fork(self) -> None:
-        """In a forked child: see `ProgramStore.reset_after_fork`; nothing is being made there."""
+        """In a forked child, where nothing is being made."""
         self._underway.clear()
-        self._store.reset_after_fork()
 
 
 def _weight(code: Code) -> int:

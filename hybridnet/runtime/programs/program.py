@@ -7,7 +7,6 @@ call keeps one and starts its executable without asking the cache again; it coun
 
 from __future__ import annotations
 
-import os
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ from time import perf_counter
 from typing import Any, Final, NamedTuple, Protocol, final
 
 from hybridnet.base import config
+from hybridnet.base.locks import free_in_children
 from hybridnet.ops.host.namespace import NoHostForm
 
 from ..observe import events
@@ -61,9 +61,7 @@ FIRST_LOOK: Final = 2
 replaced: Final = [0]
 # Held while `replaced` grows, so that no step is lost. Re-entrant, like every lock here, since a
 # finalizer may run at any point and compute with arrays.
-_replacing: Final = threading.RLock()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_replacing._at_fork_reinit)  # type: ignore[attr-defined]
+_replacing: Final = free_in_children(threading.RLock())
 
 
 class ProgramState(NamedTuple):

@@ -92,11 +92,6 @@ class ProgramStore:
         if key is not None:
             later(lambda: _write(folder, key, code, executable), "write program", grace=_GRACE)
 
-    def reset_after_fork(self) -> None:
-        """In a forked child: see `ProgramFolder.reset_after_fork`."""
-        if self._folder is not None:
-            self._folder.reset_after_fork()
-
     def _open(self) -> ProgramFolder | None:
         if not self._known:
             self._folder = program_folder()

@@ -9,13 +9,13 @@ of two that tune the same program one wins.
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from hybridnet.base import config
+from hybridnet.base.locks import free_in_children
 
 from ..observe.program_log import log
 from ..segments.code import Code
@@ -109,7 +109,7 @@ class RecipeBook:
         self._names: set[str] | None = None
         self._entries: dict[str, Entry | None] = {}
         self._by_code: dict[Code, Entry] = {}
-        self._lock = threading.RLock()
+        self._lock = free_in_children(threading.RLock())
 
     def recipe(self, code: Code) -> Recipe:
         """Returns how to make the program of a structure: what was found, or `BY_RULES`."""
@@ -159,12 +159,6 @@ class RecipeBook:
             self._entries.clear()
             self._by_code.clear()
 
-    def reset_after_fork(self) -> None:
-        """In a forked child: frees the locks, which other threads of the parent may have held."""
-        self._lock._at_fork_reinit()  # type: ignore[attr-defined]
-        if self._folder is not None:
-            self._folder.reset_after_fork()
-
     def _read(self, key: str) -> Entry | None:
         folder = self._open()
         data = None if folder is None else folder.read(key)
@@ -185,5 +179,3 @@ class RecipeBook:
 
 
 book: Final = RecipeBook()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=book.reset_after_fork)

@@ -9,6 +9,7 @@ from typing import Any, Final, final
 from hybridnet.base import config
 from hybridnet.base.allocator import release_memory
 from hybridnet.base.context import Context
+from hybridnet.base.locks import free_in_children
 from hybridnet.ops.core.call import Call, Types
 
 from ..observe.program_log import describe, explaining, say
@@ -60,7 +61,7 @@ class Shelf:
         self._owner = owner
         self._programs: OrderedDict[Code, Program] = OrderedDict()
         # Re-entrant, like every lock here: a finalizer may compute with arrays.
-        self._lock = threading.RLock()
+        self._lock = free_in_children(threading.RLock())
         self._thread = _Last()
         self._max_instructions = instructions
         self._instructions = 0
@@ -192,7 +193,6 @@ class Shelf:
 
     def reset_after_fork(self) -> None:
         """In a forked child: forgets the programs, which belong to the parent's devices."""
-        self._lock._at_fork_reinit()  # type: ignore[attr-defined]
         self.clear()
 
 

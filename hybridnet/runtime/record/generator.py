@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from hybridnet.base.context import Context
+from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.random.state import initial_state
 
@@ -23,7 +24,7 @@ from .storage import Storage
 __all__ = ["seed", "state_of"]
 
 _states: Final[dict[Context, Storage]] = {}
-_lock: Final = threading.RLock()
+_lock: Final = free_in_children(threading.RLock())
 _seed = 0
 
 

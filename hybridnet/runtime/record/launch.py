@@ -21,6 +21,7 @@ import threading
 import time
 import weakref
 from collections.abc import Sequence
+from contextlib import suppress
 from types import FrameType
 from typing import Any, Final
 
@@ -136,9 +137,14 @@ def _is_inside() -> bool:
 def _refuse_stranded(segment: Segment | Flight) -> None:
     """Raises an error if, in a forked child, a segment needs XLA or a thread of the parent."""
     alone = threading.active_count() == 1  # then a thread that holds the lock is the parent's
-    if not segment.lock.acquire(timeout=0 if alone else _AT_WORK):
+    lock = segment.lock
+    try:
+        is_free = lock.acquire(timeout=0 if alone else _AT_WORK)
+    finally:  # also where an exception came as it was had
+        with suppress(RuntimeError):
+            lock.release()
+    if not is_free:
         refuse_forked()
-    segment.lock.release()
     if type(segment) is Segment:
         for held in segment.inputs:
             if type(held) is Value and held.array is not None and is_stranded(held.array):

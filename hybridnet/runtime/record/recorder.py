@@ -29,6 +29,7 @@ from hybridnet import engine
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.interrupts import defer_interrupts
+from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core.call import Call, Types
 
@@ -106,7 +107,7 @@ _naive = engine.wanted_kind() == "NaiveEngine"
 # How many reasons there are to launch each operator at once: one if NaiveEngine is on, and one for
 # each thread whose limit is 1. Nearly always it is 0, so that `record` pays for one look at it.
 _reasons = int(_naive)
-_reasons_lock: Final = threading.RLock()
+_reasons_lock: Final = free_in_children(threading.RLock())
 
 
 def _add_reasons(change: int) -> None:
@@ -421,7 +422,6 @@ def _after_fork_in_child() -> None:
     thread.segments.clear()
     thread.late.clear()
     thread.trace = None
-    _reasons_lock._at_fork_reinit()  # type: ignore[attr-defined]
 
 
 engine.follow(_set_bulk_size, set_naive)

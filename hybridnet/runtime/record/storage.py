@@ -12,11 +12,11 @@ the other did.
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import Any, Final
 
 from hybridnet.base.context import Context
+from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import TensorType
 
 from ..segments.segment import Value
@@ -26,10 +26,7 @@ __all__ = ["Storage", "in_place"]
 
 #: Held from the read to the write of a change in place. One lock serves all arrays, as recording
 #: takes microseconds. It is re-entrant, since a finalizer may run in between and change arrays.
-in_place: Final = threading.RLock()
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=in_place._at_fork_reinit)  # type: ignore[attr-defined]
+in_place: Final = free_in_children(threading.RLock())
 
 
 class Storage:

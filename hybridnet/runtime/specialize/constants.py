@@ -28,6 +28,7 @@ from operator import itemgetter
 from typing import Any, Final, final
 
 from hybridnet.base import config
+from hybridnet.base.locks import if_free
 
 from ..programs.executable import ExecutableWrapper
 from .splitting import Split
@@ -231,11 +232,8 @@ class Specialized(ExecutableWrapper):
     def _other(self, arguments: tuple[Any, ...]) -> Sequence[Any]:
         """Runs the whole program, for inputs of no version that is kept."""
         self._misses += 1
-        if self._misses >= self._next and self._lock.acquire(blocking=False):
-            try:
-                self._look(arguments)
-            finally:
-                self._lock.release()
+        if self._misses >= self._next:
+            if_free(self._lock, lambda: self._look(arguments))
         outputs: Sequence[Any] = self.whole(*arguments)
         return outputs
 

@@ -6,7 +6,6 @@ neighbours that are looked at. A win has to exceed their spread.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from statistics import median, quantiles
 from time import perf_counter
 from typing import Any, Final, final
 
+from hybridnet import engine
 from hybridnet.base.lazy import jax
 
 from ..programs.executable import ExecutableWrapper
@@ -126,9 +126,10 @@ class Turns(ExecutableWrapper):
 
     def __init__(self, whole: Any) -> None:
         super().__init__(whole)
-        self._open = threading.Event()
+        # Of the last turn: whether it is over, and a launch has passed since.
+        self._open = engine.Flag()
         self._open.set()
-        self._passed = threading.Event()
+        self._passed = engine.Flag()
         self._last: Sequence[Any] = ()
 
     def __call__(self, *arguments: Any) -> Sequence[Any]:
@@ -142,13 +143,13 @@ class Turns(ExecutableWrapper):
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Holds up launches, once what was launched has ended; lets one through afterwards."""
-        self._open.clear()
+        is_open = self._open = engine.Flag()
         try:
             with suppress(RuntimeError):  # somebody consumed it: then it had ended, too
                 jax.block_until_ready(self._last)
             yield
         finally:
             self._last = ()
-            self._passed.clear()
-            self._open.set()
-        self._passed.wait(_PAUSE)
+            passed = self._passed = engine.Flag()
+            is_open.set()
+        passed.wait(_PAUSE)

@@ -10,13 +10,15 @@ from contextlib import suppress
 from typing import Any, Final, final
 from weakref import WeakKeyDictionary
 
+from hybridnet.base.locks import free_in_children
+
 from .compiled import class_of, function_of, parsed
 from .expressions import convert_expressions
 from .known import KnownFlow, known_flow
 
 __all__ = ["convert"]
 
-_lock: Final = threading.RLock()
+_lock: Final = free_in_children(threading.RLock())
 
 
 @final

@@ -10,6 +10,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.locks import free_in_children
 from hybridnet.clusters.shared import SharedStore
 from hybridnet.graph.node import Node
 
@@ -78,7 +79,7 @@ class Graph:
         self.shared: Final = SharedStore()
         self.container_name = ""
         self.scopes = Scopes()
-        self.lock: Final = threading.RLock()
+        self.lock: Final = free_in_children(threading.RLock())
         self._ops: dict[str, Operation] = {}
         self._of_node: dict[Node, Operation] = {}
         self._collections: dict[Any, list[Any]] = {}

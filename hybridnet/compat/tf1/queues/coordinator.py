@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, final
 
+from hybridnet.engine import Flag
+
 from ..errors import OutOfRangeError
 
 __all__ = ["Coordinator"]
@@ -26,7 +28,7 @@ class Coordinator:
         ends = clean_stop_exception_types
         self._clean = (OutOfRangeError,) if ends is None else tuple(ends)
         self._lock = threading.Lock()
-        self._stop = threading.Event()
+        self._stop = Flag()
         self._error: BaseException | None = None
         self._threads: set[threading.Thread] = set()
 
@@ -37,7 +39,7 @@ class Coordinator:
 
     def should_stop(self) -> bool:
         """Whether the threads are to end."""
-        return self._stop.is_set()
+        return self._stop.is_set
 
     def request_stop(self, ex: Any = None) -> None:
         """Has the threads end.
@@ -48,7 +50,7 @@ class Coordinator:
         error = ex[1] if isinstance(ex, tuple) else ex
         with self._lock:
             clean = error is None or isinstance(error, self._clean)
-            if not clean and self._error is None and not self._stop.is_set():
+            if not clean and self._error is None and not self._stop.is_set:
                 self._error = error
             self._stop.set()
 
@@ -56,7 +58,8 @@ class Coordinator:
         """Lets threads be started again."""
         with self._lock:
             self._error = None
-            self._stop.clear()
+            if self._stop.is_set:  # else somebody may be waiting for it
+                self._stop = Flag()
 
     @contextmanager
     def stop_on_exception(self) -> Iterator[None]:

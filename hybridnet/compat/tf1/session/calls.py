@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, NoReturn, final
 import numpy as np
 
 from hybridnet.base.errors import MXNetError
+from hybridnet.base.locks import free_in_children
 from hybridnet.clusters import ClusterRunner, LateError
 from hybridnet.clusters.shared import SharedStore, SharedUse
 from hybridnet.graph.node import Node
@@ -48,7 +49,7 @@ class Calls:
     def __init__(self, runner: Runner | ClusterRunner, store: SharedStore) -> None:
         self._shared = runner.shared if isinstance(runner, ClusterRunner) else store
         self._pending: set[_Pending] = set()
-        self._lock = threading.Lock()
+        self._lock = free_in_children(threading.Lock())
         self._closed = False
 
     def run(

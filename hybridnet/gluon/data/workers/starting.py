@@ -12,14 +12,17 @@ import sys
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, TypeVar, final
 
 from hybridnet.base.lazy import subprocess
+from hybridnet.base.locks import free_in_children, if_free
 
 from .channel import Channel, ChannelClosed
 from .program import command
 from .worker import Setup
+
+_Result = TypeVar("_Result")
 
 __all__ = ["Nursery", "environment", "nursery_for"]
 
@@ -56,18 +59,17 @@ class Nursery:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         # Workers that it is to be told to end: a finalizer may add one while a message is sent.
         self._to_end: deque[int] = deque()
         self.is_closed = False
         _all.add(self)
 
-    @contextlib.contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _alone(self, speak: Callable[[], _Result]) -> _Result:
         """Nobody else speaks with it meanwhile; not even a finalizer in this thread."""
         try:
             with self._lock:
-                yield
+                return speak()
         except ChannelClosed:
             self.is_closed = True
             raise
@@ -76,13 +78,13 @@ class Nursery:
 
     def _pass_on(self) -> None:
         """Says which workers are to end, unless somebody is speaking, who does it afterwards."""
-        while self._to_end and self._lock.acquire(blocking=False):
-            try:
-                while self._to_end:
-                    with contextlib.suppress(ChannelClosed):
-                        self._channel.send(("end", self._to_end.popleft()))
-            finally:
-                self._lock.release()
+        while self._to_end and if_free(self._lock, self._end_those):
+            pass
+
+    def _end_those(self) -> None:
+        while self._to_end:
+            with contextlib.suppress(ChannelClosed):
+                self._channel.send(("end", self._to_end.popleft()))
 
     def fork(self, kind: str) -> tuple[int, Channel]:
         """Has a process forked; returns its number and the channel to it.
@@ -98,8 +100,8 @@ class Nursery:
         ours, theirs = socket.socketpair()
         number = next(_numbers)
         channel = Channel(ours)
-        with theirs, self._alone():
-            self._channel.send((kind, number), [theirs.fileno()])
+        with theirs:
+            self._alone(lambda: self._channel.send((kind, number), [theirs.fileno()]))
         return number, channel
 
     def end_worker(self, number: int) -> None:
@@ -113,12 +115,14 @@ class Nursery:
         None where nobody knows.
         """
         try:
-            with self._alone():
-                self._channel.send(("how", number))
-                ((code, _),) = self._channel.receive()
+            ((code, _),) = self._alone(lambda: self._asked(("how", number)))
         except ChannelClosed:
             return None
         return None if code is None else int(code)
+
+    def _asked(self, question: Any) -> Sequence[Any]:
+        self._channel.send(question)
+        return self._channel.receive()
 
     def prepare(self, setup: Setup) -> None:
         """Tells a nursery that was just forked what to become like, and to import.
@@ -126,8 +130,7 @@ class Nursery:
         Raises:
             ChannelClosed: somebody has killed it.
         """
-        with self._alone():
-            self._channel.send(setup)
+        self._alone(lambda: self._channel.send(setup))
 
     def close(self) -> None:
         """Ends it and its workers."""
@@ -137,7 +140,7 @@ class Nursery:
 
 _all: Final[weakref.WeakSet[Nursery]] = weakref.WeakSet()
 _numbers: Final = itertools.count()
-_lock: Final = threading.Lock()
+_lock: Final = free_in_children(threading.Lock())
 _first: Nursery | None = None
 _process: Any = None
 #: The nursery that was asked for last, and what for: loaders of one script want the same.
@@ -214,7 +217,6 @@ def _end() -> None:
 def _forget() -> None:
     """In a forked child: they are the parent's."""
     global _first, _process, _latest
-    _lock._at_fork_reinit()  # type: ignore[attr-defined]
     for nursery in list(_all):
         nursery.close()
     if _process is not None:
