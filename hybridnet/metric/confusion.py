@@ -54,7 +54,7 @@ class PCC(EvalMetric):
             true, said = label.asnumpy(), pred.asnumpy()
             said = said.argmax(axis=1) if said.shape != true.shape else said
             places = said.astype(np.int64).ravel(), true.astype(np.int64).ravel()
-            classes = 1 + max(int(place.max(initial=0)) for place in places)
+            classes = 1 + max(int(np.max(place, initial=0)) for place in places)
             self._counts = _added(self._counts, places, classes)
             self._global_counts = _added(self._global_counts, places, classes)
         self.num_inst += 1
