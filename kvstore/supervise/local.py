@@ -18,6 +18,7 @@ from typing import Any, Final, final
 
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.supervise.job import ProcessPlan
+from hybridnet.kvstore.supervise.printing import WholeLines
 from hybridnet.kvstore.supervise.supervisor import Handle, Supervisor
 
 __all__ = ["LocalSupervisor", "ProcessHandle", "start_process"]
@@ -29,9 +30,22 @@ _PR_SET_PDEATHSIG: Final = 1
 class LocalSupervisor(Supervisor):
     """Starts all processes of a job on this machine."""
 
+    def __init__(self) -> None:
+        self._lines = WholeLines()
+
     def start(self, plan: ProcessPlan) -> Handle:
         """See `Supervisor.start`."""
-        return start_process(plan.title, plan.command, plan.environment)
+        output = self._lines.pipes()
+        try:
+            return start_process(plan.title, plan.command, plan.environment, output=output)
+        finally:
+            for one in output:
+                if one is not None:
+                    os.close(one)
+
+    def close(self) -> None:
+        """See `Supervisor.close`: all that was printed has been handed on."""
+        self._lines.close()
 
 
 @final

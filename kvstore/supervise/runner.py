@@ -67,8 +67,11 @@ def run_job(
     Raises:
         KVStoreError: a process cannot be started.
     """
+    run = _Run(supervisor, tell or _print, report)
     with contextlib.closing(supervisor):
-        return _run_job(job, supervisor, restarts, _Run(supervisor, tell or _print, report))
+        code = _run_job(job, supervisor, restarts, run)
+    run.tell(f"ended with status {code}")
+    return code
 
 
 def _run_job(job: Job, supervisor: Supervisor, restarts: int, run: _Run) -> int:
@@ -84,7 +87,6 @@ def _run_job(job: Job, supervisor: Supervisor, restarts: int, run: _Run) -> int:
                 code = run.look(policy, wake)
         finally:
             run.kill_all()
-    run.tell(f"ended with status {code}")
     return code
 
 
@@ -252,4 +254,5 @@ def _summary(job: Job, plans: Sequence[ProcessPlan], restarts: int) -> str:
 
 
 def _print(line: str) -> None:
-    print(f"hybridnet launch: {line}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"hybridnet launch: {line}\n")  # as one piece, where others print, too
+    sys.stderr.flush()

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final, final
 
+from hybridnet.engine import Flag
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.supervise.local import ProcessHandle, start_process
 
@@ -34,7 +35,7 @@ class Tenant:
 
     def __init__(self) -> None:
         self._handle: ProcessHandle | None = None
-        self._over = threading.Event()
+        self._over = Flag()
         self._printed: queue.Queue[tuple[int, bytes]] = queue.Queue(_CHUNKS)
 
     def look(self) -> tuple[str, int]:
@@ -104,7 +105,7 @@ class Tenant:
         """Takes what is printed, to the end: that of the process, or of the pipe."""
         with contextlib.closing(open(pipe, "rb", buffering=0)) as file:
             while True:
-                ended = self._over.is_set()
+                ended = self._over.is_set
                 if not select.select([file], [], [], _LOOK)[0]:
                     if ended:  # what it has left behind may hold the pipe open for ever
                         return

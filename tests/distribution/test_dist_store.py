@@ -527,7 +527,7 @@ def test_a_script_that_is_started_as_a_server_serves(tmp_path):
     job = Job((sys.executable, str(path)), Cluster(port=port, token=RunToken.new()))
 
     class Scripts(Supervisor):
-        def plans(self, job):
+        def plans(self, job, tell):
             return [replace(plan, command=job.command) for plan in job.plans()]
 
         def start(self, plan):
