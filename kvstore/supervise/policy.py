@@ -35,17 +35,25 @@ class Policy:
     Workers that a signal has killed are started again, servers and the scheduler whatever ended
     them, but for one that could not begin: it could not at the next start, and the job ends. A
     worker that ends with a status of its own has failed by itself and would again: the job fails
-    with that status, after the other workers had time to notice.
+    with that status, after the other workers had time to notice. Where the run may shrink, the
+    others go on without a worker that was killed once too often, and the job ends as they do.
 
     Args:
         plans: the processes.
         restarts: how often one process may be started again.
         patience: seconds that workers have to end by themselves after a loss.
+        shrinks: whether others go on when a worker is lost.
     """
 
     def __init__(
-        self, plans: Sequence[ProcessPlan], restarts: int = 3, patience: float = 12.0
+        self,
+        plans: Sequence[ProcessPlan],
+        restarts: int = 3,
+        patience: float = 12.0,
+        *,
+        shrinks: bool = False,
     ) -> None:
+        self._shrinks = shrinks
         self._plans = list(plans)
         self._restarts = restarts
         self._deadlines = Deadlines(patience)
@@ -110,6 +118,10 @@ class Policy:
 
     def _lost(self, event: Ended, now: float) -> Iterator[Action]:
         plan, code = event.plan, event.code
+        others = any(one.role == "worker" for one in self._running.values())
+        if self._shrinks and plan.role == "worker" and code < 0 and others:
+            yield Tell(f"{plan.title} {reason(code)}; the others go on without it", event)
+            return
         if not self._deadlines.lost:
             self._code = status(code)
             self._deadlines.lose(now)
@@ -118,7 +130,7 @@ class Policy:
         else:
             yield Tell(event.why or f"{plan.title} {reason(code)}", event)
         idle = _could_not_begin(event)  # the others still wait for it, and have done nothing
-        if idle or not any(one.role == "worker" for one in self._running.values()):
+        if idle or not others:
             yield from self._deadlines.end(self._running.values(), now)
 
 

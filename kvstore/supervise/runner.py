@@ -76,8 +76,7 @@ def run_job(
 
 def _run_job(job: Job, supervisor: Supervisor, restarts: int, run: _Run) -> int:
     plans = supervisor.plans(job, run.tell)
-    decides = Policy if job.cluster.servers else GangPolicy
-    policy = decides(plans, restarts, patience=job.cluster.deadline + 2)
+    policy = _policy(job, plans, restarts)
     with _folder_of(job), _signals() as wake:
         try:
             run.tell(_summary(job, plans, restarts))
@@ -88,6 +87,13 @@ def _run_job(job: Job, supervisor: Supervisor, restarts: int, run: _Run) -> int:
         finally:
             run.kill_all()
     return code
+
+
+def _policy(job: Job, plans: list[ProcessPlan], restarts: int) -> Policy | GangPolicy:
+    patience = job.cluster.deadline + 2
+    if not job.cluster.servers:
+        return GangPolicy(plans, restarts, patience)
+    return Policy(plans, restarts, patience, shrinks=job.cluster.on_loss == "shrink")
 
 
 @final

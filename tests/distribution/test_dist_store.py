@@ -433,6 +433,37 @@ def test_what_died_with_a_worker_is_refused_by_who_takes_its_place(tmp_path):
     assert sorted(out.splitlines()) == [f"weight {weight} 0", f"weight {weight} 1"], error
 
 
+def test_others_go_on_without_a_lost_worker_where_they_may(tmp_path):
+    """Later sums are of one worker of two, times two; longer than the launcher has patience."""
+    path = script(
+        tmp_path,
+        """
+    import time
+    from hybridnet import kv, nd
+    store = kv.create("dist_sync")
+    store.init(0, nd.zeros((3,)))
+    out = nd.zeros((3,))
+    for step in range(store.resumes, 8):
+        if store.rank == 1 and step == 2:
+            os.kill(os.getpid(), 9)
+        store.push(0, nd.ones((3,)))
+        store.pull(0, out=out)
+        assert out.asnumpy().tolist() == [2.0] * 3, out
+        if step > 2:
+            time.sleep(0.7)
+    say("worker", store.rank, "is done")
+    """,
+    )
+    run = Run(HYBRIDNET_DIST_DEADLINE="1")
+    running = popen(path, "-n", 2, "-s", 1, "--restarts", 0, "--on-loss", "shrink",
+                    environ=run.environ)  # fmt: skip
+    out, error = running.communicate(timeout=60)
+    assert running.returncode == 0, error
+    assert out == "worker 0 is done\n"
+    assert "the others go on without it" in error
+    assert run.has_left_nothing()
+
+
 def child_of(launcher, role):
     """Returns the process of a role among the children of a launcher."""
     for one in Path("/proc").glob("[0-9]*"):

@@ -145,3 +145,19 @@ def test_what_cannot_begin_is_not_started_again(generation, status):
     assert kills == ([] if generation else [Kill(plan, 15) for plan in plans[:-1]])
     *_, last = [policy.handle(Ended(plan, 0), 3.0) for plan in reversed(plans[:-1])]
     assert last[-1] == Conclude(status)
+
+
+def test_the_others_go_on_where_the_run_may_shrink():
+    """Without a worker that was killed; not without one that failed by itself."""
+    cluster = Cluster(port=1, workers=3, servers=1, token=RunToken(bytes(32)))
+    plans = {plan.title: plan for plan in Job(("train",), cluster).plans()}
+    policy = Policy(list(plans.values()), 0, shrinks=True)
+    policy.start()
+    (told,) = policy.handle(ended(plans, "worker 1", -9), 1.0)
+    assert told.line == "worker 1 was killed by signal 9 (SIGKILL); the others go on without it"
+    assert not told.returns and policy.next_time is None
+    assert policy.handle(ended(plans, "worker 0", 0), 2.0) == []
+    kills = policy.handle(ended(plans, "worker 2", 0), 3.0)
+    assert [kill.plan.title for kill in kills] == ["the scheduler", "server 0"]
+    policy.handle(ended(plans, "server 0", 0), 3.1)
+    assert policy.handle(ended(plans, "the scheduler", 0), 3.1) == [Conclude(0)]

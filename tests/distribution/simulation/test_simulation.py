@@ -11,12 +11,10 @@ from helpers import thorough
 SOON = 15_000
 #: Bugs that need a rare schedule -> the seed at which the short form begins to look.
 BEGIN = {
-    "what replaced processes say counts": 1_000,
-    "a standby is ready before it has everything": 4_000,
-    "a round without a worker is not scaled": 3_000,
-    "an old copy undoes a newer one": 3_900,
-    "a standby follows a primary that was replaced": 8_500,
-    "nobody waits for who is killed at its end": 10_500,
+    "a round without a worker is not scaled": 2_600,
+    "workers do not hear that a server is being started again": 3_300,
+    "a standby follows a primary that was replaced": 7_500,
+    "nobody waits for who is killed at its end": 8_600,
 }
 
 
