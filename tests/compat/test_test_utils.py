@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import hashlib
 import os
 import zipfile
 from pathlib import Path
@@ -300,7 +301,7 @@ def test_digits_and_files(tmp_path, monkeypatch):
     assert copied.read_text() == "text"
     tu.download(url, "copy.txt", "there", overwrite=True)
     assert copied.read_text() == "other"
-    with pytest.raises(MXNetError, match="must be reachable"):
+    with pytest.raises(MXNetError, match="could not be fetched"):
         tu.download((tmp_path / "none").as_uri(), retries=1)
 
 
@@ -329,6 +330,10 @@ def test_cifar_comes_as_record_files(tmp_path, monkeypatch):
         for name in names:
             packed.writestr(name, name)
     monkeypatch.setattr(tu.files, "_CIFAR10", (tmp_path / "source.zip").as_uri())
+    with pytest.raises(MXNetError, match="must have the SHA-1 hash"):
+        tu.get_cifar10()
+    packed = Path("source.zip").read_bytes()
+    monkeypatch.setattr(tu.files, "_CIFAR10_SHA1", hashlib.sha1(packed).hexdigest())
     tu.get_cifar10()
     assert [Path("data", name).read_text() for name in names] == names
     Path("source.zip").unlink()

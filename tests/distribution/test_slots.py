@@ -278,8 +278,8 @@ def test_a_part_knows_what_it_was_a_round_before(tmp_path, make, in_files):
 
 @pytest.mark.parametrize("make", [dense, table])
 def test_a_full_copy_may_bring_the_round_before(tmp_path, make):
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
+    (tmp_path / "a").mkdir(mode=0o700)
+    (tmp_path / "b").mkdir(mode=0o700)
     store, rows = make(tmp_path / "a"), None if make is dense else np.array([2])
     updates = Sum({}) if make is dense else MOMENTUM
     shape = store.value.shape if rows is None else (1, 2)
