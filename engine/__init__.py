@@ -35,6 +35,7 @@ from .errors import (
 from .flag import Flag
 from .manual import ManualPool
 from .process import NaiveEngine, ThreadedEngine, get, set_engine, wanted_kind
+from .signals import raised_by_handler
 from .task import LANES, Completion, Origin, Var, caller_origin, resolve_origin
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "new_variable",
     "push",
     "push_async",
+    "raised_by_handler",
     "resolve_origin",
     "set_bulk_size",
     "set_engine",

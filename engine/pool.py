@@ -32,6 +32,7 @@ from __future__ import annotations
 
 import os
 import threading
+from _thread import start_new_thread
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -42,7 +43,8 @@ from time import monotonic
 from typing import Final, Protocol, final
 
 from hybridnet.engine.errors import EngineError
-from hybridnet.engine.flag import LONGEST_SLEEP
+from hybridnet.engine.flag import LONGEST_SLEEP, Flag
+from hybridnet.engine.signals import raised_by_handler
 from hybridnet.engine.task import LANES, READY, RUNNING, Latch, Task
 
 __all__ = ["AbstractPool", "InlinePool", "Runner", "ThreadPool", "default_workers"]
@@ -51,6 +53,8 @@ __all__ = ["AbstractPool", "InlinePool", "Runner", "ThreadPool", "default_worker
 # has pushed (it may be waiting for them), then the oldest push.
 _Entry = tuple[int, int, int, Task]
 
+#: Seconds to wait for a worker to be started: it takes some 100 us.
+START_TIMEOUT: Final = 0.1
 JOIN_TIMEOUT: Final = 0.02  # seconds to wait for workers at close; idle ones leave in microseconds
 
 
@@ -140,8 +144,8 @@ class _Chain:
         #: what runs, or is about to; None when all have ended.
         self.task: Task | None = task
         self.freed: list[_Entry] = []
-        #: Ctrl-C, if it was pressed.
-        self.interrupt: KeyboardInterrupt | None = None
+        #: Ctrl-C, if it was pressed, or what the handler of another signal raised.
+        self.interrupt: BaseException | None = None
 
 
 @final
@@ -151,9 +155,10 @@ class InlinePool(AbstractPool):
     A task pushed by a running task runs inside it. Tasks freed by a completion run one after the
     other when the completion is over, so a long chain does not nest.
 
-    Ctrl-C can strike between any two steps: what is left to do is in the chain and the states of
-    its tasks, so it goes on from there. A second one can strike where the first is handled, and
-    where a loop jumps back, which is outside of what it holds; so there is a loop around the loop.
+    Ctrl-C, or what another signal's handler raises, can strike between any two steps: what is left
+    to do is in the chain and the states of its tasks, so it goes on from there. A second one can
+    strike where the first is handled, and where a loop jumps back, which is outside of what it
+    holds; so there is a loop around the loop.
     """
 
     def __init__(self) -> None:
@@ -168,7 +173,9 @@ class InlinePool(AbstractPool):
         while chain.task is not None:
             try:
                 self._run_all(chain)
-            except KeyboardInterrupt as error:
+            except BaseException as error:
+                if not _is_struck(error):
+                    raise
                 chain.interrupt = error
         if chain.interrupt is not None:
             raise chain.interrupt  # it is for the program, not only for the task it struck
@@ -177,7 +184,9 @@ class InlinePool(AbstractPool):
         while chain.task is not None:
             try:
                 self._run_one(chain, chain.task)
-            except KeyboardInterrupt as error:
+            except BaseException as error:
+                if not _is_struck(error):
+                    raise
                 chain.interrupt = error
                 if chain.task is not None and chain.task.state is RUNNING:
                     chain.task.error = chain.task.error or error
@@ -188,7 +197,7 @@ class InlinePool(AbstractPool):
         try:
             if task.state is READY:
                 runner.execute(task)
-            if isinstance(task.error, KeyboardInterrupt):
+            if task.error is not None and _is_struck(task.error):
                 chain.interrupt = task.error
             if task.state is RUNNING and not task.is_async and task.takers[0] == get_ident():
                 state.freed = chain.freed
@@ -212,6 +221,11 @@ class InlinePool(AbstractPool):
     def threads(self) -> int:
         """None: tasks run in the threads that push."""
         return 0
+
+
+def _is_struck(error: BaseException) -> bool:
+    """Whether an exception is for the program, whatever it interrupted."""
+    return isinstance(error, KeyboardInterrupt) or raised_by_handler(error)
 
 
 def default_workers() -> dict[str, int]:
@@ -343,13 +357,38 @@ class ThreadPool(AbstractPool):
             self._grow(lane)
 
     def _grow(self, lane: _Lane) -> None:
-        with self._lock:
-            if not self._closed:
-                if lane.started >= lane.limit:
-                    return
-                self._start(lane)
+        """Start a worker if there may be another; run the lane's tasks here if it has none."""
+        if get_ident() != threading.main_thread().ident:
+            self._add_worker(lane)
+        elif not self._add_worker_apart(lane):
+            return
         if lane.started == 0:  # closed, or no thread to be had: better here than never
             self._drain_inline(lane)
+
+    def _add_worker_apart(self, lane: _Lane) -> bool:
+        """Have another thread call `_add_worker`; whether it has done so, or there is none.
+
+        In the main thread the handler of a signal may raise in `Thread.start`, which then takes the
+        thread off Python's books, whether it runs or not: it ends there, and never works.
+        """
+        tried = Flag()
+        try:
+            start_new_thread(self._add_worker, (lane, tried))
+        except RuntimeError as error:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+                raise  # a handler did, and not `start_new_thread`
+            return True
+        # Not for ever: a finalizer may push while this thread holds a lock that starting takes.
+        return tried.wait(START_TIMEOUT)
+
+    def _add_worker(self, lane: _Lane, tried: Flag | None = None) -> None:
+        try:
+            with self._lock:
+                if not self._closed and lane.started < lane.limit:
+                    self._start(lane)
+        finally:
+            if tried is not None:
+                tried.set()
 
     def _start(self, lane: _Lane) -> None:
         thread = threading.Thread(

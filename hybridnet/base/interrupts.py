@@ -24,6 +24,8 @@ from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any, Final, NoReturn
 
+from hybridnet.engine import raised_by_handler
+
 __all__ = ["defer_interrupts", "is_from_signal", "leaves_with"]
 
 _OWN: Final = "hybridnet."
@@ -62,17 +64,7 @@ def _is_main() -> bool:
 
 def is_from_signal(error: BaseException) -> bool:
     """Whether an exception came out of a signal handler, and not out of what it interrupted."""
-    if isinstance(error, (KeyboardInterrupt, SystemExit)):
-        return True
-    codes = {
-        getattr(signal.getsignal(number), "__code__", None) for number in signal.valid_signals()
-    } - {None}
-    trace = error.__traceback__
-    while trace is not None and codes:
-        if trace.tb_frame.f_code in codes:
-            return True
-        trace = trace.tb_next
-    return False
+    return isinstance(error, (KeyboardInterrupt, SystemExit)) or raised_by_handler(error)
 
 
 class _Delivery:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Any
 
 import pytest
-from interrupted_loops import lines_of
+from interrupted_loops import Struck, lines_of
+from strikes import striking, struck_at
 
-from hybridnet.engine import ManualPool, ThreadedEngine
-from hybridnet.engine.task import Task, Var
+from hybridnet.engine import Flag, ManualPool, ThreadedEngine
+from hybridnet.engine.task import LANES, Task, Var
 
 STRUCK = ("hybridnet.engine.coordinator", "hybridnet.engine.schedule")
 
@@ -80,6 +82,26 @@ def test_ctrl_c_before_any_line_loses_nothing(name: str):
         assert loop.ran in (["first", "last"], ["first", "second", "last"]), at
         loop.wait()
     assert at > 20
+
+
+def test_the_exception_of_a_handler_kills_no_worker():
+    """A lane's only worker is started, and a handler raises: the lane goes on all the same."""
+
+    def begin() -> ThreadedEngine:
+        return ThreadedEngine(workers=dict.fromkeys(LANES, 1))
+
+    def push(engine: ThreadedEngine) -> None:
+        engine.push(lambda: None)
+
+    count = min(struck_at(partial(push, begin()), 0) for _ in range(2))
+    with striking():
+        for at in range(1, count + 1):
+            engine, ended = begin(), Flag()
+            with contextlib.suppress(Struck):
+                struck_at(partial(push, engine), at)
+            engine.push(ended.set)
+            assert ended.wait(30), at
+            assert engine.close(30), at
 
 
 def test_a_task_that_is_handed_out_twice_runs_once():

@@ -5,12 +5,14 @@ from __future__ import annotations
 import faulthandler
 import gc
 import os
+import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import tracemalloc
 import weakref
+from functools import partial
 
 import pytest
 from helpers import thorough
@@ -235,6 +237,61 @@ def test_ctrl_c_in_a_naive_task_reaches_the_program():
         engine.wait_for_var(var)
     engine.push(lambda: None, writes=[var])
     engine.wait_for_all()
+
+
+class _Handler:
+    """Handlers of several kinds, which all raise the same."""
+
+    def function(number, frame):
+        raise TimeoutError("struck")
+
+    def method(self, number, frame):
+        raise TimeoutError("struck")
+
+    __call__ = method
+
+
+@pytest.mark.parametrize("push", [NaiveEngine.push, NaiveEngine.push_async])
+@pytest.mark.parametrize(
+    "handler", [_Handler.function, _Handler().method, _Handler(), partial(_Handler.function)]
+)
+def test_what_a_handler_raises_in_a_naive_task_reaches_the_program(handler, push):
+    engine, ran = NaiveEngine(), []
+    var = engine.new_variable()
+
+    def struck(*done):
+        signal.raise_signal(signal.SIGALRM)
+        for _ in range(2):
+            pass
+
+    def push_others():
+        engine.push(lambda: ran.append("other"))
+        push(engine, struck, writes=[var])
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        with pytest.raises(TimeoutError, match="struck"):
+            engine.push(push_others)
+        with pytest.raises(TaskError, match="TimeoutError"):
+            engine.wait_for_var(var)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    with pytest.raises(TaskError):  # that of the outer task, too
+        engine.wait_for_all()
+    engine.push(lambda: ran.append("next"), writes=[var])
+    engine.wait_for_all()
+    assert ran == ["other", "next"]
+
+
+def test_what_a_naive_task_itself_raises_is_its_own():
+    engine, var = NaiveEngine(), NaiveEngine().new_variable()
+
+    def late():
+        raise TimeoutError
+
+    engine.push(late, writes=[var])
+    with pytest.raises(TaskError, match="TimeoutError"):
+        engine.wait_for_var(var)
 
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="os.fork is not on this platform")

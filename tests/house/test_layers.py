@@ -15,7 +15,7 @@ from places import ROOT
 BELOW = {
     "engine": (),
     "kvstore": ("engine",),
-    "base": (),
+    "base": ("engine",),
     "native": ("base",),
     "ops": ("native",),
     "graph": ("ops", "engine"),
