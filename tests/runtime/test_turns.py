@@ -97,7 +97,7 @@ def test_each_round_of_a_comparison_has_a_turn() -> None:
     turns, inside = Turns(Counted()), []
 
     def run() -> float:
-        inside.append(not turns._open.is_set())
+        inside.append(not turns._open.is_set)
         return 1.0
 
     compare(run, run, 0, turns.turn)
