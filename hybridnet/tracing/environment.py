@@ -211,9 +211,10 @@ class _Visit:
                     self._step(name, value, rest)
             elif name in cells:
                 try:
-                    self._follow(name, cells[name].cell_contents, path)
+                    held = cells[name].cell_contents
                 except ValueError:  # not assigned yet
-                    self._add(name, None)
+                    held = _MISSING
+                self._follow(name, held, path)
 
     def _add(self, name: str, key: Any) -> None:
         self.found.append(key)

@@ -13,6 +13,7 @@ from typing import Any, Final, final
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import CODE_OF, as_dtype, is_float
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
+from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.tensor_type import tensor_type
 
 from .call import Arrays, Backward, HostOnlyCall, Scalars, Types
@@ -170,6 +171,8 @@ class CustomCall(HostOnlyCall):
         except MXNetError:
             raise
         except Exception as error:  # the user's code may raise anything
+            if is_from_signal(error):
+                raise
             raise MXNetError(f"{self!r}: {what}({given}) failed: {error}") from error
         if len(found) == 2:
             found = (*found, [])

@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any, Final
 
 from hybridnet.base import config
+from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.lazy import jax
 from hybridnet.ops.core.alternatives import Site
 
@@ -196,6 +197,8 @@ def is_known(platform: str, name: str, value: Any) -> bool:
     try:
         traced.lower(lowering_platforms=(platform,)).compile(compiler_options={name: value})
     except Exception as error:  # jaxlib has no class of its own for this
+        if is_from_signal(error):
+            raise
         log.info("compile option %s=%s is left out: %s", name, value, str(error).splitlines()[0])
         return False
     return True

@@ -31,6 +31,7 @@ from time import perf_counter
 from typing import Any, Final, final
 
 from hybridnet.base import config
+from hybridnet.base.interrupts import is_from_signal
 from hybridnet.native import onednn
 
 from ..observe import events, program_log
@@ -404,6 +405,8 @@ class Maker:
             with leave_one(), short_turns():
                 self._compile(program, in_pairs=in_pairs)
         except Exception as error:
+            if is_from_signal(error):
+                raise
             described = describe(program.code)
             program_log.log.info("%s: does not compile as a whole: %s", described, error)
         else:

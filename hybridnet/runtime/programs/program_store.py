@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from hybridnet.base import config
+from hybridnet.base.interrupts import is_from_signal
 
 from ..observe.program_log import describe, log
 from ..platform.background import later
@@ -78,6 +79,8 @@ class ProgramStore:
         try:
             return executable_from(code, data)
         except Exception as error:  # whatever XLA has against it: it can be compiled
+            if is_from_signal(error):
+                raise
             log.info("%s: its file cannot be loaded: %s", describe(code), error)
             folder.remove(key)
             return None

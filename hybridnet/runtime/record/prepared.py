@@ -333,11 +333,11 @@ class PreparedCall:
                     outputs = self._compiled(*arrays, numbers)
             else:
                 outputs = self._compiled(*arrays, numbers)
-        except (TypeError, ValueError):  # an input has another type, or is None
-            return None
         except Exception as error:
             if is_from_signal(error):
                 raise
+            if isinstance(error, (TypeError, ValueError)):  # an input has another type, or is None
+                return None
             raise OpError(self._failed(error)) from error
         self._note(launch, arrays)  # not earlier: now it is sure that there was a launch
         if outputs:

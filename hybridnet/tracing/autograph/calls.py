@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+from hybridnet.base.interrupts import is_from_signal
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray import control_flow as nd_control_flow
 from hybridnet.runtime.record import recorder
@@ -110,6 +111,8 @@ def _converted_function(
     try:
         return convert(function, args, kwargs, OPERATORS)
     except Exception as error:
+        if is_from_signal(error):
+            raise
         if _jumps(function.__code__):
             _warn(function, error, has_source(function))
         return function

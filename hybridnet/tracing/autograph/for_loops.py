@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from hybridnet.base.interrupts import is_from_signal
 from hybridnet.runtime.record import recorder
 
 from ..control_flow import loop_rows, row_type
@@ -98,6 +99,8 @@ def _known_loop(rows: Rows, extra_test: Test, body: Body, variables: Variables) 
                 _stage(rows, number, extra_test, body, variables)
                 return
             except Exception as error:
+                if is_from_signal(error):
+                    raise
                 failure = error  # Python goes on, as nothing has been done
         if failure is not None and left > MOST_UNROLLED:
             raise too_long(failure) from failure

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
+from hybridnet.base.interrupts import is_from_signal
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime.record import recorder
 
@@ -72,6 +73,8 @@ def while_stmt(
                 stage_while(variables, test, body, trace.ctx)
                 return
             except Exception as error:
+                if is_from_signal(error):
+                    raise
                 failure = error  # Python goes on, as nothing has been done
         if turns > MOST_UNROLLED and failure is not None:
             raise too_long(failure) from failure
