@@ -58,7 +58,7 @@ def test_noise_at_the_port_disturbs_no_gang(tmp_path):
         for one in gang:
             await_line(one, "up")
         with contextlib.ExitStack() as held:
-            for _ in range(200):  # more than there are places for who has shown nothing
+            for _ in range(70):  # more than there are places for who has shown nothing
                 held.enter_context(socket.create_connection(("127.0.0.1", port)))
             for noise in NOISE:
                 with (
