@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DeadNodeError", "KVStoreError"]
+__all__ = ["DeadNodeError", "KVStoreError", "RunOverError"]
 
 
 class KVStoreError(RuntimeError):
@@ -11,3 +11,7 @@ class KVStoreError(RuntimeError):
 
 class DeadNodeError(KVStoreError):
     """A process of the run is gone, so that what waits for it cannot be done."""
+
+
+class RunOverError(KVStoreError):
+    """The run has ended in order: this process has come too late to take part."""

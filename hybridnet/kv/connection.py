@@ -13,6 +13,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.kvstore import Kind
 from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.drivers.remote_store import RemoteStore
+from hybridnet.kvstore.errors import RunOverError
 
 from .failures import translated
 
@@ -41,6 +42,8 @@ class _Connection:
             kind: of the store that asks; the first one's says how large parts are.
 
         Raises:
+            SystemExit: this process takes the place of one that was killed at its end, and the run
+                is over.
             MXNetError: the environment describes no run, the scheduler refuses this process, or
                 others did not come.
         """
@@ -54,7 +57,14 @@ class _Connection:
                     )
                 if kind.small_parts:
                     cluster = replace(cluster, p3=True)
-                self._remote = RemoteStore(cluster)
+                try:
+                    self._remote = RemoteStore(cluster)
+                except RunOverError as error:
+                    if not cluster.generation:
+                        raise
+                    # Its predecessor was killed at its end: nothing of its work is missing.
+                    print(f"hybridnet: nothing is left to do here: {error}", file=sys.stderr)
+                    raise SystemExit(0) from None
                 self._staleness = cluster.staleness
             self._process, self._stores = os.getpid(), 0
             atexit.register(self.close)

@@ -34,7 +34,7 @@ from hybridnet.kvstore.drivers.known_keys import KnownKeys, flat
 from hybridnet.kvstore.drivers.plans import key_of, plan_of
 from hybridnet.kvstore.drivers.residuals import Residuals
 from hybridnet.kvstore.drivers.worker_driver import Callback, Outgoing, Waiting, WorkerDriver
-from hybridnet.kvstore.errors import DeadNodeError, KVStoreError
+from hybridnet.kvstore.errors import DeadNodeError, KVStoreError, RunOverError
 from hybridnet.kvstore.messages import Key
 from hybridnet.kvstore.protocol.parts import parts_of
 from hybridnet.kvstore.protocol.words import (
@@ -85,6 +85,7 @@ class RemoteStore:
 
     Raises:
         DeadNodeError: a peer is gone, or did not come.
+        RunOverError: all workers have finished, the one that this process replaces among them.
         KVStoreError: the scheduler refuses this process (another run, a wrong token).
         ImportError: pyzmq is missing; says what to install.
     """
@@ -119,7 +120,13 @@ class RemoteStore:
         self.resumes = begun.resumes
         self._residuals = Residuals(cluster.state_folder, self.rank)
         if self.resumes:
-            self._recall_keys()
+            try:
+                self._recall_keys()
+            except KVStoreError:
+                self._thread.join(cluster.deadline)
+                if isinstance(self._ended, RunOverError):
+                    raise self._ended from None
+                raise
 
     def _wait_for_all(self, timeout: float) -> None:
         try:
@@ -186,6 +193,8 @@ class RemoteStore:
             if finish is not None and finish.code:
                 kind = DeadNodeError if finish.code == "dead" else KVStoreError
                 error = kind(finish.sentence)
+            elif finish is not None and finish.sentence:
+                error = RunOverError(finish.sentence)
         except BaseException as raised:  # it must reach those who wait
             error = raised
         self._end(error)

@@ -8,6 +8,15 @@ import numpy as np
 import pytest
 from oracle.tf1_case import answers, run_script
 
+import hybridnet.compat.tf1 as tf
+
+
+@pytest.fixture(autouse=True)
+def _a_graph_of_its_own():
+    """Names of variables count on from those of the tests before."""
+    tf.reset_default_graph()
+
+
 pytestmark = pytest.mark.slow
 
 
