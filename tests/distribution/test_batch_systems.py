@@ -67,8 +67,12 @@ def mpi():
 
 
 def queue(environ):
+    """The jobs that wait or run; one that has been given back may take a moment to be cleared."""
     return subprocess.run(
-        ["squeue", "--noheader"], env={**os.environ, **environ}, capture_output=True, text=True
+        ["squeue", "--noheader", "--states=PENDING,RUNNING"],
+        env={**os.environ, **environ},
+        capture_output=True,
+        text=True,
     ).stdout
 
 
