@@ -1,4 +1,4 @@
-"""Thousands of training steps: what the process holds after the first thousand does not grow."""
+"""Thousands of training steps: what the process holds after the first two does not grow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from hybridnet.tape import replay
 
 pytestmark = pytest.mark.optimized
 
-_STEPS = thorough(10_000, 3000)
+_STEPS = thorough(10_000, 4000)
 _PERIOD = 1000  # steps between two looks at the process
 _READ_EVERY = 10  # steps between two losses that are read, as a progress bar does
 _BATCH, _INPUTS, _CLASSES = 16, 12, 4
@@ -159,6 +159,9 @@ def test_training_holds_no_more_at_its_end(way: Callable[[], Step]) -> None:
             del loss
             looks.append(held())
             memory.append(resident())
+    # On a quick processor a loop over small arrays has taken long enough to be compiled only after
+    # the first look.
+    del looks[0], memory[0]
     for later in looks[1:]:  # less is fine: what earlier tests left behind may end meanwhile
         grown = [one for one in asdict(later) if asdict(later)[one] > asdict(looks[0])[one]]
         assert not grown, (grown, looks)
