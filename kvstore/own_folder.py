@@ -11,14 +11,13 @@ import stat
 from pathlib import Path
 from typing import Final
 
+from hybridnet.engine.ways import unsafe_step
 from hybridnet.kvstore.errors import KVStoreError
 
 __all__ = ["check_folder", "is_own_folder", "make_folder"]
 
 _WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
-#: As many symbolic links as Linux follows.
-_MOST_LINKS: Final = 40
 
 
 def make_folder(path: Path) -> None:
@@ -58,7 +57,11 @@ def check_folder(path: Path) -> None:
             f"enter (mode 0700), got {path} (mode {stat.S_IMODE(found.st_mode):04o}, user "
             f"{found.st_uid}); remove it if it is yours"
         )
-    _check_way(path)
+    unsafe = unsafe_step(path)
+    if unsafe:
+        raise KVStoreError(
+            f"{unsafe}; HYBRIDNET_DIST_STATE_DIR names another for the values of servers"
+        )
 
 
 def is_own_folder(path: Path) -> bool:
@@ -72,57 +75,3 @@ def is_own_folder(path: Path) -> bool:
 
 def _is_own(found: os.stat_result) -> bool:
     return found.st_uid == os.geteuid()
-
-
-def _check_way(path: Path) -> None:
-    """Refuses a folder in whose place, or in that of a folder above it, others can put another.
-
-    From the root on: who finds each step safe knows that nobody changes it later. Below a folder
-    that others cannot enter it does not matter what they could write there. `base/files.py` does
-    the same, as neither of the two floors may import the other; tests/base/test_own_folders.py
-    holds both.
-
-    Raises:
-        KVStoreError: somebody else can.
-        OSError: a folder is not there, or cannot be looked at.
-    """
-    owners = (0, os.geteuid())
-    here, above = "/", os.lstat("/")
-    ahead = [part for part in reversed(os.fspath(path.absolute()).split("/")) if part]
-    links, is_closed = 0, False
-    while ahead:
-        name = ahead.pop()
-        if name in (".", ".."):
-            if name == "..":
-                here, is_closed = os.path.dirname(here), False
-                above = os.lstat(here)
-            continue
-        entry = os.path.join(here, name)
-        found = os.lstat(entry)
-        if not is_closed and _is_replaceable(found, above, owners):
-            raise KVStoreError(
-                f"another user can put something else in the place of {entry}: {here} (mode "
-                f"{stat.S_IMODE(above.st_mode):04o}, user {above.st_uid}) must be root's or this "
-                "user's, and not writable by others, or sticky; HYBRIDNET_DIST_STATE_DIR names "
-                "another for the values of servers"
-            )
-        if stat.S_ISLNK(found.st_mode):
-            links += 1
-            target = os.readlink(entry)
-            if links > _MOST_LINKS:
-                raise KVStoreError(f"{path} leads over more than {_MOST_LINKS} links")
-            if target.startswith("/"):
-                here, above, is_closed = "/", os.lstat("/"), False
-            ahead += [part for part in reversed(target.split("/")) if part]
-            continue
-        here, above = entry, found
-        is_closed = is_closed or (found.st_uid in owners and not found.st_mode & _OTHERS)
-
-
-def _is_replaceable(entry: os.stat_result, above: os.stat_result, owners: tuple[int, int]) -> bool:
-    """Whether others than the owners can put something else in the place of a folder's entry."""
-    if above.st_uid not in owners:
-        return True
-    if not above.st_mode & _WRITE:
-        return False
-    return not above.st_mode & stat.S_ISVTX or entry.st_uid not in owners

@@ -15,6 +15,8 @@ try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
+from hybridnet.engine.ways import unsafe_step
+
 from .addresses import is_remote
 from .lazy import hashlib
 from .upload import Upload
@@ -24,8 +26,6 @@ __all__ = ["NotOwnError", "OwnFolder", "atomic_write", "lock"]
 # All that a mode allows to others than the owner.
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 _WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
-#: As many symbolic links as Linux follows.
-_MOST_LINKS: Final = 40
 
 
 @contextlib.contextmanager
@@ -145,7 +145,9 @@ class OwnFolder:
             facts = os.fstat(self._fd)
             if not _is_own(facts, _WRITE):
                 raise NotOwnError(f"another user owns {path} or may write to it")
-            _check_way(path)
+            unsafe = unsafe_step(path)
+            if unsafe:
+                raise NotOwnError(unsafe)
             if facts.st_mode & _OTHERS:
                 os.fchmod(self._fd, 0o700)
         except BaseException:
@@ -236,61 +238,6 @@ def _is_own(facts: os.stat_result, refused: int) -> bool:
     if not hasattr(os, "geteuid"):
         return True  # Windows keeps a user's folders by other means
     return facts.st_uid == os.geteuid() and not facts.st_mode & refused
-
-
-def _check_way(path: Path) -> None:
-    """Refuses a folder in whose place, or in that of a folder above it, others can put another.
-
-    From the root on: who finds each step safe knows that nobody changes it later. Below a folder
-    that others cannot enter it does not matter what they could write there.
-    `kvstore/own_folder.py` does the same, as neither of the two floors may import the other;
-    tests/base/test_own_folders.py holds both.
-
-    Raises:
-        NotOwnError: somebody else can.
-        OSError: a folder is not there, or cannot be looked at.
-    """
-    if not hasattr(os, "geteuid"):
-        return  # Windows keeps a user's folders by other means
-    owners = (0, os.geteuid())
-    here, above = "/", os.lstat("/")
-    ahead = [part for part in reversed(os.fspath(path.absolute()).split("/")) if part]
-    links, is_closed = 0, False
-    while ahead:
-        name = ahead.pop()
-        if name in (".", ".."):
-            if name == "..":
-                here, is_closed = os.path.dirname(here), False
-                above = os.lstat(here)
-            continue
-        entry = os.path.join(here, name)
-        facts = os.lstat(entry)
-        if not is_closed and _is_replaceable(facts, above, owners):
-            raise NotOwnError(
-                f"another user can put something else in the place of {entry}: {here} (mode "
-                f"{stat.S_IMODE(above.st_mode):04o}, user {above.st_uid}) must be root's or this "
-                "user's, and not writable by others, or sticky"
-            )
-        if stat.S_ISLNK(facts.st_mode):
-            links += 1
-            target = os.readlink(entry)
-            if links > _MOST_LINKS:
-                raise NotOwnError(f"{path} leads over more than {_MOST_LINKS} links")
-            if target.startswith("/"):
-                here, above, is_closed = "/", os.lstat("/"), False
-            ahead += [part for part in reversed(target.split("/")) if part]
-            continue
-        here, above = entry, facts
-        is_closed = is_closed or (facts.st_uid in owners and not facts.st_mode & _OTHERS)
-
-
-def _is_replaceable(entry: os.stat_result, above: os.stat_result, owners: tuple[int, int]) -> bool:
-    """Whether others than the owners can put something else in the place of a folder's entry."""
-    if above.st_uid not in owners:
-        return True
-    if not above.st_mode & _WRITE:
-        return False
-    return not above.st_mode & stat.S_ISVTX or entry.st_uid not in owners
 
 
 def _open_own(path: str | os.PathLike[str], dir_fd: int | None) -> int:

@@ -1,6 +1,6 @@
 """Folders that are this user's alone, all the way up: programs', and those of sockets and values.
 
-Two floors ask the same, each for itself; here they are asked together.
+Two floors ask the same of `engine.ways`; here they are asked together.
 """
 
 import contextlib
