@@ -18,7 +18,7 @@ from typing import Any, Final, final
 
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.supervise.job import ProcessPlan
-from hybridnet.kvstore.supervise.printing import WholeLines
+from hybridnet.kvstore.supervise.printing import pipes
 from hybridnet.kvstore.supervise.supervisor import Handle, Supervisor
 
 __all__ = ["LocalSupervisor", "ProcessHandle", "start_process"]
@@ -30,22 +30,9 @@ _PR_SET_PDEATHSIG: Final = 1
 class LocalSupervisor(Supervisor):
     """Starts all processes of a job on this machine."""
 
-    def __init__(self) -> None:
-        self._lines = WholeLines()
-
     def start(self, plan: ProcessPlan) -> Handle:
         """See `Supervisor.start`."""
-        output = self._lines.pipes()
-        try:
-            return start_process(plan.title, plan.command, plan.environment, output=output)
-        finally:
-            for one in output:
-                if one is not None:
-                    os.close(one)
-
-    def close(self) -> None:
-        """See `Supervisor.close`: all that was printed has been handed on."""
-        self._lines.close()
+        return start_process(plan.title, plan.command, plan.environment)
 
 
 @final
@@ -104,7 +91,7 @@ def start_process(
     *,
     text: str | None = None,
     translate: Callable[[int], int] = int,
-    output: tuple[int | None, int | None] = (None, None),
+    output: tuple[int, int] | None = None,
     farewell: int = signal.SIGKILL,
 ) -> ProcessHandle:
     """Starts a subprocess that ends with this process.
@@ -116,20 +103,22 @@ def start_process(
         text: what it finds on its standard input, which then stays open as long as it lives. By
             default it finds nothing.
         translate: see `ProcessHandle`.
-        output: descriptors of its standard output and error; None for those of this process.
+        output: descriptors of its standard output and error; by default it prints, in whole lines,
+            where this process does (`printing`).
         farewell: the signal that the kernel sends it when this thread has died. What has started
             others elsewhere is asked to end, and ends them.
 
     Raises:
         KVStoreError: it cannot be started.
     """
+    ends = pipes() if output is None else output
     try:
         process = subprocess.Popen(
             list(command),
             env={**os.environ, **environment},
             stdin=subprocess.DEVNULL if text is None else subprocess.PIPE,
-            stdout=output[0],
-            stderr=output[1],
+            stdout=ends[0],
+            stderr=ends[1],
             process_group=0,
             preexec_fn=_tie(farewell),
             text=True,
@@ -138,6 +127,11 @@ def start_process(
         raise KVStoreError(
             f"{title} cannot be started: {command[0]}: {error.strerror or error}"
         ) from error
+    finally:
+        if output is None:
+            for one in ends:
+                if one is not None:
+                    os.close(one)
     if text is not None:
         assert process.stdin is not None
         with contextlib.suppress(BrokenPipeError):

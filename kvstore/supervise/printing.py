@@ -13,60 +13,79 @@ import threading
 import time
 from typing import Final, final
 
-__all__ = ["WholeLines"]
+__all__ = ["Lines", "hand_on_rest", "pipes"]
 
 _CHUNK: Final = 1 << 16  # bytes that are read at once, and that a line has at most
 _LAST: Final = 1.0  # seconds in which the last lines are handed on
 
+#: One for both descriptors, which may be one file.
+_lock: Final = threading.Lock()
+_threads: Final[list[threading.Thread]] = []
+
 
 @final
-class WholeLines:
-    """Hands on what processes print to this process's output and error."""
+class Lines:
+    """What one process prints, handed on to a descriptor of this one line by line.
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._threads: list[threading.Thread] = []
+    Args:
+        target: the descriptor, 1 or 2.
+    """
 
-    def pipes(self) -> tuple[int | None, int | None]:
-        """Returns descriptors for the output and error of a process; the caller closes them.
+    def __init__(self, target: int) -> None:
+        self._target = target
+        self._rest = b""
 
-        None stands for this process's own.
+    def write(self, data: bytes) -> None:
+        """Takes a piece; writes the lines that it ends.
+
+        Raises:
+            OSError: nobody reads on.
         """
-        if os.isatty(1) or os.isatty(2):
-            return None, None
-        output = self._pipe(1)
-        same = os.path.samestat(os.fstat(1), os.fstat(2))
-        return output, os.dup(output) if same else self._pipe(2)
+        self._rest += data
+        end = max(self._rest.rfind(b"\n"), self._rest.rfind(b"\r")) + 1
+        if not end and len(self._rest) >= _CHUNK:
+            end = len(self._rest)
+        whole, self._rest = self._rest[:end], self._rest[end:]
+        with _lock:
+            while whole:
+                whole = whole[os.write(self._target, whole) :]
 
-    def _pipe(self, target: int) -> int:
-        reader, writer = os.pipe()
-        thread = threading.Thread(target=self._hand_on, args=(reader, target), daemon=True)
-        self._threads = [one for one in self._threads if one.is_alive()]
-        self._threads.append(thread)
-        thread.start()
-        return writer
+    def end(self) -> None:
+        """Writes what is left, with an end to it: another's line would be behind it."""
+        if self._rest:
+            self.write(b"\n")
 
-    def _hand_on(self, reader: int, target: int) -> None:
-        rest = b""
-        # Where nobody reads on, the pipe is closed, and the process is told when it prints.
-        with contextlib.suppress(OSError), open(reader, "rb", buffering=0) as pipe:
-            while data := pipe.read(_CHUNK):
-                rest += data
-                end = max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1
-                if not end and len(rest) >= _CHUNK:
-                    end = len(rest)
-                self._write(target, rest[:end])
-                rest = rest[end:]
-            if rest:  # it gets an end, or another's line would be behind it
-                self._write(target, rest + b"\n")
 
-    def _write(self, target: int, data: bytes) -> None:
-        with self._lock:
-            while data:
-                data = data[os.write(target, data) :]
+def pipes() -> tuple[int | None, int | None]:
+    """Returns descriptors for the output and error of a process; the caller closes them.
 
-    def close(self) -> None:
-        """Waits a moment until all is handed on; what a process has left behind may print more."""
-        deadline = time.monotonic() + _LAST
-        for thread in self._threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
+    None stands for this process's own.
+    """
+    if os.isatty(1) or os.isatty(2):
+        return None, None
+    output = _pipe(1)
+    same = os.path.samestat(os.fstat(1), os.fstat(2))
+    return output, os.dup(output) if same else _pipe(2)
+
+
+def hand_on_rest() -> None:
+    """Waits a moment until all is handed on; what a process has left behind may print more."""
+    deadline = time.monotonic() + _LAST
+    for thread in _threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+
+
+def _pipe(target: int) -> int:
+    reader, writer = os.pipe()
+    thread = threading.Thread(target=_hand_on, args=(reader, Lines(target)), daemon=True)
+    _threads[:] = [*(one for one in _threads if one.is_alive()), thread]
+    thread.start()
+    return writer
+
+
+def _hand_on(reader: int, lines: Lines) -> None:
+    # Where nobody reads on, the pipe is closed, and the process is told when it prints.
+    with contextlib.suppress(OSError), open(reader, "rb", buffering=0) as pipe:
+        while data := pipe.read(_CHUNK):
+            lines.write(data)
+        lines.end()

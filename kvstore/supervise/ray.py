@@ -26,6 +26,7 @@ from hybridnet.kvstore.cluster import CANNOT_SERVE
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.supervise.job import Job, ProcessPlan
 from hybridnet.kvstore.supervise.local import start_process
+from hybridnet.kvstore.supervise.printing import Lines
 from hybridnet.kvstore.supervise.supervisor import Handle, Supervisor
 from hybridnet.kvstore.supervise.tenant import THREADS, Tenant
 
@@ -202,6 +203,7 @@ class _ActorHandle(Handle):
         # Once it runs: how it ends, and what it prints next.
         self._end: Any = None
         self._printed: Any = None
+        self._lines = {number: Lines(number) for number in (1, 2)}
 
     def poll(self) -> int | None:
         """See `Handle.poll`."""
@@ -235,6 +237,9 @@ class _ActorHandle(Handle):
         # All that it has printed is there by now.
         while self._hand_on(wait=True):
             pass
+        with contextlib.suppress(BrokenPipeError):
+            for lines in self._lines.values():
+                lines.end()
         return self._cannot(found) if isinstance(found, str) else int(found)
 
     def _begin(self) -> int | None:
@@ -275,7 +280,8 @@ class _ActorHandle(Handle):
         pieces = self._rays.ray.get(self._printed)
         self._printed = self._actor.printed.remote()
         for number, data in pieces:
-            _print(number, data)
+            with contextlib.suppress(BrokenPipeError):
+                self._lines[number].write(data)
         return bool(pieces)
 
     def _cannot(self, why: str) -> int:
@@ -286,13 +292,6 @@ class _ActorHandle(Handle):
 
     def _ready(self, reference: Any) -> bool:
         return bool(self._rays.ray.wait([reference], timeout=0)[0])
-
-
-def _print(number: int, data: bytes) -> None:
-    """Writes to a descriptor, as a process here would have done."""
-    with contextlib.suppress(BrokenPipeError):
-        while data:
-            data = data[os.write(number, data) :]
 
 
 def _cause(error: Exception) -> str:

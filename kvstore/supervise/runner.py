@@ -24,6 +24,7 @@ from hybridnet.kvstore.own_folder import make_folder
 from hybridnet.kvstore.supervise.gang_policy import GangPolicy
 from hybridnet.kvstore.supervise.job import Job, ProcessPlan
 from hybridnet.kvstore.supervise.policy import Policy
+from hybridnet.kvstore.supervise.printing import hand_on_rest
 from hybridnet.kvstore.supervise.supervisor import Handle, Supervisor
 from hybridnet.kvstore.supervise.words import (
     Action,
@@ -70,6 +71,7 @@ def run_job(
     run = _Run(supervisor, tell or _print, report)
     with contextlib.closing(supervisor):
         code = _run_job(job, supervisor, restarts, run)
+    hand_on_rest()
     run.tell(f"ended with status {code}")
     return code
 

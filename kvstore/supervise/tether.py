@@ -45,7 +45,7 @@ def main() -> int:
         command, environment, folder = _read(sys.stdin.readline(_LONGEST))
         if folder is not None:
             os.chdir(os.path.expanduser(folder))
-        handle = start_process("the command", command, environment)
+        handle = start_process("the command", command, environment, output=(1, 2))
     except (KVStoreError, OSError) as error:
         print(f"{MODULE}: {error}", file=sys.stderr)
         return 127

@@ -13,20 +13,16 @@ os.write(1, b"the end of " + name)  # a line without its end
 """
 
 MAIN = """
-import sys
+import os, sys
 from hybridnet.kvstore.supervise.local import start_process
-from hybridnet.kvstore.supervise.printing import WholeLines
-import os
-lines, started = WholeLines(), []
-for name in "abc":
-    output = lines.pipes()
-    command = [sys.executable, "-c", sys.argv[1], name]
-    started.append(start_process(name, command, {}, output=output))
-    for one in output:
-        os.close(one)
+from hybridnet.kvstore.supervise.printing import hand_on_rest
+
+started = [
+    start_process(name, [sys.executable, "-c", sys.argv[1], name], {}) for name in "abc"
+]
 while any(one.poll() is None for one in started):
     os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
-lines.close()
+hand_on_rest()
 """
 
 
