@@ -136,21 +136,21 @@ def file_exists(path: PathLike) -> bool:
     """Whether there is a file, by path or address."""
     if not is_remote(path):
         return os.path.isfile(path)
-    return _facts(os.fspath(path)).get("type") == "file"
+    try:
+        return _facts(os.fspath(path)).get("type") == "file"
+    except FileNotFoundError:
+        return False
 
 
 def _facts(address: str) -> dict[str, Any]:
-    """Returns what a server says of a file or folder; an empty dict where there is none.
+    """Returns what a server says of a file or folder.
 
     Raises:
-        OSError: the server does not say.
+        OSError: there is none, or the server does not say.
     """
     system, name = system_of(address)
-    try:
-        with faults(address):
-            facts: dict[str, Any] = system.info(name)
-    except FileNotFoundError:
-        return {}
+    with faults(address):
+        facts: dict[str, Any] = system.info(name)
     return facts
 
 
@@ -162,13 +162,10 @@ def require_file(path: PathLike) -> None:
     Raises:
         OSError: there is none, or it cannot be looked at.
     """
-    if not is_remote(path):
+    if is_remote(path):
+        _facts(os.fspath(path))
+    else:
         os.stat(path)
-        return
-    address = os.fspath(path)
-    system, name = system_of(address)
-    with faults(address):
-        system.info(name)
 
 
 def remove_file(path: PathLike) -> None:
