@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -9,11 +13,12 @@ import numpy as np
 
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.messages import Key
-from hybridnet.kvstore.protocol.words import KeySpec
+from hybridnet.kvstore.protocol.parts import parts_of
+from hybridnet.kvstore.protocol.words import KeySpec, RunPlan
 from hybridnet.kvstore.storage.dtypes import DTYPES, dtype_of
 from hybridnet.kvstore.storage.updates import Array
 
-__all__ = ["KnownKey", "KnownKeys", "flat"]
+__all__ = ["KnownKey", "KnownKeys", "flat", "keys_of_servers"]
 
 
 @dataclass(slots=True, eq=False)
@@ -128,3 +133,29 @@ class KnownKeys:
 def flat(array: Array, spec: KeySpec) -> Array:
     """A view of an array: flat, of a table one row a row."""
     return array.reshape(spec.rows, -1) if spec.rows else array.reshape(-1)
+
+
+def keys_of_servers(
+    ask: Callable[[int], Sequence[str]], plan: RunPlan
+) -> Iterator[tuple[Key, KeySpec]]:
+    """Yields the keys that all their servers have, in the order in which they were made.
+
+    Args:
+        ask: returns what each server answers to "keys" from a number on.
+        plan: how the run's keys are cut into parts.
+    """
+    specs: dict[int, tuple[Key, KeySpec]] = {}
+    parts: Counter[int] = Counter()
+    first: int | None = 0
+    while first is not None:
+        found = [json.loads(one) for one in ask(first)]
+        first = min((one for _, one in found if one is not None), default=None)
+        for number, name, spec, count in (one for keys, _ in found for one in keys):
+            if first is None or number < first:  # else they come once more
+                specs[number] = name, KeySpec(**{**spec, "shape": tuple(spec["shape"])})
+                parts[number] += count
+    for number in itertools.count():
+        name, spec = specs.get(number, ("", KeySpec(0)))
+        if number not in specs or parts[number] < len(parts_of(0, name, spec, plan)):
+            return  # it was being made, and so was what follows
+        yield name, spec

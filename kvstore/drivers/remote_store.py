@@ -21,7 +21,7 @@ import itertools
 import json
 import os
 import threading
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, final
@@ -30,7 +30,7 @@ import numpy as np
 
 from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.drivers.completion import Completion
-from hybridnet.kvstore.drivers.known_keys import KnownKeys, flat
+from hybridnet.kvstore.drivers.known_keys import KnownKeys, flat, keys_of_servers
 from hybridnet.kvstore.drivers.plans import key_of, plan_of
 from hybridnet.kvstore.drivers.residuals import Residuals
 from hybridnet.kvstore.drivers.worker_driver import Callback, Outgoing, Waiting, WorkerDriver
@@ -49,7 +49,6 @@ from hybridnet.kvstore.protocol.words import (
     CallRestore,
     CallStates,
     Incoming,
-    KeySpec,
     StoreSettings,
 )
 from hybridnet.kvstore.storage.pushed import part_of
@@ -149,29 +148,19 @@ class RemoteStore:
 
         So a script may make them in another order, or ask for the shapes that they have.
         """
-        specs: dict[int, tuple[Key, KeySpec]] = {}
-        parts: Counter[int] = Counter()
-        first: int | None = 0
-        while first is not None:
-            wait = Completion()
-            asked = Waiting(wait)
-            self._call(partial(CallCommand, name="keys", body=str(first)), asked, wait)
-            found = [json.loads(one) for one in asked.answers]
-            first = min((one for _, one in found if one is not None), default=None)
-            for number, name, spec, count in (one for keys, _ in found for one in keys):
-                if first is None or number < first:  # else they come once more
-                    specs[number] = name, _spec(spec)
-                    parts[number] += count
         waits = []
-        for number in itertools.count():
-            name, spec = specs.get(number, ("", KeySpec(0)))
-            if number not in specs or parts[number] < len(parts_of(0, name, spec, self._plan)):
-                break  # it was being made, and so was what follows
+        for name, spec in keys_of_servers(self._ask_keys, self._plan):
             self._keys.recall(name, spec)
             waits.append(Completion())
             self._call(partial(CallInit, name=name, spec=spec), Waiting(waits[-1]))
         for one in waits:
             one.wait()
+
+    def _ask_keys(self, first: int) -> Sequence[str]:
+        wait = Completion()
+        asked = Waiting(wait)
+        self._call(partial(CallCommand, name="keys", body=str(first)), asked, wait)
+        return asked.answers
 
     # -- the thread ----------------------------------------------------------------------------
 
@@ -600,10 +589,6 @@ def _waited(done: Done | None) -> tuple[Done, Completion | None]:
         return done, None
     wait = Completion()
     return wait, wait
-
-
-def _spec(found: Mapping[str, Any]) -> KeySpec:
-    return KeySpec(**{**found, "shape": tuple(found["shape"])})
 
 
 def _ignore(error: BaseException | None) -> None:
