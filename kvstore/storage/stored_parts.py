@@ -136,8 +136,7 @@ class PartStore:
         what = _What(part, name, spec, optimizer)
         slots = _slots(folder, what, serial, record, updates, value, previous)
         store = cls(what, slots, folder, serial, keeps_sum)
-        if previous is not None and spec.rows:
-            store._put_down(_filled(what, updates, previous))
+        store._note(updates, previous)
         return store
 
     @classmethod
@@ -166,8 +165,7 @@ class PartStore:
         self.serial += 1
         value = self.value.copy()
         self._take(_slots(self._folder, what, self.serial, old.record, updates, value, before))
-        if before is not None and what.spec.rows:
-            self._put_down(_filled(what, updates, before))
+        self._note(updates, before)
         old.remove()
         if journal is not None:
             journal.remove()
@@ -302,9 +300,11 @@ class PartStore:
             self._journal.write(entry)
         self._apply(entry)
 
-    def _put_down(self, before: Sequence[Array]) -> None:
-        """Notes what a table was a round before."""
-        now = self._slots.current
+    def _note(self, updates: Updates, previous: Content | None) -> None:
+        """Notes what a table was a round before, if that is known; slots have it of dense parts."""
+        if previous is None or not self._of.is_rows:
+            return
+        before, now = _filled(self._what, updates, previous), self._slots.current
         differ = np.zeros(len(now[0]), np.bool_)
         for one, other in zip(now, before, strict=True):
             differ |= (_rows_of_bytes(one) != _rows_of_bytes(other)).any(axis=1)
