@@ -1,7 +1,7 @@
 """Who may say what to whom, and by which way: what does not fit is refused before it is handled.
 
-Senders are known by their keys (`transport.admission`). Where a run has no token, on one machine,
-they are whom they say they are; even there a scheduler is heard only where this process has gone to
+Senders are known by their keys (`transport.admission`); by files of this user's, on one machine,
+they are whom they say they are. Even there a scheduler is heard only where this process has gone to
 it.
 """
 
@@ -80,7 +80,7 @@ _IN_CLEAR: Final = frozenset(
         PartValue, PullStates, PartStates, PutStates, StatesPut, Copy, AskCopy, Copied, Refused,
     )
 )  # fmt: skip
-#: What must be encrypted wherever there are keys: words that make a process do something.
+#: What must be encrypted: words that make a process do something.
 SEALED: Final = frozenset(kind for kinds in WORDS.values() for kind in kinds) - _IN_CLEAR
 _NOTHING: Final[frozenset[type]] = frozenset()
 

@@ -25,7 +25,7 @@ class Heard:
         frames: its frames; memory that is the receiver's alone.
         peer: whom the way leads to, if the transport was told, or has opened it itself.
         sender: whose key the message came by, with rank -1 for any of its role; None: it is not
-            known, as there are no keys, or the message came by files of this user's.
+            known, as all have one key, or the message came by files of this user's.
         sealed: whether nobody else can have read or changed it on the way.
     """
 

@@ -410,9 +410,8 @@ class ZmqTransport(Transport):
         route, *frames = self._read(self._router)
         way = route.bytes
         self._route_of[frames[0].get(self._descriptor) if frames else -1] = way
-        sender, sealed = None, True
-        if self._door is not None:
-            sender, sealed = self._door.users[route.get(_USER)]
+        assert self._door is not None  # who listens has one
+        sender, sealed = self._door.users[route.get(_USER)]
         known = self._peers.get(way)
         reports.append(Heard(way, [one.buffer for one in frames], known, sender, sealed))
 
