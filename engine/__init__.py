@@ -35,7 +35,7 @@ from .errors import (
 from .flag import Flag
 from .manual import ManualPool
 from .process import NaiveEngine, ThreadedEngine, get, set_engine, wanted_kind
-from .signals import raised_by_handler
+from .signals import handlers_put_off, raised_by_handler
 from .task import LANES, Completion, Origin, Var, caller_origin, resolve_origin
 
 __all__ = [
@@ -62,6 +62,7 @@ __all__ = [
     "delete_variable",
     "follow",
     "get",
+    "handlers_put_off",
     "naive",
     "new_variable",
     "push",

@@ -11,17 +11,21 @@ import subprocess
 import sys
 import textwrap
 import traceback
+from functools import partial
 
+import jax
 import numpy as np
 import pytest
 from helpers import run_script, settle, thorough
 from interrupted_loops import LOOPS, Struck, lines_of
+from jax import numpy as jnp
 from strikes import Locks, striking, struck_at
 
 import hybridnet as hn
 from hybridnet import autograd, engine, kv, nd
 from hybridnet.base import interrupts
 from hybridnet.ops.host.functions import FUNCTIONS
+from hybridnet.runtime.programs.executable import start
 from hybridnet.runtime.record import recorder
 
 TRIES = thorough(1000, 60)
@@ -127,6 +131,27 @@ def test_the_exception_of_a_handler_is_not_taken_for_a_failure_of_the_program():
         total.wait_to_read()
 
     struck_everywhere(step, [total])
+
+
+def test_the_exception_of_a_handler_loses_nothing_while_jax_starts_a_program_for_the_first_time():
+    """JAX does so by hundreds of lines of Python, at whose end the outputs are."""
+
+    def first_start():
+        made, weight = [], jnp.ones((3,))
+        program = jax.jit(lambda x: (x + 1,), donate_argnums=0).lower(weight).compile()
+        return partial(start, program, (weight,), made), made, weight
+
+    also = (os.path.dirname(jax.__file__),)
+    with striking():
+        count = min(struck_at(first_start()[0], 0, also) for _ in range(3))
+        begun = 0
+        for at in drawn(count, TRIES):
+            begin, made, weight = first_start()
+            with contextlib.suppress(Struck):
+                struck_at(begin, at, also)
+            assert made or not weight.is_deleted()
+            begun += bool(made)
+    assert 0 < begun < min(count, TRIES)
 
 
 @pytest.mark.parametrize("together", [False, True])

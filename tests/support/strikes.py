@@ -43,11 +43,7 @@ def striking() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _is_counted(code: CodeType) -> bool:
-    return code.co_filename.startswith(_COUNTED)
-
-
-def struck_at(work: Callable[[], Any], at: int) -> int:
+def struck_at(work: Callable[[], Any], at: int, also: tuple[str, ...] = ()) -> int:
     """Does something during which a signal comes; Python runs its handler where it ever would.
 
     What notes the signal dies as the watching function returns, so that the next to look for
@@ -57,11 +53,16 @@ def struck_at(work: Callable[[], Any], at: int) -> int:
     Args:
         work: what to do.
         at: before the how manieth instruction that counts the signal comes, from 1; 0: it does not.
+        also: folders whose instructions count, beside the library's.
 
     Returns:
         How many instructions were executed, or `at`.
     """
     count = 0
+    counted = (*_COUNTED, *also)
+
+    def is_counted(code: CodeType) -> bool:
+        return code.co_filename.startswith(counted)
 
     def is_now() -> bool:
         nonlocal count
@@ -69,7 +70,7 @@ def struck_at(work: Callable[[], Any], at: int) -> int:
         return count == at
 
     watch = _watch_by_tracing if sys.version_info < (3, 12) else _watch_by_monitoring
-    end = watch(is_now)
+    end = watch(is_counted, is_now)
     try:
         work()
         for _ in range(2):  # for what came at the last instruction
@@ -79,7 +80,9 @@ def struck_at(work: Callable[[], Any], at: int) -> int:
     return count
 
 
-def _watch_by_tracing(is_now: Callable[[], bool]) -> Callable[[], None]:
+def _watch_by_tracing(
+    is_counted: Callable[[CodeType], bool], is_now: Callable[[], bool]
+) -> Callable[[], None]:
     def at_instruction(frame: FrameType, event: str, argument: Any) -> Any:
         if event == "opcode" and is_now():
             sys.settrace(None)
@@ -91,7 +94,7 @@ def _watch_by_tracing(is_now: Callable[[], bool]) -> Callable[[], None]:
         return at_instruction
 
     def at_call(frame: FrameType, event: str, argument: Any) -> Any:
-        if not _is_counted(frame.f_code):
+        if not is_counted(frame.f_code):
             return None
         frame.f_trace_opcodes = True
         return at_instruction
@@ -101,12 +104,14 @@ def _watch_by_tracing(is_now: Callable[[], bool]) -> Callable[[], None]:
     return lambda: sys.settrace(before)
 
 
-def _watch_by_monitoring(is_now: Callable[[], bool]) -> Callable[[], None]:
+def _watch_by_monitoring(
+    is_counted: Callable[[CodeType], bool], is_now: Callable[[], bool]
+) -> Callable[[], None]:
     monitoring = sys.monitoring
     tool, event, thread = 4, monitoring.events.INSTRUCTION, threading.get_ident()
 
     def at_instruction(code: CodeType, offset: int) -> None:
-        if threading.get_ident() == thread and _is_counted(code) and is_now():
+        if threading.get_ident() == thread and is_counted(code) and is_now():
             monitoring.set_events(tool, 0)
             signalled = _api.PyCapsule_New(1, None, _SIGNAL)  # noqa: F841, it dies here
 

@@ -1,10 +1,15 @@
-"""Executables, wrappers of them, and the memory that they take."""
+"""Executables: how they are started, wrappers of them, and the memory that they take."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import starmap
+from types import FunctionType
 from typing import Any, Final
 
-__all__ = ["ExecutableWrapper", "innermost", "last_wrapper", "size_of"]
+from hybridnet.engine import handlers_put_off
+
+__all__ = ["ExecutableWrapper", "direct", "innermost", "last_wrapper", "size_of", "start"]
 
 # Host memory of a program of XLA:CPU, measured with mallinfo(3): some of its own, and so many bytes
 # for each byte of its optimized HLO as a protocol buffer. (20 to 30 in programs of 3 to 133
@@ -14,9 +19,7 @@ _PER_BYTE: Final = 24
 
 
 class ExecutableWrapper:
-    """A callable in an executable's place, which hands launches on to it.
-
-    Subclasses are called as the executable is.
+    """Stands in an executable's place, and hands launches on to it.
 
     Attributes:
         whole: the executable, or another wrapper of it.
@@ -26,6 +29,46 @@ class ExecutableWrapper:
 
     def __init__(self, whole: Any) -> None:
         self.whole = whole
+
+    def __call__(self, *arguments: Any) -> Sequence[Any]:
+        """Starts the program; arguments and outputs are those of `whole`."""
+        made: list[Sequence[Any]] = []
+        self.start(arguments, made)
+        return made[0]
+
+    def start(self, arguments: Sequence[Any], made: list[Sequence[Any]]) -> None:
+        """Starts the program; see the function `start`."""
+        start(self.whole, arguments, made)
+
+
+def start(compiled: Any, arguments: Sequence[Any], made: list[Sequence[Any]]) -> None:
+    """Calls an executable, and appends the sequence of its outputs to a list.
+
+    ``made.append(compiled(...))`` could lose them, and with them the arrays that the program
+    overwrites: the exception of a signal's handler may come after the call and before they are in
+    the list. `list.extend` makes the call and stores its result in one step of C, after which a
+    handler runs at the earliest. While JAX calls the executable by code in Python, which it does
+    the first time, handlers have to wait.
+    """
+    if isinstance(compiled, ExecutableWrapper):
+        compiled.start(arguments, made)
+        return
+    call = direct(compiled)
+    if call is not None:
+        made.extend(starmap(call, (arguments,)))
+        return
+    with handlers_put_off():
+        made.extend(starmap(compiled, (arguments,)))
+
+
+def direct(compiled: Any) -> Any:
+    """Returns what JAX's object hands its calls on to, once it has been called.
+
+    Returns:
+        None if it was not called yet, or if that is not C++ (where a program calls back to Python).
+    """
+    call = getattr(compiled, "_call", None)
+    return None if type(call) is FunctionType else call
 
 
 def last_wrapper(compiled: Any) -> ExecutableWrapper | None:

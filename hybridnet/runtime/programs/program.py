@@ -301,7 +301,7 @@ class Program:
         if events.observer is not None:
             for watch in self._owner.watchers:
                 watch(code, inputs, scalars)
-            return _observed(code, compiled, inputs, scalars)
+            return _observed(code, compiled, inputs, scalars, made)
         return dispatch(code.ctx, compiled, inputs, scalars, made)
 
     def note_steps(self, took: float) -> None:
@@ -414,15 +414,21 @@ class Program:
             self.compiled = self.ready = None
 
 
-def _observed(code: Code, compiled: Any, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
+def _observed(
+    code: Code,
+    compiled: Any,
+    inputs: list[Any],
+    scalars: list[Any],
+    made: list[Sequence[Any]] | None,
+) -> Sequence[Any]:
     """Dispatches a program while there is an observer."""
     kind = "host" if type(compiled) is HostProgram else "program"
     if not events.waits:
         with events.span(kind, code):
-            return dispatch(code.ctx, compiled, inputs, scalars)
+            return dispatch(code.ctx, compiled, inputs, scalars, made)
     with events.span("device", code):
         with events.span(kind, code):
-            outputs = dispatch(code.ctx, compiled, inputs, scalars)
+            outputs = dispatch(code.ctx, compiled, inputs, scalars, made)
         for array in outputs:
             array.block_until_ready()
     return outputs

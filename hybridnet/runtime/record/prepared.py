@@ -29,8 +29,6 @@ from collections.abc import Sequence
 from itertools import starmap
 from typing import Any, Final, final
 
-import numpy as np
-
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context
 from hybridnet.base.errors import OpError, OutOfMemoryError
@@ -40,7 +38,8 @@ from hybridnet.ops.core.call import Call, Types
 
 from ..observe import events, journal
 from ..programs.cache import cache
-from ..programs.dispatch import known_scalars, put_scalars
+from ..programs.dispatch import put_scalars
+from ..programs.executable import direct, start
 from ..programs.program import Program, replaced
 from ..segments.code import Code
 from ..segments.flight import Flight
@@ -117,6 +116,7 @@ class PreparedCall:
         "_compiled",
         "_donated",
         "_forks",
+        "_is_direct",
         "_launch",
         "_numbers",
         "_order",
@@ -188,8 +188,9 @@ class PreparedCall:
             program.hold(self)
         self._replaced = replaced[0]
         compiled = program.compiled
-        # JAX's object only hands its arguments on to this one, which it has after its first call.
-        self._compiled = getattr(compiled, "_call", None) or compiled
+        call = direct(compiled)
+        self._is_direct = call is not None
+        self._compiled = call if self._is_direct else compiled
         return True
 
     def release(self) -> None:
@@ -199,6 +200,7 @@ class PreparedCall:
         """
         self._program = self._program.without_executable()
         self._compiled = None
+        self._is_direct = False
         self._replaced = -1
 
     # -- preparing ---------------------------------------------------------------------------
@@ -324,7 +326,6 @@ class PreparedCall:
         launch = self._launch
         if launch is None:
             launch, numbers = self._open(scalars)
-            wide = wide or type(numbers) is np.ndarray
         else:
             numbers = self._numbers
         try:
@@ -409,7 +410,7 @@ class PreparedCall:
     def _open(self, scalars: Sequence[float] | None) -> tuple[journal.Launch, Any]:
         """Returns the journal's entry for a call with these numbers, and them on the device."""
         launch = journal.Launch(self._program.code, list(scalars or ()))
-        return launch, known_scalars(self.ctx, launch.scalars)
+        return launch, put_scalars(self.ctx, launch.scalars)
 
     def _note(self, launch: journal.Launch, inputs: list[Any]) -> None:
         """Writes into the journal and the statistics that the program runs."""
@@ -422,23 +423,16 @@ class PreparedCall:
     def _dispatch(
         self, inputs: list[Any], scalars: Sequence[float] | None, outputs: list[Sequence[Any]]
     ) -> None:
-        """Starts the program, and appends the sequence of its outputs to a list.
-
-        ``outputs.append(compiled(...))`` could lose them: Ctrl-C may come after the program was
-        started and before they are in the list. `list.extend` makes the call and stores its result
-        in one step of C, which Ctrl-C cannot interrupt.
-        """
+        """Starts the program, and appends the sequence of its outputs to a list."""
         launch, numbers = self._open(scalars)
         if self._program.memory != 0:
             self._program.look_for_room()
         self._note(launch, inputs)
         inputs.append(numbers)
-        if type(numbers) is np.ndarray:
-            # Outside this scope JAX would narrow the numbers to float32.
-            with jax.enable_x64(True):
-                outputs.extend(starmap(self._compiled, (inputs,)))
+        if self._is_direct:
+            outputs.extend(starmap(self._compiled, (inputs,)))  # as `start` does
         else:
-            outputs.extend(starmap(self._compiled, (inputs,)))
+            start(self._compiled, inputs, outputs)
         note_dispatched(self.ctx, outputs[0][0])
 
     def _did_not_run(self, before: Sequence[Value]) -> str:

@@ -30,7 +30,7 @@ from typing import Any, Final, final
 from hybridnet.base import config
 from hybridnet.base.locks import if_free
 
-from ..programs.executable import ExecutableWrapper
+from ..programs.executable import ExecutableWrapper, start
 from .splitting import Split
 
 __all__ = ["LEAST_BYTES", "Narrow", "Specialized", "Version", "memory"]
@@ -175,8 +175,7 @@ class Specialized(ExecutableWrapper):
         super().__init__(whole)
         self._narrow = narrow
         self._prologue = prologue
-        # JAX's object only hands its arguments on to this one, which it has after its first call.
-        self._main = getattr(main, "_call", None) or main
+        self._main = main
         self._slots = tuple(constant)
         self._constant = _picker(constant)
         self._reads = _picker(parts.reads)
@@ -194,14 +193,15 @@ class Specialized(ExecutableWrapper):
         self._stable: list[bool] = []
         self._same = 0
 
-    def __call__(self, *arguments: Any) -> Sequence[Any]:
+    def start(self, arguments: Sequence[Any], made: list[Sequence[Any]]) -> None:
         """Starts the program; arguments and outputs are those of `whole`."""
         version = self._versions.get(tuple(map(id, self._constant(arguments))))
         if version is None:
-            return self._other(arguments)
+            self._note_other(arguments)
+            start(self.whole, arguments, made)
+            return
         version.uses += 1
-        outputs: Sequence[Any] = self._main(*self._takes(arguments), *version.kept)
-        return outputs
+        start(self._main, (*self._takes(arguments), *version.kept), made)
 
     @property
     def versions(self) -> int:
@@ -229,15 +229,13 @@ class Specialized(ExecutableWrapper):
             memory.add(version)
             return True
 
-    def _other(self, arguments: tuple[Any, ...]) -> Sequence[Any]:
-        """Runs the whole program, for inputs of no version that is kept."""
+    def _note_other(self, arguments: Sequence[Any]) -> None:
+        """Counts a launch with inputs of no version that is kept."""
         self._misses += 1
         if self._misses >= self._next:
             if_free(self._lock, lambda: self._look(arguments))
-        outputs: Sequence[Any] = self.whole(*arguments)
-        return outputs
 
-    def _look(self, arguments: tuple[Any, ...]) -> None:
+    def _look(self, arguments: Sequence[Any]) -> None:
         """Notes which inputs are the same as in the last launches; after _SAME makes a version."""
         arrays = self._constant(arguments)
         if not self._same:

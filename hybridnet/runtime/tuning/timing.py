@@ -16,7 +16,7 @@ from typing import Any, Final, final
 from hybridnet import engine
 from hybridnet.base.lazy import jax
 
-from ..programs.executable import ExecutableWrapper
+from ..programs.executable import ExecutableWrapper, start
 
 __all__ = ["Comparison", "Turn", "Turns", "compare"]
 
@@ -132,13 +132,12 @@ class Turns(ExecutableWrapper):
         self._passed = engine.Flag()
         self._last: Sequence[Any] = ()
 
-    def __call__(self, *arguments: Any) -> Sequence[Any]:
+    def start(self, arguments: Sequence[Any], made: list[Sequence[Any]]) -> None:
         """Starts the program once nobody has a turn; arguments and outputs are those of `whole`."""
         self._open.wait(_LONGEST)
-        outputs: Sequence[Any] = self.whole(*arguments)
-        self._last = outputs
+        start(self.whole, arguments, made)
+        self._last = made[-1]
         self._passed.set()
-        return outputs
 
     @contextmanager
     def turn(self) -> Iterator[None]:
