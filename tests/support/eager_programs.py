@@ -122,8 +122,8 @@ def check_whole(program: Program, wanted: Outcome) -> None:
         with whole(folder) as cache:
             same(run_ours(program), first, program)
         after = cache.statistics()
-        assert after.loaded > 0, program
         if chance.isdisjoint(("cycles", "elsewhere")):
+            assert after.loaded > 0, program
             assert after.compilations <= before.compilations - after.loaded, program
 
 
