@@ -82,6 +82,7 @@ class SchedulerMachine(Machine):
         self._waiting: set[Peer] = set()  # who has finished, and waits until all have
         self._give_up = inf
         self._ends = inf
+        self._over = Stop()
         self._on = {PeerLost: self._lost, PeerUp: self._up}
         self._told = {
             Hello: self._hello,
@@ -128,8 +129,7 @@ class SchedulerMachine(Machine):
             self._refuse_stale(known.peer, message.generation)
             return
         if self._ends < inf:
-            stop = Stop("the run is over")
-            self._out.append(Post(message.peer, stop, message.generation))
+            self._out.append(Post(message.peer, self._over, message.generation))
             return
         if peer is None:
             what = f"all {message.peer.role}s of the run are there already"
@@ -272,11 +272,16 @@ class SchedulerMachine(Machine):
         if self._ends == inf and self._have_all_left():
             for peer in self._waiting:
                 self._post(peer, Left())
-            self._end("all workers have finished")
+            if "left" in self._ends_of_workers():
+                self._end(Stop("all workers have finished"))
+            else:
+                self._end(Stop("all workers are dead", "dead"))
+
+    def _ends_of_workers(self) -> set[str]:
+        return {one.state for one in self._states.values() if one.peer.role == "worker"}
 
     def _have_all_left(self) -> bool:
-        workers = [one for one in self._states.values() if one.peer.role == "worker"]
-        return self._complete and all(one.state in ("left", "gone") for one in workers)
+        return self._complete and self._ends_of_workers() <= {"left", "gone"}
 
     def _seen_now(self, source: Peer, generation: int, message: Seen) -> None:
         if message.number >= self._number:
@@ -420,14 +425,15 @@ class SchedulerMachine(Machine):
             self._change()
 
     def _stop(self, source: Peer, generation: int, message: Stop) -> None:
-        self._end(message.reason or "the run was stopped")
+        self._end(Stop(message.reason or "the run was stopped"))
 
-    def _end(self, reason: str) -> None:
+    def _end(self, stop: Stop) -> None:
         """Has all others end, and stays a moment for those who have not heard it."""
+        self._over = Stop("the run is over", stop.code)
         for peer, state in self._states.items():
             if state.state in ("up", "lost"):
                 self._repeats.add(peer, self._now)
-                self._post(peer, Stop(reason))
+                self._post(peer, stop)
         self._ends = self._now + 2 * self.plan.patience.ask
 
     # -- time --------------------------------------------------------------------------------
@@ -435,7 +441,8 @@ class SchedulerMachine(Machine):
     def _tick(self) -> None:
         if self._now >= self._ends:
             self._closed = True
-            self._out.append(Finish())
+            sentence = "" if not self._over.code else "all workers are dead"
+            self._out.append(Finish(self._over.code, sentence))
             return
         if not self._complete and self._now >= self._give_up:
             self._try_to_complete()
@@ -444,7 +451,7 @@ class SchedulerMachine(Machine):
         for peer in self._repeats.due(self._now):
             lost = self._watch.find(peer) is not None
             if self._ends < inf:
-                message = Stop("the run is over")
+                message = self._over
             elif lost:
                 message = WhoAreYou()
             elif self._complete and self._seen.get(peer, 0) < self._number:

@@ -180,7 +180,7 @@ class ServerMachine(Machine):
             self._close(message.code, message.sentence)
 
     def _stop(self, source: Peer, generation: int, message: Stop) -> None:
-        self._close("", message.reason)
+        self._close(message.code, message.reason)
 
     def _close(self, code: Any, sentence: str) -> None:
         self._closed = True

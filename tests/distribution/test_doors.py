@@ -23,6 +23,7 @@ from hybridnet.kvstore.drivers.completion import Completion
 from hybridnet.kvstore.drivers.plans import plan_of, processes_of, split_address
 from hybridnet.kvstore.drivers.scheduler_driver import Reporter, SchedulerDriver
 from hybridnet.kvstore.protocol import words as w
+from hybridnet.kvstore.serve import FAILED
 from hybridnet.kvstore.transport.interface import Heard
 from hybridnet.kvstore.transport.mapped_lane import server_folder
 from hybridnet.kvstore.transport.wire import decode, encode
@@ -279,6 +280,20 @@ def test_the_supervisor_ends_a_run_in_order():
         assert run.live["server", 0].process.wait(60) == 0
         assert run.live["scheduler", 0].process.wait(60) == 0
         assert not folder.exists()
+        reporter.close()
+
+
+def test_a_server_whose_workers_are_all_dead_keeps_its_files():
+    """Nobody has asked that they be deleted, and the run may be started again."""
+    with started(1, 1, token=True) as run:
+        (store,) = run.workers()
+        store.init("w", np.zeros(100, np.float32))
+        folder = server_folder(run.cluster.state_folder, 0)
+        reporter = Reporter(run.cluster)
+        reporter.gone("worker", 0, 1, "killed by signal 9", returns=False)
+        assert run.live["server", 0].process.wait(60) == FAILED
+        assert run.live["scheduler", 0].process.wait(60) == FAILED
+        assert list(folder.iterdir())
         reporter.close()
 
 

@@ -373,6 +373,22 @@ def test_a_replaced_process_that_goes_on_after_the_run_is_told_that_it_was_repla
     assert isinstance(told, Stop)
 
 
+@pytest.mark.parametrize("left", [False, True])
+def test_where_all_workers_are_dead_the_run_has_not_ended_as_it_should(left):
+    """Servers keep their files then; not where a worker has come to its end."""
+    scheduler, supervisor = a_scheduler(), Peer("supervisor", 0)
+    if left:
+        arrive(scheduler, W0, Left())
+    said = []
+    for peer in (W0, W1):
+        gone = Gone(peer, 2, "killed by signal 9", returns=False)
+        said += messages(arrive(scheduler, supervisor, gone, generation=0))
+    codes = {one.code for one in said if isinstance(one, Stop)}
+    assert codes == ({""} if left else {"dead"})
+    (finish,) = [one for one in scheduler.handle(Tick(), 1e6) if isinstance(one, Finish)]
+    assert finish.code in codes
+
+
 def test_the_view_says_who_is_being_started_again_and_waits_longer_for_it():
     scheduler, supervisor = a_scheduler(), Peer("supervisor", 0)
     found = views(arrive(scheduler, supervisor, Gone(S0, 1, "killed by signal 9"), generation=0))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
-from .run import Count, Generation, Peer, Shard, StoreSettings, View
+from .run import Code, Count, Generation, Peer, Shard, StoreSettings, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,13 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Scheduler or supervisor to all: the run is over."""
+    """Scheduler or supervisor to all: the run is over.
+
+    Attributes:
+        reason: a sentence.
+        code: "": as it should be; "dead": nobody is left to go on, and who starts the run again
+            will want what the servers have.
+    """
 
     reason: str = ""
+    code: Code | Literal[""] = ""
