@@ -133,6 +133,25 @@ def test_the_exception_of_a_handler_is_not_taken_for_a_failure_of_the_program():
     struck_everywhere(step, [total])
 
 
+def test_the_exception_of_a_handler_leaves_a_graph_on_two_devices():
+    """It is raised, and not taken for the failure of a node; the next run is whole."""
+    x, weight = hn.sym.var("x"), hn.sym.var("weight")
+    with hn.AttrScope(ctx_group="first"):
+        product = hn.sym.FullyConnected(x, weight, num_hidden=4, no_bias=True)
+    with hn.AttrScope(ctx_group="second"):
+        out = hn.sym.tanh(product) + 1
+    values = {"x": nd.ones((2, 8)), "weight": nd.ones((4, 8))}
+    places = {"first": hn.cpu(0), "second": hn.cpu(1)}
+    bound = out.bind(hn.cpu(), values, group2ctx=places)
+    made = []
+
+    def step():
+        made[:] = bound.forward()
+        made[0].wait_to_read()
+
+    struck_everywhere(step, list(values.values()))
+
+
 def test_the_exception_of_a_handler_loses_nothing_while_jax_starts_a_program_for_the_first_time():
     """JAX does so by hundreds of lines of Python, at whose end the outputs are."""
 

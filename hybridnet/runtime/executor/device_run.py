@@ -38,6 +38,7 @@ import numpy as np
 from hybridnet import engine
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import GraphError, InternalError, MXNetError, OpError
+from hybridnet.base.interrupts import is_from_signal
 
 from ..record import waiting
 from .dataflow import Dataflow, Iteration, Todo
@@ -276,6 +277,8 @@ class _DeviceRun:
                 except Exception as caught:
                     what = f"receive: {iteration.key(key)} cannot be copied: {caught}"
                     self.run.fail(OpError(what), caught)
+                    if is_from_signal(caught):
+                        raise
                     return
                 tensors.append((slot, tensor))
             self._do(self._flow.put, iteration, tensors, len(tensors))
@@ -304,6 +307,8 @@ class _DeviceRun:
                 truth = bool(np.asarray(tensor.value).reshape(()) != 0)
             except Exception as caught:
                 self.run.fail(OpError(f"the condition{iteration.title} failed: {caught}"), caught)
+                if is_from_signal(caught):
+                    raise
                 return
             self._do(self._flow.decided, iteration, slot, tensor, truth)
 
@@ -349,7 +354,7 @@ class _DeviceRun:
                 arrays = run_program(self.plan, program, values, numbers, origin, run.awaited)
             except BaseException as caught:
                 run.fail(error_of(self.plan, program, caught, iteration.title))
-                if not isinstance(caught, Exception):
+                if not isinstance(caught, Exception) or is_from_signal(caught):
                     raise
                 return
             finally:

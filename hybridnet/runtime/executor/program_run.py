@@ -8,6 +8,7 @@ from typing import Any
 from hybridnet import engine
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import MXNetError, OpError
+from hybridnet.base.interrupts import is_from_signal
 from hybridnet.graph.node import Node
 from hybridnet.ops.core.call import Types
 
@@ -87,8 +88,8 @@ def run_program(
         note.lines, note.origin, note.how = {0: origin}, origin, "as part of a graph"
     try:
         outputs = _observed(plan.device, program.code, list(arrays), scalars, awaited)
-    except Exception:
-        if len(program.nodes) == 1:
+    except Exception as caught:
+        if len(program.nodes) == 1 or is_from_signal(caught):
             raise
         return _run_nodes(plan, program, arrays, numbers)
     if outputs:
@@ -145,5 +146,7 @@ def _run_nodes(
             types[node] = node.call.infer(inputs)
             made[node] = plan.device.run(code, given, _numbers(node.scalars, numbers))
         except Exception as caught:
+            if is_from_signal(caught):
+                raise
             raise _Failed(node, caught) from caught
     return [made[edge.node][edge.index] for edge in graph.outputs]
