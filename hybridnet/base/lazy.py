@@ -82,17 +82,21 @@ class _Imports:
         """Imports a module, after a fork that is under way; returns it."""
         thread = threading.get_ident()
         try:
-            self._importing.append(thread)  # first: who forks looks when it has said so
-            while self._forking not in (None, thread):
-                self._importing.remove(thread)
-                sleep(_TICK)
-                self._importing.append(thread)
+            self._begin(thread)
             if name.partition(".")[0] == "jax":
                 _import_jax()
             return importlib.import_module(name)
         finally:  # also where the handler of a signal raised, maybe before it was noted
             if thread in self._importing:
                 self._importing.remove(thread)
+
+    def _begin(self, thread: int) -> None:
+        """Notes that a thread imports, once no other thread forks."""
+        self._importing.append(thread)  # first: who forks looks when it has said so
+        while self._forking not in (None, thread):
+            self._importing.remove(thread)
+            sleep(_TICK)
+            self._importing.append(thread)
 
     def before_fork(self) -> None:
         """Waits until no other thread imports, but not for ever: it may wait for this one."""

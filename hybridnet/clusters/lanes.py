@@ -130,8 +130,11 @@ class OutLanes:
         with self._lock:
             self._back.append(lent)
             self._kept += lent.room
-            while self._kept > _KEPT:
-                self._kept -= self._back.pop(0).room
+            self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
+        while self._kept > _KEPT:
+            self._kept -= self._back.pop(0).room
 
 
 class _Mapped(NamedTuple):

@@ -234,7 +234,7 @@ class ClusterRunner:
         made = self._made(step, types, hosts, given)
         with self._lock:
             found = self._programs.setdefault(key, made)
-            while len(self._programs) > _LIMIT:
+            if len(self._programs) > _LIMIT:
                 self._programs.popitem(last=False)
         return found
 

@@ -224,7 +224,7 @@ class ClusterTask:
         with self._lock:
             number = next(self._numbers)
             self._graphs[number] = made
-            while len(self._graphs) > _GRAPHS:
+            if len(self._graphs) > _GRAPHS:
                 del self._graphs[next(iter(self._graphs))]
         return {"graph": number}
 

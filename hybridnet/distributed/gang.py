@@ -190,11 +190,14 @@ class Gang:
         """Sees that all make the same call, which is new to all of them."""
         self._state(number, what)
         with self._lock:
-            while self._broken is None and len(self._theirs.get(number, ())) < len(self._others):
-                self._changed.wait(_LOOK_EVERY)
-                if self._left:
-                    break
+            self._wait_for_others(number)
         self._compare(number, what)
+
+    def _wait_for_others(self, number: int) -> None:
+        while self._broken is None and len(self._theirs.get(number, ())) < len(self._others):
+            self._changed.wait(_LOOK_EVERY)
+            if self._left:
+                break
 
     def _look(self, number: int, what: str) -> None:
         """Looks why a call takes long: somebody may have left, or call something else."""

@@ -221,7 +221,7 @@ class Runner:
                 self._held = {**self._held, **new}
                 self._under_way.append(made[start])
                 # Values that nobody will read take memory until their run has ended.
-                while len(self._under_way) > _AHEAD:
+                if len(self._under_way) > _AHEAD:
                     recorder.wait(self._under_way.popleft())
 
 

@@ -222,7 +222,7 @@ class Function(Generic[_Args, _Result]):
                 self._count += 1
                 self._traces.pop(key, None)
                 self._traces[key] = made
-                while len(self._traces) > _CAPACITY:
+                if len(self._traces) > _CAPACITY:
                     self._traces.popitem(last=False)
             return made
 

@@ -47,13 +47,17 @@ class Lines:
             end = len(self._rest)
         whole, self._rest = self._rest[:end], self._rest[end:]
         with _lock:
-            while whole:
-                whole = whole[os.write(self._target, whole) :]
+            _write_all(self._target, whole)
 
     def end(self) -> None:
         """Writes what is left, with an end to it: another's line would be behind it."""
         if self._rest:
             self.write(b"\n")
+
+
+def _write_all(target: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(target, data) :]
 
 
 def pipes() -> tuple[int | None, int | None]:

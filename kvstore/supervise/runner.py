@@ -82,12 +82,17 @@ def _run_job(job: Job, supervisor: Supervisor, restarts: int, run: _Run) -> int:
     with _folder_of(job), _signals() as wake:
         try:
             run.tell(_summary(job, plans, restarts))
-            code = run.do(policy.start())
-            while code is None:
-                run.wait(wake, policy.next_time)
-                code = run.look(policy, wake)
+            return _until_concluded(run, policy, wake)
         finally:
             run.kill_all()
+
+
+def _until_concluded(run: _Run, policy: Policy | GangPolicy, wake: _Wake) -> int:
+    """Does what the policy says until that has concluded; returns the exit status."""
+    code = run.do(policy.start())
+    while code is None:
+        run.wait(wake, policy.next_time)
+        code = run.look(policy, wake)
     return code
 
 

@@ -67,24 +67,29 @@ def costs_of(devices: Sequence[Device]) -> CostModel:
     if _given is not None:
         return _given
     with _lock:
-        for device in devices:
-            if str(device.name) not in _devices:
-                _devices[str(device.name)] = _measured(device)
-        for source in devices:
-            for target in devices:
-                key = (str(source.name), str(target.name))
-                if source is not target and key not in _links:
-                    _links[key] = _measured_link(source, target, _devices[key[1]][1])
-        names = {str(device.name) for device in devices}
-        links: Mapping[tuple[str, str], LinkCost] = {
-            key: link for key, link in _links.items() if names.issuperset(key)
-        }
-        mean = [links[key] for key in sorted(links)]
-        return CostModel(
-            {name: _devices[name][0] for name in names},
-            links,
-            other_links=mean[len(mean) // 2] if mean else LinkCost(),
-        )
+        return _measured_costs(devices)
+
+
+def _measured_costs(devices: Sequence[Device]) -> CostModel:
+    """Returns what devices cost; measures what was not measured before."""
+    for device in devices:
+        if str(device.name) not in _devices:
+            _devices[str(device.name)] = _measured(device)
+    for source in devices:
+        for target in devices:
+            key = (str(source.name), str(target.name))
+            if source is not target and key not in _links:
+                _links[key] = _measured_link(source, target, _devices[key[1]][1])
+    names = {str(device.name) for device in devices}
+    links: Mapping[tuple[str, str], LinkCost] = {
+        key: link for key, link in _links.items() if names.issuperset(key)
+    }
+    mean = [links[key] for key in sorted(links)]
+    return CostModel(
+        {name: _devices[name][0] for name in names},
+        links,
+        other_links=mean[len(mean) // 2] if mean else LinkCost(),
+    )
 
 
 def _measured(device: Device) -> tuple[DeviceCost, float]:

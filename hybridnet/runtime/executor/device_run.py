@@ -77,10 +77,14 @@ def _start_soon(work: Callable[[], None]) -> None:
         return
     queue = _thread.queue = deque([work])
     try:
-        while queue:
-            queue.popleft()()
+        _work_off(queue)
     finally:
         _thread.queue = None
+
+
+def _work_off(queue: deque[Callable[[], None]]) -> None:
+    while queue:
+        queue.popleft()()
 
 
 def _as_task(work: Callable[[], None]) -> Callable[[], None]:

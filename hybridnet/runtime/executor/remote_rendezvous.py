@@ -146,17 +146,20 @@ class RemoteRendezvous(Rendezvous):
     def resend(self) -> None:
         """Asks again for what has not come; to be called now and then."""
         with self._lock:
-            if self._error is not None:
-                return
-            due = []
-            for name, peer in self._peers.items():
-                peer.left -= 1
-                if peer.left <= 0:
-                    peer.patience = min(2 * peer.patience, _PATIENCE)
-                    peer.left = peer.patience
-                    due.append((name, self._have(peer, again=True)))
+            due = self._due() if self._error is None else []
         for name, have in due:
             self._transport.send(name, have)
+
+    def _due(self) -> list[tuple[str, Have]]:
+        """Returns what is to be asked of whom, as its time has come."""
+        due = []
+        for name, peer in self._peers.items():
+            peer.left -= 1
+            if peer.left <= 0:
+                peer.patience = min(2 * peer.patience, _PATIENCE)
+                peer.left = peer.patience
+                due.append((name, self._have(peer, again=True)))
+        return due
 
     @property
     def pending(self) -> tuple[int, int]:

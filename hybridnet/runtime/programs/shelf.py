@@ -114,11 +114,15 @@ class Shelf:
                 self._max_size = config.programs_size()
             program = self._programs[code] = Program(code, self._owner)
             self._instructions += len(code.instructions)
-            while len(self._programs) > 1 and (
-                len(self._programs) > self.capacity or self._instructions > self._max_instructions
-            ):
-                self._drop_one(program)
+            self._make_room(program)
             return program
+
+    def _make_room(self, new: Program) -> None:
+        """Drops others than a new program while there are too many."""
+        while len(self._programs) > 1 and (
+            len(self._programs) > self.capacity or self._instructions > self._max_instructions
+        ):
+            self._drop_one(new)
 
     def part(self, ctx: Context, call: Call, types: Types) -> tuple[Program, Types]:
         """Returns the program that runs a call alone, and the types of its results.
@@ -149,8 +153,7 @@ class Shelf:
                 return
             # Others are dropped before the new one counts, so that `size` never exceeds the bound.
             grown = size - program.size
-            while self.size + grown > max(self._max_size or 0, size):
-                self._drop_one(program, compiled=True)
+            self._make_memory(program, grown, max(self._max_size or 0, size))
             self.size += grown
             program.size = size
             enough = self._dropped >= _GIVE_BACK
@@ -158,6 +161,11 @@ class Shelf:
                 self._dropped = 0
         if enough:
             later(release_memory, "release memory")
+
+    def _make_memory(self, new: Program, grown: int, most: int) -> None:
+        """Drops executables of others than a program while all of them take too much."""
+        while self.size + grown > most:
+            self._drop_one(new, compiled=True)
 
     def _drop_one(self, new: Program, *, compiled: bool = False) -> None:
         """Drops one program, chosen by the second-chance algorithm.

@@ -103,8 +103,7 @@ def launch(segment: Segment | Flight) -> None:
             segment.land()
             return
         segment.open = False
-        while segment.is_busy():  # its owner is in the middle of an append, of microseconds
-            time.sleep(0)
+        _wait_for_append(segment)
         if not segment.results:
             return
         defer_interrupts()
@@ -116,6 +115,11 @@ def launch(segment: Segment | Flight) -> None:
         _open.pop(id(segment), None)
         segment.results = []  # the segment may live on in a task, and must not keep them alive
         segment.made = []
+
+
+def _wait_for_append(segment: Segment) -> None:
+    while segment.is_busy():  # its owner is in the middle of one, of microseconds
+        time.sleep(0)
 
 
 def _is_inside() -> bool:

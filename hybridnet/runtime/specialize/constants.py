@@ -217,7 +217,7 @@ class Specialized(ExecutableWrapper):
         with self._lock:
             if not memory.has_room(self._nbytes):
                 return False
-            while len(self._versions) >= _VERSIONS:
+            if len(self._versions) >= _VERSIONS:
                 self._drop(next(iter(self._versions)), None)
             arrays = self._constant(inputs)
             version = Version(tuple(self._prologue(*self._reads(inputs))))

@@ -183,11 +183,14 @@ class ProcessWorkers:
                 self._start()
             worker = min(self._workers, key=lambda worker: len(worker.tickets))
             worker.tickets[ticket.number] = ticket
-            message = ("make", ticket.number, seed, ticket.positions, worker.lent.returned())
-            with contextlib.suppress(ChannelClosed):  # the next look says why
-                self._pass_on_cancelled()
-                worker.channel.send(message)
+            self._hand_over(worker, ticket, seed)
         return ticket
+
+    def _hand_over(self, worker: _Worker, ticket: _Ticket, seed: int) -> None:
+        message = ("make", ticket.number, seed, ticket.positions, worker.lent.returned())
+        with contextlib.suppress(ChannelClosed):  # the next look says why
+            self._pass_on_cancelled()
+            worker.channel.send(message)
 
     @contextlib.contextmanager
     def _whole(self) -> Iterator[None]:
