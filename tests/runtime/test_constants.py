@@ -24,7 +24,7 @@ from hybridnet.ops.core.alternatives import constant_weights, picking
 from hybridnet.ops.core.registry import get
 from hybridnet.runtime.programs import cache as programs
 from hybridnet.runtime.programs import making
-from hybridnet.runtime.specialize import improve, specializing
+from hybridnet.runtime.specialize import improve, specializing, splitting
 from hybridnet.runtime.specialize.constants import Specialized, Version, memory
 from hybridnet.runtime.specialize.improve import Watch
 from hybridnet.runtime.specialize.splitting import split
@@ -166,6 +166,42 @@ def test_what_is_kept_stays_within_its_limit() -> None:
     found = _check(function, arrays, [1, 2])
     assert found.nbytes == 4 * (64 + 8), "the sine is kept, and repeated at each call"
     assert split(_jaxpr(function, *arrays), [1, 2], limit=0) is None
+
+
+def test_operations_of_products_are_counted_as_xla_counts_them() -> None:
+    image, filters = random(2, 6, 9, 9), random(8, 3, 3, 3)
+    cases: list[tuple[Callable[..., Any], list[Any]]] = [
+        (lambda a, b: a @ b, [random(5, 7), random(7, 11)]),
+        (lambda a, b: jnp.einsum("bij,bkj->bik", a, b), [random(3, 5, 7), random(3, 11, 7)]),
+        (lambda a, b: lax.conv(a, b, (1, 1), "VALID"), [image, random(8, 6, 3, 3)]),
+        (
+            lambda a, b: lax.conv_general_dilated(a, b, (2, 2), "VALID", feature_group_count=2),
+            [image, filters],
+        ),
+    ]
+    for function, arrays in cases:
+        (program,) = [splitting._Program(_jaxpr(function, *arrays))]
+        ours = sum(
+            program._operations(one, one.outputs)
+            for one in program.equations
+            if one.primitive.name in ("dot_general", "conv_general_dilated")
+        )
+        theirs = jax.jit(function).lower(*arrays).compile().cost_analysis()["flops"]
+        assert ours == pytest.approx(theirs, rel=0.05)
+
+
+def test_the_share_of_what_stays_the_same_is_foreseen() -> None:
+    def step(x: Any, w: Any) -> Any:
+        hidden = jnp.tanh(x @ w)
+        return w - 1e-3 * (x.T @ hidden)  # of the batch alone: its transpose
+
+    def infer(x: Any, w: Any) -> Any:
+        return x @ (jnp.sin(w) + 1)
+
+    training = split(_jaxpr(step, random(64, 512), random(512, 512)), [0])
+    assert training is not None and training.share < 0.05
+    inference = split(_jaxpr(infer, random(4, 512), random(512, 512)), [1])
+    assert inference is not None and inference.share > 0.5
 
 
 # Watching -----------------------------------------------------------------------------------------
@@ -439,6 +475,43 @@ def test_training_goes_on_with_specialized_programs_about() -> None:
     for one in other.collect_params().values():
         one.set_data(one.data() * 0.5)
     close(net(nd.array(x)).asnumpy(), other(nd.array(x)).asnumpy(), 1e-4)
+
+
+def test_a_training_step_is_not_compiled_again_for_a_batch_that_comes_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As benchmarks have it. That too little follows from the batch is known without compiling."""
+    found, asked = [], specializing.specialize
+
+    def specialize(*given: Any) -> Any:
+        found.append(asked(*given))
+        return found[-1]
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise AssertionError("it was compiled")
+
+    monkeypatch.setattr(specializing, "specialize", specialize)
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(64, 3, in_channels=16), nn.Conv2D(64, 3, in_channels=64), nn.Dense(4))
+    net.initialize()
+    x, y = nd.array(random(16, 16, 12, 12)), nd.array(random(16, 4))
+    trainer = hn.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 1e-3})
+    loss = hn.gluon.loss.L2Loss()
+
+    @hn.function
+    def step() -> Any:
+        with autograd.record():
+            lost = loss(net(x), y)
+        lost.backward()
+        trainer.step(16)
+        return lost
+
+    for number in range(30):
+        step().wait_to_read()
+        settle()
+        if number == 2:
+            monkeypatch.setattr(specializing, "compile_lowered", fail)
+    assert found and not any(found) and not specialized()
 
 
 def test_profilers_and_explanations_tell_of_the_program_that_was_asked_for() -> None:

@@ -44,6 +44,14 @@ __all__ = ["Specializer", "specialize"]
 
 # A prologue whose results have fewer bytes than this saves too little time to be measured.
 _LEAST_MADE: Final = 1 << 14
+# The least share of a program's time, as foreseen, that is worth compiling it again: a fourth of
+# the least gain that counts (`tuning.timing`), as what is foreseen is rough. A training step that
+# is given one batch again and again has less: what follows from the batch alone is its transposes.
+_LEAST_SHARE: Final = 0.005
+_TOO_LITTLE: Final = (
+    "%s: %d inputs stay the same; %.4f of the time is what follows from them alone, too little to "
+    "be made once"
+)
 # Seconds of comparing the two by turns, and how often: what else the machine does may hide a gain
 # from the clock.
 _TIMING: Final = 1.0
@@ -151,10 +159,14 @@ def specialize(
     recipe = book.recipe(code)
     with jax.enable_x64(True), picking(recipe.picks):
         shapes = shapes_of(code)
-        program = lower_specialized(code, constant) or lower(code)
-        closed = by_jax(jax.jit(program).trace, *shapes).jaxpr
+        inference = lower_specialized(code, constant)  # it gains by other lowerings, too
+        closed = by_jax(jax.jit(inference or lower(code)).trace, *shapes).jaxpr
         parts = split(closed, constant, config.constants_size())
         if parts is None or parts.nbytes < _LEAST_MADE:
+            return None
+        if inference is None and parts.share < _LEAST_SHARE:
+            if explaining():
+                say(_TOO_LITTLE, describe(code), len(constant), parts.share)
             return None
         made = [
             jax.ShapeDtypeStruct(kind.shape, kind.dtype, sharding=sharding) for kind in parts.types

@@ -17,9 +17,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hybridnet.native import onednn
+import numpy as np
 
-from ..programs.equations import Equation, LaidOpen, run
+from hybridnet.native import onednn
+from hybridnet.passes.cost import DeviceCost
+
+from ..programs.equations import Atom, Equation, Known, LaidOpen, run
 
 __all__ = ["Split", "split"]
 
@@ -29,6 +32,8 @@ _VIEWS: Final = frozenset(
 )
 # What a program is for. If its data happen to stay the same, too, it computes them all the same.
 _WORK: Final = frozenset({"dot_general", "conv_general_dilated", "reduce_window", "sort"})
+_PRODUCTS: Final = frozenset({"dot_general", "conv_general_dilated"})
+_USUAL: Final = DeviceCost()
 _DRAWS: Final = ("random", "threefry", "rng")
 # Primitives that run code which nobody here knows.
 _FOREIGN: Final = ("callback", "ffi", "custom_call", "infeed", "outfeed")
@@ -53,6 +58,38 @@ class _Program(LaidOpen):
         kind = self.types[number]
         return int(math.prod(kind.shape)) * int(kind.dtype.itemsize)
 
+    def seconds(self, equation: Equation) -> float:
+        """Returns about how long an equation takes by itself: the roofline of a usual processor.
+
+        To whole programs this gives more time than they take where XLA makes one loop of several
+        equations, and so less of a share to each of them.
+        """
+        if _is_view(self, equation):
+            return 0.0
+        # What is there for its effect makes nothing, or a token.
+        made = [number for number in equation.outputs if hasattr(self.types[number], "shape")]
+        read = [number for number in equation.values if hasattr(self.types[number], "shape")]
+        moved = sum(map(self.nbytes, (*read, *made)))
+        return max(moved / _USUAL.bandwidth, self._operations(equation, made) / _USUAL.flops)
+
+    def _operations(self, equation: Equation, made: Sequence[int]) -> float:
+        """Returns how many floating-point operations an equation takes, about."""
+        size = float(sum(math.prod(self.types[number].shape) for number in made))
+        if equation.primitive.name not in _PRODUCTS:
+            return size
+        first, second = [float(math.prod(self._shape(atom))) for atom in equation.inputs[:2]]
+        if equation.primitive.name == "dot_general":
+            (_, _), (batch, _) = equation.params["dimension_numbers"]
+            batches = math.prod(self._shape(equation.inputs[0])[axis] for axis in batch)
+            # Of arrays of b n k, b k m and b n m elements it is b n k m.
+            return 2.0 * math.sqrt(first * second * size / max(batches, 1))
+        features: int = equation.params["dimension_numbers"].rhs_spec[0]
+        return 2.0 * size * second / max(self._shape(equation.inputs[1])[features], 1)
+
+    def _shape(self, atom: Atom) -> tuple[int, ...]:
+        kind = atom.value if type(atom) is Known else self.types[atom]  # type: ignore[index]
+        return np.shape(kind) if type(atom) is Known else tuple(kind.shape)
+
 
 def _is_pack(equation: Equation) -> bool:
     """Whether an equation turns weights for a library's kernel, and does nothing else."""
@@ -75,11 +112,13 @@ class Split:
         reads: the inputs of the program, by number, that the prologue takes.
         takes: those that the main part takes, before what the prologue made.
         nbytes: of what the prologue makes.
+        share: of the program's time, as foreseen, that the prologue takes.
     """
 
     reads: tuple[int, ...]
     takes: tuple[int, ...]
     nbytes: int
+    share: float
     _program: _Program
     _early: tuple[Equation, ...]
     _late: tuple[Equation, ...]
@@ -145,6 +184,7 @@ def split(closed: Any, constant: Iterable[int], limit: int | None = None) -> Spl
         tuple(sorted(reads)),
         tuple(i for i in program.inputs if i not in fixed or i in read_late),
         sum(map(program.nbytes, kept)),
+        sum(map(program.seconds, needed)) / sum(map(program.seconds, program.equations)),
         program,
         tuple(needed),
         tuple(late),
