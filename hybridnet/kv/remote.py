@@ -165,8 +165,14 @@ class RemoteBackend(Backend):
         self._configure()
 
     def expect_optimizer(self, optimizer: Any) -> None:
-        """See `Backend.expect_optimizer`."""
+        """See `Backend.expect_optimizer`.
+
+        A worker that was started again sends its optimizer at its first step, before which its
+        program may have changed the rate: that is a change, of which servers may not know.
+        """
         self._keeps_whole = not optimizer.elementwise
+        if self._begins_again and self._sent.optimizer is None:
+            self._sent.begin(optimizer)
 
     def _make_whole(self) -> None:
         """Gives the keys that the servers have in parts a place as wholes.

@@ -26,7 +26,12 @@ class SentOptimizer:
     """
 
     def __init__(self) -> None:
+        self._begun: tuple[Any, tuple[Any, ...]] | None = None
         self.take(None)
+
+    def begin(self, optimizer: Any) -> None:
+        """Takes notice of an optimizer as the program has made it, some time before it is sent."""
+        self._begun = optimizer, _numbers(optimizer)
 
     def take(self, optimizer: Any) -> None:
         """Puts an optimizer, or None, in the place of the one there was."""
@@ -36,6 +41,9 @@ class SentOptimizer:
         self._scale = 1.0
         if optimizer is not None:
             self.note()
+            begun, self._begun = self._begun, None
+            if begun is not None and begun[0] is optimizer:
+                self._numbers = begun[1]  # what was changed since is a change
 
     def note(self) -> None:
         """Takes notice of the optimizer as it is now."""

@@ -125,6 +125,17 @@ def test_the_weights_are_those_of_a_quiet_run(seed):
     assert weights == quiet(json.dumps(options), switches), what
 
 
+@pytest.mark.parametrize("kind", ["sgd", "adam", "named"])
+@pytest.mark.parametrize("dead", [[0], [1], [0, 1]])
+def test_a_step_that_begins_with_another_rate_is_the_one_that_is_done_again(kind, dead):
+    """A worker that was started again has changed the rate before its trainer sends anything."""
+    options = {"rates": True, kind: True}
+    for step in thorough((15, 16, 20, 25), (15,)):
+        status, weights, said = run({**options, "dies": [step, *dead]}, ("-s", 2))
+        assert status == 0, said
+        assert weights == quiet(json.dumps(options), ("-s", 2)), [step, *said]
+
+
 def test_a_server_dies_and_before_it_is_back_a_worker_does():
     """Parts stand at two rounds then; the step is done again from the first of them."""
     deaths = [(0.0, "server", 0), (0.3, "worker", 1)]

@@ -5,11 +5,14 @@
 It draws nothing but by the number of the step, so that a step that is done again is the same one.
 Shapes are found at the first batch, batches are not all of one size, and what `options` names comes
 on top: "rates": the learning rate is another every few steps; "adam"; "compressed": 2 bits; "rows":
-a table of rows beside the network; "named": the trainer makes the store.
+a table of rows beside the network; "named": the trainer makes the store; "dies": [step, rank, ...]:
+these workers are killed as they begin that step, the first time.
 """
 
 import hashlib
 import json
+import os
+import signal
 import sys
 
 import numpy as np
@@ -50,6 +53,9 @@ def main(steps, options):
     data = rng.rand(256, 32).astype("float32")
     label = (data @ rng.rand(32, 10)).argmax(1).astype("float32")
     for step in range(store.resumes, steps):
+        at, *ranks = options.get("dies", [-1])
+        if step == at and store.rank in ranks and os.environ["DMLC_NUM_ATTEMPT"] == "0":
+            os.kill(os.getpid(), signal.SIGKILL)
         size = BATCH if step % 7 else BATCH // 2
         chosen = np.random.RandomState(1000 + step).choice(256, size)
         mine = chosen[store.rank :: store.num_workers]
