@@ -17,8 +17,9 @@ from .host_program import HostProgram
 
 __all__ = ["dispatch", "put_scalars"]
 
-# The scalars that programs were given, as bytes, by context, on the device: most come again and
-# again (rates of learning, and none at all), and to put them there takes as long as a launch.
+# The scalars that programs were given, as bytes, by context: the array on the device that holds
+# them, or None of those that came once. Most come again and again (rates of learning, and none at
+# all), and to put them there takes as long as a launch.
 _known: Final[dict[Context, dict[bytes, Any]]] = {}
 _MOST: Final = 256
 
@@ -57,9 +58,10 @@ def put_scalars(ctx: Context, scalars: Sequence[Any]) -> Any:
     key = array("d", scalars).tobytes()
     held = known.get(key)
     if held is None:
+        held = put_on_device(ctx, np.array(scalars, np.float64))
         if len(known) >= _MOST:
             known.clear()
-        held = known[key] = put_on_device(ctx, np.array(scalars, np.float64))
+        known[key] = held if key in known or not key else None
     return held
 
 
