@@ -36,6 +36,10 @@ class DeviceCost:
     bandwidth: float = 1e10
     latency: float = 1e-6
 
+    def seconds(self, operations: float, nbytes: float) -> float:
+        """Returns how long so many operations take, or to move so many bytes: the longer one."""
+        return max(operations / self.flops, nbytes / self.bandwidth)
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -77,8 +81,7 @@ class CostModel:
         """Returns the seconds that a call takes on a device."""
         cost = self.devices.get(device, self.other_devices)
         moved = sum(kind.nbytes for kind in (*inputs, *outputs))
-        work = operations(call, inputs, outputs) / cost.flops
-        return cost.latency + max(work, moved / cost.bandwidth)
+        return cost.latency + cost.seconds(operations(call, inputs, outputs), moved)
 
     def transfer(self, source: str, destination: str, kind: TensorType) -> float:
         """Returns the seconds that a tensor takes from one device to another; 0 within one."""

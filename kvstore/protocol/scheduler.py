@@ -429,7 +429,7 @@ class SchedulerMachine(Machine):
 
     def _end(self, stop: Stop) -> None:
         """Has all others end, and stays a moment for those who have not heard it."""
-        self._over = Stop("the run is over", stop.code)
+        self._over = stop
         for peer, state in self._states.items():
             if state.state in ("up", "lost"):
                 self._repeats.add(peer, self._now)
@@ -441,8 +441,7 @@ class SchedulerMachine(Machine):
     def _tick(self) -> None:
         if self._now >= self._ends:
             self._closed = True
-            sentence = "" if not self._over.code else "all workers are dead"
-            self._out.append(Finish(self._over.code, sentence))
+            self._out.append(Finish(self._over.code, self._over.reason))
             return
         if not self._complete and self._now >= self._give_up:
             self._try_to_complete()

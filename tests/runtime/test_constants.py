@@ -180,7 +180,7 @@ def test_operations_of_products_are_counted_as_xla_counts_them() -> None:
         ),
     ]
     for function, arrays in cases:
-        (program,) = [splitting._Program(_jaxpr(function, *arrays))]
+        program = splitting._Program(_jaxpr(function, *arrays))
         ours = sum(
             program._operations(one, one.outputs)
             for one in program.equations
@@ -478,7 +478,7 @@ def test_training_goes_on_with_specialized_programs_about() -> None:
 
 
 def test_a_training_step_is_not_compiled_again_for_a_batch_that_comes_again(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As benchmarks have it. That too little follows from the batch is known without compiling."""
     found, asked = [], specializing.specialize

@@ -70,7 +70,7 @@ class _Program(LaidOpen):
         made = [number for number in equation.outputs if hasattr(self.types[number], "shape")]
         read = [number for number in equation.values if hasattr(self.types[number], "shape")]
         moved = sum(map(self.nbytes, (*read, *made)))
-        return max(moved / _USUAL.bandwidth, self._operations(equation, made) / _USUAL.flops)
+        return _USUAL.seconds(self._operations(equation, made), moved)
 
     def _operations(self, equation: Equation, made: Sequence[int]) -> float:
         """Returns how many floating-point operations an equation takes, about."""
@@ -184,7 +184,7 @@ def split(closed: Any, constant: Iterable[int], limit: int | None = None) -> Spl
         tuple(sorted(reads)),
         tuple(i for i in program.inputs if i not in fixed or i in read_late),
         sum(map(program.nbytes, kept)),
-        sum(map(program.seconds, needed)) / sum(map(program.seconds, program.equations)),
+        sum(map(program.seconds, needed)) / (sum(map(program.seconds, program.equations)) or 1.0),
         program,
         tuple(needed),
         tuple(late),
