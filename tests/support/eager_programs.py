@@ -122,6 +122,7 @@ def check_whole(program: Program, wanted: Outcome) -> None:
         before, made = cache.statistics(), _wholes(cache)
         with whole(folder) as cache:
             same(run_ours(program), first, program)
+            settle()
         after = cache.statistics()
         by_chance = not chance.isdisjoint(("cycles", "elsewhere"))
         assert after.loaded > 0 or (by_chance and made.isdisjoint(_wholes(cache))), program
