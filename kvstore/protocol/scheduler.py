@@ -130,6 +130,9 @@ class SchedulerMachine(Machine):
             return
         if self._ends < inf:
             self._out.append(Post(message.peer, self._over, message.generation))
+            if peer in self._ended and message.generation > self._ended[peer].generation:
+                del self._ended[peer]
+                self._ends = max(self._ends, self._now + self.plan.patience.ask)
             return
         if peer is None:
             what = f"all {message.peer.role}s of the run are there already"
@@ -436,10 +439,22 @@ class SchedulerMachine(Machine):
                 self._post(peer, stop)
         self._ends = self._now + 2 * self.plan.patience.ask
 
+    @property
+    def _closes(self) -> float:
+        """When it ends: not while one that was killed at its end is being started again.
+
+        That one would wait for a scheduler, where it is to hear that the run is over.
+        """
+        for peer, gone in self._ended.items():
+            state = self._states.get(peer)
+            if gone.returns and state is not None and state.generation <= gone.generation:
+                return self._ends + self.plan.patience.restart
+        return self._ends
+
     # -- time --------------------------------------------------------------------------------
 
     def _tick(self) -> None:
-        if self._now >= self._ends:
+        if self._now >= self._closes:
             self._closed = True
             self._out.append(Finish(self._over.code, self._over.reason))
             return
@@ -462,7 +477,7 @@ class SchedulerMachine(Machine):
 
     def _deadline(self) -> float:
         patience = self.plan.patience
-        time = min(self._repeats.next, self._give_up, self._ends)
+        time = min(self._repeats.next, self._give_up, self._closes)
         if self._watch and self._complete:
             time = min(
                 time,

@@ -60,6 +60,7 @@ class Policy:
         self._running: dict[str, ProcessPlan] = {}
         self._code = 0
         self._finished = False
+        self._over = False  # the scheduler has ended, as all workers have finished
 
     def start(self) -> list[Action]:
         """Returns what the job begins with."""
@@ -96,6 +97,10 @@ class Policy:
         del self._running[plan.title]
         if self._deadlines.ending:
             return
+        if plan.role == "scheduler" and code == 0:
+            self._over = True
+        if self._over and self._comes_back(event):
+            code = 0  # all have finished, as the one in its place would only be told
         if plan.role == "worker" and code == 0:
             if not any(one.role == "worker" for one in self._running.values()):
                 yield from self._deadlines.end(self._running.values(), now)

@@ -373,6 +373,25 @@ def test_a_replaced_process_that_goes_on_after_the_run_is_told_that_it_was_repla
     assert isinstance(told, Stop)
 
 
+@pytest.mark.parametrize("comes", [False, True])
+def test_who_was_killed_when_all_had_finished_hears_that_the_run_is_over(comes):
+    """However long its start takes, as a loaded machine's does; but not for ever."""
+    scheduler, supervisor = a_scheduler(), Peer("supervisor", 0)
+    for peer in (W0, W1):
+        arrive(scheduler, peer, Left())
+    gone = Gone(W1, 1, "killed by signal 9", returns=True)
+    arrive(scheduler, supervisor, gone, generation=0, now=0.1)
+    assert not [one for one in scheduler.handle(Tick(), 20.0) if isinstance(one, Finish)]
+    arrive(scheduler, W1, Hello("worker1", W1, 1), now=20.0)  # of the dead one, on its way
+    assert not [one for one in scheduler.handle(Tick(), 21.0) if isinstance(one, Finish)]
+    if comes:
+        (told,) = messages(arrive(scheduler, W1, Hello("again", W1, 2), generation=2, now=22.0))
+        assert isinstance(told, Stop) and not told.code
+    (finish,) = [one for one in scheduler.handle(Tick(), 24.0 if comes else 70.0)
+                 if isinstance(one, Finish)]  # fmt: skip
+    assert not finish.code
+
+
 @pytest.mark.parametrize("left", [False, True])
 def test_where_all_workers_are_dead_the_run_has_not_ended_as_it_should(left):
     """Servers keep their files then; not where a worker has come to its end."""

@@ -101,6 +101,21 @@ def test_no_more_than_so_many_times():
     assert policy.handle(ended(plans, "the scheduler", 0), 2.1) == [Conclude(139)]
 
 
+@pytest.mark.parametrize("title", ["worker 1", "server 0"])
+def test_who_is_killed_after_the_scheduler_has_ended_is_not_started_again(title):
+    """Nobody would tell it that the run is over."""
+    policy, plans = made()
+    assert policy.handle(ended(plans, "worker 0", 0), 1.0) == []
+    assert policy.handle(ended(plans, "the scheduler", 0), 1.0) == []
+    told = policy.handle(ended(plans, title, -9), 1.1)
+    if title == "worker 1":
+        assert told == [Kill(plans["server 0"], 15)]
+        assert policy.handle(ended(plans, "server 0", 0), 1.2) == [Conclude(0)]
+    else:
+        assert told == []
+        assert policy.handle(ended(plans, "worker 1", 0), 1.2) == [Conclude(0)]
+
+
 def test_servers_that_were_dismissed_are_not_started_again():
     policy, plans = made(workers=1)
     assert policy.handle(ended(plans, "server 0", 0), 1.0) == []
