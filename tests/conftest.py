@@ -86,13 +86,16 @@ def own_programs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     programs = sys.modules.get("hybridnet.runtime.programs.cache")
     if programs is None:
         return
+    from deciding import loops_soon
     from helpers import thorough
     from traced import hurry
 
-    # Tests count launches of arrays so small that they would not repay a compilation.
-    monkeypatch.setattr(sys.modules["hybridnet.runtime.programs.making"], "_LEAST", 0.0)
     cache = programs.cache
-    cache._maker._thread.unused = 0
+    # Tests count launches of arrays so small that they would not repay a compilation.
+    monkeypatch.setattr(cache, "decide", loops_soon)
+    habits = cache._maker.habits
+    habits.bought = habits.again = 0
+    sys.modules["hybridnet.runtime.tiers.prices"].prices.forget()
     optimized = request.node.get_closest_marker("optimized") or thorough(1, 0)
     is_other = hurry(not optimized)
     if is_other or cache.statistics().size > cache._shelf.capacity - _ROOM:

@@ -9,6 +9,7 @@ The folders, lowest first; tests/test_layers.py says which may import which:
 
     platform      JAX's devices by context, and work in the background
     segments      what was recorded, as data; observe: who wants to know what happens is told
+    tiers         who runs what, and what is worth its price: decided, and nothing done
     programs      compiled, kept in memory and on disk, dispatched
     devices       those of JAX and of users; record: recording, launching, waiting
     graphs        graphs as calls; tuning: better recipes for programs, by measurement

@@ -63,9 +63,9 @@ def test_a_program_that_has_run_for_long_gets_blocks(monkeypatch):
     x = values()
     array = nd.array(x)
     found = program_of(many_products, array)
-    monkeypatch.setattr(blocks, "_LONG", found.runs + 3)
+    monkeypatch.setattr(blocks, "_LONG", found.account.runs + 3)
     monkeypatch.setattr(blocks, "_MUCH", 1)
-    found.look = 0  # asked at the next run
+    found.account.look = 0  # asked at the next run
     in_blocks = compile_in_blocks(found.code, BY_RULES)
     assert in_blocks is not None
     made = []

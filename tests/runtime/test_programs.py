@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from deciding import never_whole
 from helpers import run_script, settle
 
 import hybridnet as hn
@@ -21,13 +22,14 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.registry import get
 from hybridnet.runtime.graphs import graph_call
 from hybridnet.runtime.programs import host_program, making
-from hybridnet.runtime.programs import program as program_module
 from hybridnet.runtime.programs.cache import ProgramCache, cache
 from hybridnet.runtime.programs.compile_options import is_known, options_for_size
 from hybridnet.runtime.programs.program import Program
 from hybridnet.runtime.programs.shelf import Shelf
 from hybridnet.runtime.programs.steps import Failed, plan
 from hybridnet.runtime.segments.code import Code
+from hybridnet.runtime.tiers.choice import Decision, Purchase, Whose
+from hybridnet.runtime.tiers.ledger import Account
 
 pytestmark = [pytest.mark.compiled, pytest.mark.optimized]
 
@@ -83,29 +85,15 @@ def awaited(cache: ProgramCache, size: int, times: int) -> list[Any]:
 
 def test_what_numpy_does_quickly_is_not_compiled_where_it_is_waited_for(monkeypatch):
     monkeypatch.delenv("HYBRIDNET_HOST")
-    monkeypatch.setattr(program_module, "_AWAITED", 60.0)  # whatever else this machine does
     cache = ProgramCache()
     made = awaited(cache, 5, 100)
     assert counts(cache) == (0, 100)
     assert all(type(one) is HostArray for one in made[1:])
-    assert cache.state(chain(("tanh", "sin"), 5)).is_quick
-
-
-def test_what_takes_numpy_longer_is_compiled_though_it_is_waited_for(monkeypatch):
-    monkeypatch.delenv("HYBRIDNET_HOST")
-    monkeypatch.setattr(program_module, "_AWAITED", 0.0)
-    cache = ProgramCache()
-    awaited(cache, 5, program_module._TRIES)
-    assert counts(cache)[0] == 0
-    with cache.compiling_soon():
-        awaited(cache, 5, 2)
-    assert counts(cache)[0] == 1
-    assert not cache.state(chain(("tanh", "sin"), 5)).is_quick
+    assert cache.next(chain(("tanh", "sin"), 5)).account.is_by_numpy
 
 
 def test_a_program_that_is_waited_for_may_change_sides_and_be_run_otherwise(monkeypatch):
     monkeypatch.delenv("HYBRIDNET_HOST")
-    monkeypatch.setattr(program_module, "_AWAITED", 60.0)
     cache = ProgramCache()
     made = awaited(cache, 5, 3)
     with cache.compiling_soon():
@@ -116,24 +104,19 @@ def test_a_program_that_is_waited_for_may_change_sides_and_be_run_otherwise(monk
     np.testing.assert_allclose(got, np.sin(np.tanh(x)), rtol=1e-5)
     awaited(cache, 5, 2)
     assert counts(cache)[0] == 1
+    assert not cache.state(chain(("tanh", "sin"), 5)).is_quick
 
 
-def test_what_xla_hands_out_quickly_does_not_count_as_quick(monkeypatch):
+def test_what_xla_runs_by_steps_does_not_count_as_quick(monkeypatch):
     cache = ProgramCache()
     for name in ("tanh", "sin"):  # each compiled by itself, so that the two run by these
         run(cache, (name,), 5)
     monkeypatch.delenv("HYBRIDNET_HOST")
-    monkeypatch.setattr(program_module, "_AWAITED", 60.0)
     awaited(cache, 5, 2)
     assert not cache.state(chain(("tanh", "sin"), 5)).is_quick
-    with cache.compiling_soon():
-        awaited(cache, 5, 1)
-        awaited(cache, 5, 2)
-    assert cache.state(chain(("tanh", "sin"), 5)).compiled
 
 
-def test_where_everything_is_compiled_so_is_what_is_waited_for(monkeypatch):
-    monkeypatch.setattr(program_module, "_AWAITED", 60.0)
+def test_where_everything_is_compiled_so_is_what_is_waited_for():
     cache = ProgramCache()
     awaited(cache, 5, 2)
     assert counts(cache) == (1, 0)
@@ -168,7 +151,7 @@ def test_parts_that_recur_get_programs_of_their_own():
     generator = np.random.default_rng(0)
     for _ in range(12):
         run(cache, [UNARY[k] for k in generator.permutation(len(UNARY))])
-    wholes = making._RECURRING
+    wholes = 3  # that are compiled; from then on their parts are
     assert counts(cache) == (wholes + len(UNARY), 12 - wholes)
     before = counts(cache)[0]
     for _ in range(20):
@@ -186,64 +169,29 @@ def test_parts_are_left_to_numpy_while_a_whole_is_compiled(monkeypatch, name):
     types = tuple(tensor_type(shape, np.dtype("float32")) for shape in shapes)
     cache = ProgramCache()
     part = cache._shelf.find(Code(cpu(0), ((call, (~0, ~1)),), types, (0,), ()))
-    host = part.find_host()
-    host.seconds = 2 * program_module.ENOUGH_OF_PART
+    account = part.account
+    account.by_numpy.note(60.0)  # seconds
     cache._maker._underway.add(part)  # some whole
-    assert cache.host_of(part) is host and not part.submitted
+    assert type(cache.host_of(part)) is host_program.HostProgram and not account.is_bought
     cache._maker._underway.clear()
+    account.by_numpy.note(60.0)
+    account.due = 0
     cache.host_of(part)
-    assert part.submitted
+    assert account.is_bought
     engine.wait_for_all()
 
 
-def test_jax_is_loaded_for_what_has_taken_as_long_as_that_costs(monkeypatch):
-    """What takes long each time is waited for until then; what does not, until it has settled."""
-    monkeypatch.delenv("HYBRIDNET_HOST")
-    monkeypatch.setattr(making, "has_begun", lambda: False)
-    cache = ProgramCache()
-    long, short = (UNARY + UNARY[:2], UNARY[::-1] + UNARY[:2])
-
-    def launched(names, times):
-        for _ in range(times):
-            run(cache, names)
-        (found,) = [one for one in cache.programs() if one.code == chain(names)]
-        return found
-
-    monkeypatch.setattr(making, "_LASTING", 0.0)  # each launch is long
-    program = launched(long, 8)
-    assert not program.submitted
-    program.seconds = making._FIRST
-    assert launched(long, 1).submitted
-    monkeypatch.setattr(making, "_LASTING", 60.0)
-    assert not launched(short, 4).submitted
-    assert launched(short, 1).submitted
-
-
-def test_a_loop_over_small_arrays_is_not_compiled_before_that_can_repay(monkeypatch):
-    """Neither a whole nor an operator by itself, however often they come, but for their time."""
-    monkeypatch.delenv("HYBRIDNET_HOST", raising=False)
-    monkeypatch.setattr(making, "_LEAST", 60.0)
-    monkeypatch.setattr(making, "_LEAST_OF_ALL", 60.0)
-    cache = ProgramCache()
-    whole, alone = UNARY + UNARY[:2], UNARY[:1]
-
-    def submitted(names, times):
-        for _ in range(times):
-            run(cache, names)
-        return cache.next(chain(names)).submitted
-
-    assert not submitted(whole, making._STREAK + 4)
-    assert not submitted(alone, making._OFTEN + 4)
-    monkeypatch.setattr(making, "_LEAST", 0.0)
-    assert submitted(whole, 1)
-    assert submitted(alone, 1)
-
-
 @pytest.mark.parametrize("at", [2, 3, 4, 5, 8, 9])
-def test_pairs_of_launches_are_run_by_one_tier(monkeypatch, at):
+def test_pairs_of_launches_are_run_by_one_tier(at):
     """Differences of two runs, as numeric gradients are, do not hold that of two roundings."""
-    monkeypatch.setattr(making.Maker, "_is_due", lambda self, program, _: program.launches == at)
+
+    def buy(whose, account, prices, load):
+        if whose is Whose.WHOLE and account.launches == at:
+            return Decision(Purchase.COMPILE)
+        return never_whole(whose, account, prices, load)._replace(due=0)
+
     cache = ProgramCache()
+    cache.decide = buy
     names = UNARY[:4]
     for name in names:  # so that it is as cheap to run them one by one
         run(cache, [name], size=at)
@@ -289,43 +237,25 @@ def test_a_run_that_was_held_up_says_nothing_of_what_the_next_will_take(monkeypa
     clock = iter([0, 1, 10, 90, 100, 102])
     monkeypatch.setattr(host_program, "perf_counter", lambda: next(clock))
     code = chain(UNARY[:1])
-    host = host_program.HostProgram(code, code.input_types)
+    account = Account(1)
+    rent = account.by_numpy
+    host = host_program.HostProgram(code, code.input_types, account)
     for _ in range(3):
         host.run([np.ones(3, np.float32)], [])
-    assert host.runs == 3
-    assert host.seconds == 3
-    program = ProgramCache()._shelf.next(chain(UNARY[:2]))
-    for took in (4, 80, 5):
-        program.launches += 1
-        program.note_steps(took)
-    assert program.seconds == 3 * 4
+    assert rent.runs == 3
+    assert rent.seconds == 3
 
 
-def test_a_thread_that_compiles_in_vain_waits_longer(monkeypatch, caplog):
-    monkeypatch.setattr(making, "_MOST_UNUSED", 12)
-    monkeypatch.setattr(making, "_TELL", 20)
+def test_a_thread_that_compiles_in_vain_waits_longer(caplog):
     cache = ProgramCache()
     for name in UNARY:
         run(cache, [name])
-    generator = np.random.default_rng(1)
-    seen = set()
-
-    def fresh() -> list[str]:
-        while True:
-            names = tuple(UNARY[k] for k in generator.integers(0, len(UNARY), 5))
-            if names not in seen:
-                seen.add(names)
-                return list(names)
-
-    for _ in range(3):  # each comes twice and never again: compiled for nothing
-        names = fresh()
-        run(cache, names)
-        run(cache, names)
+    names, other = UNARY[:5], UNARY[2:7]
+    habits = cache._maker.habits
+    habits.bought = 4096  # operators that never ran again
     before = counts(cache)[0]
-    assert before == len(UNARY) + 3
-    names = fresh()
     with caplog.at_level(logging.WARNING, "hybridnet.programs"):
-        for _ in range(making._WARM_CHANGING - 1):
+        for _ in range(17):  # 2 / (512 / (512 + 4096)) = 18 launches
             run(cache, names)
         assert counts(cache)[0] == before
         assert not caplog.messages
@@ -333,18 +263,14 @@ def test_a_thread_that_compiles_in_vain_waits_longer(monkeypatch, caplog):
         assert counts(cache)[0] == before + 1
         (said,) = caplog.messages
         assert "hn.Buckets" in said
-        for _ in range(2):  # this one was worth it, and so will be others
+        for _ in range(4):
             run(cache, names)
+        assert habits.again == len(names)
+        habits.again = habits.bought  # as if all did
         for _ in range(2):
-            other = fresh()
-            for _ in range(making._WARM_CHANGING + 2):
-                run(cache, other)
+            run(cache, other)
+        assert counts(cache)[0] == before + 2
         assert len(caplog.messages) == 1
-    other = fresh()
-    before = counts(cache)[0]
-    run(cache, other)
-    run(cache, other)
-    assert counts(cache)[0] == before + 1
 
 
 # Steps

@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from deciding import never_whole
 from eager_maker import make_program
 from eager_programs import whole
 from eager_runs import run_ours
@@ -31,12 +32,14 @@ from hybridnet.ops.core.call import Call
 from hybridnet.ops.core.registry import REGISTRY, get, operator
 from hybridnet.runtime.graphs.graph_call import GraphCall
 from hybridnet.runtime.programs import cache as programs
-from hybridnet.runtime.programs import compiling, disk, making, program_key
+from hybridnet.runtime.programs import compiling, disk, program_key
 from hybridnet.runtime.programs.cache import ProgramCache
 from hybridnet.runtime.programs.disk import ProgramFolder
+from hybridnet.runtime.programs.making import Decide
 from hybridnet.runtime.programs.program_key import key_of
 from hybridnet.runtime.programs.program_store import ProgramStore
 from hybridnet.runtime.segments.code import Code
+from hybridnet.runtime.tiers.choice import decide
 
 pytestmark = [pytest.mark.compiled, pytest.mark.optimized]
 
@@ -100,9 +103,10 @@ def fresh_keys(monkeypatch: pytest.MonkeyPatch) -> Any:
     forget()
 
 
-def fill(folder: ProgramFolder, code: Code) -> list[Any]:
-    """Has a cache compile a whole and write it; returns its outputs."""
+def fill(folder: ProgramFolder, code: Code, how: Decide = decide) -> list[Any]:
+    """Has a cache compile a whole, or its parts, and write that; returns its outputs."""
     cache = ProgramCache(store=ProgramStore(folder))
+    cache.decide = how
     outputs = list(cache.run(code, make_inputs(code), [3.0]))
     settle()
     assert cache.statistics().compilations > 0
@@ -176,12 +180,10 @@ def test_single_instructions_are_kept_too(folder):
     assert again.statistics().compilations == 0
 
 
-def test_parts_on_disk_are_not_missing(folder, monkeypatch):
+def test_parts_on_disk_are_not_missing(folder):
     """A new whole whose parts are on disk runs by these, and nothing is compiled for it."""
     code = make_code()
-    with monkeypatch.context() as patch:
-        patch.setattr(making, "_WHOLE_SHARE", 1e9)
-        fill(folder, code)
+    fill(folder, code, never_whole)
     outputs, counts = run_next(folder, code)
     assert (counts.compilations, counts.loaded, counts.cold) == (0, 3, 1)
     assert_same_bits(outputs, wanted(code))

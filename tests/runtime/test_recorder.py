@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from deciding import never_whole
 from helpers import heat, in_thread, naive, settle
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +24,6 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.call import Backward, Call, Types
 from hybridnet.ops.core.registry import get
 from hybridnet.runtime.programs import cache as programs
-from hybridnet.runtime.programs import making
 from hybridnet.runtime.programs.cache import ProgramCache, cache
 from hybridnet.runtime.programs.making import Maker
 from hybridnet.runtime.record import launch as launch_module
@@ -1132,7 +1132,7 @@ def test_a_kept_loss_does_not_keep_its_network():
 
 def test_very_long_recordings_and_tapes(monkeypatch):
     # Step by step throughout: XLA would take minutes to compile thousands of operators at once.
-    monkeypatch.setattr(making, "_WARM", 1 << 30)
+    monkeypatch.setattr(cache, "decide", never_whole)
     x = nd.ones((2,))
     x.attach_grad()
     with autograd.record():

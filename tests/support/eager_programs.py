@@ -26,13 +26,14 @@ os.environ.setdefault("HYBRIDNET_NUM_CPU_DEVICES", "2")
 os.environ.setdefault("JAX_NUM_CPU_DEVICES", "2")
 os.environ.setdefault("HYBRIDNET_CACHE_DIR", "off")
 
+from deciding import always_whole, never_whole
 from eager_maker import Program, make_program
 from eager_runs import Outcome, compare, compare_exactly, run_ours, run_reference
 from helpers import naive, settle
 
-from hybridnet.runtime.programs import making
 from hybridnet.runtime.programs.cache import ProgramCache
 from hybridnet.runtime.programs.disk import ProgramFolder
+from hybridnet.runtime.programs.making import Decide
 from hybridnet.runtime.programs.program_store import ProgramStore
 from hybridnet.runtime.record import launch, recorder
 from hybridnet.runtime.segments.code import Code
@@ -41,21 +42,21 @@ __all__ = ["check_stepwise", "check_whole", "step_by_step", "whole"]
 
 
 @contextmanager
-def _set(share: float, warm: int, cache: ProgramCache) -> Iterator[None]:
-    was = making._WHOLE_SHARE, making._WARM, launch.cache
+def _deciding(decide: Decide, cache: ProgramCache) -> Iterator[None]:
+    was = launch.cache, cache.decide
     recorder.flush_all()
-    making._WHOLE_SHARE, making._WARM, launch.cache = share, warm, cache
+    launch.cache, cache.decide = cache, decide
     try:
         yield
         recorder.flush_all()
     finally:
-        making._WHOLE_SHARE, making._WARM, launch.cache = was
+        launch.cache, cache.decide = was
 
 
 @contextmanager
 def step_by_step() -> Iterator[None]:
     """A scope in which structures run instruction by instruction, always."""
-    with _set(1e9, 1 << 30, launch.cache):
+    with _deciding(never_whole, launch.cache):
         yield
 
 
@@ -68,7 +69,7 @@ def whole(folder: Path | None = None) -> Iterator[ProgramCache]:
     """
     store = None if folder is None else ProgramStore(ProgramFolder(folder, 1 << 30))
     cache = ProgramCache(store=store)
-    with _set(-1, 1, cache):
+    with _deciding(always_whole, cache):
         yield cache
 
 

@@ -22,9 +22,10 @@ from hybridnet.base import config
 from ..observe import events, program_log
 from ..platform.collecting import without_collecting
 from ..segments.code import Code
+from ..tiers.ledger import FIRST_LOOK
 from .host_program import HostProgram
-from .making import Maker
-from .program import FIRST_LOOK, Program, ProgramState, Watcher
+from .making import Decide, Maker
+from .program import Program, ProgramState, Watcher
 from .program_store import ProgramStore
 from .recipe import Recipe
 from .shelf import Shelf, say_runs
@@ -37,8 +38,11 @@ __all__ = ["CacheStatistics", "Improver", "ProgramCache", "cache", "improvers"]
 _CAPACITY: Final = 2048
 _INSTRUCTIONS: Final = 1 << 18
 
+# The first launches, which are timed until XLA has computed their results.
+_TIMED: Final = 4
+
 #: A function that may improve a program. It is called with the program, its inputs and its scalars
-#: when the program has run `Program.look` times, and returns the number of runs at which it wants
+#: when the program has run `Account.look` times, and returns the number of runs at which it wants
 #: to be called again (`sys.maxsize`: never).
 Improver = Callable[[Program, Sequence[Any], Sequence[Any]], int]
 #: The improvers of all caches. Higher layers append theirs (see `hybridnet.runtime`).
@@ -107,10 +111,8 @@ class ProgramCache:
         are `HostArray`.
         """
         program = self.next(code)
-        if not (program.is_quick or program.is_on_trial) or Failed in map(type, inputs):
-            return self.launch(program, inputs, scalars)
-        program.launches += 1
-        return self._run_steps(program, inputs, scalars, stay=True)
+        program.account.note_read()
+        return self.launch(program, inputs, scalars, stay=True)
 
     def next(self, code: Code) -> Program:
         """Returns the program of a structure, a new one if need be, for this thread to launch."""
@@ -122,6 +124,8 @@ class ProgramCache:
         inputs: list[Any],
         scalars: list[Any],
         made: list[Sequence[Any]] | None = None,
+        *,
+        stay: bool = False,
     ) -> Sequence[Any]:
         """Runs a program; returns its outputs.
 
@@ -134,6 +138,7 @@ class ProgramCache:
             scalars: the numbers, in the order of the instructions.
             made: a list to which the outputs are appended if one executable makes them all; see
                 `dispatch`.
+            stay: see `put_owned`.
 
         Returns:
             For each output an array, or `Failed` if it could not be computed.
@@ -147,24 +152,26 @@ class ProgramCache:
             self._maker.obtain(program)
         if (alone or program.compiled is not None) and Failed not in map(type, inputs):
             return program.run(inputs, scalars, made)
-        return self._run_steps(program, inputs, scalars, stay=False)
+        return self._run_steps(program, inputs, scalars, stay=stay)
 
     def _run_steps(
         self, program: Program, inputs: list[Any], scalars: list[Any], *, stay: bool
     ) -> list[Any]:
         """Runs a program step by step; `stay`: see `put_owned`."""
         self._cold += 1
-        code, steps = program.code, program.steps
+        code, steps, account = program.code, program.steps, program.account
         with without_collecting():
             optimized = (steps is not None and steps.optimized) or program.repays_passes()
             if steps is None or not steps.is_kept or steps.optimized != optimized:
                 steps = plan(code, self._shelf.part, optimized=optimized)
-            program.steps = steps if program.launches > 1 and program.compiled is None else None
+            program.steps = steps if account.launches > 1 and program.compiled is None else None
             started = perf_counter()
             with events.span("steps", code), np.errstate(all="ignore"):  # as XLA does
                 outputs = run_steps(steps, inputs, scalars, stay=stay)
-        program.note_steps(perf_counter() - started)
-        program.is_by_numpy = steps.is_by_numpy
+        account.is_by_numpy = steps.is_by_numpy
+        if not (account.is_by_numpy or account.is_bought) and account.launches <= _TIMED:
+            _finish(outputs)  # the clock is to see what XLA computes, too
+        account.by_steps.note(perf_counter() - started)
         if len(code.instructions) == 1 and Failed not in map(type, inputs):
             for output in outputs:
                 if type(output) is Failed:
@@ -192,18 +199,28 @@ class ProgramCache:
         return self._maker.obtain_compiled(program)
 
     def look_at(self, program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
-        """Has the improvers look at a program that has run `Program.look` times.
+        """Has the improvers look at a program that has run `Account.look` times.
 
         Args:
             program: the program.
             inputs: the arrays that it is about to run on.
             scalars: the numbers that it is about to run on.
         """
-        if program.look == FIRST_LOOK:
-            self._maker.note_ran_again(program.code)
+        account = program.account
+        if account.look == FIRST_LOOK:
+            self._maker.note_ran_again(program)
         chosen = () if config.deterministic() else improvers
         wanted = [improve(program, inputs, scalars) for improve in chosen]
-        program.look = min(wanted, default=sys.maxsize)
+        account.look = min(wanted, default=sys.maxsize)
+
+    @property
+    def decide(self) -> Decide:
+        """What decides when programs are made."""
+        return self._maker.decide
+
+    @decide.setter
+    def decide(self, decide: Decide) -> None:
+        self._maker.decide = decide
 
     def compiling_soon(self) -> AbstractContextManager[None]:
         """A block in which a structure is compiled when this thread launches it a second time."""
@@ -211,7 +228,7 @@ class ProgramCache:
 
     def launches(self) -> int:
         """Returns how many launches there were; if the number stays the same, nothing ran."""
-        return self._cold + sum([program.runs for program in self._shelf.all()])
+        return self._cold + sum([program.account.runs for program in self._shelf.all()])
 
     def statistics(self) -> CacheStatistics:
         """Returns how full the cache is and how often it was hit."""
@@ -268,6 +285,12 @@ class ProgramCache:
         """Logs for each program how often it ran."""
         for program in self._shelf.all():
             say_runs(program)
+
+
+def _finish(arrays: Sequence[Any]) -> None:
+    for array in arrays:
+        if type(array) is not Failed:
+            array.block_until_ready()
 
 
 cache: Final = ProgramCache()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from math import inf
 from time import perf_counter
 from typing import Any, Final, final
 from weakref import WeakSet
@@ -30,17 +29,15 @@ from hybridnet.passes.cost import operations
 from ..platform.blas_threads import keep_to_limit, others
 from ..platform.jax_devices import put
 from ..segments.code import Code
+from ..tiers.ledger import Account
+from ..tiers.prices import prices
 
 __all__ = ["Array", "HostProgram", "host_program", "is_own", "put_owned"]
 
 Array = np.ndarray[Any, Any]
 
-# The elements of all inputs and outputs, or the floating-point operations, from which on one run
-# takes as long as compiling: 100 ms, as 64 filters over 64 channels of (32, 64, 32, 32) do.
-_MOST_ELEMENTS: Final = 1 << 26
-_MOST_OPERATIONS: Final = 5e9
-# With fewer elements than this no operator needs so many operations: a product or a convolution
-# takes at most the square of their number.
+# With fewer elements than this no operator runs as long as it would be compiled: a product or a
+# convolution takes at most the square of their number of operations.
 _FEW: Final = 1 << 14
 
 _NONE: Final[list[Any]] = []
@@ -56,23 +53,17 @@ class HostProgram:
     Args:
         code: a structure of one instruction.
         types: the types of all its results.
-
-    Attributes:
-        runs: how often it ran.
-        seconds: the time of all runs, had each been as quick as the quickest one. (Slower runs may
-            have been held up by other work on the machine.)
+        account: where its runs are noted.
     """
 
-    __slots__ = ("_applied", "_code", "_operands", "_quickest", "_wanted", "runs", "seconds")
+    __slots__ = ("_alone", "_applied", "_code", "_operands", "_rent", "_wanted")
 
-    def __init__(self, code: Code, types: Types) -> None:
+    def __init__(self, code: Code, types: Types, account: Account) -> None:
         self._code = code
         ((self._applied, operands),) = code.instructions
         self._operands = tuple([~i for i in operands])
         self._wanted = [(i, types[i]) for i in code.outputs]
-        self.runs = 0
-        self.seconds = 0.0
-        self._quickest = inf
+        self._rent, self._alone = account.by_numpy, account.by_steps
 
     def __call__(self, inputs: Sequence[Any], numbers: Sequence[Any]) -> list[Any]:
         """Runs it on JAX arrays; returns JAX arrays.
@@ -80,9 +71,12 @@ class HostProgram:
         Raises:
             NoHostForm: see `run`.
         """
+        started = perf_counter()
         with np.errstate(all="ignore"):
             made = self.run(inputs, numbers)
-        return put_owned(self._code.ctx, made)
+        arrays = put_owned(self._code.ctx, made)
+        self._alone.note(perf_counter() - started)
+        return arrays
 
     def run(
         self, inputs: Sequence[Any], numbers: Sequence[Any], spare: Array | None = None
@@ -128,12 +122,8 @@ class HostProgram:
                 raise NoHostForm(f"{array.dtype}{array.shape} instead of {kind}")
             # Give the array itself and not a view of all of it, so that it can be rewritten again.
             made.append(spare if spare is not None and array.base is spare else array)
-        self.runs += 1
         ended = perf_counter()
-        took = ended - started
-        if took < self._quickest:
-            self._quickest = took
-        self.seconds = self.runs * self._quickest
+        self._rent.note(ended - started)
         if ended > others.due:
             others.look(ended)
         return made
@@ -168,8 +158,11 @@ def _prepare() -> None:
     keep_memory()  # else each temporary array would be allocated from the system anew
 
 
-def host_program(code: Code) -> HostProgram | None:
-    """Returns what runs a structure of one instruction on NumPy arrays; None if XLA is better."""
+def host_program(code: Code, account: Account) -> HostProgram | None:
+    """Returns what runs a structure of one instruction on NumPy arrays; None if XLA is better.
+
+    That is so where a single run takes twice as long as compiling it.
+    """
     how = config.host()
     ((call, operands),) = code.instructions
     if how == "off" or call in _without or not code.ctx.device_type.startswith("cpu"):
@@ -182,8 +175,9 @@ def host_program(code: Code) -> HostProgram | None:
             return None
         elements += kind.size
     if elements > _FEW and how != "only":
-        too_long = operations(call, inputs, outputs) > _MOST_OPERATIONS
-        if too_long or elements > _MOST_ELEMENTS:
+        moved = sum(kind.nbytes for kind in inputs + outputs)
+        takes = prices.by_numpy(operations(call, inputs, outputs), moved)
+        if takes > 2 * prices.compiling(call.weight):
             return None
     _prepare()
-    return HostProgram(code, outputs)
+    return HostProgram(code, outputs, account)

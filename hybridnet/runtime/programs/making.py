@@ -1,4 +1,4 @@
-"""When programs are made: read from disk, compiled at once, in the background, or not at all.
+"""Making programs: read from disk, compiled at once, or in the background.
 
 In this module a *whole* is a structure of several instructions, and its *parts* are the structures
 of one instruction each into which it can be taken apart. (The nodes of a graph count as
@@ -6,33 +6,25 @@ instructions here, see `Call.has_parts`.)
 
 - A whole that this process has not seen before runs step by step: each part on NumPy arrays, if its
   operator has a host form (`host_program`), or else by a program of its own, which other wholes
-  share.
-- If the programs of some parts are missing, the whole is looked for on disk, where earlier
-  processes have left their programs.
-- If most of them are missing, the whole is compiled at once: that is cheaper than compiling the
-  parts.
+  share. If making those that are missing costs more than the whole, the whole is made.
 - A whole that is launched again and again is compiled in the background. Once that is done, a
   launch of it is a single dispatch.
 
-So no user waits for a compilation when running step by step would have been quicker.
-
-Some programs compute a new structure each time, without end. Their wholes do not come again, but
-the parts do. So a part that was missing in a few wholes gets a program of its own, and from then on
-is no reason to compile a whole. And if a thread's compiled wholes hardly ever run a second time, a
-whole must be launched more often than usual before it is compiled.
+When that is worth its price is decided in `hybridnet.runtime.tiers.choice`.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, Final, final
 
 from hybridnet.base import config
 from hybridnet.base.interrupts import is_from_signal
+from hybridnet.base.processor import num_threads
 from hybridnet.native import onednn
+from hybridnet.passes.cost import operations
 
 from ..observe import events, program_log
 from ..observe.program_log import describe, explaining, say
@@ -41,97 +33,38 @@ from ..platform.blas_threads import leave_one
 from ..platform.collecting import without_collecting
 from ..platform.jax_devices import has_begun
 from ..platform.turns import short_turns
-from ..segments.code import Code
+from ..tiers.choice import Decision, Load, Purchase, Whose, decide, felt_share, recurs
+from ..tiers.ledger import Account, Habits, current
+from ..tiers.prices import Prices, prices
 from .compiling import compile_code
 from .host_program import HostProgram
-from .program import ENOUGH_OF_PART, Program
+from .program import Program
 from .program_rules import may_call_onednn
 from .program_store import ProgramStore
 from .recipe import Recipe
 from .recipe_book import book
 from .shape_advice import ShapeAdvice
 from .shelf import Shelf
-from .steps import plan
+from .steps import StepPlan, plan
 
-__all__ = ["Maker"]
+__all__ = ["Decide", "Maker"]
 
-# The time that compiling a whole takes, as a share of compiling all its parts. Measured on LeNet's
-# training step of 33 instructions: 2.7 s as a whole, 4.2 s for the parts.
-_WHOLE_SHARE: Final = 0.65
+#: A function like `hybridnet.runtime.tiers.choice.decide`.
+Decide = Callable[[Whose, Account, Prices, Load], Decision]
 
-# When a single instruction that runs on NumPy arrays is compiled: after _SEVERAL launches that took
-# _ENOUGH seconds in all (about what compiling takes; a network has fewer layers of one shape, which
-# are initialized once); or after _OFTEN launches that took _LEAST, so that loops settle.
-_ENOUGH: Final = 0.03
-_SEVERAL: Final = 6
-_OFTEN: Final = 64
-# A part of a whole is compiled only if each run takes longer than this many seconds, and all runs
-# more than ENOUGH_OF_PART: usually the whole is compiled before that.
-_LONG: Final = 5e-4
-
-# When a whole is compiled: not before launch number _WARM, and then if one of two is true.
-# (1) It was launched again _STREAK times in a row, each time within _NEAR launches of this thread,
-# as loops do. (Sentences of random lengths come again, too, but not so soon.) If it has fewer than
-# _SMALL instructions it must be _STREAK_SMALL times; and _OFTEN times if it has no inputs either,
-# like the initialization of parameters. And running it step by step has taken _LEAST seconds an
-# instruction, or _LEAST_OF_ALL: launches of small arrays cost so little that a compilation, which
-# takes half a second of a processor, would not be repaid by hundreds of them.
-# (2) Running it step by step has taken _SHARE of the time that compiling it will take, at _EACH
-# seconds an instruction.
-_WARM: Final = 2
-_NEAR: Final = 8
-_STREAK: Final = 4
-_STREAK_SMALL: Final = 16
-_SMALL: Final = 8
-_SHARE: Final = 0.25
-_EACH: Final = 0.05
-_LEAST: Final = 5e-3
-_LEAST_OF_ALL: Final = 0.02
-
-# The first compilation of a process costs the loop that runs meanwhile about _FIRST seconds: it
-# shares the processors, and Python while JAX is loaded (`docs/performance.md`). So a whole whose
-# launches take at least _LASTING seconds each is not compiled before NumPy has computed for _FIRST
-# seconds in all; then as much is likely to follow, and repays it.
-_FIRST: Final = 1.2
-_LASTING: Final = 0.02
-
-# What _WARM is in a thread whose structures keep changing.
-_WARM_CHANGING: Final = 8
-# A part that was missing in more new wholes than this gets a program of its own.
-_RECURRING: Final = 3
-# A thread's structures count as changing when its compiled wholes that never ran again have this
-# many instructions, less two for each instruction of wholes that did. (Initializing a network takes
-# some tens of small wholes that run once.)
-_MOST_UNUSED: Final = 512
-# With this many the user is told.
+# With this many operators in programs that never ran again the user is told.
 _TELL: Final = 4096
-# The most instructions that one whole counts for: a single large one does not mean change.
-_MOST_OF_ONE: Final = 128
-
 _CHANGING: Final = (
     "what this thread computes keeps changing: programs of %d operators in all were compiled that "
-    "never ran again. Structures run operator by operator now until they are seen %d times. Pad "
+    "never ran again. Structures run operator by operator now until that has cost more. Pad "
     "arrays whose shapes vary to a few sizes (hn.Buckets), and keep conditions on values out of "
     "inner loops"
 )
 
 
-class _Making(threading.local):
-    """What is known of the wholes that a thread has launched."""
-
-    #: The instructions of compiled wholes that never ran again; see _MOST_UNUSED.
-    unused = 0
-    #: The number of launches of wholes that were not compiled.
-    turn = 0
-    #: Whether every whole is compiled at its second launch; see `Maker.soon`.
-    soon = False
-    #: Whether the user has been told that the structures keep changing.
-    told = False
-
-
 @final
 class Maker:
-    """Decides when programs are compiled or read from disk, and does it.
+    """Makes programs when it is decided that they are worth their price.
 
     Args:
         shelf: the programs in memory, among which it finds those of parts.
@@ -140,22 +73,25 @@ class Maker:
     Attributes:
         compilations: how many programs XLA has compiled.
         loaded: how many programs were read from disk.
+        decide: what decides.
+        habits: what is known of the calling thread's purchases.
     """
 
     def __init__(self, shelf: Shelf, store: ProgramStore) -> None:
         self.compilations = 0
         self.loaded = 0
+        self.decide: Decide = decide
+        self.habits = Habits()
         self._shelf = shelf
         self._store = store
         self._advice = ShapeAdvice()
-        self._thread = _Making()
         # The wholes that are being compiled in the background, or wait for it.
         self._underway: set[Program] = set()
 
     # -- deciding ----------------------------------------------------------------------------
 
     def obtain(self, program: Program) -> Any:
-        """Counts a launch of a program that is not compiled, and compiles it if it is time.
+        """Counts a launch of a program that is not compiled, and makes it if that is worth it.
 
         Returns:
             The executable; None if the program is to be run step by step this time.
@@ -163,44 +99,79 @@ class Maker:
         Raises:
             Exception: the structure is a single instruction, and it does not compile.
         """
-        code = program.code
-        program.launches += 1
+        account = current.account = program.account
+        account.launches += 1
         if config.deterministic() and config.host() == "off":
             return self._obtain_before(program)
-        if program.ready is not None and program.launches % 2:  # see `Program.take_over`
+        if program.ready is not None and account.launches % 2:  # see `Program.take_over`
             made = program.take_over()
             if made is not None:  # None if the cache has dropped it meanwhile
                 return made
-        alone = program.is_alone
-        if alone:
-            return self._on_host(program, as_part=False) or self.obtain_compiled(program)
-        if config.host() == "only":
-            return None
-        self._note_turn(program)
-        steady = self._thread.unused < _MOST_UNUSED
-        if program.launches == 1:
-            missing, whole, at_hand = self._costs(program)
-            # If all its parts can run at once, that is as quick as looking on disk.
-            if steady and not at_hand and self._load(program):
-                return program.compiled
-            if missing >= _WHOLE_SHARE * whole:
-                self._try_compile(program, "new, as most of its parts are")
-                self._note_compiled(code)
-            elif explaining():
-                say("%s: new, runs one by one; %d of %d missing", describe(code), missing, whole)
-        elif not program.submitted:
-            look = steady and not program.is_looked_for
-            # To look on disk may mean to wait until JAX is loaded; and for a small whole, reading
-            # the file takes longer than many runs.
-            if look and has_begun() and _weight(code) >= _SMALL:
-                look, program.is_looked_for = False, True
-                if self._load(program):
-                    return program.compiled
-            if self._is_due(program, steady):
-                program.submitted = True
-                self._note_compiled(code)
-                self._submit(program, look)
+        if program.is_alone:
+            return self._on_host(program, Whose.ALONE) or self.obtain_compiled(program)
+        self.habits.note_launch(account)
+        if account.launches >= account.due and not account.is_bought:
+            if account.launches == 1 and config.host() != "only":
+                account.missing = self._missing(program)
+            self._decide(program, Whose.WHOLE)
         return program.compiled
+
+    def host_of(self, program: Program) -> HostProgram | None:
+        """Returns what runs a part of a whole on NumPy arrays; None if XLA runs it."""
+        return self._on_host(program, Whose.PART)
+
+    def _on_host(self, program: Program, whose: Whose) -> HostProgram | None:
+        """Returns what runs one instruction on NumPy arrays; has it be compiled if it is time."""
+        host, account = program.find_host(), program.account
+        if host is not None and not account.is_bought and account.by_numpy.runs >= account.due:
+            self._decide(program, whose)
+        return host
+
+    def _decide(self, program: Program, whose: Whose) -> None:
+        """Has it be decided whether to make a program, and makes it."""
+        account = program.account
+        if account.kinds is None and (program.steps or program.is_alone) and account.launches > 1:
+            self._measure(program)
+        while True:
+            load = Load(
+                config.host(),
+                has_begun(),
+                felt_share(num_threads()),
+                self.habits.share_again,
+                bool(self._underway),
+                self.habits.soon,
+            )
+            decision = self.decide(whose, account, prices, load)
+            if decision.purchase is Purchase.NONE:
+                account.due = decision.due
+                if account.launches == 1 and not program.is_alone and explaining():
+                    say("%s: new, runs one by one: %s", describe(program.code), decision.why)
+                return
+            if account.kinds is None:
+                self._measure(program)
+            elif decision.purchase is Purchase.READ and account.on_disk is None:
+                has = self._store.has if has_begun() else self._store.may_have
+                account.on_disk = has(program.code)
+            elif decision.purchase is not Purchase.READ or not decision.waits:
+                break
+            elif self._load(program):
+                return
+            else:
+                account.on_disk = False
+        self._buy(program, decision)
+
+    def _buy(self, program: Program, decision: Decision) -> None:
+        """Compiles a program, or has the background make it."""
+        account = program.account
+        if not program.is_alone and decision.purchase is Purchase.COMPILE:
+            self._note_compiled(account)
+        if decision.waits:
+            self._try_compile(program, f"new, {decision.why}")
+            return
+        account.is_bought = True
+        if not program.is_alone:
+            self._underway.add(program)
+        self._make_later(program, f"seen {account.launches} times, {decision.why}", decision)
 
     def _obtain_before(self, program: Program) -> Any:
         """Returns the executable, compiled now if it must be; see `config.deterministic`.
@@ -215,79 +186,10 @@ class Maker:
                 onednn.build()
             if program.is_alone:
                 return self._compile(program)
-            if not program.submitted:  # else it was tried
-                program.submitted = True
+            if not program.account.is_bought:  # else it was tried
+                program.account.is_bought = True
                 self._try_compile(program, "before it runs")
         return program.compiled
-
-    def _submit(self, program: Program, look: bool) -> None:
-        """Has a whole be compiled in the background, after a look on disk if `look` is true."""
-        why = f"seen {program.launches} times"
-        self._underway.add(program)
-        self._make_later(program, why, look=look)
-
-    def _is_due(self, program: Program, steady: bool) -> bool:
-        """Whether a whole that was launched again is to be compiled now; see _WARM."""
-        if program.launches < (_WARM if steady else _WARM_CHANGING):
-            return False
-        if config.host() == "off" or self._thread.soon:
-            return True
-        weight = _weight(program.code)
-        if weight < _SMALL and program.launches < _SEVERAL:
-            return False
-        if weight >= _SMALL:
-            streak = _STREAK
-        else:
-            streak = _STREAK_SMALL if program.code.input_types else _OFTEN
-        least = min(_LEAST * weight, _LEAST_OF_ALL)
-        goes_on = program.streak >= streak and program.seconds >= least
-        settled = goes_on or program.seconds >= _SHARE * _EACH * weight
-        return settled and self._repays_jax(program)
-
-    def _repays_jax(self, program: Program) -> bool:
-        """Whether it is worth loading JAX to compile a whole, or to read it from disk."""
-        if has_begun() or program.seconds >= _FIRST:
-            return True
-        if program.seconds < _LASTING * program.launches:
-            return True
-        if program.on_disk is None:
-            program.on_disk = self._store.may_have(program.code)
-        return program.on_disk
-
-    def _note_turn(self, program: Program) -> None:
-        """Notes how soon after its last launch this thread has launched a whole again."""
-        thread = self._thread
-        thread.turn += 1
-        if program.launches > 1:
-            near = thread.turn - program.turn <= _NEAR
-            program.streak = program.streak + 1 if near else 0
-        program.turn = thread.turn
-
-    def host_of(self, program: Program) -> HostProgram | None:
-        """Returns what runs a part of a whole on NumPy arrays; None if XLA runs it."""
-        program.launches += 1
-        return self._on_host(program, as_part=True)
-
-    def _on_host(self, program: Program, as_part: bool) -> HostProgram | None:
-        """Returns what runs one instruction on NumPy arrays; has it be compiled if it is time."""
-        host = program.find_host()
-        if host is None or program.submitted:
-            return host
-        # A part that runs in less time than XLA takes to start a program stays on NumPy arrays. So
-        # do all while some whole is being compiled, or waits for oneDNN's calls to be: with the
-        # whole a part's own program has no use any more, and until then it only delays it.
-        if as_part:
-            long = host.seconds > ENOUGH_OF_PART and host.seconds > _LONG * host.runs
-            due = long and not self._underway
-        else:
-            enough = _ENOUGH if has_begun() else _FIRST
-            several = program.launches >= _SEVERAL and host.seconds > enough
-            due = several or (program.launches >= _OFTEN and host.seconds > _LEAST)
-        if due:
-            program.submitted = True
-            if config.host() != "only":
-                self._make_later(program, "runs often")
-        return host
 
     def obtain_compiled(self, program: Program) -> Any:
         """Returns the executable of a structure of one instruction, from disk or compiled.
@@ -302,59 +204,69 @@ class Maker:
                 return made
         return program.compiled if self._load(program) else self._compile(program)
 
-    def _costs(self, program: Program) -> tuple[int, int, bool]:
-        """Returns what compiling the missing parts of a new whole would cost.
-
-        Returns:
-            The weight of the parts whose programs are missing; the weight of all instructions; and
-            whether all parts can run at once, without a look on disk. A part that was missing more
-            than _RECURRING times does not count, since its program will be used again.
-        """
+    def _plan(self, program: Program) -> StepPlan:
         with without_collecting():
-            optimized = program.repays_passes()
-            program.steps = plan(program.code, self._shelf.part, optimized=optimized)
-        absent = {part for part in program.steps.programs if part.compiled is None}
-        missing, at_hand = 0, True
-        for known in absent:
-            if known.find_host() is not None:
+            return plan(program.code, self._shelf.part, optimized=program.repays_passes())
+
+    def _missing(self, program: Program) -> float:
+        """Returns what it costs to make the programs that a new whole's parts need, in seconds.
+
+        Those do not count that were missing so often that they will be used again.
+        """
+        program.steps = self._plan(program)
+        cost = 0.0
+        for part in {part for part in program.steps.programs if part.compiled is None}:
+            if part.find_host() is not None:
                 continue
-            at_hand = False
-            known.missed += 1
-            if known.on_disk is None:
-                known.on_disk = self._store.has(known.code)
-            if not known.on_disk and known.missed <= _RECURRING:
-                missing += known.code.instructions[0][0].weight
-        return missing, _weight(program.code), at_hand
+            account = part.account
+            account.missed += 1
+            if account.on_disk is None:
+                account.on_disk = self._store.has(part.code)
+            if account.on_disk:
+                cost += prices.reading(account.weight)
+            elif not recurs(account):
+                cost += prices.compiling(account.weight)
+        return cost
 
-    def _note_compiled(self, code: Code) -> None:
-        thread = self._thread
-        thread.unused += min(_weight(code), _MOST_OF_ONE)
-        if thread.unused >= _TELL and not thread.told:
-            thread.told = True
-            program_log.log.warning(_CHANGING, thread.unused, _WARM_CHANGING)
+    def _measure(self, program: Program) -> None:
+        """Notes in the account of what size a structure is."""
+        account = program.account
+        parts = [program] if program.is_alone else (program.steps or self._plan(program)).programs
+        for part in parts:
+            ((call, operands),) = part.code.instructions
+            types = tuple([part.code.input_types[~i] for i in operands])
+            account.operations += operations(call, types, call.infer(types))
+        account.nbytes = sum([kind.nbytes for kind in program.code.input_types])
+        account.kinds = len(set(parts))
 
-    def note_ran_again(self, code: Code) -> None:
+    def _note_compiled(self, account: Account) -> None:
+        habits = self.habits
+        habits.note_bought(account)
+        if habits.unused >= _TELL and not habits.told:
+            habits.told = True
+            program_log.log.warning(_CHANGING, habits.unused)
+
+    def note_ran_again(self, program: Program) -> None:
         """Notes that a compiled program has run a second time in this thread."""
-        thread = self._thread
-        if thread.unused and len(code.instructions) > 1:
-            thread.unused = max(0, thread.unused - 2 * min(_weight(code), _MOST_OF_ONE))
+        if not program.is_alone:
+            self.habits.note_ran_again(program.account)
 
     @contextmanager
     def soon(self) -> Iterator[None]:
         """A scope in which a whole is compiled when this thread launches it a second time."""
-        before, self._thread.soon = self._thread.soon, True
+        before, self.habits.soon = self.habits.soon, True
         try:
             yield
         finally:
-            self._thread.soon = before
+            self.habits.soon = before
 
     # -- making ------------------------------------------------------------------------------
 
-    def _make_later(self, program: Program, why: str, *, look: bool = True) -> None:
+    def _make_later(self, program: Program, why: str, decision: Decision) -> None:
         """Has the background make an executable, and first oneDNN's calls if it needs them."""
 
         def make() -> None:
-            later(lambda: self._make(program, why, look=look), "compile")
+            later(lambda: self._make(program, why, decision), "compile")
 
         def build_first() -> None:
             onednn.build()
@@ -365,10 +277,15 @@ class Maker:
         else:
             make()
 
-    def _make(self, program: Program, why: str, *, look: bool = True) -> None:
-        """Makes an executable, in the background: reads it from disk if `look`, or compiles it."""
+    def _make(self, program: Program, why: str, decision: Decision) -> None:
+        """Makes an executable, in the background: reads it from disk, or compiles it."""
+        account = program.account
         try:
-            if not (look and self._load(program, in_pairs=True)):
+            if account.on_disk is not False and self._load(program, in_pairs=True):
+                return
+            if decision.purchase is Purchase.READ:  # it was not there, and is not worth more
+                account.on_disk = account.is_bought = False
+            else:
                 self._try_compile(program, why, in_pairs=True)
         finally:
             self._underway.discard(program)
@@ -407,6 +324,7 @@ class Maker:
         except Exception as error:
             if is_from_signal(error):
                 raise
+            program.account.is_bought = True  # in vain, and so not again
             described = describe(program.code)
             program_log.log.info("%s: does not compile as a whole: %s", described, error)
         else:
@@ -423,7 +341,9 @@ class Maker:
             )
         self._give(program, made, in_pairs=in_pairs)
         self.compilations += 1
-        if _weight(code) > 1:
+        weight = program.account.weight
+        prices.note_compiled(weight, program.account.kinds, perf_counter() - started)
+        if weight > 1:
             self._advice.note(code)
         self._store.save(code, recipe, made)
         if len(code.instructions) == 1 and explaining():
@@ -445,10 +365,6 @@ class Maker:
     def reset_after_fork(self) -> None:
         """In a forked child, where nothing is being made."""
         self._underway.clear()
-
-
-def _weight(code: Code) -> int:
-    return sum(call.weight for call, _ in code.instructions)
 
 
 def _since(started: float) -> str:

@@ -1,4 +1,4 @@
-"""`Program`: a structure, the executable that was made of it (if any), and its statistics.
+"""`Program`: a structure, and the executable that was made of it, if any.
 
 The cache has a `Program` for each structure, from the first launch on, compiled or not. A prepared
 call keeps one and starts its executable without asking the cache again; it counts each start by
@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from math import inf
 from time import perf_counter
 from typing import Any, Final, NamedTuple, Protocol, final
 
@@ -22,6 +21,9 @@ from ..observe import events
 from ..platform.blas_threads import others
 from ..platform.jax_devices import place, platform_of
 from ..segments.code import Code
+from ..tiers.choice import is_quick, repays_passes
+from ..tiers.ledger import Account, current
+from ..tiers.prices import prices
 from .dispatch import dispatch
 from .executable import ExecutableWrapper, innermost, last_wrapper
 from .host_program import HostProgram, host_program
@@ -29,8 +31,6 @@ from .room import look_for_room, memory_of
 from .steps import StepPlan
 
 __all__ = [
-    "ENOUGH_OF_PART",
-    "FIRST_LOOK",
     "Holder",
     "Owner",
     "Program",
@@ -42,20 +42,6 @@ __all__ = [
 #: Called with (structure, inputs, scalars) before each launch, while there is an observer.
 Watcher = Callable[[Code, list[Any], list[Any]], None]
 
-#: Seconds that a step of larger structures must have taken on NumPy arrays, in all, before it is
-#: compiled.
-ENOUGH_OF_PART: Final = 1.0
-# Runs after which passes over a structure are worth it that takes long for its operators.
-_PASSES_REPAID_RUNS: Final = 20
-# Seconds an operator that a structure has run step by step when passes over it are worth it.
-_PASSES_REPAID: Final = 20 * 20e-6
-#: Seconds that it takes to hand XLA a program of some arrays, to wait for the thread that runs it,
-#: and to ask for its results: a program that NumPy runs in less is better left to it, if its
-#: results are waited for. The first of so many runs say little.
-_AWAITED: Final = 3e-4
-_TRIES: Final = 8
-#: The number of runs after which the improvers look at a program for the first time.
-FIRST_LOOK: Final = 2
 #: How often any executable was replaced or dropped. Code that keeps an executable compares this
 #: number to notice that its own may be out of date.
 replaced: Final = [0]
@@ -101,7 +87,7 @@ class Owner(Protocol):
         """Returns the executable of a program that NumPy turned out not to be able to run."""
 
     def look_at(self, program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
-        """Has the improvers look at a program that has run `Program.look` times."""
+        """Has the improvers look at a program that has run `Account.look` times."""
 
 
 class Holder(Protocol):
@@ -113,7 +99,7 @@ class Holder(Protocol):
 
 @final
 class Program:
-    """A structure, and what is known and was made of it so far.
+    """A structure, and what was made of it so far.
 
     Args:
         code: the structure.
@@ -132,53 +118,14 @@ class Program:
         used: whether it was used since it came into the cache, or since it was last spared there
             (see `Shelf`).
         then: the program that the same thread launched after this one, last time.
-        launches: how often it was launched while it was not compiled.
-        runs: how often the executable was dispatched.
+        account: what is known of its launches, and of what they cost.
         size: about how many bytes of host memory the executable takes; 0 if there is none.
-        look: the number of runs at which the improvers look at it next.
-        watch: what `hybridnet.runtime.specialize` has noted of its inputs; None if nothing yet.
-        tune: the number of runs from which on it is worth tuning; 0 if not known yet.
-        submitted: whether it was handed to the background to be compiled.
-        is_looked_for: whether it was looked for on disk when it was launched again.
-        seconds: how long running it step by step has taken in all, had each run been as quick as
-            the quickest one; see `HostProgram`.
-        turn: the number of its last launch among all launches of its thread, while not compiled.
-        streak: how often in a row it was launched again soon after its last launch.
-        is_by_numpy: whether NumPy ran all its steps last time: what XLA runs may be computing yet.
         steps: how to run it step by step; kept from the second launch on.
-        missed: how many new structures had it as a step while it was not compiled.
-        on_disk: whether there is a file of it on disk; None if nobody has looked.
     """
 
     __slots__ = (
-        "_holders",
-        "_owner",
-        "_quickest",
-        "code",
-        "compiled",
-        "host",
-        "is_alone",
-        "is_by_numpy",
-        "is_looked_for",
-        "kept",
-        "launches",
-        "look",
-        "memory",
-        "missed",
-        "on_disk",
-        "part",
-        "ready",
-        "runs",
-        "seconds",
-        "size",
-        "steps",
-        "streak",
-        "submitted",
-        "then",
-        "tune",
-        "turn",
-        "used",
-        "watch",
+        *("_holders", "_owner", "account", "code", "compiled", "host", "is_alone"),
+        *("kept", "memory", "part", "ready", "size", "steps", "then", "used"),
     )
 
     def __init__(self, code: Code, owner: Owner) -> None:
@@ -187,44 +134,30 @@ class Program:
         self.code = code
         instructions = code.instructions
         self.is_alone = len(instructions) == 1 and not instructions[0][0].has_parts
+        self.account = Account(sum([call.weight for call, _ in instructions]))
         self.compiled: Any = None
         self.ready: Any = None
         self.kept = True
         self.used = False
         self.then: Program | None = None
-        self.launches = 0
-        self.runs = 0
         self.size = 0
-        self.look = FIRST_LOOK
         self.memory: int | None = None
-        self.watch: Any = None
-        self.tune = 0
-        self.submitted = False
         self.part: HostProgram | None = None
-        self.is_looked_for = False
-        self.seconds = 0.0
-        self._quickest = inf
-        self.is_by_numpy = False
-        self.turn = 0
-        self.streak = 0
         self.steps: StepPlan | None = None
-        self.missed = 0
-        self.on_disk: bool | None = None
 
     @property
     def state(self) -> ProgramState:
         """Whether it is compiled, and how often it was run and launched."""
-        return ProgramState(self.compiled is not None, self.runs, self.launches, self.is_quick)
+        account = self.account
+        return ProgramState(
+            self.compiled is not None, account.runs, account.launches, self.is_quick
+        )
 
     @property
     def is_quick(self) -> bool:
         """Whether NumPy has run it in less time than it takes to wait for XLA."""
-        return self._quickest < _AWAITED and self.compiled is None and self.is_by_numpy
-
-    @property
-    def is_on_trial(self) -> bool:
-        """Whether NumPy has run it too seldom to know how quick it is."""
-        return self.launches < _TRIES and self.compiled is None and self.is_by_numpy
+        account = self.account
+        return self.compiled is None and account.is_by_numpy and is_quick(account, prices)
 
     def run(
         self,
@@ -273,7 +206,7 @@ class Program:
         try:
             return self.host
         except AttributeError:
-            self.host: HostProgram | None = host_program(self.code)
+            self.host: HostProgram | None = host_program(self.code, self.account)
             return self.host
 
     def leave_host(self) -> Any:
@@ -284,8 +217,8 @@ class Program:
         """Returns what runs it on NumPy arrays, as a step of a larger structure; None: XLA does."""
         if self.compiled is not None or events.observer is not None:
             return None
-        host = self.part
-        if host is not None and host.seconds <= ENOUGH_OF_PART:
+        host, account = self.part, self.account
+        if host is not None and account.by_numpy.runs < account.due:
             return host
         host = self.part = self._owner.host_of(self)
         return host
@@ -304,29 +237,17 @@ class Program:
             return _observed(code, compiled, inputs, scalars, made)
         return dispatch(code.ctx, compiled, inputs, scalars, made)
 
-    def note_steps(self, took: float) -> None:
-        """Notes how many seconds it took to run it step by step."""
-        if took < self._quickest:
-            self._quickest = took
-        self.seconds = self.launches * self._quickest
-
     def repays_passes(self) -> bool:
         """Whether optimization passes over its graphs are worth their time before it is compiled.
 
-        They take some 20 us an operator, and what they leave runs a twentieth quicker, about. So
-        they are, once it has run for 20 times as long as they take; and at once where operators
-        are compiled one by one, which is what they save. What they leave may be rounded in another
-        way, so this begins with a pair of launches, see `take_over`; and where the same bits are
-        wanted each time no clock decides.
+        What they leave may be rounded in another way, so this begins with a pair of launches, see
+        `take_over`. They are run at once where operators are compiled one by one, which is what
+        they save.
         """
         code, host = self.code, config.host()
         if host == "off" or platform_of(code.ctx) != "cpu":
             return True
-        if self.launches % 2 == 0:
-            return False
-        if host == "only":
-            return self.launches > _PASSES_REPAID_RUNS
-        return self.seconds >= _PASSES_REPAID * sum([call.weight for call, _ in code.instructions])
+        return self.account.launches % 2 != 0 and repays_passes(self.account, prices, host)
 
     def look_for_room(self) -> None:
         """Checks that the memory of a run can be allocated. Needless if `memory` is 0.
@@ -346,11 +267,12 @@ class Program:
             inputs: the arrays that it runs on.
             scalars: the numbers that it runs on.
         """
-        if self.runs:  # the first run is no reason to keep it: it was compiled for that one
+        account = current.account = self.account
+        if account.runs:  # the first run is no reason to keep it: it was compiled for that one
             self.used = True
         self._owner.dispatched += 1
-        self.runs += 1
-        if self.runs >= self.look:
+        account.runs += 1
+        if account.runs >= account.look:
             self._owner.look_at(self, inputs, scalars)
         now = perf_counter()
         if now > others.due:
@@ -358,8 +280,9 @@ class Program:
 
     def look_again(self) -> None:
         """Has it be tuned again when it has run as many times more."""
-        self.tune = 2 * self.runs
-        self.look = min(self.look, self.tune)
+        account = self.account
+        account.tune = 2 * account.runs
+        account.look = min(account.look, account.tune)
 
     def replace(self, executable: Any) -> None:
         """Has another executable run it from now on, inside the same wrappers."""

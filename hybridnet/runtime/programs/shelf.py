@@ -206,6 +206,7 @@ class Shelf:
 
 def say_runs(program: Program) -> None:
     """Logs how often a program ran."""
-    if program.runs and explaining():
-        runs = f"{program.runs} times" if program.runs > 1 else "once"
-        say("%s: ran %s", describe(program.code), runs)
+    runs = program.account.runs
+    if runs and explaining():
+        often = f"{runs} times" if runs > 1 else "once"
+        say("%s: ran %s", describe(program.code), often)

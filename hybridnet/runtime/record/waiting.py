@@ -13,6 +13,7 @@ from hybridnet.base.errors import MXNetError, OpError
 from ..observe import events
 from ..platform.jax_devices import is_stranded, on_device, refuse_forked
 from ..segments.segment import Value
+from ..tiers.ledger import current
 from .dispatched import recent
 from .failures import raise_first, raise_kept
 from .launch import flush_all, launch
@@ -74,7 +75,11 @@ def wait(value: Value) -> Any:
     if events.observer is not None:
         with events.span("wait", str(value.type)):
             return _finished(settled(value))
-    return _finished(settled(value))
+    array = settled(value)
+    account = current.account
+    if account is not None:
+        account.note_read()
+    return _finished(array)
 
 
 def _interrupt_loops() -> None:

@@ -92,13 +92,13 @@ def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> 
     Returns:
         The number of runs at which to call this again.
     """
-    watch: Watch | None = program.watch
+    watch: Watch | None = program.account.watch
     if watch is None:  # its second run
-        watch = program.watch = Watch()
+        watch = program.account.watch = Watch()
         if config.tuning() == "off" or not config.constants_size():
             watch.next = sys.maxsize
-    elif program.runs >= watch.next:
-        constant = watch.look(program.runs, inputs, program.code.donated)
+    elif program.account.runs >= watch.next:
+        constant = watch.look(program.account.runs, inputs, program.code.donated)
         if constant:
             _specialize(program, inputs, scalars, constant)
     return watch.next

@@ -40,9 +40,9 @@ def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> 
     Returns:
         The number of runs of the program at which to call this again.
     """
-    if program.runs < _LONG:
+    if program.account.runs < _LONG:
         return _LONG
-    if program.runs == _LONG and memory_of(program.code, program.compiled) >= _MUCH:
+    if program.account.runs == _LONG and memory_of(program.code, program.compiled) >= _MUCH:
         later(lambda: _compile(program), "compile for blocks of memory")
     return sys.maxsize
 

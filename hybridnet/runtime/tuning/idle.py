@@ -89,12 +89,12 @@ def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> 
     Returns:
         The number of runs at which it is to be asked again.
     """
-    if not program.tune:  # its second run
-        program.tune = _HOT if config.tuning() == "background" else sys.maxsize
-    elif program.runs >= program.tune:
-        program.tune = sys.maxsize
+    if not program.account.tune:  # its second run
+        program.account.tune = _HOT if config.tuning() == "background" else sys.maxsize
+    elif program.account.runs >= program.account.tune:
+        program.account.tune = sys.maxsize
         tune_when_idle(program.code, inputs, scalars)
-    return program.tune
+    return program.account.tune
 
 
 def tune_when_idle(code: Code, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:

@@ -1,0 +1,218 @@
+"""Rent or buy: who runs a structure, and whether it is time to buy what runs it faster.
+
+Nobody knows how often a structure will come again. To go on as it is until what was overpaid
+reaches the price, and then to buy, never costs more than twice what the best choice in hindsight
+would have (the ski-rental problem: Karlin, Manasse, Rudolph, Sleator, "Competitive snoopy caching",
+1988). What comes again and again as loops do is likely to go on for a multiple of what it did.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from math import inf
+from typing import Final, NamedTuple
+
+from .ledger import Account
+from .prices import Prices
+
+__all__ = [
+    "Decision",
+    "Load",
+    "Purchase",
+    "Whose",
+    "decide",
+    "felt_share",
+    "is_quick",
+    "repays_passes",
+]
+
+# As a loop has gone on so far, it goes on for so many times longer, seen from outside.
+_LOOP_GOES_ON: Final = 20.0
+# So many launches in a row, each soon after the one before, are a loop.
+_LOOP: Final = 4
+# A step of other structures gets a program of its own only where none of these is bought instead:
+# when what was overpaid for it has reached the price of a typical one.
+_TYPICAL: Final = 32
+# What was missing in more new structures than this is a step of others to come. (The first two steps
+# of a training loop differ, and evaluation is a third.)
+_RECURS: Final = 3
+_NEVER: Final = 1 << 62
+
+
+class Purchase(Enum):
+    """What can be bought."""
+
+    NONE = "nothing"
+    READ = "its program on disk"
+    COMPILE = "its program"
+
+
+class Whose(Enum):
+    """What a decision is about."""
+
+    WHOLE = "a structure of several instructions"
+    ALONE = "one instruction by itself"
+    PART = "one instruction as a step of others"
+
+
+class Load(NamedTuple):
+    """What else counts, beside the structure.
+
+    Attributes:
+        host: HYBRIDNET_HOST.
+        has_begun: whether JAX is loaded.
+        share: how much of what the background does the loop feels, from 0 to 1.
+        again: how likely a purchase of this thread is to be used again, from 0 to 1.
+        is_underway: whether a whole is being compiled.
+        soon: whether everything is compiled at its second launch.
+    """
+
+    host: str
+    has_begun: bool = True
+    share: float = 0.6
+    again: float = 1.0
+    is_underway: bool = False
+    soon: bool = False
+
+
+class Decision(NamedTuple):
+    """What to do now.
+
+    Attributes:
+        purchase: what to buy.
+        waits: whether the launch waits for it.
+        due: the launch at which to ask again, if nothing is bought.
+        overpaid: seconds that were overpaid, times what is likely to come.
+        price: what it costs the loop, in seconds.
+    """
+
+    purchase: Purchase
+    waits: bool = False
+    due: int = 0
+    overpaid: float = 0.0
+    price: float = 0.0
+
+    @property
+    def why(self) -> str:
+        """The reason in words."""
+        if self.purchase is Purchase.NONE:
+            return (
+                f"overpaid {self.overpaid:.2g} s of {self.price:.2g} s, asked again at launch "
+                f"{self.due}"
+            )
+        return f"{self.overpaid:.2g} s would be overpaid, {self.price:.2g} s is the price"
+
+
+def decide(whose: Whose, account: Account, prices: Prices, load: Load) -> Decision:
+    """Decides whether to buy a program for a structure that has none.
+
+    Args:
+        whose: what is decided about.
+        account: what is known of the structure; this launch counts.
+        prices: those of its platform.
+        load: what else counts.
+    """
+    if account.is_bought or load.host == "only":
+        return Decision(Purchase.NONE, due=_NEVER)
+    if whose is not Whose.WHOLE:
+        return _decide_single(whose, account, prices, load)
+    if account.launches == 1:
+        return _decide_new(account, prices, load)
+    if load.host == "off" or load.soon:
+        due = 2 if load.soon else round(2 / load.again)
+        if account.launches < due:
+            return Decision(Purchase.NONE, due=due)
+        if account.on_disk is not False and load.has_begun:
+            return Decision(Purchase.READ, waits=True)
+        return Decision(Purchase.COMPILE)
+    return _decide_again(account, prices, load)
+
+
+def _decide_new(account: Account, prices: Prices, load: Load) -> Decision:
+    """Decides about a new structure: to run by its steps means to make those that are missing."""
+    steps = account.missing
+    if not steps:
+        return Decision(Purchase.NONE, due=2)
+    reading = prices.reading(account.weight)
+    if account.on_disk is not False and load.again > 0.5 and reading < steps:
+        return Decision(Purchase.READ, waits=True, overpaid=steps, price=reading)
+    compiling = prices.compiling(account.weight, account.kinds)
+    if steps < compiling:
+        return Decision(Purchase.NONE, due=2, overpaid=steps, price=compiling)
+    return Decision(Purchase.COMPILE, waits=True, overpaid=steps, price=compiling)
+
+
+def _decide_again(account: Account, prices: Prices, load: Load) -> Decision:
+    """Decides about a structure that was launched again."""
+    now = account.by_steps.best
+    gain = now - prices.launch(account.operations, account.nbytes, account.read_share)
+    if gain <= 0 or now == inf:
+        return Decision(Purchase.NONE, due=_later(account.launches, 2.0))
+    goes_on = _LOOP_GOES_ON if account.streak >= _LOOP else 1.0
+    overpaid = goes_on * load.again * gain * account.launches
+    loading = 0.0 if load.has_begun else prices.jax
+    reading = prices.reading(account.weight)
+    price = load.share * (loading + reading)
+    if account.on_disk is not False and overpaid >= price:
+        waits = load.has_begun and gain >= reading
+        return Decision(Purchase.READ, waits, 0, overpaid, price)
+    price = loading + load.share * prices.compiling(account.weight, account.kinds)
+    if overpaid >= price:
+        return Decision(Purchase.COMPILE, False, 0, overpaid, price)
+    return Decision(Purchase.NONE, False, account.launches + 1, overpaid, price)
+
+
+def _decide_single(whose: Whose, account: Account, prices: Prices, load: Load) -> Decision:
+    """Decides about a structure of one instruction that NumPy runs."""
+    alone = whose is Whose.ALONE
+    rent = account.by_steps if alone else account.by_numpy
+    if not rent.runs:
+        return Decision(Purchase.NONE, due=account.by_numpy.runs + 1)
+    read = account.read_share if alone else 0.0
+    gain = rent.best - prices.launch(account.operations, account.nbytes, read)
+    if gain <= 0:
+        return Decision(Purchase.NONE, due=_later(account.by_numpy.runs, 2.0))
+    overpaid = gain * rent.runs
+    loading = 0.0 if load.has_begun else prices.jax
+    if not alone:
+        price = loading + prices.compiling(_TYPICAL)
+    else:
+        price = loading + load.share * prices.compiling(account.weight, account.kinds)
+    if overpaid >= price and (alone or not load.is_underway):
+        return Decision(Purchase.COMPILE, False, 0, overpaid, price)
+    most = max(1.25, min(2.0, price / overpaid))
+    return Decision(Purchase.NONE, False, _later(account.by_numpy.runs, most), overpaid, price)
+
+
+def repays_passes(account: Account, prices: Prices, host: str) -> bool:
+    """Whether passes over a structure's graphs are worth their time before it is compiled.
+
+    They are when they would have saved by now what they take. Where the same bits are wanted each
+    time (HYBRIDNET_HOST=only) no clock decides: then they are after so many launches that it is so
+    for an operator of usual length.
+    """
+    if host == "only":
+        return account.launches * prices.passes_gain > 1
+    return account.by_steps.seconds * prices.passes_gain >= prices.passes * account.weight
+
+
+def felt_share(processors: int) -> float:
+    """Returns how much of what the background does a loop feels, on so many processors.
+
+    Measured on two: a step of LeNet takes 1.6 times as long beside a compilation.
+    """
+    return min(1.0, 1.2 / processors)
+
+
+def is_quick(account: Account, prices: Prices) -> bool:
+    """Whether a structure runs step by step in less time than it takes to wait for XLA."""
+    return account.by_steps.best <= prices.waiting
+
+
+def recurs(account: Account) -> bool:
+    """Whether a step was missing in so many new structures that more of them are to come."""
+    return account.missed > _RECURS
+
+
+def _later(runs: int, times: float) -> int:
+    return max(runs + 1, round(times * runs))

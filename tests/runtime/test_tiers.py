@@ -1,0 +1,225 @@
+"""Rent or buy: tables and scripts of launches, by numbers alone. Nothing runs, nothing compiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hybridnet.runtime.tiers.choice import (
+    Decision,
+    Load,
+    Purchase,
+    Whose,
+    decide,
+    felt_share,
+    is_quick,
+    repays_passes,
+)
+from hybridnet.runtime.tiers.ledger import Account, Habits, Rent
+from hybridnet.runtime.tiers.prices import Prices
+
+AUTO = Load("auto")
+MS, US = 1e-3, 1e-6
+
+
+def bought_at(
+    seconds: float,
+    weight: int = 30,
+    *,
+    launches: int = 100_000,
+    load: Load = AUTO,
+    read: bool = False,
+    loop: bool = True,
+    on_disk: bool = False,
+    operations: float = 0.0,
+) -> tuple[int, Purchase]:
+    """Launches a structure by its steps until something is bought; returns when, and what."""
+    account, prices, habits = Account(weight), Prices(), Habits()
+    account.on_disk, account.operations, account.kinds = on_disk, operations, weight
+    for _ in range(launches):
+        account.launches += 1
+        if not loop:
+            habits.turn += 100  # others, in between
+        habits.note_launch(account)
+        if account.launches >= account.due:
+            made = decide(Whose.WHOLE, account, prices, load)
+            if made.purchase is not Purchase.NONE:
+                return account.launches, made.purchase
+            account.due = made.due
+        account.by_steps.note(seconds)
+        if read:
+            account.note_read()
+    return 0, Purchase.NONE
+
+
+@pytest.mark.parametrize(
+    ("seconds", "weight", "least", "most"),
+    [
+        (30 * MS, 33, 4, 6),  # LeNet's training step
+        (0.5, 300, 4, 8),  # ResNet-18's
+        (0.4 * MS, 40, 100, 400),  # a small perceptron's
+        (60.0, 300, 2, 3),  # what runs for a minute is compiled at once
+    ],
+)
+def test_a_loop_is_compiled_when_what_is_to_come_repays_it(seconds, weight, least, most):
+    launch, what = bought_at(seconds, weight)
+    assert least <= launch <= most
+    assert what is Purchase.COMPILE
+
+
+def test_what_comes_again_elsewhere_is_compiled_when_as_much_was_overpaid():
+    """Never more than twice what the best in hindsight pays, for what is not a loop."""
+    weight, seconds = 30, 10 * MS
+    prices = Prices()
+    launch, _ = bought_at(seconds, weight, loop=False)
+    overpaid = (launch - 1) * seconds
+    price = AUTO.share * prices.compiling(weight)
+    assert overpaid <= price <= overpaid + 2 * seconds
+
+
+def test_small_work_that_is_read_stays_with_numpy():
+    assert bought_at(40 * US, 3, operations=2048)[0] > 0
+    assert bought_at(40 * US, 3, operations=2048, read=True) == (0, Purchase.NONE)
+    assert bought_at(500 * US, 3, operations=2048, read=True)[0] > 0
+    # The smallest programs are run by the thread that launches them.
+    assert bought_at(40 * US, 3, operations=16, read=True)[0] > 0
+
+
+def test_work_that_xla_does_no_faster_is_never_compiled():
+    assert bought_at(0.1, operations=1e12) == (0, Purchase.NONE)
+
+
+def test_a_program_on_disk_is_had_sooner():
+    launch, what = bought_at(10 * MS, on_disk=True)
+    assert what is Purchase.READ
+    assert launch < bought_at(10 * MS)[0]
+
+
+def test_jax_is_loaded_only_where_that_is_repaid_too():
+    before = Load("auto", has_begun=False)
+    assert bought_at(MS, load=before)[0] > bought_at(MS)[0]
+
+
+@pytest.mark.parametrize(("host", "launch"), [("off", 2), ("only", 0)])
+def test_settings_decide_first(host, launch):
+    found, _ = bought_at(1.0, load=Load(host))
+    assert found == launch
+
+
+def test_a_thread_whose_purchases_were_in_vain_pays_longer():
+    account, habits = Account(64), Habits()
+    for _ in range(32):
+        habits.note_bought(account)
+    assert habits.share_again == 0.2
+    assert bought_at(MS, load=Load("auto", again=0.2))[0] > bought_at(MS)[0]
+    assert bought_at(MS, load=Load("off", again=0.2))[0] == 10
+    for _ in range(40):
+        habits.note_ran_again(account)
+    assert habits.share_again == 1 and habits.unused == 0
+
+
+@pytest.mark.parametrize(
+    ("missing", "on_disk", "wanted"),
+    [
+        (0.0, True, Decision(Purchase.NONE, due=2)),  # all of its steps can run
+        (0.1, False, Purchase.NONE),  # one or two are missing: they are made
+        (2.0, False, Purchase.COMPILE),
+        (2.0, None, Purchase.READ),
+    ],
+)
+def test_a_new_structure_is_made_in_the_cheapest_way(missing, on_disk, wanted):
+    account = Account(30)
+    account.launches, account.missing, account.on_disk = 1, missing, on_disk
+    made = decide(Whose.WHOLE, account, Prices(), AUTO)
+    if isinstance(wanted, Decision):
+        assert made == wanted
+    else:
+        assert made.purchase is wanted
+        assert made.waits is (wanted is not Purchase.NONE)
+
+
+def test_an_operator_by_itself():
+    def single(seconds: float, runs: int, whose: Whose = Whose.ALONE, **load: Any) -> Purchase:
+        account = Account(1)
+        for _ in range(runs):
+            account.by_numpy.note(seconds)
+            account.by_steps.note(seconds)
+        return decide(whose, account, Prices(), Load("auto", **load)).purchase
+
+    assert single(5 * US, 100_000) is Purchase.NONE  # XLA takes longer to start it
+    assert single(10 * MS, 2) is Purchase.NONE
+    assert single(10 * MS, 4) is Purchase.COMPILE
+    # As a step of others it gets none where theirs is likely to be made.
+    assert single(10 * MS, 4, Whose.PART) is Purchase.NONE
+    assert single(10 * MS, 200, Whose.PART) is Purchase.COMPILE
+    assert single(10 * MS, 200, Whose.PART, is_underway=True) is Purchase.NONE
+
+
+def test_a_decision_says_when_the_next_is_due():
+    account = Account(1)
+    account.by_numpy.note(5 * US)
+    account.by_steps.note(5 * US)
+    assert decide(Whose.ALONE, account, Prices(), AUTO).due == 2
+    account.by_numpy.runs = 1000
+    assert decide(Whose.ALONE, account, Prices(), AUTO).due == 2000
+
+
+def test_prices_are_learned():
+    prices = Prices()
+    before = prices.compiling(30)
+    for _ in range(9):
+        prices.note_compiled(10, 10, 3 * Prices().compiling(10))
+    assert prices.compiling(30) == pytest.approx(3 * before)
+    prices.note_compiled(10, 10, 100.0)  # once, on a machine that was busy
+    assert prices.compiling(30) == pytest.approx(3 * before)
+
+
+def test_what_is_repeated_costs_less():
+    prices = Prices()
+    assert prices.compiling(200, 1) < prices.compiling(200) / 5
+    assert prices.compiling(200, 200) == prices.compiling(200)
+
+
+def test_the_quickest_run_counts():
+    rent = Rent()
+    assert rent.seconds == 0
+    for took in (4.0, 80.0, 5.0):
+        rent.note(took)
+    assert rent.seconds == 12
+
+
+def test_reads_do_not_outnumber_launches():
+    account = Account(1)
+    account.note_read()
+    assert account.read_share == 0
+    account.launches = 4
+    for _ in range(3):
+        account.note_read()
+    assert account.read_share == 0.75
+
+
+def test_passes_are_run_when_they_would_have_saved_what_they_take():
+    account, prices = Account(10), Prices()
+    account.by_steps.note(MS)
+    assert not repays_passes(account, prices, "auto")
+    for _ in range(4):
+        account.by_steps.note(MS)
+    assert repays_passes(account, prices, "auto")
+    account.launches = 20
+    assert not repays_passes(account, prices, "only")
+    account.launches = 21
+    assert repays_passes(account, prices, "only")
+
+
+def test_with_more_processors_the_background_is_felt_less():
+    assert felt_share(1) == 1
+    assert felt_share(2) == 0.6
+    assert felt_share(16) < 0.1
+
+
+def test_quick_is_what_ends_before_xla_would_have_answered():
+    account, prices = Account(3), Prices()
+    assert not is_quick(account, prices)
+    account.by_steps.note(100 * US)
+    assert is_quick(account, prices)

@@ -1,0 +1,56 @@
+"""Ways to decide what is compiled, for tests that are not about when it is worth it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hybridnet.runtime.programs.cache import ProgramCache
+from hybridnet.runtime.programs.making import Decide
+from hybridnet.runtime.tiers.choice import Decision, Load, Purchase, Whose, decide
+from hybridnet.runtime.tiers.ledger import Account
+from hybridnet.runtime.tiers.prices import Prices
+
+__all__ = ["always_whole", "deciding", "loops_soon", "never_whole"]
+
+# A loop goes on after so many launches in a row.
+_LOOP = 4
+# What runs this often is worth a program of its own.
+_OFTEN = 64
+
+
+def never_whole(whose: Whose, account: Account, prices: Prices, load: Load) -> Decision:
+    """Runs structures step by step, always."""
+    if whose is Whose.WHOLE:
+        return Decision(Purchase.NONE, due=1 << 62)
+    return decide(whose, account, prices, load)
+
+
+def always_whole(whose: Whose, account: Account, prices: Prices, load: Load) -> Decision:
+    """Makes the program of each structure before it runs."""
+    if whose is not Whose.WHOLE:
+        return decide(whose, account, prices, load)
+    read = account.launches == 1 and account.on_disk is not False
+    return Decision(Purchase.READ if read else Purchase.COMPILE, waits=True)
+
+
+def loops_soon(whose: Whose, account: Account, prices: Prices, load: Load) -> Decision:
+    """Compiles what comes again as loops do, however little time it takes."""
+    found = decide(whose, account, prices, load)
+    if load.host != "auto" or found.purchase is not Purchase.NONE or account.is_bought:
+        return found
+    if whose is Whose.ALONE and account.by_numpy.runs >= _OFTEN:
+        return Decision(Purchase.COMPILE)
+    if whose is Whose.WHOLE and account.streak >= _LOOP:
+        return Decision(Purchase.COMPILE)
+    return found._replace(due=account.by_numpy.runs + 1 if whose is not Whose.WHOLE else 0)
+
+
+@contextmanager
+def deciding(cache: ProgramCache, how: Decide) -> Iterator[None]:
+    """A scope in which a cache decides so."""
+    was, cache.decide = cache.decide, how
+    try:
+        yield
+    finally:
+        cache.decide = was
