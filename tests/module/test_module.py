@@ -76,7 +76,7 @@ def test_the_first_step_of_an_epoch_is_the_program_of_all_others():
         if any(call.name == "multi_sgd_update" for call, _ in program.code.instructions)
         and any(kind.shape == (6, 37) for kind in program.code.input_types)
     )
-    assert step.launches + step.runs == 3 * 4
+    assert step.account.launches + step.account.runs == 3 * 4
 
 
 def test_a_step_of_a_loop_is_one_program(last_program):

@@ -13,8 +13,10 @@ from hybridnet.runtime.tiers.prices import Prices
 
 __all__ = ["always_whole", "deciding", "loops_soon", "never_whole"]
 
-# A loop goes on after so many launches in a row.
-_LOOP = 4
+# A loop goes on after so many launches in a row; small things, as what is computed between steps, and
+# the initialization of parameters, which has no inputs, come often.
+_LOOP, _SMALL_LOOP = 4, 16
+_SMALL = 8
 # What runs this often is worth a program of its own.
 _OFTEN = 64
 
@@ -39,11 +41,17 @@ def loops_soon(whose: Whose, account: Account, prices: Prices, load: Load) -> De
     found = decide(whose, account, prices, load)
     if load.host != "auto" or found.purchase is not Purchase.NONE or account.is_bought:
         return found
-    if whose is Whose.ALONE and account.by_numpy.runs >= _OFTEN:
+    if whose is Whose.ALONE and account.launches >= _OFTEN:
         return Decision(Purchase.COMPILE)
-    if whose is Whose.WHOLE and account.streak >= _LOOP:
+    if whose is Whose.WHOLE and account.streak >= _in_a_row(account):
         return Decision(Purchase.COMPILE)
     return found._replace(due=account.by_numpy.runs + 1 if whose is not Whose.WHOLE else 0)
+
+
+def _in_a_row(account: Account) -> int:
+    if account.weight >= _SMALL:
+        return _LOOP
+    return _SMALL_LOOP if account.nbytes else _OFTEN
 
 
 @contextmanager

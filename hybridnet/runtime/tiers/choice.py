@@ -33,8 +33,8 @@ _LOOP: Final = 4
 # A step of other structures gets a program of its own only where none of these is bought instead:
 # when what was overpaid for it has reached the price of a typical one.
 _TYPICAL: Final = 32
-# What was missing in more new structures than this is a step of others to come. (The first two steps
-# of a training loop differ, and evaluation is a third.)
+# What was missing in more new structures than this is a step of others to come. (The first two
+# steps of a training loop differ, and evaluation is a third.)
 _RECURS: Final = 3
 _NEVER: Final = 1 << 62
 
@@ -95,12 +95,12 @@ class Decision(NamedTuple):
     @property
     def why(self) -> str:
         """The reason in words."""
-        if self.purchase is Purchase.NONE:
+        if not self.price:
             return (
-                f"overpaid {self.overpaid:.2g} s of {self.price:.2g} s, asked again at launch "
-                f"{self.due}"
+                "asked for" if self.purchase is not Purchase.NONE else "all that it needs is there"
             )
-        return f"{self.overpaid:.2g} s would be overpaid, {self.price:.2g} s is the price"
+        found = f"overpaid {self.overpaid:.2g} s, price {self.price:.2g} s"
+        return found if self.purchase is not Purchase.NONE else f"{found}, next at {self.due}"
 
 
 def decide(whose: Whose, account: Account, prices: Prices, load: Load) -> Decision:

@@ -1,0 +1,293 @@
+"""What decisions about programs would have cost on launches of real runs: rent, price and regret.
+
+    python benchmarks/replay.py record FOLDER -- script.py its arguments    # some runs of a script
+    python benchmarks/replay.py compare FOLDER                              # policies, by recording
+
+A recording is made of processes of its own: one by default (HYBRIDNET_HOST=auto), whose launches
+are the ones that are replayed, and one in which everything is compiled (off), which tells what
+programs take and what they cost. Each launch is waited for, so that its time is all its work.
+
+A policy is replayed on a clock: a launch takes what its tier took at best; what is compiled in the
+background is there when it has been compiled, by one thread, and slows launches down meanwhile. Its
+regret is what it takes longer than the best in hindsight, which knows how often each structure
+comes: for each the cheaper of its steps and of its program with its price.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import runpy
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hybridnet.base.processor import num_threads
+from hybridnet.runtime.tiers import choice
+from hybridnet.runtime.tiers.choice import Decision, Load, Purchase, Whose
+from hybridnet.runtime.tiers.ledger import FIRST_LOOK, Account, Habits
+from hybridnet.runtime.tiers.prices import Prices
+
+Decide = Callable[[Whose, Account, Prices, Load], Decision]
+
+
+# Recording
+
+
+@dataclass
+class Structure:
+    """What the processes told of one structure; seconds, None where nobody ran it so."""
+
+    weight: int
+    is_alone: bool
+    kinds: int | None = None
+    operations: float = 0.0
+    nbytes: int = 0
+    has_inputs: bool = True
+    by_steps: float | None = None
+    by_program: float | None = None
+    compiling: float | None = None
+
+
+@dataclass
+class Recording:
+    """The launches of a run.
+
+    Attributes:
+        structures: those that were launched, by key.
+        launches: their keys, in order, with a minus before those whose results were read at once.
+    """
+
+    structures: dict[str, Structure] = field(default_factory=dict)
+    launches: list[str] = field(default_factory=list)
+
+
+def record(script: str, arguments: list[str], path: str) -> None:
+    """Runs a script in this process, and writes what it launched to a file."""
+    from hybridnet.runtime.observe import events
+    from hybridnet.runtime.programs.cache import ProgramCache
+    from hybridnet.runtime.programs.making import Maker
+    from hybridnet.runtime.programs.program import Program
+    from hybridnet.runtime.programs.program_key import structure_key
+
+    found, keys = Recording(), {}
+    launch, dispatch = ProgramCache.launch, Program._dispatch
+    compile_one, note_read = Maker._compile, Account.note_read
+
+    def key_of(program: Program) -> str:
+        key = keys.get(program)
+        if key is None:
+            key = keys[program] = structure_key(program.code) or f"unnamed {len(keys)}"
+            kept = found.structures.setdefault(
+                key, Structure(program.account.weight, program.is_alone)
+            )
+            kept.has_inputs = bool(program.code.input_types)
+        return key
+
+    def launched(self: Any, program: Program, *given: Any, **more: Any) -> Any:
+        found.launches.append(key_of(program))
+        made = launch(self, program, *given, **more)
+        account, kept = program.account, found.structures[key_of(program)]
+        if account.kinds is not None:
+            kept.kinds, kept.operations = account.kinds, account.operations
+            kept.nbytes = account.nbytes
+        if account.by_steps.runs:
+            kept.by_steps = account.by_steps.best
+        return made
+
+    def dispatched(self: Program, compiled: Any, *given: Any) -> Any:
+        started = time.perf_counter()
+        outputs = dispatch(self, compiled, *given)
+        for array in outputs:
+            array.block_until_ready()
+        took = time.perf_counter() - started
+        if self.compiled is not None:
+            kept = found.structures[key_of(self)]
+            kept.by_program = min(took, kept.by_program or took)
+        return outputs
+
+    def compiled(self: Any, program: Program, **how: Any) -> Any:
+        started = time.perf_counter()
+        made = compile_one(self, program, **how)
+        found.structures[key_of(program)].compiling = time.perf_counter() - started
+        return made
+
+    def read(self: Account) -> None:
+        note_read(self)
+        if found.launches and not found.launches[-1].startswith("-"):
+            found.launches[-1] = f"-{found.launches[-1]}"
+
+    classes: list[tuple[Any, str, Any]] = [
+        *((ProgramCache, "launch", launched), (Program, "_dispatch", dispatched)),
+        *((Maker, "_compile", compiled), (Account, "note_read", read)),
+    ]
+    for owner, name, function in classes:
+        setattr(owner, name, function)
+    events.listen(lambda kind, what, start, end: None)  # so that every launch comes by the cache
+    sys.argv = [script, *arguments]
+    sys.path.insert(0, str(Path(script).resolve().parent))
+    try:
+        runpy.run_path(script, run_name="__main__")
+    finally:
+        kept = {key: vars(one) for key, one in found.structures.items()}
+        Path(path).write_text(json.dumps({"structures": kept, "launches": found.launches}))
+
+
+def record_all(folder: Path, command: list[str]) -> None:
+    """Records a script, by default and with everything compiled, and merges the two."""
+    runs = {}
+    for host in ("auto", "off"):
+        with tempfile.TemporaryDirectory() as place:
+            path = Path(place) / "run.json"
+            environment = {**os.environ, "HYBRIDNET_HOST": host, "HYBRIDNET_CACHE_DIR": "off"}
+            child = [sys.executable, __file__, "child", str(path), *command]
+            subprocess.run(child, env=environment, check=False)
+            runs[host] = json.loads(path.read_text())
+    made = runs["auto"]
+    for key, one in runs["off"]["structures"].items():
+        kept = made["structures"].get(key)
+        if kept is not None:
+            for name in ("by_program", "compiling"):
+                kept[name] = one[name] if one[name] is not None else kept[name]
+    folder.mkdir(parents=True, exist_ok=True)
+    name = "-".join(Path(part).name for part in command)
+    (folder / f"{name}.json").write_text(json.dumps(made))
+
+
+# Replaying
+
+
+def before(whose: Whose, account: Account, prices: Prices, load: Load) -> Decision:
+    """Decides as it was done until November 2026, by counts and thresholds."""
+    weight, least = account.weight, 5e-3
+    if whose is Whose.ALONE:
+        rent = account.by_steps
+        enough = 0.03 if load.has_begun else 1.2
+        several = account.launches >= 6 and rent.seconds > enough
+        due = several or (account.launches >= 64 and rent.seconds > least)
+    else:
+        small = weight < 8
+        streak = (16 if account.nbytes else 64) if small else 4
+        goes_on = account.streak >= streak
+        goes_on = goes_on and account.by_steps.seconds >= min(least * weight, 0.02)
+        due = goes_on or account.by_steps.seconds >= 0.25 * 0.05 * weight
+        due = due and account.launches >= (6 if small else 2)
+        loads = load.has_begun or account.by_steps.seconds >= 1.2
+        due = due and (loads or account.by_steps.seconds < 0.02 * account.launches)
+    return Decision(Purchase.COMPILE if due else Purchase.NONE)
+
+
+@dataclass
+class Outcome:
+    """Seconds of a replay: all of it, and what the best in hindsight would have taken."""
+
+    total: float = 0.0
+    best: float = 0.0
+    compilations: int = 0
+
+
+def replay(recording: Recording, decide: Decide) -> Outcome:
+    """Replays a recording by a policy."""
+    prices, habits, outcome = Prices(), Habits(), Outcome()
+    share = choice.felt_share(num_threads())
+    accounts: dict[str, Account] = {}
+    ready: dict[str, float] = {}
+    often: dict[str, int] = {}
+    clock = busy = 0.0
+    has_begun = False
+    for said in recording.launches:
+        key = said.lstrip("-")
+        known = recording.structures[key]
+        # What only one tier ran cannot be replayed on the other.
+        if known.by_steps is None or known.by_program is None or known.compiling is None:
+            continue
+        often[key] = often.get(key, 0) + 1
+        account = accounts.get(key)
+        if account is None:
+            account = accounts[key] = Account(known.weight)
+            account.on_disk = False
+            account.kinds, account.operations = known.kinds, known.operations
+            account.nbytes = known.nbytes if known.has_inputs else 0
+        program = known.by_program
+        if clock >= ready.get(key, clock + 1):
+            account.runs += 1
+            clock += program
+            if account.runs == FIRST_LOOK:
+                habits.note_ran_again(account)
+        else:
+            account.launches += 1
+            whose = Whose.ALONE if known.is_alone else Whose.WHOLE
+            if whose is Whose.WHOLE:
+                habits.note_launch(account)
+            load = Load("auto", has_begun, share, habits.share_again)
+            if not account.is_bought and account.launches > 1:
+                made = decide(whose, account, prices, load)
+                if made.purchase is Purchase.COMPILE:
+                    account.is_bought = True
+                    habits.note_bought(account)
+                    outcome.compilations += 1
+                    loading = 0.0 if has_begun else prices.jax
+                    has_begun = True
+                    busy = max(busy, clock) + loading + known.compiling
+                    clock += share * (loading + known.compiling)
+                    ready[key] = busy
+            account.by_steps.note(known.by_steps)
+            account.by_numpy.note(known.by_steps)
+            clock += known.by_steps
+        if said.startswith("-"):
+            account.note_read()
+    outcome.total = clock
+    for key, count in often.items():
+        known = recording.structures[key]
+        assert known.by_steps and known.by_program and known.compiling is not None
+        bought = share * known.compiling + count * known.by_program
+        outcome.best += min(count * known.by_steps, bought)
+    return outcome
+
+
+def compare(folder: Path) -> None:
+    """Prints what each policy would have taken on each recording, and its regret."""
+    policies: dict[str, Decide] = {"before": before, "now": choice.decide}
+    print("| recording | launches | best in hindsight, s | " + " | ".join(policies) + " | ratio |")
+    print("|---" * (4 + len(policies)) + "|")
+    sums = dict.fromkeys(policies, 0.0)
+    for path in sorted(folder.glob("*.json")):
+        read = json.loads(path.read_text())
+        structures = {key: Structure(**one) for key, one in read["structures"].items()}
+        recording = Recording(structures, read["launches"])
+        found = {name: replay(recording, decide) for name, decide in policies.items()}
+        regrets = {name: one.total - one.best for name, one in found.items()}
+        for name, regret in regrets.items():
+            sums[name] += regret
+        cells = [f"+{regrets[name]:.2f} ({one.compilations})" for name, one in found.items()]
+        ratio = regrets["now"] / regrets["before"] if regrets["before"] > 0.01 else 1.0
+        best = found["now"].best
+        row = [path.stem, str(len(recording.launches)), f"{best:.2f}", *cells, f"{ratio:.2f}"]
+        print("| " + " | ".join(row) + " |")
+    print("| all | | | " + " | ".join(f"+{one:.2f}" for one in sums.values()) + " | |")
+
+
+def main() -> None:
+    """Records a script, or compares policies."""
+    if sys.argv[1:2] == ["child"]:
+        record(sys.argv[3], sys.argv[4:], sys.argv[2])
+        return
+    parser = argparse.ArgumentParser(description="Decisions about programs, replayed.")
+    parser.add_argument("what", choices=["record", "compare"])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("command", nargs="*", help="for record: a script and its arguments")
+    given = parser.parse_args()
+    if given.what == "record":
+        record_all(given.folder, given.command)
+    else:
+        compare(given.folder)
+
+
+if __name__ == "__main__":
+    main()
