@@ -181,6 +181,31 @@ def test_parts_are_left_to_numpy_while_a_whole_is_compiled(monkeypatch, name):
     engine.wait_for_all()
 
 
+@pytest.mark.parametrize("names", [UNARY[:1], UNARY[:3]])
+def test_a_program_slower_than_numpy_is_given_up_and_numpy_goes_on(monkeypatch, names):
+    """At the beginning of a pair; it is not made again, and what holds it goes on without."""
+    monkeypatch.delenv("HYBRIDNET_HOST")
+
+    def decide(whose, account, prices, load):
+        if account.by_program.runs:
+            return Decision(Purchase.GO_BACK)
+        if whose is Whose.PART or account.is_bought or account.launches < 3:
+            return Decision(Purchase.NONE)
+        return Decision(Purchase.COMPILE)
+
+    cache = ProgramCache()
+    cache.decide = decide
+    code, compiled = chain(names, 17), []
+    for _ in range(12):
+        run(cache, names, 17)
+        state = cache.state(code)
+        assert state is not None
+        compiled.append(state.compiled)
+    assert compiled == [False] * 4 + [True, False] + [False] * 6
+    assert counts(cache)[0] == 1
+    assert cache.statistics().nbytes == 0
+
+
 @pytest.mark.parametrize("at", [2, 3, 4, 5, 8, 9])
 def test_pairs_of_launches_are_run_by_one_tier(at):
     """Differences of two runs, as numeric gradients are, do not hold that of two roundings."""

@@ -14,6 +14,7 @@ from hybridnet.runtime.tiers.choice import (
     decide,
     felt_share,
     is_quick,
+    is_worth_timing,
     repays_passes,
 )
 from hybridnet.runtime.tiers.ledger import Account, Habits, Rent
@@ -154,6 +155,27 @@ def test_an_operator_by_itself():
     assert single(10 * MS, 4, Whose.PART) is Purchase.NONE
     assert single(10 * MS, 200, Whose.PART) is Purchase.COMPILE
     assert single(10 * MS, 200, Whose.PART, is_underway=True) is Purchase.NONE
+
+
+@pytest.mark.parametrize(
+    ("by_numpy", "by_program", "read", "back"),
+    [
+        (24 * US, 90 * US, 1.0, True),  # a + b, read
+        (24 * US, 90 * US, 0.0, True),
+        (40 * US, 90 * US, 0.0, False),  # nobody waits for it
+        (40 * US, 20 * US, 1.0, False),  # XLA computes it in the thread that launches it
+        (500 * US, 90 * US, 1.0, False),
+    ],
+)
+def test_a_program_that_turns_out_to_be_slower_is_given_up(by_numpy, by_program, read, back):
+    account, prices = Account(1), Prices()
+    account.launches, account.reads = 10, round(10 * read)
+    account.is_bought = True
+    account.by_steps.note(by_numpy)
+    account.by_program.note(by_program)
+    made = decide(Whose.ALONE, account, prices, AUTO)
+    assert (made.purchase is Purchase.GO_BACK) is back
+    assert is_worth_timing(account, prices)
 
 
 def test_a_decision_says_when_the_next_is_due():

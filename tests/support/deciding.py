@@ -13,8 +13,8 @@ from hybridnet.runtime.tiers.prices import Prices
 
 __all__ = ["always_whole", "deciding", "loops_soon", "never_whole"]
 
-# A loop goes on after so many launches in a row; small things, as what is computed between steps, and
-# the initialization of parameters, which has no inputs, come often.
+# A loop goes on after so many launches in a row; small things, as what is computed between steps,
+# and the initialization of parameters, which has no inputs, come often.
 _LOOP, _SMALL_LOOP = 4, 16
 _SMALL = 8
 # What runs this often is worth a program of its own.
@@ -39,6 +39,8 @@ def always_whole(whose: Whose, account: Account, prices: Prices, load: Load) -> 
 def loops_soon(whose: Whose, account: Account, prices: Prices, load: Load) -> Decision:
     """Compiles what comes again as loops do, however little time it takes."""
     found = decide(whose, account, prices, load)
+    if found.purchase is Purchase.GO_BACK:
+        return Decision(Purchase.NONE)
     if load.host != "auto" or found.purchase is not Purchase.NONE or account.is_bought:
         return found
     if whose is Whose.ALONE and account.launches >= _OFTEN:

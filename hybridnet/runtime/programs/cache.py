@@ -209,6 +209,7 @@ class ProgramCache:
         account = program.account
         if account.look == FIRST_LOOK:
             self._maker.note_ran_again(program)
+            self._maker.appraise(program, inputs, scalars)
         chosen = () if config.deterministic() else improvers
         wanted = [improve(program, inputs, scalars) for improve in chosen]
         account.look = min(wanted, default=sys.maxsize)

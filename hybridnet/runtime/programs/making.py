@@ -15,10 +15,12 @@ When that is worth its price is decided in `hybridnet.runtime.tiers.choice`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, Final, final
+
+import numpy as np
 
 from hybridnet.base import config
 from hybridnet.base.interrupts import is_from_signal
@@ -33,11 +35,21 @@ from ..platform.blas_threads import leave_one
 from ..platform.collecting import without_collecting
 from ..platform.jax_devices import has_begun
 from ..platform.turns import short_turns
-from ..tiers.choice import Decision, Load, Purchase, Whose, decide, felt_share, recurs
+from ..tiers.choice import (
+    Decision,
+    Load,
+    Purchase,
+    Whose,
+    decide,
+    felt_share,
+    is_worth_timing,
+    recurs,
+)
 from ..tiers.ledger import Account, Habits, current
 from ..tiers.prices import Prices, prices
 from .compiling import compile_code
-from .host_program import HostProgram
+from .dispatch import dispatch
+from .host_program import HostProgram, put_owned
 from .program import Program
 from .program_rules import may_call_onednn
 from .program_store import ProgramStore
@@ -52,6 +64,8 @@ __all__ = ["Decide", "Maker"]
 #: A function like `hybridnet.runtime.tiers.choice.decide`.
 Decide = Callable[[Whose, Account, Prices, Load], Decision]
 
+# How often a program is timed whose work is small; the least counts.
+_TIMED_RUNS: Final = 5
 # With this many operators in programs that never ran again the user is told.
 _TELL: Final = 4096
 _CHANGING: Final = (
@@ -250,6 +264,38 @@ class Maker:
         """Notes that a compiled program has run a second time in this thread."""
         if not program.is_alone:
             self.habits.note_ran_again(program.account)
+
+    def appraise(self, program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
+        """Times a program that took over from NumPy, and gives it up if that was quicker.
+
+        The clock of a launch does not see how long a thread waits that reads the results, which for
+        small arrays is most of it.
+
+        Args:
+            program: a program, before its second run; the third begins a pair.
+            inputs, scalars: what it runs on.
+        """
+        account, code, host = program.account, program.code, config.host()
+        by_numpy = account.is_by_numpy or (program.is_alone and program.find_host() is not None)
+        if host != "auto" or not (by_numpy and is_worth_timing(account, prices)):
+            return
+        for _ in range(_TIMED_RUNS):
+            given = list(inputs)
+            copies = put_owned(code.ctx, [np.array(given[slot]) for slot in code.donated])
+            for slot, copy in zip(code.donated, copies, strict=True):
+                given[slot] = copy
+            started = perf_counter()
+            for array in dispatch(code.ctx, program.compiled, given, scalars):
+                array.block_until_ready()
+            account.by_program.note(perf_counter() - started)
+        whose = Whose.ALONE if program.is_alone else Whose.WHOLE
+        found = self.decide(whose, account, prices, Load(host))
+        if found.purchase is Purchase.GO_BACK:
+            program.give_up()
+            self._shelf.note_given_up(program)
+            if explaining():
+                took = 1e6 * found.overpaid, 1e6 * found.price
+                say("%s: NumPy again: compiled %.0f us, by NumPy %.0f", describe(code), *took)
 
     @contextmanager
     def soon(self) -> Iterator[None]:

@@ -295,6 +295,12 @@ class Program:
                 before.whole = executable
             replaced[0] += 1
 
+    def give_up(self) -> None:
+        """Has NumPy run it again from the next launch on, which must begin a pair."""
+        with _replacing:
+            self.compiled = self.memory = None
+            replaced[0] += 1
+
     def wrap(self, wrapper: ExecutableWrapper, *, alone: bool = False) -> None:
         """Puts a wrapper around the executable.
 

@@ -162,6 +162,13 @@ class Shelf:
         if enough:
             later(release_memory, "release memory")
 
+    def note_given_up(self, program: Program) -> None:
+        """Notes that a program has no executable any more."""
+        with self._lock:
+            if program.kept:
+                self.size -= program.size
+                program.size = 0
+
     def _make_memory(self, new: Program, grown: int, most: int) -> None:
         """Drops executables of others than a program while all of them take too much."""
         while self.size + grown > most:

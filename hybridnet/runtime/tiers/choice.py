@@ -36,6 +36,8 @@ _TYPICAL: Final = 32
 # What was missing in more new structures than this is a step of others to come. (The first two
 # steps of a training loop differ, and evaluation is a third.)
 _RECURS: Final = 3
+# What NumPy runs longer than so many times the wait for a thread of XLA's is not decided by that.
+_CLOSE: Final = 10
 _NEVER: Final = 1 << 62
 
 
@@ -45,6 +47,7 @@ class Purchase(Enum):
     NONE = "nothing"
     READ = "its program on disk"
     COMPILE = "its program"
+    GO_BACK = "nothing: its program is given up, as NumPy is quicker"
 
 
 class Whose(Enum):
@@ -104,7 +107,7 @@ class Decision(NamedTuple):
 
 
 def decide(whose: Whose, account: Account, prices: Prices, load: Load) -> Decision:
-    """Decides whether to buy a program for a structure that has none.
+    """Decides whether to buy a program for a structure, or to give up the one that was bought.
 
     Args:
         whose: what is decided about.
@@ -112,6 +115,8 @@ def decide(whose: Whose, account: Account, prices: Prices, load: Load) -> Decisi
         prices: those of its platform.
         load: what else counts.
     """
+    if account.by_program.runs:
+        return _decide_back(account, prices)
     if account.is_bought or load.host == "only":
         return Decision(Purchase.NONE, due=_NEVER)
     if whose is not Whose.WHOLE:
@@ -182,6 +187,20 @@ def _decide_single(whose: Whose, account: Account, prices: Prices, load: Load) -
         return Decision(Purchase.COMPILE, False, 0, overpaid, price)
     most = max(1.25, min(2.0, price / overpaid))
     return Decision(Purchase.NONE, False, _later(account.by_numpy.runs, most), overpaid, price)
+
+
+def is_worth_timing(account: Account, prices: Prices) -> bool:
+    """Whether a program may be slower than NumPy was, when waiting for XLA is counted."""
+    return account.by_steps.best <= _CLOSE * prices.handover
+
+
+def _decide_back(account: Account, prices: Prices) -> Decision:
+    """Decides whether a program is given up that was bought and has been timed."""
+    took, read = account.by_program.best, account.read_share
+    unread = max(prices.dispatch, took - prices.handover)
+    by_program, by_steps = read * took + (1 - read) * unread, account.by_steps.best
+    back = by_program > by_steps
+    return Decision(Purchase.GO_BACK if back else Purchase.NONE, False, 0, by_program, by_steps)
 
 
 def repays_passes(account: Account, prices: Prices, host: str) -> bool:

@@ -67,6 +67,7 @@ class Account:
         by_steps: running it step by step; or a single instruction by NumPy, alone, which includes
             making arrays of JAX of its results.
         by_numpy: running it, a single instruction, on NumPy arrays, alone or as a step of others.
+        by_program: running its executable until its results are there, where that was timed.
         is_by_numpy: whether NumPy ran all its steps last time: what XLA runs may be computing yet.
         missing: what the programs cost that its steps need and that there are not, in seconds;
             known from the first launch on.
@@ -82,7 +83,7 @@ class Account:
     """
 
     __slots__ = (
-        *("by_numpy", "by_steps", "due", "is_bought", "is_by_numpy", "kinds"),
+        *("by_numpy", "by_program", "by_steps", "due", "is_bought", "is_by_numpy", "kinds"),
         *("launches", "look", "missed", "missing", "nbytes", "on_disk", "operations", "reads"),
         *("runs", "streak", "tune", "turn", "watch", "weight"),
     )
@@ -96,6 +97,7 @@ class Account:
         self.runs = 0
         self.reads = 0
         self.by_steps = Rent()
+        self.by_program = Rent()
         self.by_numpy = Rent()
         self.is_by_numpy = False
         self.missing = 0.0
