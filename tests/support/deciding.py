@@ -13,6 +13,9 @@ from hybridnet.runtime.tiers.prices import Prices
 
 __all__ = ["always_whole", "deciding", "loops_soon", "never_whole"]
 
+# The runtime calls what is here, in which a Ctrl-C is not between two statements of a user.
+__name__ = "hybridnet.deciding"
+
 # A loop goes on after so many launches in a row; small things, as what is computed between steps,
 # and the initialization of parameters, which has no inputs, come often.
 _LOOP, _SMALL_LOOP = 4, 16

@@ -56,7 +56,7 @@ class HostProgram:
         account: where its runs are noted.
     """
 
-    __slots__ = ("_alone", "_applied", "_code", "_operands", "_rent", "_wanted")
+    __slots__ = ("_alone", "_applied", "_code", "_operands", "_rent", "_stay", "_wanted")
 
     def __init__(self, code: Code, types: Types, account: Account) -> None:
         self._code = code
@@ -64,9 +64,10 @@ class HostProgram:
         self._operands = tuple([~i for i in operands])
         self._wanted = [(i, types[i]) for i in code.outputs]
         self._rent, self._alone = account.by_numpy, account.by_steps
+        self._stay = not code.ctx.device_id  # other CPUs' arrays are JAX's
 
     def __call__(self, inputs: Sequence[Any], numbers: Sequence[Any]) -> list[Any]:
-        """Runs it on JAX arrays; returns JAX arrays.
+        """Runs it on arrays of JAX or `HostArray`; returns such.
 
         Raises:
             NoHostForm: see `run`.
@@ -74,7 +75,7 @@ class HostProgram:
         started = perf_counter()
         with np.errstate(all="ignore"):
             made = self.run(inputs, numbers)
-        arrays = put_owned(self._code.ctx, made)
+        arrays = put_owned(self._code.ctx, made, stay=self._stay)
         self._alone.note(perf_counter() - started)
         return arrays
 
