@@ -394,9 +394,7 @@ def test_every_decision_is_explained():
 
     assert said("instructions (", "tanh, _plus_scalar, sin", "compiled in", "new")
     assert said("1 instruction (tanh)", "compiled in")
-    assert said(
-        "2 instructions (sin, tanh) on cpu(0): new, runs one by one: all that it needs is there"
-    )
+    assert said("2 instructions (sin, tanh) on cpu(0): new, runs one by one: nothing is missing")
     assert said("2 instructions (sin, tanh) on cpu(0): compiled in", "seen 2 times")
     assert said("tanh, _plus_scalar, sin", "times")
     assert said("2 instructions (sin, tanh) on cpu(0): ran once")

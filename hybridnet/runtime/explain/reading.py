@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.ops.core.call import Types
 
@@ -29,7 +31,10 @@ def history_of(launch: Launch) -> str:
         return "dropped from the program cache"
     if state.compiled:
         return f"its program ran {times(state.runs)}"
-    return f"no program yet, launched {times(state.launches)}"
+    said = f"no program yet, launched {times(state.launches)}"
+    if isfinite(state.seconds):
+        said += f", {1e6 * state.seconds:.0f} us by its operators"
+    return f"{said} ({state.why})" if state.why else said
 
 
 def graph_of(launch: Launch) -> tuple[Graph, list[Node], dict[Node, Types]]:

@@ -155,7 +155,7 @@ class Maker:
                 bool(self._underway),
                 self.habits.soon,
             )
-            decision = self.decide(whose, account, prices, load)
+            decision = program.decision = self.decide(whose, account, prices, load)
             if decision.purchase is Purchase.NONE:
                 account.due = decision.due
                 if account.launches == 1 and not program.is_alone and explaining():

@@ -21,7 +21,7 @@ from ..observe import events
 from ..platform.blas_threads import others
 from ..platform.jax_devices import place, platform_of
 from ..segments.code import Code
-from ..tiers.choice import is_quick, repays_passes
+from ..tiers.choice import Decision, is_quick, repays_passes
 from ..tiers.ledger import Account, current
 from ..tiers.prices import prices
 from .dispatch import dispatch
@@ -58,12 +58,16 @@ class ProgramState(NamedTuple):
         runs: how often that was dispatched.
         launches: how often the structure was launched before there was an executable.
         is_quick: see `Program.is_quick`.
+        seconds: what a launch took by its steps at best; infinite if none was timed.
+        why: in words why it has no program yet; empty if nothing was decided.
     """
 
     compiled: bool
     runs: int
     launches: int
     is_quick: bool
+    seconds: float
+    why: str
 
 
 class Owner(Protocol):
@@ -121,10 +125,11 @@ class Program:
         account: what is known of its launches, and of what they cost.
         size: about how many bytes of host memory the executable takes; 0 if there is none.
         steps: how to run it step by step; kept from the second launch on.
+        decision: what was decided last of whether it is to be made.
     """
 
     __slots__ = (
-        *("_holders", "_owner", "account", "code", "compiled", "host", "is_alone"),
+        *("_holders", "_owner", "account", "code", "compiled", "decision", "host", "is_alone"),
         *("kept", "memory", "part", "ready", "size", "steps", "then", "used"),
     )
 
@@ -144,13 +149,19 @@ class Program:
         self.memory: int | None = None
         self.part: HostProgram | None = None
         self.steps: StepPlan | None = None
+        self.decision: Decision | None = None
 
     @property
     def state(self) -> ProgramState:
         """Whether it is compiled, and how often it was run and launched."""
-        account = self.account
+        account, decision = self.account, self.decision
         return ProgramState(
-            self.compiled is not None, account.runs, account.launches, self.is_quick
+            self.compiled is not None,
+            account.runs,
+            account.launches,
+            self.is_quick,
+            account.by_steps.best,
+            "" if decision is None else decision.why,
         )
 
     @property

@@ -99,9 +99,7 @@ class Decision(NamedTuple):
     def why(self) -> str:
         """The reason in words."""
         if not self.price:
-            return (
-                "asked for" if self.purchase is not Purchase.NONE else "all that it needs is there"
-            )
+            return "asked for" if self.purchase is not Purchase.NONE else "nothing is missing"
         found = f"overpaid {self.overpaid:.2g} s, price {self.price:.2g} s"
         return found if self.purchase is not Purchase.NONE else f"{found}, next at {self.due}"
 
@@ -152,7 +150,8 @@ def _decide_again(account: Account, prices: Prices, load: Load) -> Decision:
     now = account.by_steps.best
     gain = now - prices.launch(account.operations, account.nbytes, account.read_share)
     if gain <= 0 or now == inf:
-        return Decision(Purchase.NONE, due=_later(account.launches, 2.0))
+        price = prices.compiling(account.weight, account.kinds)
+        return Decision(Purchase.NONE, False, _later(account.launches, 2.0), 0.0, price)
     goes_on = _LOOP_GOES_ON if account.streak >= _LOOP else 1.0
     overpaid = goes_on * load.again * gain * account.launches
     loading = 0.0 if load.has_begun else prices.jax
@@ -176,7 +175,8 @@ def _decide_single(whose: Whose, account: Account, prices: Prices, load: Load) -
     read = account.read_share if alone else 0.0
     gain = rent.best - prices.launch(account.operations, account.nbytes, read)
     if gain <= 0:
-        return Decision(Purchase.NONE, due=_later(account.by_numpy.runs, 2.0))
+        price = prices.compiling(account.weight, account.kinds)
+        return Decision(Purchase.NONE, False, _later(account.by_numpy.runs, 2.0), 0.0, price)
     overpaid = gain * rent.runs
     loading = 0.0 if load.has_begun else prices.jax
     if not alone:
