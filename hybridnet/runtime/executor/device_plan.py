@@ -26,24 +26,22 @@ from ..devices.device import Device
 from ..graphs.graph_call import GraphCall, shared_call
 from ..observe import events
 from ..segments.code import Code
+from ..tiers.prices import Prices, prices
 from .rendezvous import Key
 
 __all__ = ["DevicePlan", "DeviceProgram", "FlowStep", "FramePlan"]
 
-# A program of at most so many operations and bytes is light: once it is compiled, running it takes
-# no longer than handing it to another thread.
-_LIGHT_OPERATIONS: Final = 1e5
-_LIGHT_BYTES: Final = 1 << 16
-# A piece of at least so many operations or bytes, about a millisecond's work, is heavy: other
-# devices should not have to wait for all of it. If these are devices of other tasks, to which a
-# message takes a millisecond as well, ten times as many make it heavy.
-_HEAVY_OPERATIONS: Final = 3e7
-_HEAVY_BYTES: Final = 1 << 23
+# A program that takes at most half as long as a launch is light: once it is compiled, running it
+# takes no longer than handing it to another thread.
+_LIGHT: Final = 0.5 * Prices.dispatch
+# A piece that takes at least twice as long as another thread takes to have its results is heavy:
+# other devices should not have to wait for all of it. If these are devices of other tasks, to which
+# a message takes longer as well, ten times as much makes it heavy.
+_HEAVY: Final = 2 * Prices.waiting
 _OTHER_TASKS: Final = 10
-# A part of at most so many operations and bytes takes a few milliseconds: to wait for its end takes
-# no longer, on a busy machine, than to have another thread wait.
-_SHORT_OPERATIONS: Final = 5e7
-_SHORT_BYTES: Final = 1 << 24
+# A part that takes at most four times as long as that: to wait for its end takes no longer, on a
+# busy machine, than to have another thread wait.
+_SHORT: Final = 4 * Prices.waiting
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -177,17 +175,16 @@ class DevicePlan:
             assert isinstance(node.call, RecvCall)
             slot = self._slot(node if node.call.is_control else Edge(node, 0))
             self._frame(part.frames[node]).receives.append((slot, Key(*node.call.transfer)))
-        share = 1 / _OTHER_TASKS if _meets_tasks(part) else 1.0
+        heavy = _HEAVY * (_OTHER_TASKS if _meets_tasks(part) else 1)
         self.programs = [
             self._program(
                 number, piece, types, max(ranks[part.originals[n]] for n in piece.nodes), part
             )
-            for number, piece in enumerate(pieces_of(part, lambda n: _is_heavy(n, types, share)))
+            for number, piece in enumerate(pieces_of(part, lambda n: _seconds(n, types) >= heavy))
         ]
         self.steps = self._steps_of(part)
-        work, moved = _load(list(part.originals), types)
         self.is_short = (
-            not self.steps and work <= _SHORT_OPERATIONS and moved <= _SHORT_BYTES
+            not self.steps and _seconds(list(part.originals), types) <= _SHORT
             and not any(program.call.on_host for program in self.programs)
         )  # fmt: skip
         for step in (*self.programs, *self.steps):
@@ -319,7 +316,7 @@ class DevicePlan:
             scalars,
             piece.graph,
             int(1e6 * rank),
-            not call.on_host and _is_light(piece.nodes, types),
+            not call.on_host and _seconds(piece.nodes, types) <= _LIGHT,
         )
 
 
@@ -332,16 +329,6 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" + {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _is_light(nodes: Sequence[Node], types: Mapping[Node, Types]) -> bool:
-    work, moved = _load(nodes, types)
-    return work <= _LIGHT_OPERATIONS and moved <= _LIGHT_BYTES
-
-
-def _is_heavy(nodes: Sequence[Node], types: Mapping[Node, Types], share: float) -> bool:
-    work, moved = _load(nodes, types)
-    return work * share >= _HEAVY_OPERATIONS or moved * share >= _HEAVY_BYTES
-
-
 def _meets_tasks(part: DevicePart) -> bool:
     """Whether a part exchanges tensors with devices of other tasks, and with none of its own."""
     calls = [node.call for node in (*part.sends, *part.receives)]
@@ -351,12 +338,12 @@ def _meets_tasks(part: DevicePart) -> bool:
     return bool(others) and not any(end.startswith(f"{task}/") for end in others)
 
 
-def _load(nodes: Sequence[Node], types: Mapping[Node, Types]) -> tuple[float, float]:
-    """Returns how many operations some nodes take, and how many bytes they read and write."""
+def _seconds(nodes: Sequence[Node], types: Mapping[Node, Types]) -> float:
+    """Returns how long some nodes take, by their operations and the bytes they read and write."""
     work = moved = 0.0
     for node in nodes:
         assert node.call is not None
         inputs = tuple(types[edge.node][edge.index] for edge in node.inputs)
         work += operations(node.call, inputs, types[node])
         moved += sum(kind.nbytes for kind in (*inputs, *types[node]))
-    return work, moved
+    return prices.by_numpy(work, moved)

@@ -36,6 +36,7 @@ from ..platform.collecting import without_collecting
 from ..platform.jax_devices import has_begun
 from ..platform.turns import short_turns
 from ..tiers.choice import (
+    TIMED_RUNS,
     Decision,
     Load,
     Purchase,
@@ -64,8 +65,6 @@ __all__ = ["Decide", "Maker"]
 #: A function like `hybridnet.runtime.tiers.choice.decide`.
 Decide = Callable[[Whose, Account, Prices, Load], Decision]
 
-# How often a program is timed whose work is small; the least counts.
-_TIMED_RUNS: Final = 5
 # With this many operators in programs that never ran again the user is told.
 _TELL: Final = 4096
 _CHANGING: Final = (
@@ -268,8 +267,8 @@ class Maker:
     def appraise(self, program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
         """Times a program that took over from NumPy, and gives it up if that was quicker.
 
-        The clock of a launch does not see how long a thread waits that reads the results, which for
-        small arrays is most of it.
+        What a program would take was a guess; and the clock of a launch does not see how long a
+        thread waits that reads the results, which for small arrays is most of it.
 
         Args:
             program: a program, before its second run; the third begins a pair.
@@ -279,7 +278,7 @@ class Maker:
         by_numpy = account.is_by_numpy or (program.is_alone and program.find_host() is not None)
         if host != "auto" or not (by_numpy and is_worth_timing(account, prices)):
             return
-        for _ in range(_TIMED_RUNS):
+        for _ in range(TIMED_RUNS):
             given = list(inputs)
             copies = put_owned(code.ctx, [np.array(given[slot]) for slot in code.donated])
             for slot, copy in zip(code.donated, copies, strict=True):

@@ -16,6 +16,7 @@ from .ledger import Account
 from .prices import Prices
 
 __all__ = [
+    "TIMED_RUNS",
     "Decision",
     "Load",
     "Purchase",
@@ -36,8 +37,8 @@ _TYPICAL: Final = 32
 # What was missing in more new structures than this is a step of others to come. (The first two
 # steps of a training loop differ, and evaluation is a third.)
 _RECURS: Final = 3
-# What NumPy runs longer than so many times the wait for a thread of XLA's is not decided by that.
-_CLOSE: Final = 10
+#: How often a program is timed that took over from NumPy; the quickest run counts.
+TIMED_RUNS: Final = 5
 _NEVER: Final = 1 << 62
 
 
@@ -190,8 +191,9 @@ def _decide_single(whose: Whose, account: Account, prices: Prices, load: Load) -
 
 
 def is_worth_timing(account: Account, prices: Prices) -> bool:
-    """Whether a program may be slower than NumPy was, when waiting for XLA is counted."""
-    return account.by_steps.best <= _CLOSE * prices.handover
+    """Whether to time a program that took over from NumPy takes less than half of its price."""
+    price = prices.compiling(account.weight, account.kinds)
+    return TIMED_RUNS * account.by_steps.best <= price / 2
 
 
 def _decide_back(account: Account, prices: Prices) -> Decision:
