@@ -239,7 +239,7 @@ def test_parts_in_any_order_give_what_one_device_gives(kind, case, heavy, seed):
     ):
         contexts = [one.context for one in toys]
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(device_plan, "_HEAVY_OPERATIONS", 0 if heavy else 1e9)
+            patched.setattr(device_plan, "_HEAVY", 0.0 if heavy else 1e9)
             call = call_of(graph, contexts, devices, wanted)
         for plan in call.plans:  # nothing is light: every program is a task
             plan.programs = [replace(one, light=False) for one in plan.programs]

@@ -40,17 +40,17 @@ def always_whole(whose: Whose, account: Account, prices: Prices, load: Load) -> 
 
 
 def loops_soon(whose: Whose, account: Account, prices: Prices, load: Load) -> Decision:
-    """Compiles what comes again as loops do, however little time it takes."""
+    """Compiles what comes again as loops do, by counts: however long it takes, and for no clock."""
     found = decide(whose, account, prices, load)
     if found.purchase is Purchase.GO_BACK:
         return Decision(Purchase.NONE)
-    if load.host != "auto" or found.purchase is not Purchase.NONE or account.is_bought:
+    if load.host != "auto" or load.soon or account.is_bought or account.launches == 1:
         return found
     if whose is Whose.ALONE and account.launches >= _OFTEN:
         return Decision(Purchase.COMPILE)
     if whose is Whose.WHOLE and account.streak >= _in_a_row(account):
         return Decision(Purchase.COMPILE)
-    return found._replace(due=account.by_numpy.runs + 1 if whose is not Whose.WHOLE else 0)
+    return Decision(Purchase.NONE, due=account.by_numpy.runs + 1 if whose is not Whose.WHOLE else 0)
 
 
 def _in_a_row(account: Account) -> int:
