@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from hybridnet.runtime.programs.cache import ProgramCache
-from hybridnet.runtime.programs.making import Decide
 from hybridnet.runtime.tiers.choice import Decision, Load, Purchase, Whose, decide
 from hybridnet.runtime.tiers.ledger import Account
 from hybridnet.runtime.tiers.prices import Prices
 
-__all__ = ["always_whole", "deciding", "loops_soon", "never_whole"]
+__all__ = ["always_whole", "loops_soon", "never_whole"]
 
 # The runtime calls what is here, in which a Ctrl-C is not between two statements of a user.
 __name__ = "hybridnet.deciding"
@@ -57,13 +52,3 @@ def _in_a_row(account: Account) -> int:
     if account.weight >= _SMALL:
         return _LOOP
     return _SMALL_LOOP if account.nbytes else _OFTEN
-
-
-@contextmanager
-def deciding(cache: ProgramCache, how: Decide) -> Iterator[None]:
-    """A scope in which a cache decides so."""
-    was, cache.decide = cache.decide, how
-    try:
-        yield
-    finally:
-        cache.decide = was

@@ -151,8 +151,7 @@ def _decide_again(account: Account, prices: Prices, load: Load) -> Decision:
     now = account.by_steps.best
     gain = now - prices.launch(account.operations, account.nbytes, account.read_share)
     if gain <= 0 or now == inf:
-        price = prices.compiling(account.weight, account.kinds)
-        return Decision(Purchase.NONE, False, _later(account.launches, 2.0), 0.0, price)
+        return _gains_nothing(account, prices, account.launches)
     goes_on = _LOOP_GOES_ON if account.streak >= _LOOP else 1.0
     overpaid = goes_on * load.again * gain * account.launches
     loading = 0.0 if load.has_begun else prices.jax
@@ -176,8 +175,7 @@ def _decide_single(whose: Whose, account: Account, prices: Prices, load: Load) -
     read = account.read_share if alone else 0.0
     gain = rent.best - prices.launch(account.operations, account.nbytes, read)
     if gain <= 0:
-        price = prices.compiling(account.weight, account.kinds)
-        return Decision(Purchase.NONE, False, _later(account.by_numpy.runs, 2.0), 0.0, price)
+        return _gains_nothing(account, prices, account.by_numpy.runs)
     overpaid = gain * rent.runs
     loading = 0.0 if load.has_begun else prices.jax
     if not alone:
@@ -188,6 +186,12 @@ def _decide_single(whose: Whose, account: Account, prices: Prices, load: Load) -
         return Decision(Purchase.COMPILE, False, 0, overpaid, price)
     most = max(1.25, min(2.0, price / overpaid))
     return Decision(Purchase.NONE, False, _later(account.by_numpy.runs, most), overpaid, price)
+
+
+def _gains_nothing(account: Account, prices: Prices, runs: int) -> Decision:
+    """Decides to go on as it is, and to ask again after as many runs more."""
+    price = prices.compiling(account.weight, account.kinds)
+    return Decision(Purchase.NONE, due=_later(runs, 2.0), price=price)
 
 
 def is_worth_timing(account: Account, prices: Prices) -> bool:
