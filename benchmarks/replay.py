@@ -1,11 +1,14 @@
 """What decisions about programs would have cost on launches of real runs: rent, price and regret.
 
-    python benchmarks/replay.py record FOLDER -- script.py its arguments    # some runs of a script
+    python benchmarks/replay.py record FOLDER -- script.py its arguments    # runs of a script
+    python benchmarks/replay.py record FOLDER -- -m module its arguments    # ... of a module (IPython runs notebooks)
     python benchmarks/replay.py compare FOLDER                              # policies, by recording
 
 A recording is made of processes of its own: one by default (HYBRIDNET_HOST=auto), whose launches
-are the ones that are replayed, and one in which everything is compiled (off), which tells what
-programs take and what they cost. Each launch is waited for, so that its time is all its work.
+are the ones that are replayed, and, unless ``--once`` is given, one in which everything is compiled
+(off), which tells what programs take and what they cost; of those that no process compiled the
+first guesses are taken. Each launch is waited for, so that its time is all its work. oneDNN's calls
+are built before the clock runs.
 
 A policy is replayed on a clock: a launch takes what its tier took at best; what is compiled in the
 background is there when it has been compiled, by one thread, and slows launches down meanwhile. Its
@@ -68,8 +71,24 @@ class Recording:
     launches: list[str] = field(default_factory=list)
 
 
-def record(script: str, arguments: list[str], path: str) -> None:
-    """Runs a script in this process, and writes what it launched to a file."""
+def run(command: list[str]) -> None:
+    """Runs a script, or ``-m module``, in this process."""
+    name, *arguments = command
+    del sys.path[0]  # where this file is
+    if name == "-m":
+        name, *arguments = arguments
+        sys.argv = [name, *arguments]
+        sys.path.insert(0, "")
+        runpy.run_module(name, run_name="__main__", alter_sys=True)
+        return
+    sys.argv = [name, *arguments]
+    sys.path.insert(0, str(Path(name).resolve().parent))
+    runpy.run_path(name, run_name="__main__")
+
+
+def record(command: list[str], path: str) -> None:
+    """Runs a command in this process, and writes what it launched to a file."""
+    from hybridnet.native import onednn
     from hybridnet.runtime.observe import events
     from hybridnet.runtime.programs.cache import ProgramCache
     from hybridnet.runtime.programs.making import Maker
@@ -130,33 +149,32 @@ def record(script: str, arguments: list[str], path: str) -> None:
     for owner, name, function in classes:
         setattr(owner, name, function)
     events.listen(lambda kind, what, start, end: None)  # so that every launch comes by the cache
-    sys.argv = [script, *arguments]
-    sys.path.insert(0, str(Path(script).resolve().parent))
+    onednn.build()
+    onednn.load()
     try:
-        runpy.run_path(script, run_name="__main__")
+        run(command)
     finally:
         kept = {key: vars(one) for key, one in found.structures.items()}
         Path(path).write_text(json.dumps({"structures": kept, "launches": found.launches}))
 
 
-def record_all(folder: Path, command: list[str]) -> None:
-    """Records a script, by default and with everything compiled, and merges the two."""
+def record_all(folder: Path, command: list[str], name: str, hosts: list[str]) -> None:
+    """Records a command, by default and with everything compiled, and merges the two."""
     runs = {}
-    for host in ("auto", "off"):
+    for host in hosts:
         with tempfile.TemporaryDirectory() as place:
             path = Path(place) / "run.json"
-            environment = {**os.environ, "HYBRIDNET_HOST": host, "HYBRIDNET_CACHE_DIR": "off"}
+            environment = {**os.environ, "HYBRIDNET_HOST": host, "HYBRIDNET_CACHE_DIR": place}
             child = [sys.executable, __file__, "child", str(path), *command]
             subprocess.run(child, env=environment, check=False)
             runs[host] = json.loads(path.read_text())
     made = runs["auto"]
-    for key, one in runs["off"]["structures"].items():
+    for key, one in runs.get("off", made)["structures"].items():
         kept = made["structures"].get(key)
         if kept is not None:
-            for name in ("by_program", "compiling"):
-                kept[name] = one[name] if one[name] is not None else kept[name]
+            for what in ("by_program", "compiling"):
+                kept[what] = one[what] if one[what] is not None else kept[what]
     folder.mkdir(parents=True, exist_ok=True)
-    name = "-".join(Path(part).name for part in command)
     (folder / f"{name}.json").write_text(json.dumps(made))
 
 
@@ -204,8 +222,7 @@ def replay(recording: Recording, decide: Decide) -> Outcome:
     for said in recording.launches:
         key = said.lstrip("-")
         known = recording.structures[key]
-        # What only one tier ran cannot be replayed on the other.
-        if known.by_steps is None or known.by_program is None or known.compiling is None:
+        if known.by_steps is None:  # XLA runs it from the start
             continue
         often[key] = often.get(key, 0) + 1
         account = accounts.get(key)
@@ -214,7 +231,7 @@ def replay(recording: Recording, decide: Decide) -> Outcome:
             account.on_disk = False
             account.kinds, account.operations = known.kinds, known.operations
             account.nbytes = known.nbytes if known.has_inputs else 0
-        program = known.by_program
+        program, compiling = what_it_would_take(known)
         if clock >= ready.get(key, clock + 1):
             account.runs += 1
             clock += program
@@ -234,8 +251,8 @@ def replay(recording: Recording, decide: Decide) -> Outcome:
                     outcome.compilations += 1
                     loading = 0.0 if has_begun else prices.jax
                     has_begun = True
-                    busy = max(busy, clock) + loading + known.compiling
-                    clock += share * (loading + known.compiling)
+                    busy = max(busy, clock) + loading + compiling
+                    clock += share * (loading + compiling)
                     ready[key] = busy
             account.by_steps.note(known.by_steps)
             account.by_numpy.note(known.by_steps)
@@ -245,10 +262,20 @@ def replay(recording: Recording, decide: Decide) -> Outcome:
     outcome.total = clock
     for key, count in often.items():
         known = recording.structures[key]
-        assert known.by_steps and known.by_program and known.compiling is not None
-        bought = share * known.compiling + count * known.by_program
-        outcome.best += min(count * known.by_steps, bought)
+        assert known.by_steps is not None
+        program, compiling = what_it_would_take(known)
+        outcome.best += min(count * known.by_steps, share * compiling + count * program)
     return outcome
+
+
+def what_it_would_take(known: Structure) -> tuple[float, float]:
+    """Returns the seconds of a launch of a structure's program, and those to compile it."""
+    program, compiling, prices = known.by_program, known.compiling, Prices()
+    if program is None:
+        program = Prices.usual * (known.by_steps or 0.0)
+    if compiling is None:
+        compiling = prices.compiling(known.weight, known.kinds)
+    return program, compiling
 
 
 def compare(folder: Path) -> None:
@@ -276,15 +303,19 @@ def compare(folder: Path) -> None:
 def main() -> None:
     """Records a script, or compares policies."""
     if sys.argv[1:2] == ["child"]:
-        record(sys.argv[3], sys.argv[4:], sys.argv[2])
+        record(sys.argv[3:], sys.argv[2])
         return
     parser = argparse.ArgumentParser(description="Decisions about programs, replayed.")
     parser.add_argument("what", choices=["record", "compare"])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("command", nargs="*", help="for record: a script and its arguments")
-    given = parser.parse_args()
+    parser.add_argument("--once", action="store_true", help="record the run by default only")
+    parser.add_argument("--name", help="of the recording; default: the command")
+    parser.epilog = "record: after -- comes what to run"
+    cut = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    given, command = parser.parse_args(sys.argv[1:cut]), sys.argv[cut + 1 :]
     if given.what == "record":
-        record_all(given.folder, given.command)
+        name = given.name or "-".join(Path(part).name for part in command if part != "-m")
+        record_all(given.folder, command, name, ["auto"] if given.once else ["auto", "off"])
     else:
         compare(given.folder)
 

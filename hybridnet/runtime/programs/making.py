@@ -326,8 +326,9 @@ class Maker:
         """Makes an executable, in the background: reads it from disk, or compiles it."""
         account = program.account
         try:
-            if account.on_disk is not False and self._load(program, in_pairs=True):
-                return
+            with short_turns():
+                if account.on_disk is not False and self._load(program, in_pairs=True):
+                    return
             if decision.purchase is Purchase.READ:  # it was not there, and is not worth more
                 account.on_disk = account.is_bought = False
             else:

@@ -148,9 +148,8 @@ def _decide_new(account: Account, prices: Prices, load: Load) -> Decision:
 
 def _decide_again(account: Account, prices: Prices, load: Load) -> Decision:
     """Decides about a structure that was launched again."""
-    now = account.by_steps.best
-    gain = now - prices.launch(account.operations, account.nbytes, account.read_share)
-    if gain <= 0 or now == inf:
+    gain = _gain(account, account.by_steps.best, prices, account.read_share)
+    if gain <= 0:
         return _gains_nothing(account, prices, account.launches)
     goes_on = _LOOP_GOES_ON if account.streak >= _LOOP else 1.0
     overpaid = goes_on * load.again * gain * account.launches
@@ -173,7 +172,7 @@ def _decide_single(whose: Whose, account: Account, prices: Prices, load: Load) -
     if not rent.runs:
         return Decision(Purchase.NONE, due=account.by_numpy.runs + 1)
     read = account.read_share if alone else 0.0
-    gain = rent.best - prices.launch(account.operations, account.nbytes, read)
+    gain = _gain(account, rent.best, prices, read)
     if gain <= 0:
         return _gains_nothing(account, prices, account.by_numpy.runs)
     overpaid = gain * rent.runs
@@ -186,6 +185,14 @@ def _decide_single(whose: Whose, account: Account, prices: Prices, load: Load) -
         return Decision(Purchase.COMPILE, False, 0, overpaid, price)
     most = max(1.25, min(2.0, price / overpaid))
     return Decision(Purchase.NONE, False, _later(account.by_numpy.runs, most), overpaid, price)
+
+
+def _gain(account: Account, now: float, prices: Prices, read: float) -> float:
+    """Returns how many seconds less than now a launch of a program would take."""
+    if now == inf or account.weight > prices.large:
+        return 0.0
+    best = prices.launch(account.operations, account.nbytes, read)
+    return now - max(best, prices.usual * now)
 
 
 def _gains_nothing(account: Account, prices: Prices, runs: int) -> Decision:
