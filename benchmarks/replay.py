@@ -1,7 +1,7 @@
 """What decisions about programs would have cost on launches of real runs: rent, price and regret.
 
     python benchmarks/replay.py record FOLDER -- script.py its arguments    # runs of a script
-    python benchmarks/replay.py record FOLDER -- -m module its arguments    # ... of a module (IPython runs notebooks)
+    python benchmarks/replay.py record FOLDER -- -m module its arguments    # ... of a module
     python benchmarks/replay.py compare FOLDER                              # policies, by recording
 
 A recording is made of processes of its own: one by default (HYBRIDNET_HOST=auto), whose launches
@@ -50,6 +50,7 @@ class Structure:
     weight: int
     is_alone: bool
     kinds: int | None = None
+    draws: int = 0
     operations: float = 0.0
     nbytes: int = 0
     has_inputs: bool = True
@@ -115,7 +116,7 @@ def record(command: list[str], path: str) -> None:
         account, kept = program.account, found.structures[key_of(program)]
         if account.kinds is not None:
             kept.kinds, kept.operations = account.kinds, account.operations
-            kept.nbytes = account.nbytes
+            kept.nbytes, kept.draws = account.nbytes, account.draws
         if account.by_steps.runs:
             kept.by_steps = account.by_steps.best
         return made
@@ -230,6 +231,7 @@ def replay(recording: Recording, decide: Decide) -> Outcome:
             account = accounts[key] = Account(known.weight)
             account.on_disk = False
             account.kinds, account.operations = known.kinds, known.operations
+            account.draws = known.draws
             account.nbytes = known.nbytes if known.has_inputs else 0
         program, compiling = what_it_would_take(known)
         if clock >= ready.get(key, clock + 1):
@@ -274,7 +276,7 @@ def what_it_would_take(known: Structure) -> tuple[float, float]:
     if program is None:
         program = Prices.usual * (known.by_steps or 0.0)
     if compiling is None:
-        compiling = prices.compiling(known.weight, known.kinds)
+        compiling = prices.compiling(known.weight, known.kinds, known.draws)
     return program, compiling
 
 

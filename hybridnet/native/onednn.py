@@ -17,7 +17,7 @@ import shlex
 import shutil
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -106,13 +106,50 @@ def name() -> str | None:
 
 
 def load() -> bool:
-    """Whether programs can call oneDNN; compiles and loads what is needed for that, once."""
-    return name() is not None and _loaded()[0] is not None
+    """Whether programs can call oneDNN; compiles and loads what is needed for that, once.
+
+    Not in a block of `left_out`.
+    """
+    return not _thread.leaves_out and name() is not None and _loaded()[0] is not None
+
+
+class _Thread(threading.local):
+    """Whether the programs that a thread makes now do without oneDNN."""
+
+    leaves_out = False
+
+
+_thread: Final = _Thread()
+
+
+@contextlib.contextmanager
+def left_out() -> Iterator[None]:
+    """A block in which this thread makes programs that do without oneDNN."""
+    before, _thread.leaves_out = _thread.leaves_out, True
+    try:
+        yield
+    finally:
+        _thread.leaves_out = before
 
 
 def is_decided() -> bool:
     """Whether programs can call oneDNN is known: somebody called `load`, or it is not wanted."""
     return _result is not None or name() is None
+
+
+def is_built() -> bool:
+    """Whether what programs need to call oneDNN is known, or is there and need only be loaded."""
+    package, folder = _package(), _folder()
+    if is_decided():
+        return True
+    if package is None or folder is None:
+        return False
+    try:
+        with OwnFolder(folder) as own:
+            os.close(_whole(own, _file_name(package)))
+    except OSError:  # it is not there, or not whole
+        return False
+    return True
 
 
 def build() -> None:
@@ -122,15 +159,8 @@ def build() -> None:
     seconds, started again and again, would otherwise never come to its calls. It loads nothing, nor
     JAX. Where it fails, `load` says why.
     """
-    package, folder = _package(), _folder()
-    if is_decided() or package is None or folder is None or not _can_start_python():
+    if is_built() or _package() is None or _folder() is None or not _can_start_python():
         return
-    try:
-        with OwnFolder(folder) as own:
-            os.close(_whole(own, _file_name(package)))
-            return
-    except OSError:  # it is not there, or not whole
-        pass
     devnull = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
     call = [*_preferring_others(), sys.executable, "-P", "-c", _BUILD]
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -66,6 +66,7 @@ from .programs.cache import improvers as _improvers
 from .specialize.improve import improve as _specialize
 from .tuning.blocks import improve as _use_blocks
 from .tuning.idle import improve as _tune
+from .tuning.libraries import improve as _call_libraries
 
 __all__ = [
     "CostModel",
@@ -88,6 +89,6 @@ __all__ = [
     "set_costs",
 ]
 
-# What programs that run often are looked at for: weights that stay the same, better recipes, and
-# how their memory is asked for.
-_improvers.extend((_specialize, _tune, _use_blocks))
+# What programs that run often are looked at for: weights that stay the same, better recipes, how
+# their memory is asked for, and libraries that were not there before.
+_improvers.extend((_specialize, _tune, _use_blocks, _call_libraries))

@@ -191,9 +191,9 @@ def test_prices_are_learned():
     prices = Prices()
     before = prices.compiling(30)
     for _ in range(9):
-        prices.note_compiled(10, 10, 3 * Prices().compiling(10))
+        prices.note_compiled(10, 10, 0, 3 * Prices().compiling(10))
     assert prices.compiling(30) == pytest.approx(3 * before)
-    prices.note_compiled(10, 10, 100.0)  # once, on a machine that was busy
+    prices.note_compiled(10, 10, 0, 100.0)  # once, on a machine that was busy
     assert prices.compiling(30) == pytest.approx(3 * before)
 
 

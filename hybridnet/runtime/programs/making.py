@@ -16,7 +16,7 @@ When that is worth its price is decided in `hybridnet.runtime.tiers.choice`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from time import perf_counter
 from typing import Any, Final, final
 
@@ -44,6 +44,7 @@ from ..tiers.choice import (
     decide,
     felt_share,
     is_worth_timing,
+    is_worth_twice,
     recurs,
 )
 from ..tiers.ledger import Account, Habits, current
@@ -249,8 +250,10 @@ class Maker:
             ((call, operands),) = part.code.instructions
             types = tuple([part.code.input_types[~i] for i in operands])
             account.operations += operations(call, types, call.infer(types))
+        differ = set(parts)
+        account.draws = sum([part.code.instructions[0][0].takes_state for part in differ])
         account.nbytes = sum([kind.nbytes for kind in program.code.input_types])
-        account.kinds = len(set(parts))
+        account.kinds = len(differ)
 
     def _note_compiled(self, account: Account) -> None:
         habits = self.habits
@@ -308,19 +311,28 @@ class Maker:
     # -- making ------------------------------------------------------------------------------
 
     def _make_later(self, program: Program, why: str, decision: Decision) -> None:
-        """Has the background make an executable, and first oneDNN's calls if it needs them."""
+        """Has the background make an executable.
+
+        Where it is to call oneDNN, and what calls that is not built yet, either this is built
+        first, or the executable does without until an improver makes another (`tuning.libraries`).
+        """
 
         def make() -> None:
             later(lambda: self._make(program, why, decision), "compile")
 
         def build_first() -> None:
-            onednn.build()
+            with leave_one():  # a product on both processors waits for the one that compiles
+                onednn.build()
             make()
 
-        if may_call_onednn(program.code) and not onednn.is_decided():
-            later_in_own_thread(build_first, "build")  # other programs need not wait for it
-        else:
+        account = program.account
+        if not may_call_onednn(program.code) or onednn.is_built():
             make()
+        elif config.host() == "auto" and is_worth_twice(account, prices):
+            account.is_plain = True
+            make()
+        else:
+            later_in_own_thread(build_first, "build")  # other programs need not wait for it
 
     def _make(self, program: Program, why: str, decision: Decision) -> None:
         """Makes an executable, in the background: reads it from disk, or compiles it."""
@@ -375,23 +387,27 @@ class Maker:
             program_log.log.info("%s: does not compile as a whole: %s", described, error)
         else:
             if explaining():
-                say("%s: compiled in %s: %s", describe(program.code), _since(started), why)
+                how = " without oneDNN" if program.account.is_plain else ""
+                took = _since(started)
+                say("%s: compiled%s in %s: %s", describe(program.code), how, took, why)
 
     def _compile(self, program: Program, *, in_pairs: bool = False) -> Any:
         started = perf_counter()
         code = program.code
         recipe = book.recipe(code)
-        with events.span("compile", code):
-            made = compile_code(
-                code, recipe, for_disk=self._store.is_open(), in_background=in_pairs
-            )
+        account = program.account
+        for_disk = self._store.is_open() and not account.is_plain
+        without = onednn.left_out() if account.is_plain else nullcontext()
+        with events.span("compile", code), without:
+            made = compile_code(code, recipe, for_disk=for_disk, in_background=in_pairs)
         self._give(program, made, in_pairs=in_pairs)
         self.compilations += 1
-        weight = program.account.weight
-        prices.note_compiled(weight, program.account.kinds, perf_counter() - started)
-        if weight > 1:
+        took = perf_counter() - started
+        prices.note_compiled(account.weight, account.kinds, account.draws, took)
+        if account.weight > 1:
             self._advice.note(code)
-        self._store.save(code, recipe, made)
+        if not account.is_plain:
+            self._store.save(code, recipe, made)
         if len(code.instructions) == 1 and explaining():
             say("%s: compiled in %s", describe(code), _since(started))
         return made

@@ -24,11 +24,16 @@ __all__ = [
     "decide",
     "felt_share",
     "is_quick",
+    "is_worth_timing",
+    "is_worth_twice",
+    "recurs",
     "repays_passes",
 ]
 
-# As a loop has gone on so far, it goes on for so many times longer, seen from outside.
-_LOOP_GOES_ON: Final = 20.0
+# As a loop has gone on so far, it goes on for so many times longer, seen from outside. (The regret
+# over 29 recordings, see benchmarks/replay.py: at 1 64 s, at 2 59, at 5 84, at 10 91, at 20 108;
+# training loops, which are the longest, lose 0.3 s at 5 against 20, and 1.5 s at 1.)
+_LOOP_GOES_ON: Final = 5.0
 # So many launches in a row, each soon after the one before, are a loop.
 _LOOP: Final = 4
 # A step of other structures gets a program of its own only where none of these is bought instead:
@@ -140,7 +145,7 @@ def _decide_new(account: Account, prices: Prices, load: Load) -> Decision:
     reading = prices.reading(account.weight)
     if account.on_disk is not False and load.again > 0.5 and reading < steps:
         return Decision(Purchase.READ, waits=True, overpaid=steps, price=reading)
-    compiling = prices.compiling(account.weight, account.kinds)
+    compiling = _compiling(account, prices)
     if steps < compiling:
         return Decision(Purchase.NONE, due=2, overpaid=steps, price=compiling)
     return Decision(Purchase.COMPILE, waits=True, overpaid=steps, price=compiling)
@@ -159,7 +164,7 @@ def _decide_again(account: Account, prices: Prices, load: Load) -> Decision:
     if account.on_disk is not False and overpaid >= price:
         waits = load.has_begun and gain >= reading
         return Decision(Purchase.READ, waits, 0, overpaid, price)
-    price = loading + load.share * prices.compiling(account.weight, account.kinds)
+    price = loading + load.share * _compiling(account, prices)
     if overpaid >= price:
         return Decision(Purchase.COMPILE, False, 0, overpaid, price)
     return Decision(Purchase.NONE, False, account.launches + 1, overpaid, price)
@@ -180,11 +185,16 @@ def _decide_single(whose: Whose, account: Account, prices: Prices, load: Load) -
     if not alone:
         price = loading + prices.compiling(_TYPICAL)
     else:
-        price = loading + load.share * prices.compiling(account.weight, account.kinds)
+        price = loading + load.share * _compiling(account, prices)
     if overpaid >= price and (alone or not load.is_underway):
         return Decision(Purchase.COMPILE, False, 0, overpaid, price)
     most = max(1.25, min(2.0, price / overpaid))
     return Decision(Purchase.NONE, False, _later(account.by_numpy.runs, most), overpaid, price)
+
+
+def _compiling(account: Account, prices: Prices) -> float:
+    """Returns how many seconds XLA takes to compile a structure."""
+    return prices.compiling(account.weight, account.kinds, account.draws)
 
 
 def _gain(account: Account, now: float, prices: Prices, read: float) -> float:
@@ -197,14 +207,23 @@ def _gain(account: Account, now: float, prices: Prices, read: float) -> float:
 
 def _gains_nothing(account: Account, prices: Prices, runs: int) -> Decision:
     """Decides to go on as it is, and to ask again after as many runs more."""
-    price = prices.compiling(account.weight, account.kinds)
+    price = _compiling(account, prices)
     return Decision(Purchase.NONE, due=_later(runs, 2.0), price=price)
 
 
 def is_worth_timing(account: Account, prices: Prices) -> bool:
     """Whether to time a program that took over from NumPy takes less than half of its price."""
-    price = prices.compiling(account.weight, account.kinds)
+    price = _compiling(account, prices)
     return TIMED_RUNS * account.by_steps.best <= price / 2
+
+
+def is_worth_twice(account: Account, prices: Prices) -> bool:
+    """Whether to compile a program without oneDNN first, while what calls that is built.
+
+    Without it XLA's own kernels take 1.1 to 1.2 times as long (an LSTM's step, LeNet's); so the
+    first program is worth its time where it is there long before the other can be.
+    """
+    return 4 * _compiling(account, prices) < prices.onednn
 
 
 def _decide_back(account: Account, prices: Prices) -> Decision:

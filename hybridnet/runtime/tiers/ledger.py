@@ -59,6 +59,7 @@ class Account:
     Attributes:
         weight: as given.
         kinds: how many of them differ, by kind or by shapes; None before it is known.
+        draws: how many of those draw random numbers; 0 before it is known.
         operations: its floating-point operations; as `kinds`.
         nbytes: the bytes of its inputs; as `kinds`.
         launches: how often it was launched while it was not compiled.
@@ -77,20 +78,22 @@ class Account:
         on_disk: whether there is a file of it on disk; None if nobody has looked.
         due: the launch, or the run on NumPy arrays, at which the next decision is due.
         is_bought: whether somebody makes an executable of it, or has.
+        is_plain: whether its executable does without oneDNN, which was not built yet.
         look: the number of runs at which the improvers look at it next.
         watch: what `hybridnet.runtime.specialize` has noted of its inputs; None if nothing yet.
         tune: the number of runs from which on it is worth tuning; 0 if not known yet.
     """
 
     __slots__ = (
-        *("by_numpy", "by_program", "by_steps", "due", "is_bought", "is_by_numpy", "kinds"),
-        *("launches", "look", "missed", "missing", "nbytes", "on_disk", "operations", "reads"),
-        *("runs", "streak", "tune", "turn", "watch", "weight"),
+        *("by_numpy", "by_program", "by_steps", "draws", "due", "is_bought", "is_by_numpy"),
+        *("is_plain", "kinds", "launches", "look", "missed", "missing", "nbytes", "on_disk"),
+        *("operations", "reads", "runs", "streak", "tune", "turn", "watch", "weight"),
     )
 
     def __init__(self, weight: int) -> None:
         self.weight = weight
         self.kinds: int | None = None
+        self.draws = 0
         self.operations = 0.0
         self.nbytes = 0
         self.launches = 0
@@ -107,6 +110,7 @@ class Account:
         self.on_disk: bool | None = None
         self.due = 0
         self.is_bought = False
+        self.is_plain = False
         self.look = FIRST_LOOK
         self.watch: Any = None
         self.tune = 0

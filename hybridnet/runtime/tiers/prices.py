@@ -27,9 +27,12 @@ class Prices:
         program: to compile any program (a single operator: 30 to 60 ms with it).
         kind: for each operator in it that differs from those before, or has other shapes (LeNet's
             step of 33: 1.6 s; ResNet-18's of 146: 4.3 s).
+        draw: for each that draws random numbers and differs from those before, beside that (a
+            uniform one: 0.25 s, a multinomial: 0.33 s).
         repeated: for each other one (the 2,300 of 60 steps of an LSTM and their gradients: 8 s).
         file: to read any program from disk.
         file_instruction: for each operator in it.
+        onednn: to build what calls oneDNN, in a process of its own (once on a machine).
         dispatch: a launch of one program (a hybridized ``a + b``).
         handover: until a thread that waits has a result of XLA's (``a + b`` read: 80 us, by NumPy
             20).
@@ -51,12 +54,14 @@ class Prices:
 
     __slots__ = ("_ratios", "_scale")
 
-    jax: Final = 1.2
+    jax: Final = 0.5
     program: Final = 0.0175
     kind: Final = 0.0325
+    draw: Final = 0.25
     repeated: Final = 3.5e-3
     file: Final = 5e-3
     file_instruction: Final = 5e-4
+    onednn: Final = 4.3
     dispatch: Final = 1.2e-5
     handover: Final = 6e-5
     waiting: Final = 3e-4
@@ -77,14 +82,15 @@ class Prices:
         self._ratios: deque[float] = deque(maxlen=_REMEMBERED)
         self._scale = 1.0
 
-    def compiling(self, weight: int, kinds: int | None = None) -> float:
+    def compiling(self, weight: int, kinds: int | None = None, draws: int = 0) -> float:
         """Returns how long XLA takes to compile a program.
 
         Args:
             weight: the number of its operators.
             kinds: how many of them differ; None if that is not known.
+            draws: how many of those draw random numbers.
         """
-        return self._scale * self._guess(weight, kinds)
+        return self._scale * self._guess(weight, kinds, draws)
 
     def reading(self, weight: int) -> float:
         """Returns how long a program of so many operators takes to be read from disk."""
@@ -106,14 +112,15 @@ class Prices:
         """Returns how long NumPy takes for so many operations, or to move so many bytes."""
         return max(operations / self.numpy_operations, nbytes / self.bandwidth)
 
-    def note_compiled(self, weight: int, kinds: int | None, seconds: float) -> None:
+    def note_compiled(self, weight: int, kinds: int | None, draws: int, seconds: float) -> None:
         """Learns from a compilation."""
-        self._ratios.append(seconds / self._guess(weight, kinds))
+        self._ratios.append(seconds / self._guess(weight, kinds, draws))
         self._scale = median((1.0, *self._ratios))
 
-    def _guess(self, weight: int, kinds: int | None) -> float:
+    def _guess(self, weight: int, kinds: int | None, draws: int) -> float:
         differ = weight if kinds is None else min(kinds, weight)
-        return self.program + self.kind * differ + self.repeated * (weight - differ)
+        drawing = self.draw * draws
+        return self.program + self.kind * differ + self.repeated * (weight - differ) + drawing
 
 
 #: The prices of this process's CPU.
