@@ -15,6 +15,7 @@ from hybridnet.runtime.tiers.choice import (
     felt_share,
     is_quick,
     is_worth_timing,
+    is_worth_twice,
     repays_passes,
 )
 from hybridnet.runtime.tiers.ledger import Account, Habits, Rent
@@ -57,9 +58,9 @@ def bought_at(
 @pytest.mark.parametrize(
     ("seconds", "weight", "least", "most"),
     [
-        (30 * MS, 33, 4, 6),  # LeNet's training step
+        (15 * MS, 33, 8, 16),  # LeNet's training step
         (0.5, 300, 4, 8),  # ResNet-18's
-        (0.4 * MS, 40, 100, 400),  # a small perceptron's
+        (0.4 * MS, 40, 400, 800),  # a small perceptron's
         (60.0, 300, 2, 3),  # what runs for a minute is compiled at once
     ],
 )
@@ -74,7 +75,7 @@ def test_what_comes_again_elsewhere_is_compiled_when_as_much_was_overpaid():
     weight, seconds = 30, 10 * MS
     prices = Prices()
     launch, _ = bought_at(seconds, weight, loop=False)
-    overpaid = (launch - 1) * seconds
+    overpaid = (launch - 1) * (1 - prices.usual) * seconds
     price = AUTO.share * prices.compiling(weight)
     assert overpaid <= price <= overpaid + 2 * seconds
 
@@ -89,6 +90,23 @@ def test_small_work_that_is_read_stays_with_numpy():
 
 def test_work_that_xla_does_no_faster_is_never_compiled():
     assert bought_at(0.1, operations=1e12) == (0, Purchase.NONE)
+    assert bought_at(0.1, weight=Prices.large) != (0, Purchase.NONE)
+    assert bought_at(0.1, weight=Prices.large + 1) == (0, Purchase.NONE)
+
+
+def test_where_the_loop_feels_it_one_program_is_compiled_at_a_time():
+    assert bought_at(15 * MS, load=Load("auto", is_underway=True)) == (0, Purchase.NONE)
+    assert bought_at(15 * MS, load=Load("auto", share=0.1, is_underway=True))[0] > 0
+
+
+def test_programs_that_draw_cost_more():
+    prices = Prices()
+    assert prices.compiling(3, 3, 1) == prices.compiling(3, 3) + prices.draw
+
+
+def test_a_small_program_does_not_wait_for_onednn():
+    assert is_worth_twice(Account(20), Prices())
+    assert not is_worth_twice(Account(150), Prices())
 
 
 def test_a_program_on_disk_is_had_sooner():
@@ -150,7 +168,7 @@ def test_an_operator_by_itself():
 
     assert single(5 * US, 100_000) is Purchase.NONE  # XLA takes longer to start it
     assert single(10 * MS, 2) is Purchase.NONE
-    assert single(10 * MS, 4) is Purchase.COMPILE
+    assert single(10 * MS, 6) is Purchase.COMPILE
     # As a step of others it gets none where theirs is likely to be made.
     assert single(10 * MS, 4, Whose.PART) is Purchase.NONE
     assert single(10 * MS, 200, Whose.PART) is Purchase.COMPILE

@@ -8,7 +8,6 @@ weights that stay the same, or by another recipe.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -209,10 +208,9 @@ class ProgramCache:
         account = program.account
         if account.look == FIRST_LOOK:
             self._maker.note_ran_again(program)
-            self._maker.appraise(program, inputs, scalars)
         chosen = () if config.deterministic() else improvers
-        wanted = [improve(program, inputs, scalars) for improve in chosen]
-        account.look = min(wanted, default=sys.maxsize)
+        wanted = [improve(program, inputs, scalars) for improve in (self._maker.appraise, *chosen)]
+        account.look = min(wanted)
 
     @property
     def decide(self) -> Decide:

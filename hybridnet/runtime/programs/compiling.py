@@ -20,6 +20,7 @@ from hybridnet.ops.host.namespace import by_jax
 from ..platform.background import at_low_priority
 from ..platform.jax_devices import device_of, platform_of, sharding_of
 from ..segments.code import Code
+from .aside import compile_to_bytes
 from .compile_options import (
     options_for,
     options_for_blocks,
@@ -32,6 +33,7 @@ from .room import check_extents
 from .transposes import sink
 
 __all__ = [
+    "compile_aside",
     "compile_code",
     "compile_in_blocks",
     "compile_lowered",
@@ -117,6 +119,36 @@ def compile_code(
     beside = options_beside(code, traced.jaxpr, in_blocks=not for_disk)
     options = {**beside, **_other_options(code, recipe, traced, sites)}
     return _compiled(traced, options, in_background)
+
+
+def compile_aside(code: Code, recipe: Recipe = BY_RULES) -> tuple[Executable, bytes] | None:
+    """Compiles a structure while all others go first, by threads that let them; see `aside`.
+
+    Args:
+        code: the structure, of which there may be a file on disk.
+        recipe: how, where there is a choice.
+
+    Returns:
+        The executable, and as `to_bytes` makes it; None where this JAX cannot do it.
+
+    Raises:
+        Exception: as `compile_code`.
+    """
+    if platform_of(code.ctx) != "cpu" or code.ctx.device_id:
+        return None
+    traced, sites = _traced_to_compile(code, recipe)
+    check_extents(code, traced.jaxpr)
+    beside = options_beside(code, traced.jaxpr, in_blocks=False)
+    options = {**beside, **_other_options(code, recipe, traced, sites)}
+    with jax.enable_x64(True):
+        lowered = traced.lower()
+    if not _gives(code, lowered.out_info):
+        return None
+    try:
+        data = at_low_priority(lambda: compile_to_bytes(lowered, options), "hybridnet-compile")
+    except (AttributeError, ImportError, TypeError):
+        return None
+    return executable_from(code, data), data
 
 
 def compile_in_blocks(code: Code, recipe: Recipe) -> Executable | None:
@@ -248,17 +280,19 @@ def to_bytes(code: Code, executable: Any) -> bytes | None:
         nobody could tell later what the bytes give.
     """
     try:
-        outputs = [
-            (tuple(leaf.shape), np.dtype(leaf.dtype))
-            for leaf in jax.tree.leaves(executable.out_info)
-        ]
-        types = result_types(code)
-        if outputs != [(types[i].shape, types[i].dtype) for i in code.outputs]:
+        if not _gives(code, executable.out_info):
             return None
         loaded = executable.runtime_executable()
         return bytes(loaded.client.serialize_executable(loaded))
     except (AttributeError, NotImplementedError, RuntimeError, TypeError):
         return None
+
+
+def _gives(code: Code, said: Any) -> bool:
+    """Whether JAX says of a program's outputs what its structure says."""
+    outputs = [(tuple(leaf.shape), np.dtype(leaf.dtype)) for leaf in jax.tree.leaves(said)]
+    types = result_types(code)
+    return outputs == [(types[i].shape, types[i].dtype) for i in code.outputs]
 
 
 def executable_from(code: Code, data: bytes) -> Executable:

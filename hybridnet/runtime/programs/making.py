@@ -15,6 +15,7 @@ When that is worth its price is decided in `hybridnet.runtime.tiers.choice`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from time import perf_counter
@@ -49,7 +50,7 @@ from ..tiers.choice import (
 )
 from ..tiers.ledger import Account, Habits, current
 from ..tiers.prices import Prices, prices
-from .compiling import compile_code
+from .compiling import compile_aside, compile_code
 from .dispatch import dispatch
 from .host_program import HostProgram, put_owned
 from .program import Program
@@ -267,20 +268,28 @@ class Maker:
         if not program.is_alone:
             self.habits.note_ran_again(program.account)
 
-    def appraise(self, program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
+    def appraise(self, program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> int:
         """Times a program that took over from NumPy, and gives it up if that was quicker.
 
         What a program would take was a guess; and the clock of a launch does not see how long a
-        thread waits that reads the results, which for small arrays is most of it.
+        thread waits that reads the results, which for small arrays is most of it. NumPy was timed
+        at its best; so nothing is timed beside a compilation, nor before the first run of a pair.
 
         Args:
-            program: a program, before its second run; the third begins a pair.
+            program: a program that is about to run.
             inputs, scalars: what it runs on.
+
+        Returns:
+            The number of runs at which to call this again; `sys.maxsize`: never.
         """
         account, code, host = program.account, program.code, config.host()
         by_numpy = account.is_by_numpy or (program.is_alone and program.find_host() is not None)
-        if host != "auto" or not (by_numpy and is_worth_timing(account, prices)):
-            return
+        if host != "auto" or account.by_program.runs or not by_numpy:
+            return sys.maxsize
+        if not is_worth_timing(account, prices):
+            return sys.maxsize
+        if self._underway or account.runs % 2:
+            return account.runs + 2 - account.runs % 2
         for _ in range(TIMED_RUNS):
             given = list(inputs)
             copies = put_owned(code.ctx, [np.array(given[slot]) for slot in code.donated])
@@ -298,6 +307,7 @@ class Maker:
             if explaining():
                 took = 1e6 * found.overpaid, 1e6 * found.price
                 say("%s: NumPy again: compiled %.0f us, by NumPy %.0f", describe(code), *took)
+        return sys.maxsize
 
     @contextmanager
     def soon(self) -> Iterator[None]:
@@ -396,10 +406,14 @@ class Maker:
         code = program.code
         recipe = book.recipe(code)
         account = program.account
-        for_disk = self._store.is_open() and not account.is_plain
         without = onednn.left_out() if account.is_plain else nullcontext()
+        is_aside = in_pairs and self._store.may_keep(code, recipe)
         with events.span("compile", code), without:
-            made = compile_code(code, recipe, for_disk=for_disk, in_background=in_pairs)
+            found = compile_aside(code, recipe) if is_aside else None
+            made, data = found or (
+                compile_code(code, recipe, for_disk=self._store.is_open(), in_background=in_pairs),
+                None,
+            )
         self._give(program, made, in_pairs=in_pairs)
         self.compilations += 1
         took = perf_counter() - started
@@ -407,7 +421,7 @@ class Maker:
         if account.weight > 1:
             self._advice.note(code)
         if not account.is_plain:
-            self._store.save(code, recipe, made)
+            self._store.save(code, recipe, made, data)
         if len(code.instructions) == 1 and explaining():
             say("%s: compiled in %s", describe(code), _since(started))
         return made

@@ -85,15 +85,26 @@ class ProgramStore:
             folder.remove(key)
             return None
 
-    def save(self, code: Code, recipe: Recipe, executable: Any) -> None:
-        """Writes an executable made by `compile_code` by a recipe, in the background."""
+    def may_keep(self, code: Code, recipe: Recipe) -> bool:
+        """Whether there can be a file of a structure's program: other processes could use it."""
+        return key_of(code, recipe) is not None
+
+    def save(self, code: Code, recipe: Recipe, executable: Any, data: bytes | None = None) -> None:
+        """Writes an executable made by `compile_code` by a recipe, in the background.
+
+        Args:
+            code, recipe, executable: as said.
+            data: the executable as bytes, where they are known.
+        """
         folder = self._open()
         if folder is None:
             return
         # Now, and not in the other thread: settings of JAX may be different there.
         key = key_of(code, recipe)
         if key is not None:
-            later(lambda: _write(folder, key, code, executable), "write program", grace=_GRACE)
+            later(
+                lambda: _write(folder, key, code, executable, data), "write program", grace=_GRACE
+            )
 
     def _open(self) -> ProgramFolder | None:
         if not self._known:
@@ -102,7 +113,10 @@ class ProgramStore:
         return self._folder
 
 
-def _write(folder: ProgramFolder, key: str, code: Code, executable: Any) -> None:
-    data = to_bytes(code, executable)
+def _write(
+    folder: ProgramFolder, key: str, code: Code, executable: Any, data: bytes | None
+) -> None:
+    if data is None:
+        data = to_bytes(code, executable)
     if data is not None:
         folder.write(key, data)

@@ -44,6 +44,8 @@ _TYPICAL: Final = 32
 _RECURS: Final = 3
 #: How often a program is timed that took over from NumPy; the quickest run counts.
 TIMED_RUNS: Final = 5
+# If a loop feels more than this of what the background does, that does one thing at a time.
+_MOST_FELT: Final = 0.4
 _NEVER: Final = 1 << 62
 
 
@@ -165,7 +167,9 @@ def _decide_again(account: Account, prices: Prices, load: Load) -> Decision:
         waits = load.has_begun and gain >= reading
         return Decision(Purchase.READ, waits, 0, overpaid, price)
     price = loading + load.share * _compiling(account, prices)
-    if overpaid >= price:
+    # One after the other: the first is there sooner, and may be all that is needed.
+    waits_its_turn = load.is_underway and load.share > _MOST_FELT
+    if overpaid >= price and not waits_its_turn:
         return Decision(Purchase.COMPILE, False, 0, overpaid, price)
     return Decision(Purchase.NONE, False, account.launches + 1, overpaid, price)
 
