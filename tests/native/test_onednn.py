@@ -58,6 +58,7 @@ from hybridnet.ops.nn.conv import onednn as onednn_convolution
 from hybridnet.runtime.programs import cache as programs
 from hybridnet.runtime.programs import making
 from hybridnet.runtime.programs.compiling import executable_from, sites_of
+from hybridnet.runtime.programs.executable import innermost
 from hybridnet.runtime.programs.program_rules import may_call_onednn
 from hybridnet.runtime.segments.code import Code
 from hybridnet.runtime.specialize import improve, specializing
@@ -1133,3 +1134,36 @@ def test_the_operators_take_numpy_arrays_as_any(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("HYBRIDNET_ONEDNN", "0")
     (plain,) = run_op("Convolution", data, weight, **attrs)
     close(found, plain)
+
+
+def test_a_small_program_does_without_until_its_calls_are_built(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The program of a first process on a machine; what replaces it begins with a pair."""
+    built: list[bool] = []
+    monkeypatch.setattr(onednn, "is_built", lambda: bool(built))
+    monkeypatch.setattr(onednn, "build", lambda: built.append(True))
+    monkeypatch.setattr(making, "is_worth_twice", lambda account, prices: True)
+    x = random(2, 3, 8, 8)
+    images, weight = nd.array(x), nd.array(random(4, 3, 3, 3, seed=1))
+
+    def step() -> nd.NDArray:
+        made = nd.Convolution(images, weight, kernel=(3, 3), num_filter=4, no_bias=True) * 2 + 0.5
+        made.wait_to_read()
+        return made
+
+    wanted = step().asnumpy()
+    calls: list[tuple[bool, bool]] = []  # of each launch: by a program, that calls oneDNN
+    for _ in range(24):
+        close(step().asnumpy(), wanted)
+        hn.engine.wait_for_all()
+        (program,) = [one for one in programs.cache.programs() if len(one.code.instructions) == 3]
+        if program.compiled is not None:
+            modules = innermost(program.compiled).runtime_executable().hlo_modules()
+            text = "".join(one.to_string() for one in modules)
+            calls.append((program.account.is_plain, onednn.COMPUTE in text))
+    assert calls[0] == (True, False)
+    assert calls[-1] == (False, True)
+    assert calls == sorted(calls, reverse=True)
+    assert calls.index((False, True)) % 2  # after the second run of a pair
+    assert built
