@@ -34,7 +34,7 @@ from ..observe.program_log import describe, explaining, say
 from ..platform.background import later, later_in_own_thread
 from ..platform.blas_threads import leave_one
 from ..platform.collecting import without_collecting
-from ..platform.jax_devices import has_begun
+from ..platform.jax_devices import device_of, has_begun
 from ..platform.turns import short_turns
 from ..tiers.choice import (
     TIMED_RUNS,
@@ -184,6 +184,13 @@ class Maker:
             self._try_compile(program, f"new, {decision.why}")
             return
         account.is_bought = True
+        if not has_begun():
+            # JAX is loaded, and what names programs is read, by this thread: another one would get
+            # the interpreter's lock for a moment only at each of a thousand files. (Beside a loop
+            # of small operators that took more than 5 s, and the loop 2.5 times as long as by
+            # itself; here it takes 0.3.)
+            device_of(program.code.ctx)
+            self._store.may_keep(program.code, book.recipe(program.code))
         if not program.is_alone:
             self._underway.add(program)
         self._make_later(program, f"seen {account.launches} times, {decision.why}", decision)
