@@ -310,6 +310,8 @@ LATE = {
     "hybridnet/distributed/gang.py: jax._src.distributed": "private to JAX",
     "hybridnet/distributed/gang.py: jax._src.xla_bridge": "private to JAX",
     "hybridnet/ndarray/sparse/csr.py: scipy.sparse": "may be missing; only one method needs it",
+    "hybridnet/runtime/programs/aside.py: jax._src.compiler": "private to JAX; may be missing",
+    "hybridnet/runtime/programs/aside.py: jax._src.lib.xla_client": "private to JAX",
     "hybridnet/runtime/programs/compiling.py: jax._src.lib.xla_client": "private to JAX",
     "hybridnet/runtime/programs/compiling.py: jax._src.lax.linalg.initialize_lapack": (
         "private to JAX; may be missing"

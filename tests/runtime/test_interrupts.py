@@ -329,4 +329,4 @@ def test_real_signals_at_random_moments(make):
         timeout=1200,
         check=False,
     )
-    assert done.stdout.strip() == f"every one of {TRIES}", done.stderr[-3000:]
+    assert done.stdout.strip() == f"every one of {TRIES}", (done.returncode, done.stderr[-3000:])

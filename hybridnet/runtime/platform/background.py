@@ -28,6 +28,7 @@ from hybridnet.base.processor import LOW_PRIORITY
 __all__ = [
     "at_low_priority",
     "hook",
+    "in_another_thread",
     "in_own_thread",
     "is_ending",
     "later",
@@ -189,22 +190,42 @@ def at_low_priority(work: Callable[[], _Result], name: str) -> _Result:
     Raises:
         Exception: what `work` raises.
     """
+
+    def run() -> _Result:
+        _lower_priority()
+        return work()
+
+    return in_another_thread(run, name, otherwise=work)
+
+
+def in_another_thread(
+    work: Callable[[], _Result], name: str, *, otherwise: Callable[[], _Result] | None = None
+) -> _Result:
+    """Has a thread of its own do something, where no Ctrl-C stops it halfway, and waits for it.
+
+    Args:
+        work: what to do.
+        name: of the thread.
+        otherwise: what this thread does where none can be started; default: the same.
+
+    Returns:
+        What `work` returns.
+
+    Raises:
+        Exception: what `work` raises.
+    """
     made: list[_Result] = []
     errors: list[Exception | None] = []
     ended = engine.Flag()
-
-    def run() -> None:
-        _lower_priority()
-        made.append(work())
 
     def complete(error: Exception | None = None) -> None:
         errors.append(error)
         ended.set()
 
     try:
-        _start(run, name, complete)
+        _start(lambda: made.append(work()), name, complete)
     except RuntimeError:
-        return work()
+        return (otherwise or work)()
     ended.wait()
     if made:
         return made[0]

@@ -31,11 +31,12 @@ from hybridnet.passes.cost import operations
 
 from ..observe import events, program_log
 from ..observe.program_log import describe, explaining, say
-from ..platform.background import later, later_in_own_thread
+from ..platform.background import in_another_thread, later, later_in_own_thread
 from ..platform.blas_threads import leave_one
 from ..platform.collecting import without_collecting
 from ..platform.jax_devices import device_of, has_begun
 from ..platform.turns import short_turns
+from ..segments.code import Code
 from ..tiers.choice import (
     TIMED_RUNS,
     Decision,
@@ -183,17 +184,21 @@ class Maker:
         if decision.waits:
             self._try_compile(program, f"new, {decision.why}")
             return
-        account.is_bought = True
         if not has_begun():
-            # JAX is loaded, and what names programs is read, by this thread: another one would get
-            # the interpreter's lock for a moment only at each of a thousand files. (Beside a loop
-            # of small operators that took more than 5 s, and the loop 2.5 times as long as by
-            # itself; here it takes 0.3.)
-            device_of(program.code.ctx)
-            self._store.may_keep(program.code, book.recipe(program.code))
+            in_another_thread(lambda: self._begin(program.code), "load JAX")
+        account.is_bought = True
         if not program.is_alone:
             self._underway.add(program)
         self._make_later(program, f"seen {account.launches} times, {decision.why}", decision)
+
+    def _begin(self, code: Code) -> None:
+        """Loads JAX, and reads what names programs, while the thread that launches waits.
+
+        Beside a loop it would get the interpreter's lock for a moment only at each of a thousand
+        files: small operators went on at 2.5 times their time for more than 5 s. This takes 0.3.
+        """
+        device_of(code.ctx)
+        self._store.may_keep(code, book.recipe(code))
 
     def _obtain_before(self, program: Program) -> Any:
         """Returns the executable, compiled now if it must be; see `config.deterministic`.
