@@ -45,11 +45,12 @@ def compile_to_bytes(lowered: Any, options: Options) -> bytes:
     from jax._src.lib import xla_client  # type: ignore[attr-defined]  # for its own use, it says
 
     client = _client(xla_client)
+    overrides: Any = dict(options)  # its type says text, but these may be numbers, too
     given = compiler.get_compile_options(
         1,
         1,
         device_assignment=np.zeros((1, 1), int),
-        env_options_overrides=dict(options),
+        env_options_overrides=overrides,
         backend=client,
     )
     devices = xla_client.DeviceList((client.local_devices()[0],))
