@@ -31,8 +31,8 @@ __all__ = [
 ]
 
 # As a loop has gone on so far, it goes on for so many times longer, seen from outside. (The regret
-# over 29 recordings, see benchmarks/replay.py: at 1 64 s, at 2 59, at 5 84, at 10 91, at 20 108;
-# training loops, which are the longest, lose 0.3 s at 5 against 20, and 1.5 s at 1.)
+# over 29 recordings, see benchmarks/replay.py: at 2 72 s, at 5 79, at 7 92, at 10 94; training
+# loops, which are the longest, lose 0.3 s each at 2 against 5.)
 _LOOP_GOES_ON: Final = 5.0
 # So many launches in a row, each soon after the one before, are a loop.
 _LOOP: Final = 4
