@@ -218,6 +218,7 @@ def replay(recording: Recording, decide: Decide) -> Outcome:
     accounts: dict[str, Account] = {}
     ready: dict[str, float] = {}
     often: dict[str, int] = {}
+    takes = {key: what_it_would_take(one) for key, one in recording.structures.items()}
     clock = busy = 0.0
     has_begun = False
     for said in recording.launches:
@@ -233,7 +234,7 @@ def replay(recording: Recording, decide: Decide) -> Outcome:
             account.kinds, account.operations = known.kinds, known.operations
             account.draws = known.draws
             account.nbytes = known.nbytes if known.has_inputs else 0
-        program, compiling = what_it_would_take(known)
+        program, compiling = takes[key]
         if clock >= ready.get(key, clock + 1):
             account.runs += 1
             clock += program
@@ -265,7 +266,7 @@ def replay(recording: Recording, decide: Decide) -> Outcome:
     for key, count in often.items():
         known = recording.structures[key]
         assert known.by_steps is not None
-        program, compiling = what_it_would_take(known)
+        program, compiling = takes[key]
         outcome.best += min(count * known.by_steps, share * compiling + count * program)
     return outcome
 

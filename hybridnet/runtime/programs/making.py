@@ -32,7 +32,7 @@ from hybridnet.passes.cost import operations
 from ..observe import events, program_log
 from ..observe.program_log import describe, explaining, say
 from ..platform.background import in_another_thread, later, later_in_own_thread
-from ..platform.blas_threads import leave_one
+from ..platform.blas_threads import build_onednn, leave_one
 from ..platform.collecting import without_collecting
 from ..platform.jax_devices import device_of, has_begun
 from ..platform.turns import short_turns
@@ -343,8 +343,7 @@ class Maker:
             later(lambda: self._make(program, why, decision), "compile")
 
         def build_first() -> None:
-            with leave_one():  # a product on both processors waits for the one that compiles
-                onednn.build()
+            build_onednn()
             make()
 
         account = program.account
@@ -362,6 +361,7 @@ class Maker:
         try:
             with short_turns():
                 if account.on_disk is not False and self._load(program, in_pairs=True):
+                    account.is_plain = False  # what is kept on disk calls it
                     return
             if decision.purchase is Purchase.READ:  # it was not there, and is not worth more
                 account.on_disk = account.is_bought = False

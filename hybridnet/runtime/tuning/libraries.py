@@ -11,11 +11,9 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import Any, Final
 
-from hybridnet.native import onednn
-
 from ..observe.program_log import describe, explaining, log, say
 from ..platform.background import later, later_in_own_thread
-from ..platform.blas_threads import leave_one
+from ..platform.blas_threads import build_onednn, leave_one
 from ..platform.turns import short_turns
 from ..programs.cache import cache
 from ..programs.compiling import compile_code
@@ -38,7 +36,7 @@ def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> 
         The number of runs of the program at which to call this again.
     """
     account = program.account
-    if not account.is_plain:
+    if not account.is_plain or program.compiled is None:  # None: it was given up just now
         return sys.maxsize
     made, code = program.ready, program.code
     if made is None:
@@ -53,8 +51,7 @@ def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> 
 
 
 def _build(program: Program) -> None:
-    with leave_one():  # a product on both processors would wait for the process that compiles
-        onednn.build()
+    build_onednn()
     later(lambda: _compile(program), "compile with oneDNN")
 
 
@@ -70,7 +67,7 @@ def _compile(program: Program) -> None:
         return
     finally:
         _underway.discard(code)
-    if program.kept:
+    if program.kept and program.compiled is not None:
         program.ready = made
     if explaining():
         say("%s: compiled with oneDNN in %.1f s", describe(code), perf_counter() - started)
