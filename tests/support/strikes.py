@@ -22,7 +22,7 @@ _COUNTED = (
 )
 _LOCKS = (type(threading.Lock()), type(threading.RLock()))
 
-_api = ctypes.pythonapi
+_api = ctypes.PyDLL(None)  # functions of our own: JAX sets the types of those of pythonapi, too
 _api.PyCapsule_New.restype = ctypes.py_object
 _api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 #: Notes a SIGINT, as one that comes would be, for whoever looks next.
