@@ -28,14 +28,15 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from hybridnet.base.processor import num_threads
 from hybridnet.runtime.tiers import choice
 from hybridnet.runtime.tiers.choice import Decision, Load, Purchase, Whose
 from hybridnet.runtime.tiers.ledger import FIRST_LOOK, Account, Habits
-from hybridnet.runtime.tiers.prices import Prices
+from hybridnet.runtime.tiers.prices import TIMED_RUNS, Prices
 
 Decide = Callable[[Whose, Account, Prices, Load], Decision]
 
@@ -50,10 +51,6 @@ class Structure:
     weight: int
     is_alone: bool
     kinds: int | None = None
-    draws: int = 0
-    operations: float = 0.0
-    nbytes: int = 0
-    has_inputs: bool = True
     by_steps: float | None = None
     by_program: float | None = None
     compiling: float | None = None
@@ -104,10 +101,7 @@ def record(command: list[str], path: str) -> None:
         key = keys.get(program)
         if key is None:
             key = keys[program] = structure_key(program.code) or f"unnamed {len(keys)}"
-            kept = found.structures.setdefault(
-                key, Structure(program.account.weight, program.is_alone)
-            )
-            kept.has_inputs = bool(program.code.input_types)
+            found.structures.setdefault(key, Structure(program.account.weight, program.is_alone))
         return key
 
     def launched(self: Any, program: Program, *given: Any, **more: Any) -> Any:
@@ -115,8 +109,7 @@ def record(command: list[str], path: str) -> None:
         made = launch(self, program, *given, **more)
         account, kept = program.account, found.structures[key_of(program)]
         if account.kinds is not None:
-            kept.kinds, kept.operations = account.kinds, account.operations
-            kept.nbytes, kept.draws = account.nbytes, account.draws
+            kept.kinds = account.kinds
         if account.by_steps.runs:
             kept.by_steps = account.by_steps.best
         return made
@@ -182,24 +175,47 @@ def record_all(folder: Path, command: list[str], name: str, hosts: list[str]) ->
 # Replaying
 
 
-def before(whose: Whose, account: Account, prices: Prices, load: Load) -> Decision:
+class Before:
     """Decides as it was done until November 2026, by counts and thresholds."""
-    weight, least = account.weight, 5e-3
-    if whose is Whose.ALONE:
-        rent = account.by_steps
+
+    def __init__(self) -> None:
+        self.turn = 0
+        self.last: dict[int, int] = {}
+        self.streak: dict[int, int] = {}
+
+    def __call__(self, whose: Whose, account: Account, prices: Prices, load: Load) -> Decision:
+        if whose is Whose.ALONE:
+            due = self.single(account, load)
+        else:
+            due = self.whole(account, load)
+        return Decision(Purchase.COMPILE if due else Purchase.NONE)
+
+    def single(self, account: Account, load: Load) -> bool:
         enough = 0.03 if load.has_begun else 1.2
-        several = account.launches >= 6 and rent.seconds > enough
-        due = several or (account.launches >= 64 and rent.seconds > least)
-    else:
+        several = account.launches >= 6 and account.by_steps.seconds > enough
+        return several or (account.launches >= 64 and account.by_steps.seconds > 5e-3)
+
+    def whole(self, account: Account, load: Load) -> bool:
+        weight, key = account.weight, id(account)
+        self.turn += 1
+        soon = self.turn - self.last.get(key, -9) <= 8
+        self.streak[key] = self.streak.get(key, 0) + 1 if soon else 0
+        self.last[key] = self.turn
         small = weight < 8
-        streak = (16 if account.nbytes else 64) if small else 4
-        goes_on = account.streak >= streak
-        goes_on = goes_on and account.by_steps.seconds >= min(least * weight, 0.02)
+        goes_on = self.streak[key] >= (16 if small else 4)
+        goes_on = goes_on and account.by_steps.seconds >= min(5e-3 * weight, 0.02)
         due = goes_on or account.by_steps.seconds >= 0.25 * 0.05 * weight
         due = due and account.launches >= (6 if small else 2)
         loads = load.has_begun or account.by_steps.seconds >= 1.2
-        due = due and (loads or account.by_steps.seconds < 0.02 * account.launches)
-    return Decision(Purchase.COMPILE if due else Purchase.NONE)
+        return due and (loads or account.by_steps.seconds < 0.02 * account.launches)
+
+
+AUTO: Final = Load("auto")
+# What a loop feels of the background's work, times the number of processors: on two a step of LeNet
+# takes 1.6 times as long beside a compilation.
+_FELT: Final = 1.2
+# The runs of a program that takes over from NumPy after which it has been timed.
+_TIMED: Final = 2**TIMED_RUNS
 
 
 @dataclass
@@ -214,7 +230,7 @@ class Outcome:
 def replay(recording: Recording, decide: Decide) -> Outcome:
     """Replays a recording by a policy."""
     prices, habits, outcome = Prices(), Habits(), Outcome()
-    share = choice.felt_share(num_threads())
+    share = min(1.0, _FELT / num_threads())
     accounts: dict[str, Account] = {}
     ready: dict[str, float] = {}
     often: dict[str, int] = {}
@@ -231,32 +247,36 @@ def replay(recording: Recording, decide: Decide) -> Outcome:
         if account is None:
             account = accounts[key] = Account(known.weight)
             account.on_disk = False
-            account.kinds, account.operations = known.kinds, known.operations
-            account.draws = known.draws
-            account.nbytes = known.nbytes if known.has_inputs else 0
+            account.kinds = known.kinds
         program, compiling = takes[key]
         if clock >= ready.get(key, clock + 1):
             account.runs += 1
             clock += program
             if account.runs == FIRST_LOOK:
                 habits.note_ran_again(account)
+            if account.runs == _TIMED and choice.is_worth_timing(account, prices):
+                account.by_program.note(program)
+                if decide(Whose.WHOLE, account, prices, AUTO).purchase is Purchase.GO_BACK:
+                    ready[key], account.due = inf, sys.maxsize
         else:
             account.launches += 1
             whose = Whose.ALONE if known.is_alone else Whose.WHOLE
-            if whose is Whose.WHOLE:
-                habits.note_launch(account)
-            load = Load("auto", has_begun, share, habits.share_again)
-            if not account.is_bought and account.launches > 1:
+            load = Load("auto", has_begun, 1 / num_threads(), habits.share_again, clock < busy)
+            if not account.is_bought and account.launches > max(1, account.due - 1):
                 made = decide(whose, account, prices, load)
+                account.due = made.due
                 if made.purchase is Purchase.COMPILE:
                     account.is_bought = True
                     habits.note_bought(account)
                     outcome.compilations += 1
                     loading = 0.0 if has_begun else prices.jax
                     has_begun = True
-                    busy = max(busy, clock) + loading + compiling
-                    clock += share * (loading + compiling)
-                    ready[key] = busy
+                    if made.waits:
+                        clock = ready[key] = clock + loading + compiling
+                    else:
+                        busy = max(busy, clock) + loading + compiling
+                        clock += share * (loading + compiling)
+                        ready[key] = busy
             account.by_steps.note(known.by_steps)
             account.by_numpy.note(known.by_steps)
             clock += known.by_steps
@@ -277,13 +297,13 @@ def what_it_would_take(known: Structure) -> tuple[float, float]:
     if program is None:
         program = Prices.usual * (known.by_steps or 0.0)
     if compiling is None:
-        compiling = prices.compiling(known.weight, known.kinds, known.draws)
+        compiling = prices.compiling(known.weight, known.kinds)
     return program, compiling
 
 
 def compare(folder: Path) -> None:
     """Prints what each policy would have taken on each recording, and its regret."""
-    policies: dict[str, Decide] = {"before": before, "now": choice.decide}
+    policies: dict[str, Callable[[], Decide]] = {"before": Before, "now": lambda: choice.decide}
     print("| recording | launches | best in hindsight, s | " + " | ".join(policies) + " | ratio |")
     print("|---" * (4 + len(policies)) + "|")
     sums = dict.fromkeys(policies, 0.0)
@@ -291,7 +311,7 @@ def compare(folder: Path) -> None:
         read = json.loads(path.read_text())
         structures = {key: Structure(**one) for key, one in read["structures"].items()}
         recording = Recording(structures, read["launches"])
-        found = {name: replay(recording, decide) for name, decide in policies.items()}
+        found = {name: replay(recording, make()) for name, make in policies.items()}
         regrets = {name: one.total - one.best for name, one in found.items()}
         for name, regret in regrets.items():
             sums[name] += regret

@@ -57,7 +57,7 @@ _on_naive: list[Callable[[bool], object]] = []
 
 
 def follow(on_bulk_size: Callable[[int], object], on_naive: Callable[[bool], object]) -> None:
-    """Has somebody who gathers operations told of the settings.
+    """Registers functions that are told of the settings, for whoever gathers operations.
 
     Args:
         on_bulk_size: called in the thread whose bulk size changes, with the new one; it pushes

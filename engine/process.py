@@ -67,7 +67,7 @@ KINDS: Final[dict[str, type[NaiveEngine] | type[ThreadedEngine]]] = {
 #: Environment variables that say which kind is wanted, the first that is there; MXNet's is one.
 ENVS: Final = ("HYBRIDNET_ENGINE_TYPE", "MXNET_ENGINE_TYPE")
 #: MXNet's other kinds, which differ in where their threads are.
-_SAME: Final = {
+_SAME_KINDS: Final = {
     "ThreadedEnginePerDevice": "ThreadedEngine",
     "ThreadedEnginePooled": "ThreadedEngine",
 }
@@ -98,7 +98,7 @@ def wanted_kind() -> str:
     for variable in ENVS:
         asked = os.environ.get(variable, "").strip()
         if asked:
-            kind = _SAME.get(asked, asked)
+            kind = _SAME_KINDS.get(asked, asked)
             if kind not in KINDS:
                 known = ", ".join(KINDS)
                 raise EngineError(f"{variable} requires one of {known}, got {asked!r}")

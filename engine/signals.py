@@ -40,7 +40,7 @@ def _code_of(handler: object) -> CodeType | None:
 
 
 class _StandIns:
-    """What takes the place of handlers in a block: it notes signals, and has them come again.
+    """The stand-ins for handlers in a block: they note signals, and make them come again.
 
     Attributes:
         notes: whether a signal that comes is noted. Else its handler is called, for a stand-in may

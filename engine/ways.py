@@ -13,7 +13,7 @@ from typing import Final
 __all__ = ["unsafe_step"]
 
 _WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
-_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_OTHERS_BITS: Final = stat.S_IRWXG | stat.S_IRWXO
 #: As many symbolic links as Linux follows.
 _MOST_LINKS: Final = 40
 
@@ -64,7 +64,7 @@ def unsafe_step(path: Path) -> str:
             ahead += [part for part in reversed(target.split("/")) if part]
             continue
         here, above = entry, facts
-        is_closed = is_closed or (facts.st_uid in owners and not facts.st_mode & _OTHERS)
+        is_closed = is_closed or (facts.st_uid in owners and not facts.st_mode & _OTHERS_BITS)
     return ""
 
 

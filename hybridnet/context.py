@@ -11,7 +11,7 @@ from hybridnet.base.context import (
     set_default_context,
 )
 from hybridnet.base.errors import MXNetError
-from hybridnet.runtime.platform.jax_devices import device_of, num_devices
+from hybridnet.runtime.contexts import device_of, num_devices
 
 __all__ = [
     "Context",

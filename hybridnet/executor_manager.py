@@ -206,7 +206,7 @@ class DataParallelExecutorManager:
         )
 
     def install_monitor(self, monitor: Any) -> None:
-        """Has a monitor watch all executors.
+        """Makes a monitor watch all executors.
 
         Raises:
             NotImplementedError: there are buckets.

@@ -23,11 +23,12 @@ from itertools import count
 from typing import Any, Final, NamedTuple, TypeVar
 
 from hybridnet.base.attrs import REQUIRED
+from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.unsupported import missing
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.custom import PROPS
-from hybridnet.symbol import Custom
+from hybridnet.ndarray import NDArray
+from hybridnet.ops.core import PROPS, registry
+from hybridnet.symbol import Custom, Symbol
 
 __all__ = [
     "CustomOp",
@@ -61,9 +62,9 @@ class CustomOp:
         self,
         is_train: bool,
         req: Sequence[str],
-        in_data: Sequence[Any],
-        out_data: Sequence[Any],
-        aux: Sequence[Any],
+        in_data: Sequence[NDArray],
+        out_data: Sequence[NDArray],
+        aux: Sequence[NDArray],
     ) -> None:
         """Computes the outputs.
 
@@ -78,11 +79,11 @@ class CustomOp:
     def backward(
         self,
         req: Sequence[str],
-        out_grad: Sequence[Any],
-        in_data: Sequence[Any],
-        out_data: Sequence[Any],
-        in_grad: Sequence[Any],
-        aux: Sequence[Any],
+        out_grad: Sequence[NDArray],
+        in_data: Sequence[NDArray],
+        out_data: Sequence[NDArray],
+        in_grad: Sequence[NDArray],
+        aux: Sequence[NDArray],
     ) -> None:
         """Computes the gradients of the arguments.
 
@@ -95,7 +96,7 @@ class CustomOp:
             aux: the auxiliary states.
         """
 
-    def assign(self, dst: Any, req: str, src: Any) -> None:
+    def assign(self, dst: NDArray, req: str, src: Any) -> None:
         """Gives a result: ``self.assign(out_data[0], req[0], y)``.
 
         Args:
@@ -199,13 +200,15 @@ class CustomOpProp:
         heads = list(out_grad) if self.need_top_grad_ else []
         return [*heads, *in_data, *out_data]
 
-    def create_operator(self, ctx: Any, in_shapes: list[Any], in_dtypes: list[Any]) -> CustomOp:
+    def create_operator(
+        self, ctx: Context, in_shapes: list[Sequence[int]], in_dtypes: list[int]
+    ) -> CustomOp:
         """Returns the operator for a context, and shapes and dtype codes of its inputs."""
         return CustomOp()
 
 
 class PythonOp:
-    """What `NumpyOp` and `NDArrayOp` share: older forms of `CustomOp`, for symbols only.
+    """The base of `NumpyOp` and `NDArrayOp`, older forms of `CustomOp`, for symbols only.
 
     An instance describes the operator and computes it; calling it, or `get_symbol`, applies it.
 
@@ -221,11 +224,11 @@ class PythonOp:
             stacklevel=2,
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Symbol, **kwargs: Any) -> Symbol:
         """Applies it; see `get_symbol`."""
         return self.get_symbol(*args, **kwargs)
 
-    def get_symbol(self, *args: Any, **kwargs: Any) -> Any:
+    def get_symbol(self, *args: Symbol, **kwargs: Any) -> Symbol:
         """Returns the operator applied to symbols.
 
         Args:
@@ -300,11 +303,24 @@ class _OfArrays(CustomOp):
     def __init__(self, op: PythonOp) -> None:
         self._op = op
 
-    def forward(self, is_train: bool, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+    def forward(
+        self,
+        is_train: bool,
+        req: Sequence[str],
+        in_data: Sequence[NDArray],
+        out_data: Sequence[NDArray],
+        aux: Sequence[NDArray],
+    ) -> None:
         self._op.forward(in_data=list(in_data), out_data=list(out_data))
 
     def backward(
-        self, req: Any, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any, aux: Any
+        self,
+        req: Sequence[str],
+        out_grad: Sequence[NDArray],
+        in_data: Sequence[NDArray],
+        out_data: Sequence[NDArray],
+        in_grad: Sequence[NDArray],
+        aux: Sequence[NDArray],
     ) -> None:
         heads, grads = list(out_grad), list(in_grad)
         self._op.backward(
@@ -318,14 +334,27 @@ class _OfNumpy(CustomOp):
     def __init__(self, op: PythonOp) -> None:
         self._op = op
 
-    def forward(self, is_train: bool, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+    def forward(
+        self,
+        is_train: bool,
+        req: Sequence[str],
+        in_data: Sequence[NDArray],
+        out_data: Sequence[NDArray],
+        aux: Sequence[NDArray],
+    ) -> None:
         made = _copies(out_data)
         self._op.forward(in_data=_copies(in_data), out_data=made)
         for number, array in enumerate(made):
             self.assign(out_data[number], req[number], array)
 
     def backward(
-        self, req: Any, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any, aux: Any
+        self,
+        req: Sequence[str],
+        out_grad: Sequence[NDArray],
+        in_data: Sequence[NDArray],
+        out_data: Sequence[NDArray],
+        in_grad: Sequence[NDArray],
+        aux: Sequence[NDArray],
     ) -> None:
         made = _copies(in_grad)
         given = {"in_data": _copies(in_data), "out_data": _copies(out_data)}
@@ -334,7 +363,7 @@ class _OfNumpy(CustomOp):
             self.assign(in_grad[number], req[number], array)
 
 
-def _copies(arrays: Sequence[Any]) -> list[Any]:
+def _copies(arrays: Sequence[NDArray]) -> list[Any]:
     return [array.asnumpy().copy() for array in arrays]
 
 
@@ -355,7 +384,9 @@ def _prop_of(op: PythonOp, adapted: Callable[[], CustomOp]) -> type[CustomOpProp
         def list_outputs(self) -> list[str]:
             return op.list_outputs()
 
-        def create_operator(self, ctx: Any, in_shapes: list[Any], in_dtypes: list[Any]) -> CustomOp:
+        def create_operator(
+            self, ctx: Context, in_shapes: list[Sequence[int]], in_dtypes: list[int]
+        ) -> CustomOp:
             return adapted()
 
     return Described

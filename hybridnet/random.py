@@ -17,7 +17,7 @@ from hybridnet.ndarray.random import (
     shuffle,
     uniform,
 )
-from hybridnet.runtime.record import generator
+from hybridnet.runtime.recording import generator
 
 __all__ = [
     "exponential",

@@ -18,15 +18,14 @@ from time import perf_counter
 from typing import Any, Final, final
 
 from hybridnet import engine
-from hybridnet.runtime.programs.cache import cache
-from hybridnet.runtime.programs.recipe_book import Entry, Trial, book
+from hybridnet.runtime.tuner import Entry, Trial, book, cache
 
 from .base import config
 from .base.context import current_context
 from .base.errors import MXNetError, ParameterError
 from .executor import Executor
 from .ndarray import NDArray, array, waitall
-from .runtime.tuning import CapturedLaunch, Search, captured
+from .runtime.tuner import CapturedLaunch, Search, captured
 from .symbol import Symbol
 
 __all__ = ["Report", "tune"]
@@ -35,7 +34,7 @@ __all__ = ["Report", "tune"]
 # comes again, and the first calls of what changes arrays in place may differ in structure.
 _WARM: Final = 4
 # The least share of the budget that a program gets; the others get their share of the run time.
-_LEAST: Final = 0.1
+_MIN_SHARE: Final = 0.1
 
 
 @final
@@ -134,10 +133,10 @@ class _Tune:
         entries = []
         for launch, share in launches:
             left = end - perf_counter()
-            search = Search(launch, max(0.0, left * max(share, _LEAST)))
+            search = Search(launch, max(0.0, left * max(share, _MIN_SHARE)))
             entry, compiled = search.run()
             book.keep(launch.code, entry)
-            if compiled is not None:
+            if compiled is not None and launch.is_current:
                 cache.replace(launch.code, entry.recipe, compiled)
             entries.append(entry)
         return Report(entries)

@@ -70,7 +70,7 @@ class _Scope:
 
 
 class _NumpyShapeScope(_Scope):
-    """What `np_shape` returns, under MXNet's name."""
+    """The scope that `np_shape` returns, under MXNet's name."""
 
     def __init__(self, is_np_shape: bool) -> None:
         super().__init__("shape", is_np_shape)
@@ -90,7 +90,7 @@ class _ArrayScopeType(type):
 
 
 class _NumpyArrayScope(_Scope, metaclass=_ArrayScopeType):
-    """What `np_array` returns, under MXNet's name."""
+    """The scope that `np_array` returns, under MXNet's name."""
 
     def __init__(self, is_np_array: bool) -> None:
         super().__init__("array", is_np_array)

@@ -75,7 +75,7 @@ class Vocabulary:
 
     @property
     def unknown_token(self) -> Any:
-        """What stands for tokens without a number; it has the number 0."""
+        """The token that stands for those without a number; it has the number 0."""
         return self._unknown_token
 
     @property

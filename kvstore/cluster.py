@@ -1,4 +1,4 @@
-"""What a process of a distributed run is told by its environment, read once and checked.
+"""The settings of a process of a distributed run, read once from its environment and checked.
 
 The names that begin with ``DMLC_`` and ``MXNET_KVSTORE_`` are those of MXNet's launchers, so theirs
 start our processes, too. What MXNet has no name for begins with ``HYBRIDNET_DIST_``.
@@ -18,7 +18,7 @@ from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.protocol.words import server_processes
 from hybridnet.kvstore.run_token import TOKEN, TOKEN_FILE, RunToken
 
-__all__ = ["CANNOT_SERVE", "PREFIXES", "ROLES", "Cluster", "Role", "is_replacement"]
+__all__ = ["CANNOT_SERVE", "PREFIXES", "ROLES", "Cluster", "Role"]
 
 Role = Literal["worker", "server", "scheduler"]
 
@@ -29,7 +29,7 @@ PREFIXES: Final = ("DMLC_", "PS_", "MXNET_KVSTORE_", "HYBRIDNET_DIST_")
 #: Exit status of a server or scheduler that cannot begin: its settings are wrong, say.
 CANNOT_SERVE: Final = 4
 
-_MOST: Final = 1 << 16  # processes of a role: a rank has 16 bits in a message
+_MAX_PROCESSES: Final = 1 << 16  # processes of a role: a rank has 16 bits in a message
 _MEMORY: Final = Path("/dev/shm")
 
 
@@ -122,8 +122,8 @@ class Cluster:
                 "by hybridnet launch -n 2 -s 2 python SCRIPT, or set DMLC_PS_ROOT_URI, "
                 "DMLC_PS_ROOT_PORT, DMLC_NUM_WORKER, DMLC_NUM_SERVER and DMLC_ROLE in each process"
             )
-        workers = read.whole("DMLC_NUM_WORKER", None, 1, _MOST)
-        servers = read.whole("DMLC_NUM_SERVER", None, 0, _MOST)
+        workers = read.whole("DMLC_NUM_WORKER", None, 1, _MAX_PROCESSES)
+        servers = read.whole("DMLC_NUM_SERVER", None, 0, _MAX_PROCESSES)
         staleness = read.whole("HYBRIDNET_DIST_STALENESS", -1, 0)
         folder = read.text("HYBRIDNET_DIST_STATE_DIR")
         snapshots = read.text("HYBRIDNET_DIST_SNAPSHOT_DIR")
@@ -352,11 +352,6 @@ def _address_of(interface: str) -> str:
             "the address that others reach this process at"
         ) from error
     return socket.inet_ntoa(found[20:24])
-
-
-def is_replacement() -> bool:
-    """Whether this process was started in the place of one that died."""
-    return _Reader(os.environ).whole("DMLC_NUM_ATTEMPT", 0, 0) > 0
 
 
 def is_loopback(host: str) -> bool:

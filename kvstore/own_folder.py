@@ -17,7 +17,7 @@ from hybridnet.kvstore.errors import KVStoreError
 __all__ = ["check_folder", "is_own_folder", "make_folder"]
 
 _WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
-_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_OTHERS_BITS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
 def make_folder(path: Path) -> None:
@@ -51,7 +51,7 @@ def check_folder(path: Path) -> None:
     if not hasattr(os, "geteuid"):
         return  # Windows keeps a user's folders by other means
     found = path.lstat()
-    if not stat.S_ISDIR(found.st_mode) or not _is_own(found) or found.st_mode & _OTHERS:
+    if not stat.S_ISDIR(found.st_mode) or not _is_own(found) or found.st_mode & _OTHERS_BITS:
         raise KVStoreError(
             "a folder for sockets and values must be a folder of this user's that nobody else may "
             f"enter (mode 0700), got {path} (mode {stat.S_IMODE(found.st_mode):04o}, user "

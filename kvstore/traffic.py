@@ -63,7 +63,7 @@ _watching: Final[list[Observer]] = []
 
 
 def watch(told: Observer) -> None:
-    """Has somebody told of every exchange; once, however often this is called."""
+    """Registers an observer of every exchange; once, however often this is called."""
     if told not in _watching:
         _watching.append(told)
         _update()

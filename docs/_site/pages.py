@@ -119,9 +119,11 @@ def _kept(link: re.Match[str], page: str) -> str:
         return f"{link[1]}{found}{link[3]}"
     if found.startswith("tutorials/") and found.endswith(".ipynb"):
         return f"{link[1]}{found}{link[3]}"
+    if found.startswith("CONTRIBUTING.md"):
+        return f"{link[1]}contributing.md{found.removeprefix('CONTRIBUTING.md')}{link[3]}"
     if found.startswith("README.md"):
         return f"{link[1]}index.md{found.removeprefix('README.md')}{link[3]}"
-    return f"{link[1]}index.md#the-house{link[3]}"
+    return f"{link[1]}architecture.md#the-folders{link[3]}"
 
 
 def _from_root(text: str) -> str:

@@ -10,10 +10,9 @@ from hybridnet import tape
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.nested import leaves_of, with_leaves
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.core.call import Backward
-from hybridnet.runtime.graphs.graph_call import GraphCall
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.ops.core import Backward
+from hybridnet.runtime.calls import GraphCall
+from hybridnet.runtime.recording import Value, recorder
 
 from ._function_call import RanCall, heads_of
 

@@ -8,12 +8,12 @@ from typing import Any, Final, final
 from hybridnet import tape
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.graph.node import Graph
+from hybridnet.graph import Graph
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.core.call import Arrays, Backward, Call, Types
-from hybridnet.runtime.graphs.graph_call import GraphCall
-from hybridnet.runtime.record.trace import GraphBuilder, Trace
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.ops.core import Arrays, Backward, Call, Types
+from hybridnet.runtime.calls import GraphCall
+from hybridnet.runtime.recording import Value
+from hybridnet.runtime.traces import GraphBuilder, Trace
 
 from .scopes import Scope
 

@@ -9,7 +9,7 @@ from typing import Any
 from hybridnet import tape
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 
 from ._function_call import NOT_AGAIN, FunctionCall, SavedCall
 from .scopes import pause

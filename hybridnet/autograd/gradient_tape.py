@@ -89,7 +89,7 @@ class GradientTape:
                 array.set_edge(None)
 
     def watch(self, tensor: Any) -> None:
-        """Has gradients be asked for of an array, or of each in nested lists, tuples and dicts.
+        """Asks for the gradients of an array, or of each in nested lists, tuples and dicts.
 
         Raises:
             MXNetError: the tape is not recording.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from hybridnet.base.errors import MXNetError
-from hybridnet.graph.node import Edge, Node, variable
+from hybridnet.graph import Edge, Node, variable
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.ops.core import OpCall
 from hybridnet.symbol import Symbol
 from hybridnet.tape import TapeNode
 

@@ -10,7 +10,7 @@ from typing import Any
 from hybridnet import tape
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 from hybridnet.tape import backward as run_backward
 
 __all__ = [

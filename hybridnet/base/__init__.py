@@ -8,65 +8,62 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 from .config import data_dir
-from .errors import MXNetError, NotImplementedForSymbol, NotSupportedForSparseNDArray
+from .context import Context, current_context, gpu
+from .device_name import DEVICE, DeviceName
+from .errors import *  # noqa: F403
+from .errors import __all__ as _errors
 
 if TYPE_CHECKING:
+    from .attrs import HostScalar as HostScalar
+    from .dtype import BFLOAT16 as BFLOAT16
+    from .dtype import CODE_OF as CODE_OF
+    from .dtype import is_float as is_float
+    from .fetching import download as download
+    from .idx_file import read_idx as read_idx
+    from .lazy import cv2 as cv2
+    from .lazy import farmhash as farmhash
+    from .lazy import protobuf as protobuf
+    from .legacy import *  # noqa: F403
     from .legacy import _as_list as _as_list
     from .legacy import _Null as _Null
     from .legacy import _NullType as _NullType
-    from .legacy import c_array as c_array
-    from .legacy import c_array_buf as c_array_buf
-    from .legacy import c_str as c_str
-    from .legacy import c_str_array as c_str_array
-    from .legacy import classproperty as classproperty
-    from .legacy import integer_types as integer_types
-    from .legacy import mx_float as mx_float
-    from .legacy import mx_int as mx_int
-    from .legacy import mx_real_t as mx_real_t
-    from .legacy import mx_uint as mx_uint
-    from .legacy import numeric_types as numeric_types
-    from .legacy import py_str as py_str
-    from .legacy import string_types as string_types
-    from .legacy import with_metaclass as with_metaclass
+    from .locks import free_in_children as free_in_children
+    from .remote import file_exists as file_exists
+    from .remote import is_remote as is_remote
+    from .remote import open_binary as open_binary
+    from .remote import read_file as read_file
+    from .upload import Upload as Upload
 
-#: Public names that load NumPy, so that they are found at their first use.
-_LEGACY: Final = (
-    "c_array",
-    "c_array_buf",
-    "c_str",
-    "c_str_array",
-    "classproperty",
-    "integer_types",
-    "mx_float",
-    "mx_int",
-    "mx_real_t",
-    "mx_uint",
-    "numeric_types",
-    "py_str",
-    "string_types",
-    "with_metaclass",
-)
-_SOURCE: Final = f"{__name__}.legacy"
+#: Module -> the public names in it that are found at their first use: MXNet's, which load NumPy,
+#: and those of ours that a package needs that stands on this one.
+_SOURCES: Final = {
+    "legacy": "c_array c_array_buf c_str c_str_array classproperty integer_types mx_float mx_int "
+    "mx_real_t mx_uint numeric_types py_str string_types with_metaclass",
+    "attrs": "HostScalar",
+    "dtype": "BFLOAT16 CODE_OF is_float",
+    "fetching": "download",
+    "idx_file": "read_idx",
+    "lazy": "cv2 farmhash protobuf",
+    "locks": "free_in_children",
+    "remote": "file_exists is_remote open_binary read_file",
+    "upload": "Upload",
+}
+_NAMES: Final = {name: module for module, names in _SOURCES.items() for name in names.split()}
 _PRIVATE: Final = ("_Null", "_NullType", "_as_list")
 
-__all__ = [
-    "MXNetError",
-    "NotImplementedForSymbol",
-    "NotSupportedForSparseNDArray",
-    "data_dir",
-    *_LEGACY,
-]
+__all__ = ["DEVICE", "Context", "DeviceName", "current_context", "data_dir", "gpu"]
+__all__ += [*_errors, *_NAMES]
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    legacy = importlib.import_module(_SOURCE)
-    if name not in _LEGACY and name not in _PRIVATE:
-        raise legacy.no_library("base", name)
-    value = globals()[name] = getattr(legacy, name)
+    source = importlib.import_module(f"{__name__}.{_NAMES.get(name, 'legacy')}")
+    if name not in _NAMES and name not in _PRIVATE:
+        raise source.no_library("base", name)
+    value = globals()[name] = getattr(source, name)
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LEGACY})
+    return sorted({*globals(), *_NAMES})

@@ -31,12 +31,12 @@ _MISSING: Final = (404, 410)
 #: Errors of botocore and aiohttp that are no OSErrors, by the names of their classes.
 _NO_LEAVE: Final = re.compile(r"NoCredentials|PartialCredentials|Credential|NoAuth|TokenRetrieval")
 _NO_SERVER: Final = re.compile(r"Connect|ConnectionClosed|ServerDisconnected|DNS|Proxy")
-_KEPT: Final = (
+_NETWORK_ERRORS: Final = (
     FileExistsError, IsADirectoryError, NotADirectoryError, TimeoutError, ConnectionError,
 )  # fmt: skip
 
 
-def is_remote(path: Any) -> bool:
+def is_remote(path: object) -> bool:
     """Whether it is an address with a scheme, and not a path."""
     return isinstance(path, str) and _ADDRESS.match(path) is not None
 
@@ -103,7 +103,7 @@ def _told(error: Exception, address: str) -> OSError:
         return ConnectionError(errno.ECONNREFUSED, told, address)
     number = getattr(error, "errno", None) or errno.EIO
     told = words or (os.strerror(number) if isinstance(error, OSError) else name)
-    kind = next((one for one in _KEPT if isinstance(error, one)), OSError)
+    kind = next((one for one in _NETWORK_ERRORS if isinstance(error, one)), OSError)
     return kind(number, told, address)
 
 

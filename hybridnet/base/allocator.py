@@ -51,7 +51,7 @@ def _is_configured() -> bool:
 
 
 def keep_memory() -> bool:
-    """Has freed memory stay with the process, up to HYBRIDNET_KEEP_MEMORY bytes.
+    """Keeps freed memory in the process, up to HYBRIDNET_KEEP_MEMORY bytes.
 
     It holds for the whole process. Nothing is changed where the limit is 0, where the environment
     configures the allocator (``MALLOC_...``, ``GLIBC_TUNABLES``), and where it is not glibc's.

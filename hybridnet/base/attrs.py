@@ -18,7 +18,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Final, Literal, NamedTuple, Union
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, Union
 
 import numpy as np
 
@@ -34,6 +34,7 @@ __all__ = [
     "Floats",
     "HostScalar",
     "Index",
+    "Number",
     "Param",
     "Platform",
     "RandomState",
@@ -117,6 +118,10 @@ class HostScalar:
         self.index = index
 
 
+#: A number that a call takes beside its inputs; in a trace, one that Python is asked for.
+Number: TypeAlias = "float | HostScalar"
+
+
 @dataclass(frozen=True, slots=True)
 class Param:
     """One parameter of an operator."""
@@ -141,7 +146,7 @@ class Param:
         return self.default is REQUIRED
 
 
-def _read_int(value: Any) -> int:
+def _read_int(value: object) -> int:
     if isinstance(value, str):
         value = value.strip()
         # MXNet writes a long as '3L' under Python 2.
@@ -165,7 +170,7 @@ def _read_float(value: Any) -> float:
     raise TypeError(value)
 
 
-def _read_bool(value: Any) -> bool:
+def _read_bool(value: object) -> bool:
     if isinstance(value, str):
         lowered = value.strip().lower()
         if lowered in ("true", "1"):
@@ -178,7 +183,7 @@ def _read_bool(value: Any) -> bool:
     raise TypeError(value)
 
 
-def _read_str(value: Any) -> str:
+def _read_str(value: object) -> str:
     if isinstance(value, Context):  # as MXNet's functions write it down
         return str(value)
     if not isinstance(value, str):
@@ -186,7 +191,7 @@ def _read_str(value: Any) -> str:
     return value
 
 
-def _literal(value: Any) -> Any:
+def _literal(value: object) -> Any:
     """Reads the text of a tuple or number; MXNet also writes '[1,2]' and '(1, None)'."""
     if isinstance(value, str):
         return ast.literal_eval(value.replace("L", "").strip() or "()")
@@ -199,26 +204,26 @@ def _read_all(value: Any, read: Callable[[Any], Any]) -> tuple[Any, ...]:
     return tuple(map(read, value)) if several else (read(value),)
 
 
-def _read_shape(value: Any) -> tuple[int, ...]:
+def _read_shape(value: object) -> tuple[int, ...]:
     value = _literal(value)
     return () if value is None else _read_all(value, _read_int)
 
 
-def _read_optional_shape(value: Any) -> tuple[int | None, ...]:
+def _read_optional_shape(value: object) -> tuple[int | None, ...]:
     return _read_all(_literal(value), lambda item: None if item is None else _read_int(item))
 
 
-def _read_floats(value: Any) -> tuple[float, ...]:
+def _read_floats(value: object) -> tuple[float, ...]:
     return _read_all(_literal(value), _read_float)
 
 
-def _read_scalars(value: Any) -> tuple[Any, ...]:
+def _read_scalars(value: object) -> tuple[Any, ...]:
     if isinstance(value, (list, tuple)):
         return tuple(item if type(item) is HostScalar else _read_float(item) for item in value)
     return _read_floats(value)
 
 
-def _read_axis(value: Any) -> int | tuple[int, ...] | None:
+def _read_axis(value: object) -> int | tuple[int, ...] | None:
     value = _literal(value)
     if value is None:
         return None
@@ -231,10 +236,10 @@ def _read_dtype(value: Any) -> str:
     return as_dtype(value).name
 
 
-def _choice(choices: tuple[Any, ...]) -> Callable[[Any], Any]:
+def _choice(choices: tuple[object, ...]) -> Callable[[object], Any]:
     by_text = {str(choice): choice for choice in choices}
 
-    def read(value: Any) -> Any:
+    def read(value: object) -> Any:
         try:
             return by_text[str(value)]
         except KeyError:
@@ -243,8 +248,8 @@ def _choice(choices: tuple[Any, ...]) -> Callable[[Any], Any]:
     return read
 
 
-def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def read_optional(value: Any) -> Any:
+def _optional(read: Callable[[Any], Any]) -> Callable[[object], Any]:
+    def read_optional(value: object) -> Any:
         if value is None or (isinstance(value, str) and value.strip() == "None"):
             return None
         return read(value)
@@ -252,8 +257,8 @@ def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return read_optional
 
 
-def _ranged(read: Callable[[Any], Any], limits: Range) -> Callable[[Any], Any]:
-    def read_ranged(value: Any) -> Any:
+def _ranged(read: Callable[[Any], Any], limits: Range) -> Callable[[object], Any]:
+    def read_ranged(value: object) -> Any:
         number = read(value)
         if not limits.minimum <= number <= limits.maximum:
             raise ValueError(value)
@@ -278,7 +283,7 @@ _MARKED: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
 }
 
 
-def _reader(annotation: Any) -> tuple[str, Callable[[Any], Any]]:
+def _reader(annotation: object) -> tuple[str, Callable[[Any], Any]]:
     """Returns the words for, and the reader of, values of an annotated type."""
     origin = typing.get_origin(annotation)
     if origin is Annotated:
@@ -301,7 +306,7 @@ def _reader(annotation: Any) -> tuple[str, Callable[[Any], Any]]:
 
 
 class Declaration(NamedTuple):
-    """What the arguments of a lowering declare.
+    """The declaration of an operator's inputs and parameters, by the arguments of its lowering.
 
     Attributes:
         inputs: names of the positional ones.
@@ -318,7 +323,7 @@ class Declaration(NamedTuple):
     given: Mapping[str, str]
 
 
-def declaration_of(lowering: Callable[..., Any]) -> Declaration:
+def declaration_of(lowering: Callable[..., object]) -> Declaration:
     """Returns what the arguments of a lowering declare."""
     inputs, required, variadic, params = [], 0, False, []
     given: dict[str, str] = {}
@@ -343,7 +348,7 @@ def declaration_of(lowering: Callable[..., Any]) -> Declaration:
 _GIVEN: Final = frozenset({"train", "platform", "random_state"})
 
 
-def _annotation(argument: inspect.Parameter, lowering: Callable[..., Any]) -> Any:
+def _annotation(argument: inspect.Parameter, lowering: Callable[..., object]) -> Any:
     """Returns the annotation of an argument, evaluated where it is a string.
 
     `typing.get_type_hints` takes ten times as long, and there are thousands as the library loads.
@@ -367,7 +372,7 @@ _Marks = tuple[frozenset[str], str, Callable[[Any], Any], tuple[str, ...]]
 
 
 @cache
-def _annotated(annotation: Any) -> _Marks:
+def _annotated(annotation: object) -> _Marks:
     """Returns the marks of an annotation, the words for and the reader of values, and `Count`."""
     found = getattr(annotation, "__metadata__", ())
     marks = frozenset([mark.name for mark in found if isinstance(mark, _Mark)])
@@ -377,8 +382,8 @@ def _annotated(annotation: Any) -> _Marks:
 
 
 def parse_params(
-    owner: str, params: Mapping[str, Param], given: Mapping[str, Any]
-) -> dict[str, Any]:
+    owner: str, params: Mapping[str, Param], given: Mapping[str, object]
+) -> dict[str, object]:
     """Reads the parameters of one call, in declared order with defaults filled in.
 
     Args:

@@ -17,7 +17,7 @@ PARAMETER_SERVER: Final = "a parameter server"
 
 
 class _Claim:
-    """What this process is part of; None while it is on its own."""
+    """The claim on this process: what it is part of; None while it is on its own."""
 
     kind: str | None = None
 

@@ -75,7 +75,7 @@ def passes() -> bool:
 
 
 class _Fork:
-    """What a fork has done to this process."""
+    """The state of this process after a fork."""
 
     host_only = False
 
@@ -101,7 +101,7 @@ def deterministic() -> bool:
 
 
 def keep_to_host() -> None:
-    """Has `host` answer 'only' from now on: this process has no XLA, and cannot get one."""
+    """Makes `host` answer 'only' from now on: this process has no XLA, and cannot get one."""
     _Fork.host_only = True
 
 

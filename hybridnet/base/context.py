@@ -116,7 +116,7 @@ class Context(metaclass=_ContextType):
         object.__setattr__(made, "computes_on", Context("cpu", device_id) if host else made)
         return cls._made.setdefault((device_type, device_id), made)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Context is immutable; make another instead of setting {name}")
 
     def __reduce__(self) -> tuple[type[Context], tuple[str, int]]:

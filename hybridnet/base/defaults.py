@@ -11,7 +11,7 @@ __all__ = ["with_defaults"]
 _Class = TypeVar("_Class", bound=type)
 
 
-def with_defaults(**defaults: Any) -> Callable[[_Class], _Class]:
+def with_defaults(**defaults: object) -> Callable[[_Class], _Class]:
     """Decorates a class: it gets its base's constructor with other defaults.
 
     These are true defaults: `help` and `inspect.signature` show them.

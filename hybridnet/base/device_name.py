@@ -14,7 +14,7 @@ from typing import Final, final
 from .context import Context
 from .errors import ParameterError
 
-__all__ = ["COLOCATE", "DEVICE", "LOCALHOST", "DeviceName", "device_name"]
+__all__ = ["COLOCATE", "DEVICE", "LOCALHOST", "DeviceName"]
 
 #: The attributes of a node that say where it is to run: on a device of this name,
 DEVICE: Final = "__device__"
@@ -26,7 +26,7 @@ COLOCATE: Final = "__colocate__"
 LOCALHOST: Final = "localhost"
 
 _WORD: Final = r"[A-Za-z][A-Za-z0-9_]*"
-_PART: Final = re.compile(
+_PART_PATTERN: Final = re.compile(
     rf"/(?:job:(?P<job>{_WORD})|replica:(?P<replica>\d+)|task:(?P<task>\d+)"
     rf"|device:(?P<type>{_WORD}|\*)(?::(?P<index>\d+|\*))?"
     rf"|(?P<short>{_WORD}):(?P<number>\d+))(?=/|$)"
@@ -67,7 +67,7 @@ class DeviceName:
         found: dict[str, str] = {}
         position = 0
         while position < len(text):
-            match = _PART.match(text, position)
+            match = _PART_PATTERN.match(text, position)
             if match is None:
                 raise ParameterError(f"device: the name must be {_FORM}, got {text!r}")
             for part, value in match.groupdict().items():
@@ -85,6 +85,21 @@ class DeviceName:
         }
         kind = found.get("type", "*")
         return cls(found.get("job"), type=None if kind == "*" else kind.lower(), **numbers)
+
+    @classmethod
+    def of(cls, given: str | Context | DeviceName) -> DeviceName:
+        """Returns the name that users give as text, as a context, or as what it is.
+
+        Raises:
+            ParameterError: it is none of these, or not of their form.
+        """
+        if isinstance(given, DeviceName):
+            return given
+        if isinstance(given, Context):
+            return cls(type=given.device_type, index=given.device_id)
+        if isinstance(given, str):
+            return cls.parse(given)
+        raise ParameterError(f"device: must be a name like {_FORM}, or a Context, got {given!r}")
 
     def merged(self, inner: DeviceName) -> DeviceName:
         """Returns this name with what another one says, which wins where both say something.
@@ -111,7 +126,7 @@ class DeviceName:
 
     @property
     def process(self) -> DeviceName:
-        """What it says of the process, and not of a device in it."""
+        """The name of the process alone, without a device in it."""
         return DeviceName(self.job, self.replica, self.task)
 
     def __str__(self) -> str:
@@ -124,18 +139,3 @@ class DeviceName:
             index = "" if self.index is None else f":{self.index}"
             parts.append(f"/device:{self.type or '*'}{index}")
         return "".join(parts)
-
-
-def device_name(given: str | Context | DeviceName) -> DeviceName:
-    """Returns the name that users give as text, as a context, or as what it is.
-
-    Raises:
-        ParameterError: it is none of these, or not of their form.
-    """
-    if isinstance(given, DeviceName):
-        return given
-    if isinstance(given, Context):
-        return DeviceName(type=given.device_type, index=given.device_id)
-    if isinstance(given, str):
-        return DeviceName.parse(given)
-    raise ParameterError(f"device: must be a name like {_FORM}, or a Context, got {given!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .context import Context, places
-from .device_name import DeviceName, device_name
+from .device_name import DeviceName
 
 __all__ = ["DeviceScope", "current_device", "device"]
 
@@ -40,7 +40,7 @@ def device(name: str | Context | DeviceName | None) -> DeviceScope:
     Raises:
         ParameterError: the name is not of its form.
     """
-    return DeviceScope(None if name is None else device_name(name))
+    return DeviceScope(None if name is None else DeviceName.of(name))
 
 
 def current_device() -> str:
@@ -50,5 +50,5 @@ def current_device() -> str:
         return ""
     name = DeviceName()
     for scope in stack:
-        name = DeviceName() if scope is None else name.merged(device_name(scope))
+        name = DeviceName() if scope is None else name.merged(DeviceName.of(scope))
     return str(name)

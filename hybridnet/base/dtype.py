@@ -11,6 +11,8 @@ from typing import Any, Final
 import ml_dtypes
 import numpy as np
 
+from hybridnet.base.array_types import DType, DTypeLike
+
 from .errors import DTypeError
 
 __all__ = [
@@ -39,7 +41,7 @@ INT64: Final = np.dtype(np.int64)
 BOOL: Final = np.dtype(np.bool_)
 
 #: MXNet's type codes, as its files and attribute strings hold them (mshadow's TypeFlag).
-DTYPE_OF_CODE: Final[dict[int, np.dtype[Any]]] = {
+DTYPE_OF_CODE: Final[dict[int, DType]] = {
     0: FLOAT32,
     1: FLOAT64,
     2: FLOAT16,
@@ -50,15 +52,13 @@ DTYPE_OF_CODE: Final[dict[int, np.dtype[Any]]] = {
     7: BOOL,
     12: BFLOAT16,
 }
-CODE_OF: Final[dict[np.dtype[Any], int]] = {dtype: code for code, dtype in DTYPE_OF_CODE.items()}
+CODE_OF: Final[dict[DType, int]] = {dtype: code for code, dtype in DTYPE_OF_CODE.items()}
 #: Likewise for what goes between processes: states of random generators, too.
-TRAVELLING: Final[dict[int, np.dtype[Any]]] = {**DTYPE_OF_CODE, 32: np.dtype(np.uint32)}
-TRAVELLING_CODE: Final[dict[np.dtype[Any], int]] = {
-    dtype: code for code, dtype in TRAVELLING.items()
-}
+TRAVELLING: Final[dict[int, DType]] = {**DTYPE_OF_CODE, 32: np.dtype(np.uint32)}
+TRAVELLING_CODE: Final[dict[DType, int]] = {dtype: code for code, dtype in TRAVELLING.items()}
 
 _FLOATS: Final = frozenset({FLOAT16, BFLOAT16, FLOAT32, FLOAT64})
-_KNOWN: Final[dict[Any, np.dtype[Any]]] = {
+_KNOWN: Final[dict[Any, DType]] = {
     **{dtype.name: dtype for dtype in CODE_OF},
     **{dtype.type: dtype for dtype in CODE_OF},
     **{dtype: dtype for dtype in CODE_OF},
@@ -71,7 +71,7 @@ _KNOWN: Final[dict[Any, np.dtype[Any]]] = {
 _FLOAT_RANK: Final = {FLOAT16: 0, BFLOAT16: 0, FLOAT32: 1, FLOAT64: 2}
 
 
-def as_dtype(dtype: Any) -> np.dtype[Any]:
+def as_dtype(dtype: DTypeLike) -> DType:
     """Returns the dtype meant by a name, a NumPy scalar type, a Python type or a dtype.
 
     Python's ``float`` and ``int`` mean float32 and int32, MXNet's defaults. An array means its own
@@ -94,17 +94,17 @@ def as_dtype(dtype: Any) -> np.dtype[Any]:
     raise DTypeError(f"dtype must be one of {known}, got {dtype!r}")
 
 
-def is_float(dtype: np.dtype[Any]) -> bool:
+def is_float(dtype: DType) -> bool:
     """Whether values of this dtype are floating point (and so can carry a gradient)."""
     return dtype in _FLOATS
 
 
-def is_integer(dtype: np.dtype[Any]) -> bool:
+def is_integer(dtype: DType) -> bool:
     """Whether values of this dtype are whole numbers (bool is not)."""
     return dtype not in _FLOATS and dtype != BOOL
 
 
-def promote(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+def promote(a: DType, b: DType) -> DType:
     """Returns the dtype in which two arrays of different dtypes are combined.
 
     A floating dtype beats an integer; of two floats the wider wins, and float16 with bfloat16

@@ -24,7 +24,7 @@ from .upload import Upload
 __all__ = ["NotOwnError", "OwnFolder", "atomic_write", "lock"]
 
 # All that a mode allows to others than the owner.
-_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_OTHERS_BITS: Final = stat.S_IRWXG | stat.S_IRWXO
 _WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -148,7 +148,7 @@ class OwnFolder:
             unsafe = unsafe_step(path)
             if unsafe:
                 raise NotOwnError(unsafe)
-            if facts.st_mode & _OTHERS:
+            if facts.st_mode & _OTHERS_BITS:
                 os.fchmod(self._fd, 0o700)
         except BaseException:
             self.__exit__()
@@ -259,7 +259,7 @@ def _open_own(path: str | os.PathLike[str], dir_fd: int | None) -> int:
             raise NotOwnError(f"{os.fspath(path)} is a symbolic link") from error
         raise
     facts = os.fstat(fd)
-    if not stat.S_ISREG(facts.st_mode) or not _is_own(facts, _OTHERS):
+    if not stat.S_ISREG(facts.st_mode) or not _is_own(facts, _OTHERS_BITS):
         os.close(fd)
         raise NotOwnError(f"{os.fspath(path)} is not this user's alone to read and write")
     return fd

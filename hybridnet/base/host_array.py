@@ -7,14 +7,15 @@ arrays on cpu(0) are NumPy's, in an object that answers what the runtime asks of
 from __future__ import annotations
 
 import sys
-from typing import Any, Final, final
+from typing import Final, TypeAlias, final
 
-import numpy as np
+from hybridnet.base.array_types import DType, DTypeLike, NumpyArray
+from hybridnet.base.lazy import jax
 
-__all__ = ["HostArray"]
+__all__ = ["DeviceArray", "HostArray"]
 
 # References to what one attribute holds, as `sys.getrefcount` counts them.
-_OURS: Final = 2
+_OUR_REFERENCES: Final = 2
 
 
 @final
@@ -31,10 +32,10 @@ class HostArray:
 
     __slots__ = ("__weakref__", "numpy", "placed")
 
-    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+    def __init__(self, array: NumpyArray) -> None:
         array.flags.writeable = False
-        self.numpy: np.ndarray[Any, Any] = array
-        self.placed: Any = None
+        self.numpy: NumpyArray = array
+        self.placed: jax.Array | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -43,9 +44,9 @@ class HostArray:
         return shape
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """The element type."""
-        dtype: np.dtype[Any] = self.numpy.dtype
+        dtype: DType = self.numpy.dtype
         return dtype
 
     @property
@@ -53,7 +54,7 @@ class HostArray:
         """Bytes of memory."""
         return self.numpy.nbytes
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> NumpyArray:
         array = self.numpy if dtype is None else self.numpy.astype(dtype, copy=False)
         return array.copy() if copy else array
 
@@ -67,8 +68,12 @@ class HostArray:
 
     def is_ours(self) -> bool:
         """Whether who holds this, and nobody else, holds the JAX array."""
-        return self.placed is None or sys.getrefcount(self.placed) <= _OURS
+        return self.placed is None or sys.getrefcount(self.placed) <= _OUR_REFERENCES
 
     def is_deleted(self) -> bool:
         """Whether its memory was given to a program."""
         return self.placed is not None and bool(self.placed.is_deleted())
+
+
+#: What programs run on: an array of JAX's, or what stands for one. Tracers are JAX's arrays, too.
+DeviceArray: TypeAlias = "jax.Array | HostArray"

@@ -42,10 +42,10 @@ class Inert:
 
     state: Any = None
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
+    def __init__(self, *arguments: object, **named: object) -> None:
         pass
 
-    def __setstate__(self, state: Any) -> None:
+    def __setstate__(self, state: object) -> None:
         self.state = state
 
     def __repr__(self) -> str:
@@ -55,7 +55,7 @@ class Inert:
 class _Dtype:
     """A NumPy dtype in a pickle: its code, and the order of the bytes."""
 
-    def __init__(self, code: Any, *_flags: Any) -> None:
+    def __init__(self, code: object, *_flags: object) -> None:
         if isinstance(code, bytes):
             code = code.decode("latin-1")
         if not isinstance(code, str) or not _CODES.fullmatch(code):
@@ -69,7 +69,7 @@ class _Dtype:
             self.order = ">"
 
 
-def _scalar(dtype: Any, data: Any) -> Any:
+def _scalar(dtype: object, data: object) -> Any:
     """Returns a NumPy number as Python's."""
     if isinstance(data, str):  # as Python 2 has written it
         data = data.encode("latin-1")
@@ -79,7 +79,7 @@ def _scalar(dtype: Any, data: Any) -> Any:
     return value.item()
 
 
-def _bytes(data: Any = b"", encoding: Any = None) -> bytes:
+def _bytes(data: object = b"", encoding: object = None) -> bytes:
     """Returns bytes that are given as such or as text, as older protocols do; makes none anew."""
     if isinstance(data, str) and encoding in ("latin-1", "latin1"):
         data = data.encode("latin-1")
@@ -88,7 +88,7 @@ def _bytes(data: Any = b"", encoding: Any = None) -> bytes:
     return data
 
 
-def _object(kind: Any, *_base: Any) -> Inert:
+def _object(kind: object, *_base: object) -> Inert:
     """Returns an object as the two oldest protocols make those of plain classes."""
     if not isinstance(kind, type) or not issubclass(kind, Inert):
         raise pickle.UnpicklingError(
@@ -119,7 +119,7 @@ class _InertReader(pickle.Unpickler):
 
     def __init__(self, data: bytes) -> None:
         super().__init__(io.BytesIO(data), encoding="latin-1")
-        self._classes: dict[str, Any] = {}
+        self._classes: dict[str, object] = {}
 
     def find_class(self, module: str, name: str) -> Any:
         """Returns what stands for a name; nothing is imported."""
@@ -130,7 +130,7 @@ class _InertReader(pickle.Unpickler):
             self._classes[place] = type(name, (Inert,), {"place": place})
         return self._classes[place]
 
-    def persistent_load(self, pid: Any) -> Any:
+    def persistent_load(self, pid: object) -> Any:
         """Refuses what lies outside the pickle."""
         raise pickle.UnpicklingError(
             f"something outside the bytes, {reprlib.repr(pid)}, is not looked for"

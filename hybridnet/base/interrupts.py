@@ -32,7 +32,8 @@ _OWN: Final = "hybridnet."
 # Of these the engine is made for exceptions at any instruction; the others are loops around what
 # users do, and hold nothing that could be half done.
 _LOOPS: Final = tuple(
-    _OWN + name for name in ("engine.", "cli.", "gluon.data.", "gluon.contrib.", "module.", "io.")
+    _OWN + name
+    for name in ("base.idx", "engine.", "cli.", "gluon.data.", "gluon.contrib.", "module.", "io.")
 )
 #: What works for whoever called it: its frames say nothing.
 _HELPERS: Final = frozenset(
@@ -50,7 +51,7 @@ _SIGINT: Final = int(signal.SIGINT)
 
 
 def defer_interrupts() -> None:
-    """Has Ctrl-C raised where nothing is half done, unless the process handles it by itself.
+    """Defers Ctrl-C to where nothing is half done, unless the process handles it by itself.
 
     Asked again and again, since others replace the handler: notebooks do for each cell.
     """
@@ -83,12 +84,12 @@ class _Delivery:
         if self._traces:
             sys.settrace(self._at_call)
 
-    def _at_call(self, frame: FrameType, event: str, arg: Any) -> None:
+    def _at_call(self, frame: FrameType, event: str, arg: object) -> None:
         """Raises as the frame's next call begins: it may be in C code, which has no lines."""
         if frame.f_back is self.frame and not _drops(frame) and frame.f_code.co_name != "__exit__":
             self.raise_()
 
-    def _at_line(self, frame: FrameType, event: str, arg: Any) -> Any:
+    def _at_line(self, frame: FrameType, event: str, arg: object) -> Any:
         # What was called may have failed: who handles that comes first.
         if event == "return" or (event == "line" and not leaves_with(frame)):
             self.raise_()

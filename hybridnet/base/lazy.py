@@ -164,7 +164,7 @@ def _import_jax() -> None:
 
 @contextmanager
 def _drawing_apart() -> Iterator[None]:
-    """Has what this thread draws by `numpy.random.rand` come from a generator of its own.
+    """Gives this thread a generator of its own for what it draws by `numpy.random.rand`.
 
     A module of JAX's draws as it is imported. That would move on the generator that a program has
     seeded, at a time that nobody knows.
@@ -183,7 +183,7 @@ def _drawing_apart() -> Iterator[None]:
 
 
 def _quieten() -> None:
-    """Has JAX log warnings and what is worse, unless its level was set.
+    """Limits JAX's log to warnings and what is worse, unless its level was set.
 
     Programs set the root logger to DEBUG to see their own steps, which is no wish for a dozen lines
     of JAX's for each compilation.

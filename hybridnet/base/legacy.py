@@ -57,7 +57,7 @@ def py_str(text: bytes | str) -> str:
     return text if isinstance(text, str) else text.decode("utf-8")
 
 
-def _as_list(value: Any) -> list[Any] | tuple[Any, ...]:
+def _as_list(value: object) -> list[Any] | tuple[Any, ...]:
     """Returns a list or tuple as it is, and anything else as the one item of a list."""
     return value if isinstance(value, (list, tuple)) else [value]
 
@@ -88,7 +88,7 @@ class classproperty:
     def __init__(self, get: Callable[[Any], Any]) -> None:
         self._get = get
 
-    def __get__(self, instance: Any, owner: type[Any]) -> Any:
+    def __get__(self, instance: object, owner: type[Any]) -> Any:
         return self._get(owner)
 
 
@@ -98,7 +98,7 @@ def with_metaclass(meta: type[type], *bases: type[Any]) -> type[Any]:
 
 
 class _NullType:
-    """What stands in signatures for a parameter that was not given."""
+    """The type of `_Null`, which stands in signatures for a parameter that was not given."""
 
     def __repr__(self) -> str:
         return "_Null"

@@ -26,7 +26,7 @@ _locks: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
 
 
 def free_in_children(lock: _Lock) -> _Lock:
-    """Has forked children find a lock free, whoever holds it at the fork; returns it.
+    """Makes a lock free in forked children, whoever holds it at the fork; returns it.
 
     What it guards must be fit for use at any time: its holder may have been in the midst of it.
 

@@ -7,7 +7,7 @@ what they are given.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from .errors import ParameterError
 
@@ -21,11 +21,12 @@ __all__ = [
     "with_leaves",
 ]
 
+_Leaf = TypeVar("_Leaf")
 #: The structure of nested lists without their leaves: None for a leaf, else what is in the list.
 Layout = Any
 
 
-def flattened(structure: Any, kind: type, what: str) -> tuple[list[Any], Layout]:
+def flattened(structure: object, kind: type[_Leaf], what: str) -> tuple[list[_Leaf], Layout]:
     """Flattens nested lists and tuples.
 
     Args:
@@ -40,7 +41,7 @@ def flattened(structure: Any, kind: type, what: str) -> tuple[list[Any], Layout]
         ParameterError: a leaf is of another class.
     """
     if isinstance(structure, (list, tuple)):
-        leaves: list[Any] = []
+        leaves: list[_Leaf] = []
         layout = []
         for item in structure:
             inner, shape = flattened(item, kind, what)
@@ -55,21 +56,21 @@ def flattened(structure: Any, kind: type, what: str) -> tuple[list[Any], Layout]
     return [structure], None
 
 
-def nested(layout: Layout, leaves: Iterable[Any]) -> Any:
+def nested(layout: Layout, leaves: Iterable[object]) -> Any:
     """Puts leaves together as `flattened` found them; tuples come back as lists."""
     left = iter(leaves)  # of an iterator that is itself: what is inside takes its leaves from it
     return next(left) if layout is None else [nested(inner, left) for inner in layout]
 
 
-def loop_arguments(layout: Layout, leaves: Sequence[Any]) -> list[Any]:
+def loop_arguments(layout: Layout, leaves: Sequence[object]) -> list[object]:
     """Returns loop variables as the arguments of a function: a list is several of them."""
     made = nested(layout, leaves)
     return made if isinstance(made, list) else [made]
 
 
 def unpacked(
-    what: str, result: Any, num_states: int, kind: type
-) -> tuple[list[Any], list[Any], tuple[Layout, Layout]]:
+    what: str, result: object, num_states: int, kind: type[_Leaf]
+) -> tuple[list[_Leaf], list[_Leaf], tuple[Layout, Layout]]:
     """Unpacks what the body of a loop returned: outputs, states, and how both were nested.
 
     Args:
@@ -94,7 +95,7 @@ def unpacked(
     return outs, states, (out_layout, state_layout)
 
 
-def leaves_of(structure: Any) -> list[Any]:
+def leaves_of(structure: object) -> list[Any]:
     """Returns the leaves of nested lists, tuples and dictionaries; these by their keys, sorted."""
     if isinstance(structure, Mapping):
         return [leaf for key in sorted(structure) for leaf in leaves_of(structure[key])]
@@ -103,7 +104,7 @@ def leaves_of(structure: Any) -> list[Any]:
     return [structure]
 
 
-def with_leaves(structure: Any, leaves: Iterable[Any]) -> Any:
+def with_leaves(structure: object, leaves: Iterable[object]) -> Any:
     """Returns the same nested lists, tuples and dictionaries with other leaves in them."""
     left = iter(leaves)
     if isinstance(structure, Mapping):

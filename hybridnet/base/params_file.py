@@ -35,6 +35,8 @@ from typing import Any, BinaryIO, Final, cast
 
 import numpy as np
 
+from hybridnet.base.array_types import DType, NumpyArray
+
 from .dtype import BOOL, CODE_OF, DTYPE_OF_CODE
 from .errors import DTypeError, FormatError
 from .files import atomic_write
@@ -97,7 +99,7 @@ class _Reader:
         self._advance(len(data), count, what)
         return data
 
-    def into(self, array: np.ndarray[Any, Any], what: str) -> None:
+    def into(self, array: NumpyArray, what: str) -> None:
         """Fills a one-dimensional uint8 array."""
         self._require(array.size, what)
         # A BytesIO and a buffered file both fill all of it unless the file ends.
@@ -266,7 +268,7 @@ def _read_shape(reader: _Reader, what: str, ndim: int, size_layout: str) -> tupl
     return shape
 
 
-def _dtype_of(reader: _Reader, what: str, code: int) -> np.dtype[Any]:
+def _dtype_of(reader: _Reader, what: str, code: int) -> DType:
     if code not in DTYPE_OF_CODE:
         known = ", ".join(f"{key} ({dtype.name})" for key, dtype in DTYPE_OF_CODE.items())
         raise reader.error(f"{what}: its dtype code must be one of {known}", code)
@@ -294,9 +296,7 @@ def _read_sparse(reader: _Reader, what: str, stype: str) -> SparseParts:
     return parts
 
 
-def _read_values(
-    reader: _Reader, what: str, shape: tuple[int, ...], dtype: np.dtype[Any]
-) -> np.ndarray[Any, Any]:
+def _read_values(reader: _Reader, what: str, shape: tuple[int, ...], dtype: DType) -> NumpyArray:
     nbytes = math.prod(shape) * dtype.itemsize
     if nbytes > reader.left:
         raise reader.error(
@@ -309,7 +309,7 @@ def _read_values(
     return values.view(dtype).reshape(shape)
 
 
-def _saveable(value: Any, name: str | int) -> Any:
+def _saveable(value: object, name: str | int) -> Any:
     """Returns a contiguous array in native byte order of a dtype that the format knows."""
     if isinstance(value, SparseParts):
         aux = [np.ascontiguousarray(array, np.int64) for array in value.aux]

@@ -66,7 +66,7 @@ def share_processors(processes: int) -> None:
 
 
 def set_batch_policy() -> None:
-    """Has this thread, and those that it begins, wait for their turn when they wake up.
+    """Makes this thread, and those that it begins, wait for their turn when they wake up.
 
     A thread that wakes up takes the processor from one that runs, as a rule. To one that computes
     for long this makes no difference; but the other may be a server that was about to answer others
@@ -133,7 +133,7 @@ def _limit(folder: Path) -> list[float]:
 
 @contextlib.contextmanager
 def environment(**variables: str) -> Iterator[None]:
-    """Has the environment hold variables meanwhile, for libraries that read them as they begin."""
+    """Sets environment variables inside a block, for libraries that read them as they begin."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

@@ -21,7 +21,7 @@ from .addresses import faults
 __all__ = ["RangedFile"]
 
 #: The largest part that is read ahead, bytes.
-_MOST: Final = 1 << 23
+_MAX_READ_AHEAD: Final = 1 << 23
 #: How far an index is believed that says that there is one record and no other, bytes.
 _TRUSTED: Final = 1 << 20
 #: What was read in a row, over what is then read ahead: no more than 1.5 times what was read is
@@ -108,7 +108,7 @@ class RangedFile(io.RawIOBase):
         size = count = 0
         for begin in begins:
             end = self._end_of(begin)
-            if count and size + end - begin > _MOST:
+            if count and size + end - begin > _MAX_READ_AHEAD:
                 break
             if wanted and wanted[-1][1] == begin:
                 wanted[-1][1] = end
@@ -168,7 +168,7 @@ class RangedFile(io.RawIOBase):
         return _Part(place, data)
 
     def _wanted_end(self, place: int, wanted: int) -> int:
-        ahead = place + min(self._row // _AHEAD, _MOST)
+        ahead = place + min(self._row // _AHEAD, _MAX_READ_AHEAD)
         if not self._places:
             return max(place + wanted, ahead)
         end = self._end_of(place)

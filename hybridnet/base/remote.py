@@ -150,7 +150,7 @@ def _facts(address: str) -> dict[str, Any]:
     """
     system, name = system_of(address)
     with faults(address):
-        facts: dict[str, Any] = system.info(name)
+        facts: dict[str, object] = system.info(name)
     return facts
 
 

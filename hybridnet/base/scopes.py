@@ -60,9 +60,9 @@ class ScopedType(type):
 
     @property
     def current(cls) -> Any:
-        """What counts now in this thread."""
+        """The value that counts now in this thread."""
         return cls._stack.innermost
 
     @current.setter
-    def current(cls, scope: Any) -> None:
+    def current(cls, scope: object) -> None:
         cls._stack.replace(scope)

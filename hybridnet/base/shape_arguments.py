@@ -30,7 +30,7 @@ def size_of(where: str, size: Any) -> int:
     raise ParameterError(f"{where}: the sizes must be whole numbers, got {size!r}")
 
 
-def listed_sizes(where: str, shape: Any) -> tuple[int, ...]:
+def listed_sizes(where: str, shape: object) -> tuple[int, ...]:
     """Returns the shape that a user gave; a size below 0 is left for the caller to understand.
 
     Raises:
@@ -45,7 +45,7 @@ def listed_sizes(where: str, shape: Any) -> tuple[int, ...]:
     return tuple([size if type(size) is int else size_of(where, size) for size in shape])
 
 
-def sizes_of(where: str, shape: Any) -> tuple[int, ...]:
+def sizes_of(where: str, shape: object) -> tuple[int, ...]:
     """Returns the shape that a user gave, as plain numbers.
 
     Args:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import threading
 import weakref
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
-
+from hybridnet.base.array_types import DType
 from hybridnet.base.locks import free_in_children
 
 __all__ = ["TensorType", "tensor_type"]
@@ -29,7 +28,7 @@ class TensorType:
 
     __slots__ = ("__weakref__", "dtype", "mebibytes", "nbytes", "shape", "size")
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: DType) -> None:
         self.shape = shape
         self.dtype = dtype
         self.size = math.prod(shape)
@@ -40,11 +39,13 @@ class TensorType:
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
 
 
-_made: Final[weakref.WeakValueDictionary[Any, TensorType]] = weakref.WeakValueDictionary()
+_made: Final[weakref.WeakValueDictionary[tuple[tuple[int, ...], DType], TensorType]] = (
+    weakref.WeakValueDictionary()
+)
 _lock: Final = free_in_children(threading.RLock())  # re-entrant, since finalizers may run anywhere
 
 
-def tensor_type(shape: tuple[int, ...], dtype: np.dtype[Any]) -> TensorType:
+def tensor_type(shape: tuple[int, ...], dtype: DType) -> TensorType:
     """Returns the one type object with this shape and dtype."""
     key = (shape, dtype)
     found = _made.get(key)

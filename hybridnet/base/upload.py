@@ -31,10 +31,10 @@ __all__ = ["Upload"]
 _log: Final = logging.getLogger("hybridnet.files")
 
 #: Bytes of a part. S3 allows 10,000 of them, so the later ones are larger.
-_PART: Final = 1 << 24
+_PART_BYTES: Final = 1 << 24
 _GROWS: Final = 1000  # parts, after which they have twice as many bytes
 #: The least that S3 takes as a part that is not the last.
-_LEAST: Final = 5 << 20
+_MIN_PART_BYTES: Final = 5 << 20
 _S3: Final = frozenset({"s3", "s3a"})
 
 
@@ -91,7 +91,7 @@ class Upload(io.BufferedIOBase):
             place = 0
             try:
                 while place < len(view):
-                    size = _PART << self._parts // _GROWS
+                    size = _PART_BYTES << self._parts // _GROWS
                     taken = view[place : place + size - len(self._held)]
                     self._held += taken
                     place += len(taken)
@@ -178,7 +178,7 @@ class Upload(io.BufferedIOBase):
         super().close()
 
     def _send(self) -> None:
-        """Has what is held brought, while the next part is collected."""
+        """Begins to bring what is held; the next part is collected meanwhile."""
         self._wait()
         part = self._held
         self._begun = self._worker.submit(self._target.bring, part)
@@ -193,7 +193,7 @@ class Upload(io.BufferedIOBase):
 
 
 class _Target(ABC):
-    """What is made of an upload at a server, in the upload's thread.
+    """The target of an upload: the file that it becomes at a server, in the upload's thread.
 
     It knows nothing of the upload, which ends where nobody else has it. The server is asked for
     nothing before the first bytes.
@@ -211,7 +211,7 @@ class _Target(ABC):
         self.done = False
 
     def bring(self, part: bytearray) -> None:
-        """Brings a part, of `_LEAST` bytes or more unless it is the last."""
+        """Brings a part, of `_MIN_PART_BYTES` bytes or more unless it is the last."""
         with faults(self.address):
             self._write(part)
 
@@ -255,7 +255,9 @@ class _Multipart(_Target):
 
     def _write(self, part: bytes | bytearray) -> None:
         if self._file is None:
-            self._file = self.system.open(self.path, "wb", block_size=_LEAST, autocommit=False)
+            self._file = self.system.open(
+                self.path, "wb", block_size=_MIN_PART_BYTES, autocommit=False
+            )
         self._file.write(part)
 
     def _commit(self) -> None:

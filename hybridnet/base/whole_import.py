@@ -26,7 +26,7 @@ class _Unfinished(ModuleType):
 
 
 class _Finder:
-    """Has one module loaded as `_Unfinished`."""
+    """An import finder that loads one module as `_Unfinished`."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -12,13 +12,22 @@ symbol.
 
 from __future__ import annotations
 
-from .index import CheckpointState, checkpoint_exists, get_checkpoint_state, latest_checkpoint
+from .index import (
+    INDEX,
+    CheckpointState,
+    checkpoint_exists,
+    file_of,
+    get_checkpoint_state,
+    latest_checkpoint,
+    update_index,
+)
 from .nodes import Restore, Save
 from .reader import list_variables, load_variable, variable_types
 from .saver import PendingSave, Saver
 from .slots import Slot, session_slots
 
 __all__ = [
+    "INDEX",
     "CheckpointState",
     "PendingSave",
     "Restore",
@@ -26,10 +35,12 @@ __all__ = [
     "Saver",
     "Slot",
     "checkpoint_exists",
+    "file_of",
     "get_checkpoint_state",
     "latest_checkpoint",
     "list_variables",
     "load_variable",
     "session_slots",
+    "update_index",
     "variable_types",
 ]

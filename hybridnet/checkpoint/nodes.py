@@ -16,11 +16,10 @@ from hybridnet import engine
 from hybridnet.base.dtype import as_dtype, is_integer
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.graph.node import Edge, Node
+from hybridnet.graph import Edge, Node
 from hybridnet.name import NameManager
-from hybridnet.ops.core.call import MAKERS, Arrays, Call, HostOnlyCall, Scalars, Types
-from hybridnet.symbol import Symbol
-from hybridnet.symbol.composition import scope_attributes, user_attributes
+from hybridnet.ops.core import MAKERS, Arrays, Call, HostOnlyCall, Scalars, Types
+from hybridnet.symbol import Symbol, scope_attributes, user_attributes
 
 from .faults import missing_names
 from .index import PathLike, file_of
@@ -92,7 +91,7 @@ class SaveCall(_HostCall):
         return (BYTES,)
 
     def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
-        """Has the file written as a task of the engine, while the program goes on."""
+        """Writes the file as a task of the engine, while the program goes on."""
 
         def path(*step: Any) -> Path:
             return path_of(self.prefix, np.asarray(step[0]).reshape(()) if step else None)
@@ -135,7 +134,7 @@ class RestoreCall(_HostCall):
         return self.types
 
     def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
-        """Has the file read as a task of the engine."""
+        """Reads the file as a task of the engine."""
         return push_restore(file_of(self.checkpoint), self.names, self.types, ctx)
 
     def __repr__(self) -> str:

@@ -17,9 +17,8 @@ from typing import Any, Final, final
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError, ParameterError
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.failures import was_told
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.runtime.recording import Value, recorder
+from hybridnet.runtime.tasks import was_told
 
 from .faults import require
 from .files import wait_for_saves
@@ -188,7 +187,7 @@ class Saver:
         index: str | None = None,
         listed: bool = True,
     ) -> PendingSave:
-        """Has the values of this moment saved while the program goes on.
+        """Saves the values of this moment while the program goes on.
 
         What is changed afterwards is not in the file. The old values take memory until they are
         written, so that this waits first for the last save of this saver; and raises its error, if

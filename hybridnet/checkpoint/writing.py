@@ -17,10 +17,10 @@ from hybridnet.base.context import Context
 from hybridnet.base.dtype import INT64
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray.copies import send
-from hybridnet.ops.core.call import Types
-from hybridnet.runtime.platform.jax_devices import device_of
-from hybridnet.runtime.record.host_task import push_task
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.ops.core import Types
+from hybridnet.runtime.contexts import device_of
+from hybridnet.runtime.recording import Value
+from hybridnet.runtime.tasks import push_task
 
 from .faults import require
 from .files import folder_var

@@ -14,7 +14,7 @@ from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.base.processor import num_threads
 from hybridnet.native import onednn
-from hybridnet.runtime.platform.jax_devices import device_of, num_devices
+from hybridnet.runtime.contexts import device_of, num_devices
 
 __all__ = ["print_info"]
 

@@ -21,7 +21,7 @@ from hybridnet import gluon, kv, model, nd
 from hybridnet.base.errors import MXNetError
 from hybridnet.io.mnist import load_mnist
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.platform.jax_devices import device_of
+from hybridnet.runtime.contexts import device_of
 
 from .lenet import AbstractWay, Bound, Eager, Settings, Traced, initial_weights
 from .result import Result

@@ -66,7 +66,7 @@ def train_records(options: Namespace, report: ModuleType) -> None:
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """What is trained on what, and how."""
+    """A training job: the network, the data, and how it is trained."""
 
     options: Namespace
     network: Network
@@ -113,7 +113,7 @@ class _Job:
 
 @dataclass(eq=False)
 class _Notes:
-    """What is noted while a way is trained.
+    """The losses and times that are noted while a way is trained.
 
     Attributes:
         losses: of each step, the mean over its images.

@@ -41,7 +41,7 @@ _ADDRESS: Final = re.compile(
     r"(?:(?P<host>[\w.-]+)|\[(?P<six>[0-9a-f:.]+)\]):(?P<port>[0-9]+)", re.ASCII | re.IGNORECASE
 )
 #: Seconds in which a socket may have been made and not listened at.
-_NEW: Final = 60.0
+_NEW_SECONDS: Final = 60.0
 _GONE: Final = "the connection is gone"
 _HUNG_UP: Final = (
     "it hangs up: its token (HYBRIDNET_DIST_TOKEN) is another, or one of the two has none, or it "
@@ -98,7 +98,7 @@ def _sweep(folder: Path) -> None:
     """Removes the sockets of tasks that were killed."""
     for path in folder.glob(f"task-*/{SOCKET}"):
         with contextlib.suppress(OSError), _local_socket() as tries:
-            if time.time() - path.stat().st_mtime < _NEW:
+            if time.time() - path.stat().st_mtime < _NEW_SECONDS:
                 continue  # it may be about to listen
             tries.setblocking(False)  # its task may be stopped, and too many wait for it
             try:
@@ -274,7 +274,7 @@ class Channel:
 
 
 def _leave_to_parent() -> None:
-    """Has a forked child send nothing over the connections that it shares with its parent."""
+    """Makes a forked child send nothing over the connections that it shares with its parent."""
     for one in _channels:
         one.is_forked = True
 

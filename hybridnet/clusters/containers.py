@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from hybridnet.graph.node import Node
+from hybridnet.graph import Node
 
 __all__ = ["CONTAINER", "held_name", "in_container", "is_in"]
 

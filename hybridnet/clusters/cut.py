@@ -8,15 +8,21 @@ from typing import Any, NamedTuple
 
 from hybridnet.base.device_name import DEVICE, DeviceName
 from hybridnet.base.errors import GraphError
-from hybridnet.graph.node import Graph, Node
-from hybridnet.graph.subgraph import ControlCall
-from hybridnet.ops.core.call import Types
-from hybridnet.passes.cost import upward_ranks
-from hybridnet.passes.lower_control import lower_control
-from hybridnet.passes.part_json import ReadPart, write_part
-from hybridnet.passes.partition import DevicePart, partition
-from hybridnet.passes.place import DeviceSite, place, wish_of
-from hybridnet.passes.shortcuts import shortened, sunk
+from hybridnet.graph import ControlCall, Graph, Node
+from hybridnet.ops.core import Types
+from hybridnet.passes import (
+    DevicePart,
+    DeviceSite,
+    ReadPart,
+    lower_control,
+    partition,
+    place,
+    shortened,
+    sunk,
+    upward_ranks,
+    wish_of,
+    write_part,
+)
 from hybridnet.session.step import Ready
 
 from .containers import held_name

@@ -15,12 +15,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.kvstore.own_folder import is_own_folder
 from hybridnet.kvstore.transport.local_sockets import SOCKET
 from hybridnet.kvstore.transport.wire import Buffer
-from hybridnet.runtime.executor.task_messages import (
-    Message,
-    TaskTransport,
-    Tensors,
-    TravellingTensor,
-)
+from hybridnet.runtime.between_tasks import Message, TaskTransport, Tensors, TravellingTensor
 
 from .channel import Channel, near_folder
 from .errors import (

@@ -1,4 +1,4 @@
-"""What goes wrong between tasks; each names the task."""
+"""The errors between tasks; each names the task."""
 
 from __future__ import annotations
 

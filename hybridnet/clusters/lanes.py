@@ -30,7 +30,7 @@ __all__ = ["LEAST", "GoneError", "InLanes", "Lent", "LentAt", "OutLanes"]
 #: Bytes of a tensor from which on it goes this way: what is shorter is part of a short message.
 LEAST: Final = SMALL
 #: Bytes of lent memory, that is kept for the next tensor, at most; and of others', kept mapped.
-_KEPT: Final = 1 << 29
+_KEPT_BYTES: Final = 1 << 29
 #: Pieces of memory of others that are kept mapped.
 _MAPPED: Final = 64
 _NAME: Final = "hybridnet-lane"
@@ -133,7 +133,7 @@ class OutLanes:
             self._forget_oldest()
 
     def _forget_oldest(self) -> None:
-        while self._kept > _KEPT:
+        while self._kept > _KEPT_BYTES:
             self._kept -= self._back.pop(0).room
 
 
@@ -169,7 +169,7 @@ class InLanes:
             memory = self._mapped[key] = _open(place)
             self._size += len(memory.whole)
             # What is mapped is not free, though its sender keeps it no longer.
-            while len(self._mapped) > _MAPPED or self._size > _KEPT:
+            while len(self._mapped) > _MAPPED or self._size > _KEPT_BYTES:
                 _, least = self._mapped.popitem(last=False)
                 self._size -= len(least.whole)
         else:

@@ -1,6 +1,6 @@
 """`ClusterRunner`: runs a session's requests on the tasks of a cluster.
 
-What `hybridnet.session.runner.Runner` is in one process.
+What `hybridnet.session.Runner` is in one process.
 """
 
 from __future__ import annotations
@@ -24,21 +24,14 @@ from hybridnet.base.device_name import DeviceName
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.host_array import HostArray
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.graph.node import Node
+from hybridnet.graph import Node
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.copies import aligned
-from hybridnet.ops.random.state import initial_state
-from hybridnet.runtime.executor.task_messages import TravellingTensor
-from hybridnet.runtime.segments.segment import Value
-from hybridnet.session.metadata import Trace
-from hybridnet.session.step import (
-    Ready,
-    RunStep,
-    TypeOf,
-    made_for_types,
-    make_ready,
-    make_step,
-)
+from hybridnet.ops.random import initial_state
+from hybridnet.runtime.between_tasks import TravellingTensor
+from hybridnet.runtime.recording import Value
+from hybridnet.session import RunStep, Trace
+from hybridnet.session.step import Ready, TypeOf, made_for_types, make_ready, make_step
 
 from .cut import TaskPart, cut, wishes_in
 from .errors import LateError, StaleError
@@ -151,7 +144,7 @@ class ClusterRunner:
         self._members.close()
 
     def reset(self, containers: Sequence[str] | None = None) -> None:
-        """Has all tasks forget the variables, queues and accumulators of some containers.
+        """Makes all tasks forget the variables, queues and accumulators of some containers.
 
         Args:
             containers: by name, '' for the default one; None: all.

@@ -10,10 +10,10 @@ from typing import Any, Final, NamedTuple, final
 
 from hybridnet.base.device_name import DeviceName
 from hybridnet.base.errors import FormatError, GraphError
-from hybridnet.graph.node import Node
+from hybridnet.graph import Node
 from hybridnet.kvstore.cluster import is_loopback
-from hybridnet.passes.place import DeviceSite
-from hybridnet.runtime.executor.task_messages import TravellingTensor
+from hybridnet.passes import DeviceSite
+from hybridnet.runtime.between_tasks import TravellingTensor
 
 from .channel import split_address
 from .endpoint import Endpoint

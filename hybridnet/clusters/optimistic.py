@@ -11,14 +11,7 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Any, final
 
 from hybridnet.base.errors import OpError
-from hybridnet.runtime.executor.rendezvous import (
-    Key,
-    LocalRendezvous,
-    Received,
-    Rendezvous,
-    Sent,
-    Take,
-)
+from hybridnet.runtime.between_tasks import Key, LocalRendezvous, Received, Rendezvous, Sent, Take
 
 __all__ = ["NotingRendezvous", "RepeatedRendezvous"]
 

@@ -16,10 +16,10 @@ import numpy as np
 from hybridnet.base.errors import FormatError
 from hybridnet.kvstore.transport.wire import SMALL, Buffer
 from hybridnet.ndarray.copies import aligned
-from hybridnet.runtime.executor.rendezvous import Key
-from hybridnet.runtime.executor.task_messages import (
+from hybridnet.runtime.between_tasks import (
     Cancel,
     Have,
+    Key,
     Made,
     Message,
     Tensors,
@@ -145,7 +145,7 @@ def _place(words: list[Any]) -> LentAt:
 
 
 class _Bytes:
-    """What frames hold, read from the beginning to the end."""
+    """A reader of the bytes in frames, from the beginning to the end."""
 
     def __init__(self, frames: Sequence[Buffer]) -> None:
         self._left = sum(map(len, frames))

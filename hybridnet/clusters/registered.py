@@ -1,4 +1,4 @@
-"""What a task knows of a graph: its devices' parts, and the variables that they read and write."""
+"""A graph as a task knows it: its devices' parts, and the variables that they read and write."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from hybridnet.base.context import Context
 from hybridnet.base.device_name import DeviceName
 from hybridnet.base.errors import FormatError
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.passes.part_json import ReadPart, read_part
-from hybridnet.runtime.devices.device import device_at
-from hybridnet.runtime.executor.device_plan import DevicePlan, DeviceProgram
+from hybridnet.passes import ReadPart, read_part
+from hybridnet.runtime.between_tasks import DevicePlan, DeviceProgram
+from hybridnet.runtime.placing import device_at
 
 __all__ = ["Registered", "read_registered"]
 
 #: Inputs and outputs of a graph at most.
-_MOST: Final = 1 << 20
+_MAX_ENDS: Final = 1 << 20
 
 
 @final
@@ -88,7 +88,7 @@ def read_registered(words: Mapping[str, Any], task: str) -> Registered:
         types.update(found.input_types)
         places.update(dict.fromkeys(found.input_types, plan))
     count = words.get("outputs")
-    if type(count) is not int or not 0 <= count <= _MOST:
+    if type(count) is not int or not 0 <= count <= _MAX_ENDS:
         raise FormatError("a graph says how many outputs it has")
     reads, writes = _names(words, "reads", types), _names(words, "writes", range(count))
     updates = frozenset(reads.values()) & frozenset(writes.values())
@@ -108,7 +108,7 @@ def read_registered(words: Mapping[str, Any], task: str) -> Registered:
 
 def _list(words: Mapping[str, Any], name: str) -> list[Any]:
     found = words.get(name, [])
-    if not isinstance(found, list) or len(found) > _MOST:
+    if not isinstance(found, list) or len(found) > _MAX_ENDS:
         raise FormatError(f"{name} must be a list")
     return found
 

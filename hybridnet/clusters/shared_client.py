@@ -8,8 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import final
 
-from hybridnet.graph.node import Node
-from hybridnet.runtime.executor.task_messages import TravellingTensor
+from hybridnet.graph import Node
+from hybridnet.runtime.between_tasks import TravellingTensor
 
 from .cut import task_of
 from .members import Members

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Collection
 from typing import Any, final
 
-from hybridnet.runtime.executor.task_messages import TravellingTensor
+from hybridnet.runtime.between_tasks import TravellingTensor
 
 from .containers import is_in
 from .endpoint import Endpoint, refusal

@@ -6,8 +6,8 @@ import threading
 from time import perf_counter_ns, time_ns
 from typing import Any, final
 
-from hybridnet.runtime.observe import events
-from hybridnet.runtime.segments.code import Code
+from hybridnet.runtime.calls import Code
+from hybridnet.runtime.watching import events
 
 from .registered import Registered
 

@@ -20,13 +20,15 @@ from hybridnet.base.locks import if_free
 from hybridnet.base.processor import set_batch_policy, share_processors
 from hybridnet.engine import Flag
 from hybridnet.kvstore.cluster import is_loopback
-from hybridnet.runtime.devices.device import find_device, list_devices
-from hybridnet.runtime.executor.device_plan import DeviceProgram
-from hybridnet.runtime.executor.device_run import GraphRun
-from hybridnet.runtime.executor.remote_rendezvous import StepExchange
-from hybridnet.runtime.executor.rendezvous import Rendezvous
-from hybridnet.runtime.executor.task_messages import TravellingTensor
-from hybridnet.runtime.platform.jax_devices import has_begun
+from hybridnet.runtime.between_tasks import (
+    DeviceProgram,
+    GraphRun,
+    Rendezvous,
+    StepExchange,
+    TravellingTensor,
+)
+from hybridnet.runtime.contexts import has_begun
+from hybridnet.runtime.placing import find_device, list_devices
 
 from .channel import split_address
 from .containers import is_in
@@ -155,7 +157,7 @@ class ClusterTask:
         self._held = {}
 
     def _later(self, work: Callable[..., None], *args: Any) -> None:
-        """Has a thread of the pool do something; a task that is closed does nothing any more."""
+        """Runs a function in a thread of the pool; a task that is closed does nothing any more."""
         try:
             self._pool.submit(work, *args)
         except RuntimeError:
@@ -431,7 +433,7 @@ class ClusterTask:
         self._exchange.end(number)
 
     def _ask_again(self) -> None:
-        """Has the steps ask for what has not come that were under way a tick ago.
+        """Makes the steps that were under way a tick ago ask for what has not come.
 
         What a younger one waits for is on its way, and would be sent twice.
         """

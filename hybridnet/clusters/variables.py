@@ -11,10 +11,10 @@ from hybridnet.base.context import Context
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import GraphError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.graph.node import Node
+from hybridnet.graph import Node
 from hybridnet.ndarray import NDArray, array
-from hybridnet.passes.place import wish_of
-from hybridnet.runtime.executor.task_messages import TravellingTensor
+from hybridnet.passes import wish_of
+from hybridnet.runtime.between_tasks import TravellingTensor
 
 from .containers import held_name
 from .cut import task_of

@@ -42,7 +42,7 @@ class Area:
 @final
 @dataclass(frozen=True)
 class Conformance:
-    """What a run said.
+    """The results of a run.
 
     Attributes:
         date: of the run, as ISO has it.

@@ -19,7 +19,7 @@ TIERS: Final = ("core", "common", "rare")
 
 _BUNDLED: Final = "mxnet-1.9.1.tsv.gz"
 # These packages are namespaces of their own one level deeper: nd.random, gluon.nn, np.ndarray.
-_DEEP: Final = ("nd", "sym", "np", "npx", "gluon")
+_NAMESPACES: Final = ("nd", "sym", "np", "npx", "gluon")
 _NOTE: Final = re.compile(r" ?\{(op|forwards to|stub|numpy fallback|python signature override)")
 
 
@@ -44,7 +44,7 @@ class Row:
     def namespace(self) -> str:
         """The part of the API that it is counted in."""
         parts = self.name.split(".")
-        if parts[0] in _DEEP:
+        if parts[0] in _NAMESPACES:
             return ".".join(parts[:2]) if len(parts) > 2 else parts[0]
         return parts[0] if len(parts) > 1 else "(top level)"
 

@@ -46,7 +46,7 @@ class TrainingStateScope:
         self._before = present.is_recording(), present.is_training()
         set_is_training(self._enter_state)
 
-    def __exit__(self, ptype: Any, value: Any, trace: Any) -> None:
+    def __exit__(self, ptype: object, value: object, trace: object) -> None:
         recording, training = self._before
         present.set_recording(recording)
         present.set_training(training)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, final
 
+from numpy.typing import DTypeLike
+
 from hybridnet import ndarray as nd
+from hybridnet.gluon.data import DataLoader
 from hybridnet.io import DataDesc, DataIter
 from hybridnet.ndarray import NDArray
 
@@ -26,10 +29,10 @@ class DataLoaderIter(DataIter):
 
     def __init__(
         self,
-        loader: Any,
+        loader: DataLoader,
         data_name: str = "data",
         label_name: str = "softmax_label",
-        dtype: Any = "float32",
+        dtype: DTypeLike = "float32",
     ) -> None:
         data, label = next(iter(loader))
         super().__init__(data.shape[0])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any, final
+from typing import final
 
-from hybridnet.compat.tf1.summaries.events import Summary, Value
-from hybridnet.compat.tf1.summaries.writer import FileWriter
+from hybridnet.events import EventWriter, Summary, Value
+from hybridnet.module.base_module import BatchEndParam
 
 __all__ = ["LogMetricsCallback"]
 
@@ -24,9 +24,9 @@ class LogMetricsCallback:
 
     def __init__(self, logging_dir: str | os.PathLike[str], prefix: str | None = None) -> None:
         self.prefix = prefix
-        self.summary_writer = FileWriter(logging_dir)
+        self.summary_writer = EventWriter(logging_dir)
 
-    def __call__(self, param: Any) -> None:
+    def __call__(self, param: BatchEndParam) -> None:
         """Writes the metric of a `BatchEndParam`; several for one pass are several points."""
         if param.eval_metric is None:
             return

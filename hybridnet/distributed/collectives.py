@@ -13,9 +13,11 @@ from typing import Any, Final
 import numpy as np
 
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
+from hybridnet.base.host_array import DeviceArray
+from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ndarray import NDArray, zeros
-from hybridnet.runtime.record.host_task import push_task
+from hybridnet.runtime.tasks import push_task
 
 from .gang import current, size
 from .programs import (
@@ -33,7 +35,7 @@ __all__ = ["all_gather", "all_reduce", "barrier", "broadcast", "reduce_scatter"]
 _LOGICAL: Final = ("min", "max")
 
 
-def all_reduce(array: Any, op: str = "sum", *, priority: int = 0) -> Any:
+def all_reduce(array: NDArray | Sequence[NDArray], op: str = "sum", *, priority: int = 0) -> Any:
     """Reduces arrays of all processes, element by element; all get the result.
 
     Args:
@@ -58,7 +60,7 @@ def all_reduce(array: Any, op: str = "sum", *, priority: int = 0) -> Any:
     return _call(AllReduce(op), array, arrays, [one.read().type for one in arrays], priority)
 
 
-def broadcast(array: Any, root: int = 0, *, priority: int = 0) -> Any:
+def broadcast(array: NDArray | Sequence[NDArray], root: int = 0, *, priority: int = 0) -> Any:
     """Gives all processes the arrays of one of them, bit for bit.
 
     Args:
@@ -81,7 +83,9 @@ def broadcast(array: Any, root: int = 0, *, priority: int = 0) -> Any:
     return _call(Broadcast(root), array, arrays, [one.read().type for one in arrays], priority)
 
 
-def reduce_scatter(array: Any, op: str = "sum", *, priority: int = 0) -> Any:
+def reduce_scatter(
+    array: NDArray | Sequence[NDArray], op: str = "sum", *, priority: int = 0
+) -> Any:
     """Reduces arrays of all processes; each gets its part of the result, along the first axis.
 
     Args:
@@ -111,7 +115,7 @@ def reduce_scatter(array: Any, op: str = "sum", *, priority: int = 0) -> Any:
     return _call(ReduceScatter(op), array, arrays, types, priority)
 
 
-def all_gather(array: Any, axis: int = 0, *, priority: int = 0) -> Any:
+def all_gather(array: NDArray | Sequence[NDArray], axis: int = 0, *, priority: int = 0) -> Any:
     """Gives all processes the arrays of all, one after the other along an axis, by rank.
 
     Args:
@@ -195,7 +199,7 @@ def _check_op(caller: str, op: str, arrays: Sequence[NDArray]) -> None:
 
 def _call(
     kind: AllReduce | ReduceScatter | AllGather | Broadcast,
-    given: Any,
+    given: object,
     arrays: Sequence[NDArray],
     types: Sequence[TensorType],
     priority: int,
@@ -208,7 +212,7 @@ def _call(
         values = [one.read() for one in arrays]
         plan = Collective(kind, tuple(value.type for value in values))
 
-        def run(*inputs: Any) -> Sequence[Any]:
+        def run(*inputs: jax.Array) -> Sequence[DeviceArray]:
             return team.run(str(plan), lambda: run_collective(plan, inputs))
 
         results = push_task(

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, final
 
 from hybridnet.base.errors import MXNetError
+from hybridnet.base.jax_private import gang_client, gang_state
 
 from .membership import Membership
 from .relay import LINE, attempt, keep_alive
@@ -58,7 +59,7 @@ class Coordination:
         self._lock = threading.Lock()
 
     def listen(self, hear: Hear) -> None:
-        """Has a function called with whatever the others say from now on."""
+        """Calls a function with whatever the others say from now on, in a thread of its own."""
         threading.Thread(
             target=self._read, args=(hear,), name="hybridnet-gang", daemon=True
         ).start()
@@ -96,19 +97,16 @@ def connect(member: Membership, patience: float, bind: str) -> Coordination:
         MXNetError: they did not come, there is no token, or this JAX is of another kind.
     """
     try:
-        from jax._src import distributed  # private to JAX
-        from jaxlib import _jax  # and to jaxlib
-
-        make_client, state = _jax.get_distributed_runtime_client, distributed.global_state
+        state = gang_state()
     except (ImportError, AttributeError) as error:
-        raise MXNetError(f"distributed.initialize: this version of JAX lacks {error}") from error
+        raise _unknown(error) from error
     secret = secret_of(member.host)
     until = time.monotonic() + patience
     if member.rank == 0:
         _start_relay(bind, member, secret)
     connection, message = _welcomed(member, secret, until, patience)
     try:
-        client = make_client(
+        client = gang_client(
             f"{member.host}:{message['port']}",
             member.rank,
             init_timeout=max(1, round(patience)),
@@ -117,6 +115,9 @@ def connect(member: Membership, patience: float, bind: str) -> Coordination:
             use_compression=True,
         )
         client.connect()
+    except (ImportError, AttributeError) as error:
+        connection.close()
+        raise _unknown(error) from error
     except RuntimeError as error:
         connection.close()
         raise _missed(member, patience, error) from error
@@ -125,6 +126,10 @@ def connect(member: Membership, patience: float, bind: str) -> Coordination:
     state.client, state.process_id, state.num_processes = client, member.rank, member.size
     state.coordinator_address = member.address
     return Coordination(connection, message["names"], client)
+
+
+def _unknown(error: Exception) -> MXNetError:
+    return MXNetError(f"distributed.initialize: this version of JAX lacks a name: {error}")
 
 
 def _start_relay(bind: str, member: Membership, secret: Secret) -> None:
@@ -193,7 +198,7 @@ class _NoAnswer(ConnectionError):
 
 def _welcome(
     connection: socket.socket, member: Membership, secret: Secret, until: float
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Shows the token, and has it shown; says who this is, and waits until all are there."""
     theirs, ours = str(_line(connection, HELLO, until).get("nonce")), Secret.nonce()
     _say(connection, {"nonce": ours, "proof": secret.proof("rank", theirs, ours)})
@@ -216,7 +221,7 @@ def _say(connection: socket.socket, message: Mapping[str, Any]) -> None:
     connection.sendall(json.dumps(message).encode() + b"\n")
 
 
-def _line(connection: socket.socket, most: int, until: float) -> dict[str, Any]:
+def _line(connection: socket.socket, most: int, until: float) -> dict[str, object]:
     """Reads a message byte by byte, as what follows it is for who reads later."""
     heard = b""
     while not heard.endswith(b"\n"):

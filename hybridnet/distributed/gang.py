@@ -18,14 +18,16 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NoReturn, final
+from typing import Final, NoReturn, final
 
 from hybridnet import engine
 from hybridnet.base import claims
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import MXNetError
+from hybridnet.base.host_array import DeviceArray
+from hybridnet.base.jax_private import backends_have_begun, gang_state
 from hybridnet.base.lazy import jax
-from hybridnet.runtime.platform.jax_devices import device_of, has_begun
+from hybridnet.runtime.contexts import device_of, has_begun
 
 from .coordination import Coordination, connect
 from .errors import LostPeerError
@@ -59,10 +61,10 @@ _BIND: Final = "HYBRIDNET_DIST_BIND"
 class _Job:
     """A program to run, and what came of it."""
 
-    def __init__(self, program: Callable[[], Sequence[Any]]) -> None:
+    def __init__(self, program: Callable[[], Sequence[DeviceArray]]) -> None:
         self.program = program
         self.ended = engine.Flag()
-        self.arrays: Sequence[Any] | None = None
+        self.arrays: Sequence[DeviceArray] | None = None
         self.error: Exception | None = None
 
 
@@ -119,7 +121,7 @@ class Gang:
         hosts = [name.partition(",")[0] for name in self.names]
         return hosts[: self.rank].count(hosts[self.rank])
 
-    def run(self, what: str, program: Callable[[], Sequence[Any]]) -> Sequence[Any]:
+    def run(self, what: str, program: Callable[[], Sequence[DeviceArray]]) -> Sequence[DeviceArray]:
         """Runs a program in all processes; to be called by tasks that write `order`.
 
         Args:
@@ -231,7 +233,7 @@ class Gang:
             )
         self.check()
 
-    def _hear(self, sender: int | None, message: Mapping[str, Any]) -> None:
+    def _hear(self, sender: int | None, message: Mapping[str, object]) -> None:
         """Takes what another process says, in a thread of its own."""
         if sender is None:
             self._is_cut_off()
@@ -357,7 +359,7 @@ def initialize(
     member = find_membership(address, size, rank)
     if member is None:
         return
-    if has_begun() or _jax_has_begun():
+    if has_begun() or backends_have_begun():
         raise MXNetError(
             "distributed.initialize: must be called before anything is computed by XLA, since its "
             "devices must know of the other processes; call it first of all"
@@ -373,12 +375,6 @@ def initialize(
     getattr(threading, "_register_atexit", atexit.register)(_say_why)
     atexit.register(_at_exit)
     device_of(cpu())  # makes XLA's devices, for which all processes must be there
-
-
-def _jax_has_begun() -> bool:
-    from jax._src import xla_bridge  # private to JAX
-
-    return bool(xla_bridge.backends_are_initialized())
 
 
 def is_initialized() -> bool:
@@ -421,10 +417,8 @@ def shutdown() -> None:
 
 
 def _unhook() -> None:
-    """Has JAX's own end leave the connection alone."""
-    from jax._src import distributed  # private to JAX
-
-    distributed.global_state.client = None
+    """Makes JAX's own end leave the connection alone."""
+    gang_state().client = None
 
 
 def _forget() -> None:

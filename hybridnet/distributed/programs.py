@@ -27,20 +27,20 @@ _AXIS: Final = "rank"
 _Body = Callable[[Any, int], Any]
 
 
-def _summed(part: Any, size: int) -> Any:
+def _summed(part: jax.Array, size: int) -> Any:
     return lax.psum(part, _AXIS)
 
 
-def _averaged(part: Any, size: int) -> Any:
+def _averaged(part: jax.Array, size: int) -> Any:
     return lax.psum(part, _AXIS) / jnp.asarray(size, part.dtype)
 
 
-def _multiplied(part: Any, size: int) -> Any:
+def _multiplied(part: jax.Array, size: int) -> jax.Array:
     # XLA's CPUs have no such collective; in this order the result is the same everywhere.
     return jnp.prod(lax.all_gather(part, _AXIS), axis=0, dtype=part.dtype)
 
 
-def _extreme(part: Any, choose: Callable[[Any, str], Any]) -> Any:
+def _extreme(part: jax.Array, choose: Callable[[jax.Array, str], jax.Array]) -> Any:
     if part.dtype == jnp.bool_:
         return choose(part.astype(jnp.uint8), _AXIS).astype(jnp.bool_)
     return choose(part, _AXIS)
@@ -63,7 +63,7 @@ class AllReduce:
 
     op: str
 
-    def body(self, part: Any, size: int) -> Any:
+    def body(self, part: jax.Array, size: int) -> Any:
         """See `_Body`."""
         return REDUCTIONS[self.op](part, size)
 
@@ -78,7 +78,7 @@ class ReduceScatter:
 
     op: str
 
-    def body(self, part: Any, size: int) -> Any:
+    def body(self, part: jax.Array, size: int) -> Any:
         """See `_Body`."""
         if self.op in ("sum", "mean"):
             mine = lax.psum_scatter(part, _AXIS, scatter_dimension=0, tiled=True)
@@ -98,7 +98,7 @@ class AllGather:
 
     axis: int
 
-    def body(self, part: Any, size: int) -> Any:
+    def body(self, part: jax.Array, size: int) -> Any:
         """See `_Body`."""
         return lax.all_gather(part, _AXIS, axis=self.axis, tiled=True)
 
@@ -113,7 +113,7 @@ class Broadcast:
 
     root: int
 
-    def body(self, part: Any, size: int) -> Any:
+    def body(self, part: jax.Array, size: int) -> Any:
         """See `_Body`. The sum of one array's bits and zeros is that array, whatever is in it."""
         if part.dtype == jnp.bool_:
             bits = part.astype(jnp.uint8)
@@ -142,7 +142,7 @@ class Collective:
         return f"{self.kind} of {', '.join(map(str, self.types))}"
 
 
-def run_collective(plan: Collective, arrays: Sequence[Any]) -> list[Any]:
+def run_collective(plan: Collective, arrays: Sequence[jax.Array]) -> list[jax.Array]:
     """Starts a collective call; returns at once, or with XLA's error.
 
     Args:
@@ -173,14 +173,14 @@ def _whole(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 
 @lru_cache(None)
-def _compiled(plan: Collective, device: Any) -> tuple[Any, Any]:
+def _compiled(plan: Collective, device: jax.Device) -> tuple[Any, Any]:
     """Returns the program of a call, and how its arrays are split over the processes."""
     mesh = jax.sharding.Mesh(np.array(_peers(device)), (_AXIS,))
     split = jax.sharding.PartitionSpec(_AXIS)
     sharding = jax.sharding.NamedSharding(mesh, split)
     size = mesh.size
 
-    def call(*parts: Any) -> tuple[Any, ...]:
+    def call(*parts: jax.Array) -> tuple[Any, ...]:
         return tuple(plan.kind.body(part, size) for part in parts)
 
     with jax.enable_x64(True):
@@ -192,7 +192,7 @@ def _compiled(plan: Collective, device: Any) -> tuple[Any, Any]:
         return jax.jit(mapped).lower(*given).compile(), sharding
 
 
-def _peers(device: Any) -> list[Any]:
+def _peers(device: jax.Device) -> list[jax.Device]:
     """Returns, for each process, its device that a process's device works with."""
     devices: defaultdict[int, list[Any]] = defaultdict(list)
     for one in jax.devices(device.platform):

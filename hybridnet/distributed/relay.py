@@ -21,7 +21,9 @@ import signal
 import socket
 import sys
 import time
-from typing import Any, Final, final
+from typing import Final, final
+
+from hybridnet.base.jax_private import gang_service
 
 from .secret import HELLO, Secret, TalkError, read_line
 
@@ -34,7 +36,7 @@ LINE: Final = 1 << 16
 _PATIENCE: Final = 10.0
 _UNKNOWN: Final = 64
 # Seconds between looks whether rank 0 has died before anybody came.
-_LOOK: Final = 1.0
+_LOOK_SECONDS: Final = 1.0
 # Seconds until a relay of an earlier start must have ended, and between tries.
 _LEFT: Final = 10.0
 _AGAIN: Final = 0.05
@@ -45,7 +47,7 @@ _PROBES: Final = (2, 1, 4)
 
 
 def keep_alive(connection: socket.socket) -> None:
-    """Has TCP find out when the other machine is gone, and send small messages at once."""
+    """Makes TCP find out when the other machine is gone, and send small messages at once."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     names = ("TCP_KEEPIDLE", "TCP_KEEPINTVL", "TCP_KEEPCNT")
@@ -103,7 +105,7 @@ class _Relay:
         """Serves until all have left, or rank 0 dies before it comes."""
         parent = os.getppid()
         while True:
-            for key, _ in self._selector.select(_LOOK):
+            for key, _ in self._selector.select(_LOOK_SECONDS):
                 if key.data is None:
                     self._accept()
                 else:
@@ -163,7 +165,7 @@ class _Relay:
         else:
             self._tell({**message, "from": peer.rank}, peer)
 
-    def _know(self, peer: _Peer, message: dict[str, Any]) -> None:
+    def _know(self, peer: _Peer, message: dict[str, object]) -> None:
         """Takes the proof that somebody has the token, and gives ours."""
         nonce = message.get("nonce")
         if not isinstance(nonce, str) or not self._secret.holds(
@@ -175,7 +177,7 @@ class _Relay:
         peer.is_known = True
         self._say(peer, _line({"proof": self._secret.proof("relay", peer.nonce, nonce)}))
 
-    def _welcome(self, peer: _Peer, message: dict[str, Any]) -> None:
+    def _welcome(self, peer: _Peer, message: dict[str, object]) -> None:
         if message.get("attempt") != attempt():  # of another start: it comes again
             self._drop(peer)
             return
@@ -193,7 +195,7 @@ class _Relay:
             return
         self._say(peer, _line({"refused": why}))
 
-    def _tell(self, message: dict[str, Any], sender: _Peer | None) -> None:
+    def _tell(self, message: dict[str, object], sender: _Peer | None) -> None:
         for peer in list(self._peers):
             if peer is not sender and peer.rank is not None:
                 self._say(peer, _line(message))
@@ -221,7 +223,7 @@ class _Relay:
             self._tell({"gone": True, "from": peer.rank}, None)
 
 
-def _line(message: dict[str, Any]) -> bytes:
+def _line(message: dict[str, object]) -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 
@@ -259,11 +261,9 @@ def main(host: str, port: int, size: int) -> None:
         signal.signal(number, signal.SIG_IGN)
     try:
         secret = Secret.from_text(sys.stdin.readline())
-        from jaxlib import _jax  # private to JAX
-
         listener = _listening(host, port, size)
         own = _free_port(host)
-        service = _jax.get_distributed_runtime_service(
+        service = gang_service(
             f"{host}:{own}",
             size,
             heartbeat_timeout=_HEARTBEAT,

@@ -1,4 +1,4 @@
-"""What the processes of a gang show each other before they speak: that they have its token.
+"""The authentication of a gang's processes before they speak: each proves that it has the token.
 
 Each side draws a number, and answers the other's with a code that only who has the token can make.
 The token itself is never sent. What is said afterwards is neither encrypted nor signed, as what
@@ -79,7 +79,7 @@ class Secret:
         said = "\n".join((who, *nonces)).encode(errors="replace")
         return hmac.new(self._key, said, hashlib.blake2b).hexdigest()
 
-    def holds(self, proof: Any, who: str, *nonces: str) -> bool:
+    def holds(self, proof: object, who: str, *nonces: str) -> bool:
         """Whether an answer is the right one."""
         right = self.proof(who, *nonces).encode()
         return isinstance(proof, str) and hmac.compare_digest(proof.encode(errors="replace"), right)

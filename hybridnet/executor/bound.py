@@ -1,10 +1,10 @@
-"""What an executor needs of a symbol. Symbols make executors, so these cannot import symbols."""
+"""The interface of a symbol to executors. Symbols make these, so they cannot import symbols."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
-from hybridnet.graph.node import Edge, Graph
+from hybridnet.graph import Edge, Graph
 
 __all__ = ["Bound"]
 

@@ -18,24 +18,31 @@ from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
-from hybridnet.graph.evaluate import infer_types
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.graph.probes import with_probes
-from hybridnet.graph.text import to_text
-from hybridnet.graph.transform import STATE, prepare
-from hybridnet.graph.watching import read_values
+from hybridnet.graph import (
+    STATE,
+    Edge,
+    Graph,
+    Node,
+    infer_types,
+    prepare,
+    read_values,
+    to_text,
+    with_probes,
+)
 from hybridnet.ndarray import NDArray, array
-from hybridnet.ndarray.blank import zeros_of
-from hybridnet.ops.core.operator import OpCall
-from hybridnet.passes.pipeline import PIPELINE
-from hybridnet.runtime.executor.partitioned import PartitionedCall
-from hybridnet.runtime.executor.placed import OnOneDevice, OnSeveralDevices
-from hybridnet.runtime.graphs.allocation import planned
-from hybridnet.runtime.graphs.csr_inputs import with_csr_parts
-from hybridnet.runtime.graphs.graph_programs import GraphPrograms, Run
-from hybridnet.runtime.record import generator, recorder
-from hybridnet.runtime.record.prepared import Attempts, PreparedCall
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.ndarray.internal import zeros_of
+from hybridnet.ops.core import OpCall
+from hybridnet.passes import PIPELINE
+from hybridnet.runtime.calls import (
+    Attempts,
+    GraphPrograms,
+    PreparedCall,
+    Run,
+    planned,
+    with_csr_parts,
+)
+from hybridnet.runtime.placing import OnOneDevice, OnSeveralDevices, PartitionedCall
+from hybridnet.runtime.recording import Value, generator, recorder
 
 from .bound import Bound
 from .heads import head_grads
@@ -144,7 +151,7 @@ class Executor:
         self._programs.inference(self._types)  # raises now where the arrays do not fit
 
     def _take_parts(self) -> None:
-        """Has programs take the parts of csr arrays where the graph only multiplies by them."""
+        """Makes programs take the parts of csr arrays where the graph only multiplies by them."""
         if not self._sparse:
             return
         graph: Graph = self._symbol.graph
@@ -330,7 +337,7 @@ class Executor:
         return self._programs.inference(self._types)
 
     def _compute(self, run: Run, inputs: Sequence[NDArray]) -> tuple[list[Value], list[Value]]:
-        """Has the forward call run; returns its inputs and outputs."""
+        """Runs the forward call; returns its inputs and outputs."""
         values = [array.read() for array in inputs]
         if run.draws:
             values.append(generator.state_of(self._ctx).read())
@@ -477,7 +484,7 @@ class Executor:
         return self._where.partitioned(self._run(is_train))
 
     def set_monitor_callback(self, callback: Monitor | None, monitor_all: bool = False) -> None:
-        """Has a function called with name and value of every node's outputs, after each forward.
+        """Sets a function called with name and value of every node's outputs, after each forward.
 
         After each backward it is called with what each node contributes to the gradient of each
         value that it reads (``fc1_backward_output0``); not where the nodes are on several devices.
@@ -555,8 +562,9 @@ class Executor:
         """
         names = self._symbol.list_inputs()
         known = dict(zip(names, self._kinds, strict=True))
+        chosen = [one.name for one in PIPELINE if one.by_default and one.name != _MERGING]
         return self._symbol.optimize(
-            passes=None if self._merges else [one.name for one in PIPELINE if one.name != _MERGING],
+            passes=None if self._merges else chosen,
             train=True,
             tolerance=0,
             type_dict={name: kind.dtype for name, kind in known.items()},

@@ -7,12 +7,12 @@ from typing import Any
 
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.graph.node import Edge
+from hybridnet.graph import Edge
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray.blank import ones_of
-from hybridnet.ops.core.operator import OpCall
-from hybridnet.runtime.graphs.graph_programs import Run
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.ndarray.internal import ones_of
+from hybridnet.ops.core import OpCall
+from hybridnet.runtime.calls import Run
+from hybridnet.runtime.recording import Value
 
 from .bound import Bound
 

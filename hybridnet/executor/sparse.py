@@ -7,8 +7,7 @@ from functools import cache
 from typing import Final
 
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray.blank import zeros_of
-from hybridnet.ndarray.storage_types import storage_type
+from hybridnet.ndarray.internal import storage_type, zeros_of
 
 __all__ = ["dense", "warn_made_dense", "zeros_like_stored"]
 

@@ -9,10 +9,11 @@ import math
 import os
 import zipfile
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.dtype import BFLOAT16
 from hybridnet.base.errors import FormatError
 from hybridnet.base.files import atomic_write
@@ -41,7 +42,7 @@ class Archive(NamedTuple):
 
     manifest: Manifest
     program: bytes
-    parameters: list[np.ndarray[Any, Any]]
+    parameters: list[NumpyArray]
 
 
 def write(path: _Path, archive: Archive) -> None:
@@ -101,7 +102,7 @@ def _part(file: zipfile.ZipFile, name: str, most: int | None = None) -> bytes:
     return file.read(info)
 
 
-def _array(file: zipfile.ZipFile, entry: Argument) -> np.ndarray[Any, Any]:
+def _array(file: zipfile.ZipFile, entry: Argument) -> NumpyArray:
     """Returns a parameter, whose header must say what the manifest does."""
     data = io.BytesIO(_part(file, f"{entry.name}.npy"))
     version = np.lib.format.read_magic(data)
@@ -125,7 +126,7 @@ def _array(file: zipfile.ZipFile, entry: Argument) -> np.ndarray[Any, Any]:
     return found.view(wanted)
 
 
-def named(prefix: str, arrays: Sequence[np.ndarray[Any, Any] | TensorType]) -> tuple[Argument, ...]:
+def named(prefix: str, arrays: Sequence[NumpyArray | TensorType]) -> tuple[Argument, ...]:
     """Returns what says of arrays what they are; their names are numbers."""
     return tuple(
         Argument(f"{prefix}{number}", array.shape, array.dtype.name)

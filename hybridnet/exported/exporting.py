@@ -15,17 +15,12 @@ from hybridnet.base.context import current_context
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.graph.evaluate import evaluate
-from hybridnet.graph.node import Graph
-from hybridnet.graph.structure import structure_of
-from hybridnet.graph.subgraph import ControlCall
+from hybridnet.graph import ControlCall, Graph, evaluate, structure_of
 from hybridnet.ndarray import NDArray, array
-from hybridnet.passes.context import PassContext
-from hybridnet.passes.pipeline import optimize
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.passes import PassContext, optimize
+from hybridnet.runtime.recording import Value
 from hybridnet.symbol import Symbol
-from hybridnet.tracing import TensorSpec
-from hybridnet.tracing.structure import flatten, unflatten
+from hybridnet.tracing import TensorSpec, flatten, unflatten
 
 from .archive import Archive, named, write
 from .manifest import Argument, Manifest, packed_arguments
@@ -47,9 +42,9 @@ _Dims = tuple[int | str, ...]
 
 
 def export(
-    model: Any,
+    model: object,
     path: str | os.PathLike[str],
-    *example_args: Any,
+    *example_args: object,
     platforms: Sequence[str] = ("cpu", "cuda"),
     params: Mapping[str, NDArray] | None = None,
     batch: bool | None = None,
@@ -126,7 +121,7 @@ def export(
 
 def _for_any_size(
     trace: Callable[..., Traced], platforms: Sequence[str], inputs: tuple[Argument, ...]
-) -> tuple[Traced, Any]:
+) -> tuple[Traced, jax.export.Exported]:
     """Returns a trace and a program whose open sizes may be any when it runs.
 
     Raises:
@@ -141,7 +136,7 @@ def _for_any_size(
 
 def _for_these_sizes(
     trace: Callable[..., Traced], platforms: Sequence[str], inputs: tuple[Argument, ...]
-) -> tuple[Traced, Any]:
+) -> tuple[Traced, jax.export.Exported]:
     """Returns a trace and a program for the sizes of the example arguments."""
     made = trace(None)
     graphs = {platform: _optimized(made, PLATFORMS[platform]) for platform in platforms}
@@ -164,7 +159,7 @@ def _check_platforms(platforms: Sequence[str]) -> None:
 
 
 def _function_of(
-    model: Any, params: Mapping[str, NDArray] | None
+    model: object, params: Mapping[str, NDArray] | None
 ) -> tuple[Callable[..., Any], str]:
     """Returns what is traced, and its name."""
     if isinstance(model, Symbol):
@@ -178,7 +173,7 @@ def _function_of(
     return model, str(getattr(model, "name", None) or getattr(model, "__name__", "function"))
 
 
-def _spec(x: Any, number: int) -> TensorSpec:
+def _spec(x: object, number: int) -> TensorSpec:
     if isinstance(x, TensorSpec):
         if x.shape is None:
             raise ParameterError(f"hn.export: example {number} must have a known rank, got {x}")
@@ -209,11 +204,11 @@ def _dims(
 
 
 def _trace(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     specs: Sequence[TensorSpec],
     real: Sequence[NDArray | None],
     dims: Sequence[_Dims],
-    tree: Any,
+    tree: object,
     train: bool,
     sizes: Sequence[int] | None,
 ) -> Traced:
@@ -230,7 +225,7 @@ def _trace(
 
 
 def _complete(model: Any, real: Sequence[NDArray | None], tree: Any) -> None:
-    """Has a block whose parameters have no shapes yet find them, from example arrays."""
+    """Makes a block find the shapes that its parameters lack, from example arrays."""
     collect = getattr(model, "collect_params", None)
     deferred = callable(collect) and any(param.is_deferred for param in collect().values())
     if deferred and None not in real:
@@ -266,17 +261,17 @@ def _optimized(made: Traced, platform: str) -> Graph:
 
 def _exported(
     made: Traced, graphs: Mapping[str, Graph], platforms: Sequence[str], inputs: Sequence[Argument]
-) -> Any:
+) -> jax.export.Exported:
     """Returns the program, a `jax.export.Exported`."""
 
-    def branch(platform: str) -> Callable[..., tuple[Any, ...]]:
+    def branch(platform: str) -> Callable[..., tuple[jax.Array, ...]]:
         return lambda *operands: tuple(evaluate(graphs[platform], PLATFORMS[platform], operands))
 
-    def program(*operands: Any) -> tuple[Any, ...]:
+    def program(*operands: jax.Array) -> tuple[jax.Array, ...]:
         if len(platforms) == 1:
             return branch(platforms[0])(*operands)
         branches = {platform: branch(platform) for platform in platforms}
-        outputs: tuple[Any, ...] = jax.lax.platform_dependent(*operands, **branches)
+        outputs: tuple[jax.Array, ...] = jax.lax.platform_dependent(*operands, **branches)
         return outputs
 
     kept = named("parameter", made.types[: len(made.parameters)])

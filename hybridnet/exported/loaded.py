@@ -15,9 +15,9 @@ from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray, array
 from hybridnet.ndarray.copies import put
-from hybridnet.ops.core.call import Arrays, Backward, Call, Types
-from hybridnet.ops.random.state import initial_state
-from hybridnet.runtime.record.trace import init_scope
+from hybridnet.ops.core import Arrays, Backward, Call, Operand, Types
+from hybridnet.ops.random import initial_state
+from hybridnet.runtime.traces import init_scope
 
 from . import archive
 from .exporting import PLATFORMS
@@ -39,7 +39,7 @@ class _ExportedCall(Call):
     __slots__ = ("_exported", "_manifest", "_types")
     one_dtype = False
 
-    def __init__(self, manifest: Manifest, exported: Any) -> None:
+    def __init__(self, manifest: Manifest, exported: jax.export.Exported) -> None:
         self._manifest = manifest
         self._exported = exported
         self._types: dict[Types, Types] = {}
@@ -58,7 +58,7 @@ class _ExportedCall(Call):
         """It was exported to be run."""
         return f"{self.name} was exported without its gradient"
 
-    def facts(self) -> Sequence[Any]:
+    def facts(self) -> Sequence[object]:
         """The digest of the program."""
         return (self._manifest.digest,)
 
@@ -75,10 +75,10 @@ class _ExportedCall(Call):
 
     def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Calls the program."""
-        outputs: Sequence[Any] = self._exported.call(*operands)
+        outputs: Sequence[jax.Array] = self._exported.call(*operands)
         return outputs
 
-    def gradient(self, back: Backward) -> Sequence[Any]:
+    def gradient(self, back: Backward) -> Sequence[Operand | None]:
         """There is none."""
         return [None] * len(back.inputs)
 
@@ -104,7 +104,7 @@ class LoadedFunction:
         self._hosts = found.parameters
         self._parameters: dict[Context, list[NDArray]] = {}
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> Any:
         """Runs the model.
 
         Raises:

@@ -9,6 +9,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import DType
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import FormatError, MXNetError
 
@@ -138,7 +139,7 @@ class Manifest:
         unpack(self.results, [None] * self.num_results)
 
 
-def element_type(name: str) -> np.dtype[Any]:
+def element_type(name: str) -> DType:
     """Returns the dtype of a name; that of random states, which users do not see, is one too."""
     return np.dtype(np.uint32) if name == "uint32" else as_dtype(name)
 
@@ -187,14 +188,14 @@ def pack(structure: Any, numbers: Any) -> Any:
     return {"value": structure}
 
 
-def packed_arguments(args: Sequence[Any]) -> tuple[Any, list[Any]]:
+def packed_arguments(args: Sequence[object]) -> tuple[Any, list[Any]]:
     """Returns the structure of arguments, packed, and the arrays in it, in order.
 
     Whatever has a shape and a dtype is an array: NDArrays, NumPy arrays, `hn.TensorSpec`.
     """
     arrays: list[Any] = []
 
-    def number(leaf: Any) -> int | None:
+    def number(leaf: object) -> int | None:
         if not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")) or isinstance(leaf, np.generic):
             return None
         arrays.append(leaf)
@@ -203,7 +204,7 @@ def packed_arguments(args: Sequence[Any]) -> tuple[Any, list[Any]]:
     return pack(tuple(args), number), arrays
 
 
-def unpack(packed: Any, arrays: Sequence[Any], depth: int = 0) -> Any:
+def unpack(packed: object, arrays: Sequence[object], depth: int = 0) -> Any:
     """Puts a structure together again.
 
     Raises:

@@ -17,7 +17,7 @@ import numpy as np
 
 from hybridnet.base.errors import FormatError
 from hybridnet.base.lazy import jax, jnp, mlir
-from hybridnet.ops.core.call import Types
+from hybridnet.ops.core import Types
 
 from .manifest import Argument, Manifest
 
@@ -50,8 +50,10 @@ def _structs(arrays: Sequence[Argument], scope: Any) -> list[Any]:
 
 
 def stable_hlo(
-    program: Callable[..., tuple[Any, ...]], platforms: Sequence[str], inputs: Sequence[Argument]
-) -> Any:
+    program: Callable[..., tuple[jax.Array, ...]],
+    platforms: Sequence[str],
+    inputs: Sequence[Argument],
+) -> jax.export.Exported:
     """Returns a function exported for platforms, a `jax.export.Exported`; raises what JAX does."""
     with jax.enable_x64(True):
         jitted = jax.jit(program, keep_unused=True)
@@ -59,7 +61,7 @@ def stable_hlo(
         return jax.export.export(jitted, platforms=tuple(platforms))(*given)
 
 
-def check_sizes(exported: Any, types: Types) -> None:
+def check_sizes(exported: jax.export.Exported, types: Types) -> None:
     """Raises if a program for open sizes cannot be compiled for some: few operators cannot.
 
     XLA finds that out last of all, and only here is there somebody to whom it can be told in time.
@@ -77,7 +79,7 @@ def check_sizes(exported: Any, types: Types) -> None:
             lowered.compile(compiler_options={"xla_backend_optimization_level": "0"})
 
 
-def arguments_of(exported: Any) -> tuple[Argument, ...]:
+def arguments_of(exported: jax.export.Exported) -> tuple[Argument, ...]:
     """Returns what an exported function gives."""
     return tuple(
         Argument(
@@ -89,7 +91,7 @@ def arguments_of(exported: Any) -> tuple[Argument, ...]:
     )
 
 
-def program_of(manifest: Manifest, data: bytes) -> Any:
+def program_of(manifest: Manifest, data: bytes) -> jax.export.Exported:
     """Returns the program of a file, a `jax.export.Exported`, which does nothing but compute.
 
     Raises:
@@ -110,7 +112,7 @@ def program_of(manifest: Manifest, data: bytes) -> Any:
             given = _structs((*manifest.parameters, *manifest.inputs), scope)
             made = _structs(manifest.outputs, scope)
 
-            def stand_in(*_: Any) -> tuple[Any, ...]:
+            def stand_in(*_: object) -> tuple[jax.Array, ...]:
                 return tuple(jnp.zeros(struct.shape, struct.dtype) for struct in made)
 
             jitted = jax.jit(stand_in, keep_unused=True)

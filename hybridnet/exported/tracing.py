@@ -9,16 +9,14 @@ from typing import Any, NamedTuple
 from hybridnet.autograd import pause
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.graph.node import Edge, Graph, Moves, Node, variable
+from hybridnet.graph import Edge, Graph, Moves, Node, variable
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.core.call import Types
+from hybridnet.ops.core import Types
 from hybridnet.ops.core.registry import get
-from hybridnet.runtime.graphs.graph_call import GraphCall
-from hybridnet.runtime.graphs.graph_programs import GraphPrograms
-from hybridnet.runtime.record import generator
+from hybridnet.runtime.calls import GraphCall, GraphPrograms
+from hybridnet.runtime.recording import generator
 from hybridnet.symbol import Symbol
-from hybridnet.tracing.build import Output, Outside, Plan, build
-from hybridnet.tracing.structure import Arguments, flatten, unflatten
+from hybridnet.tracing import Arguments, Output, Outside, Plan, build, flatten, unflatten
 
 from .manifest import pack
 
@@ -61,7 +59,7 @@ def traced(
     Raises:
         MXNetError: it does something that an exported program cannot do.
     """
-    packed: list[Any] = []
+    packed: list[object] = []
 
     def run(*given: NDArray) -> list[Any]:
         result = function(*unflatten(tree, given))
@@ -99,7 +97,7 @@ def _refuse(plan: Plan) -> None:
             raise MXNetError("hn.export: the function sets an array to a constant, such as a seed")
 
 
-def _arranged(plan: Plan, arrays: Sequence[NDArray], results: Any) -> Traced:
+def _arranged(plan: Plan, arrays: Sequence[NDArray], results: object) -> Traced:
     """Puts parameters before arguments, and new values after results."""
     parameters: list[NDArray] = []
     before: list[Node] = []
@@ -186,7 +184,7 @@ def inlined(graph: Graph, numbers: Mapping[HostScalar, Any] | None = None) -> Gr
     return Graph(graph.inputs, moves.edges(graph.outputs))
 
 
-def symbol_function(symbol: Symbol, params: Mapping[str, NDArray]) -> Callable[..., Any]:
+def symbol_function(symbol: Symbol, params: Mapping[str, NDArray]) -> Callable[..., object]:
     """Returns a symbol as a function of those of its inputs that have no value.
 
     Args:

@@ -10,13 +10,17 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
+from numpy.typing import DTypeLike
+
 from hybridnet import ndarray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.base.files import atomic_write
 from hybridnet.base.numpy_mode import mode
+from hybridnet.base.remote import PathLike
+from hybridnet.initializer.base import InitLike
 from hybridnet.ndarray import NDArray
-from hybridnet.tracing.autograph import run_converted
+from hybridnet.tracing import run_converted
 
 from . import _changes as changes
 from ._hooks import HookDict, HookHandle
@@ -34,7 +38,7 @@ A = TypeVar("A", bound="NDArray | Symbol")
 
 
 def any_signature(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Has type checkers let subclasses define a method with whatever parameters they take."""
+    """Hides a method's parameters from type checkers, so that subclasses may take any."""
     return method
 
 
@@ -92,17 +96,17 @@ class Block:
         """Its own parameters, without its children's."""
         return self._params
 
-    def name_scope(self) -> AbstractContextManager[Any]:
+    def name_scope(self) -> AbstractContextManager[Self]:
         """Returns a scope in which blocks that are made get this block's prefix."""
         return name_scope(self, self._empty_prefix)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         """Registers a Block as a child and a Parameter as an own one."""
         if isinstance(value, (Block, Parameter)) or name in self.__dict__:
             self.__register(name, self.__dict__.get(name), value)
         super().__setattr__(name, value)
 
-    def __register(self, name: str, before: Any, value: Any) -> None:
+    def __register(self, name: str, before: object, value: object) -> None:
         for kind in (Block, Parameter):
             if isinstance(before, kind) and not isinstance(value, kind):
                 raise TypeError(
@@ -190,7 +194,7 @@ class Block:
             found.update(child.structural_params(dot + name))
         return found
 
-    def apply(self, fn: Callable[[Block], Any]) -> Self:
+    def apply(self, fn: Callable[[Block], object]) -> Self:
         """Calls a function on every block inside, children first, and on this one."""
         for child in self._children.values():
             child.apply(fn)
@@ -201,7 +205,7 @@ class Block:
 
     def initialize(
         self,
-        init: Any = UNIFORM,
+        init: InitLike | None = UNIFORM,
         ctx: Context | Sequence[Context] | None = None,
         verbose: bool = False,
         force_reinit: bool = False,
@@ -213,14 +217,14 @@ class Block:
         """
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Changes the element type of the parameters of this block and everything in it."""
         for child in self._children.values():
             child.cast(dtype)
         for param in dict.fromkeys((*self._params.values(), *self._reg_params.values())):
             param.cast(dtype)
 
-    def save_parameters(self, filename: Any, deduplicate: bool = False) -> None:
+    def save_parameters(self, filename: PathLike, deduplicate: bool = False) -> None:
         """Saves the values of all parameters by their places in the network, in MXNet's format.
 
         Args:
@@ -235,7 +239,7 @@ class Block:
 
     def load_parameters(
         self,
-        filename: Any,
+        filename: PathLike,
         ctx: Context | Sequence[Context] | None = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
@@ -272,7 +276,7 @@ class Block:
             params, loaded, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source
         )
 
-    def save_params(self, filename: Any) -> None:
+    def save_params(self, filename: PathLike) -> None:
         """Saves parameters by name, as MXNet did before it had `save_parameters`.
 
         Args:
@@ -283,7 +287,7 @@ class Block:
 
     def load_params(
         self,
-        filename: Any,
+        filename: PathLike,
         ctx: Context | Sequence[Context] | None = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
@@ -292,7 +296,7 @@ class Block:
         warnings.warn("load_params is old: use load_parameters", stacklevel=2)
         self.load_parameters(filename, ctx, allow_missing, ignore_extra)
 
-    def save(self, prefix: Any) -> None:
+    def save(self, prefix: PathLike) -> None:
         """Saves the block's structure and parameters, to be loaded into a block built as it is.
 
         It writes ``prefix-model.json``, the kinds of blocks and where they stand, and
@@ -305,7 +309,7 @@ class Block:
             file.write(json.dumps(self.__structure(), indent=1).encode())
         self.save_parameters(f"{prefix}-model.params")
 
-    def load(self, prefix: Any) -> None:
+    def load(self, prefix: PathLike) -> None:
         """Loads what `save` has written, whatever the names of the blocks inside are.
 
         Args:
@@ -337,8 +341,8 @@ class Block:
 
     # -- running -----------------------------------------------------------------------------
 
-    def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
-        """Has a function called for what operators make, in every hybridized block inside.
+    def register_op_hook(self, callback: Callable[..., object], monitor_all: bool = False) -> None:
+        """Registers a function called for what operators make, in every hybridized block inside.
 
         Args:
             callback, monitor_all: see `HybridBlock.register_op_hook`.
@@ -346,8 +350,8 @@ class Block:
         for child in self._children.values():
             child.register_op_hook(callback, monitor_all)
 
-    def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Has ``hook(block, inputs, outputs)`` called after each forward.
+    def register_forward_hook(self, hook: Callable[..., object]) -> HookHandle:
+        """Registers ``hook(block, inputs, outputs)``, which is called after each forward.
 
         Inside a hybridized block that is while it is traced, with arrays that have no values.
         """
@@ -355,14 +359,14 @@ class Block:
         handle.attach(self._forward_hooks, hook)
         return handle
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
-        """Has ``hook(block, inputs)`` called before each forward."""
+    def register_forward_pre_hook(self, hook: Callable[..., object]) -> HookHandle:
+        """Registers ``hook(block, inputs)``, which is called before each forward."""
         handle = HookHandle()
         handle.attach(self._forward_pre_hooks, hook)
         return handle
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
-        """Has the hybrid blocks inside run as traced functions; see `HybridBlock.hybridize`."""
+        """Makes the hybrid blocks inside run as traced functions; see `HybridBlock.hybridize`."""
         for child in self._children.values():
             child.hybridize(active, **kwargs)
 
@@ -431,7 +435,7 @@ def _kinds(structure: dict[str, Any]) -> list[Any]:
     return [structure.get("kind"), *map(_kinds, structure.get("children", ()))]
 
 
-def _blocks_in(value: Any) -> Iterator[Block]:
+def _blocks_in(value: object) -> Iterator[Block]:
     """Yields the blocks in lists and dicts, which may hold further ones."""
     if isinstance(value, Block):
         yield value
@@ -442,7 +446,7 @@ def _blocks_in(value: Any) -> Iterator[Block]:
         yield from _blocks_in(list(value.values()))
 
 
-def _check_kinds(block: Block, out: Any) -> None:
+def _check_kinds(block: Block, out: object) -> None:
     """Raises TypeError where NumPy mode is on and a block gives an array of `nd`."""
     if isinstance(out, (list, tuple)):
         for part in out:

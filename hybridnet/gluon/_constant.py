@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numpy.typing import ArrayLike
 
 from hybridnet import initializer, ndarray
 from hybridnet.ndarray import NDArray
@@ -23,7 +23,7 @@ class Constant(Parameter):
         value: as an NDArray.
     """
 
-    def __init__(self, name: str, value: Any) -> None:
+    def __init__(self, name: str, value: ArrayLike | NDArray) -> None:
         self.value = value if isinstance(value, NDArray) else ndarray.array(value)
         super().__init__(
             name,

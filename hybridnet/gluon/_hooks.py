@@ -27,7 +27,7 @@ class HookHandle:
         self._hooks: weakref.ref[HookDict] | None = None
         self._number = -1
 
-    def attach(self, hooks_dict: HookDict, hook: Callable[..., Any]) -> None:
+    def attach(self, hooks_dict: HookDict, hook: Callable[..., object]) -> None:
         """Adds a hook, once."""
         if not callable(hook):
             raise TypeError(f"a hook must be callable, got {type(hook).__name__}")

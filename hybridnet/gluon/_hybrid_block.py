@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from hybridnet import autograd, ndarray, symbol
-from hybridnet.base.context import current_context
+from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import (
     DTypeError,
     MXNetError,
@@ -19,13 +19,19 @@ from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.sparse import BaseSparseNDArray
 from hybridnet.symbol import Symbol
-from hybridnet.tracing import Bucketed, Buckets, Function
-from hybridnet.tracing.autograph import run_converted
-from hybridnet.tracing.buckets import several
-from hybridnet.tracing.structure import flatten, unflatten
+from hybridnet.tracing import (
+    Bucketed,
+    Buckets,
+    Function,
+    flatten,
+    run_converted,
+    several,
+    unflatten,
+)
 
 from . import _changes as changes
 from ._block import Block, any_signature
+from ._nesting import Form
 from ._nesting import flatten as nesting
 from ._op_hooks import OpHook, run_watched
 from ._parameter import DeferredInitializationError, is_known
@@ -56,7 +62,7 @@ class HybridBlock(Block):
         # The last change that traces were checked against, what there was then, and whether all
         # parameters had values.
         self.__checked = -1
-        self.__parts: tuple[Any, ...] = ()
+        self.__parts: tuple[object, ...] = ()
         self.__is_ready = False
         # The structure of the arguments that `export` makes variables for: a number of arrays, or
         # a tree of them.
@@ -89,9 +95,9 @@ class HybridBlock(Block):
         forward_bulk_size: int | None = None,
         backward_bulk_size: int | None = None,
         buckets: Buckets | Sequence[Buckets] | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
-        """Has this block run as one traced function (`hn.function`) from its next call on.
+        """Makes this block run as one traced function (`hn.function`) from its next call on.
 
         The trace holds what the block's Python code did; attributes such as ``self.rate`` that
         `hybrid_forward` reads are fixed in it. It is made anew for inputs of other shapes, and
@@ -175,7 +181,7 @@ class HybridBlock(Block):
         if self._active and len(args) > 1:
             self.__check_contexts(args)
 
-    def __check_leaves(self, args: tuple[Any, ...], leaves: Sequence[Any]) -> None:
+    def __check_leaves(self, args: tuple[Any, ...], leaves: Sequence[object]) -> None:
         """Refuses arrays beside symbols, and in a traced `hybrid_forward` what is neither."""
         kinds = {NDArray if isinstance(leaf, NDArray) else type(leaf) for leaf in leaves}
         symbols = any(issubclass(kind, Symbol) for kind in kinds)
@@ -200,8 +206,10 @@ class HybridBlock(Block):
                 f"must be on one context, got {where}; use as_in_context"
             )
 
-    def register_op_hook(self, callback: Any, monitor_all: bool = False) -> None:
-        """Has ``callback(name, operator, array)`` called for what each operator inside makes.
+    def register_op_hook(
+        self, callback: Callable[[bytes, bytes, NDArray], object], monitor_all: bool = False
+    ) -> None:
+        """Registers ``callback(name, operator, array)``, called for what operators inside make.
 
         That is while the block is hybridized and called on arrays: its operators then run one by
         one. Names are bytes, as in MXNet: ``b"dense0_fwd_output"``, ``b"FullyConnected"``.
@@ -259,7 +267,7 @@ class HybridBlock(Block):
         with ctx:  # arrays that hybrid_forward makes belong where the input is
             return self.__forward_arrays(ctx, x, args)
 
-    def __forward_arrays(self, ctx: Any, x: Any, args: tuple[Any, ...]) -> Any:
+    def __forward_arrays(self, ctx: Context, x: Any, args: tuple[Any, ...]) -> Any:
         try:
             try:
                 params = {name: param.data(ctx) for name, param in self._reg_params.items()}
@@ -306,7 +314,7 @@ class HybridBlock(Block):
         inline_limit: int = 2,
         forward_bulk_size: int | None = None,
         backward_bulk_size: int | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         """Hybridizes the block and traces it for inputs like these, so that it is ready to run.
 
@@ -423,12 +431,12 @@ class HybridBlock(Block):
         return unflatten(tree, inputs)
 
     @property
-    def _in_format(self) -> Any:
+    def _in_format(self) -> Form:
         """How calls nest their arguments, as MXNet writes it down; see `_nesting.flatten`."""
         return nesting(list(self.__variables()), "input")[1]
 
     @property
-    def _out_format(self) -> Any:
+    def _out_format(self) -> Form:
         """How calls nest their results, likewise."""
         return nesting(self(*self.__variables()), "output")[1]
 
@@ -470,12 +478,12 @@ def _blocks(block: Block) -> Iterator[Block]:
         yield from _blocks(child)
 
 
-def _any_sparse(args: tuple[Any, ...]) -> bool:
+def _any_sparse(args: tuple[object, ...]) -> bool:
     """Whether an array is sparse: traces hold dense arrays only."""
     return any(isinstance(arg, BaseSparseNDArray) for arg in args)
 
 
-def _first_operand(x: Any, args: tuple[Any, ...]) -> Any:
+def _first_operand(x: object, args: tuple[object, ...]) -> Any:
     """Returns the first array or symbol among arguments, which may be nested; None without one."""
     if isinstance(x, (NDArray, Symbol)):
         return x

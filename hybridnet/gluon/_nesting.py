@@ -7,19 +7,22 @@ Blocks themselves take their arguments apart in `hybridnet.tracing`; this is for
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
-__all__ = ["flatten", "regroup"]
+__all__ = ["Form", "flatten", "regroup"]
+
+#: How arrays are nested: a number for a leaf, a list for a list or tuple.
+Form: TypeAlias = "int | list[Form]"
 
 _ONE: Final = 0
 _NONE: Final = -1
 
 
-def flatten(args: Any, inout_str: str) -> tuple[list[Any], Any]:
+def flatten(args: object, inout_str: str) -> tuple[list[Any], Form]:
     """Takes nested lists and tuples of arrays, symbols and None apart.
 
     Args:
@@ -46,7 +49,7 @@ def flatten(args: Any, inout_str: str) -> tuple[list[Any], Any]:
             f"got {type(args).__name__}"
         )
     leaves: list[Any] = []
-    formats: list[Any] = []
+    formats: list[Form] = []
     for part in args:
         found, form = flatten(part, inout_str)
         leaves += found
@@ -54,7 +57,7 @@ def flatten(args: Any, inout_str: str) -> tuple[list[Any], Any]:
     return leaves, formats
 
 
-def regroup(args: Sequence[Any], fmt: Any) -> Any:
+def regroup(args: Sequence[Any], fmt: Form) -> Any:
     """Puts together what `flatten` took apart.
 
     Args:
@@ -67,7 +70,7 @@ def regroup(args: Sequence[Any], fmt: Any) -> Any:
     return _take(list(args), fmt)
 
 
-def _take(leaves: list[Any], form: Any) -> Any:
+def _take(leaves: list[Any], form: Form) -> Any:
     """Takes what a structure needs from the front of a list."""
     if not isinstance(form, int):
         return [_take(leaves, part) for part in form]

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from hybridnet import autograd, symbol
-from hybridnet.graph.node import Edge, Node, topological
+from hybridnet.graph import Edge, Node, topological
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.ops.core import OpCall
 from hybridnet.symbol import Symbol
-from hybridnet.tracing.structure import flatten, unflatten
+from hybridnet.tracing import flatten, unflatten
 
 __all__ = ["OpHook", "run_watched"]
 
@@ -26,7 +26,7 @@ class OpHook(NamedTuple):
         monitor_all: whether it is also shown what operators are given.
     """
 
-    callback: Callable[[bytes, bytes, NDArray], Any]
+    callback: Callable[[bytes, bytes, NDArray], object]
     monitor_all: bool
 
     def show(self, name: str, call: OpCall, array: NDArray) -> None:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from hybridnet import autograd, initializer, ndarray, symbol
 from hybridnet.base.context import Context, cpu, current_context
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError, RefusedError, ShapeError
 from hybridnet.base.numpy_mode import mode
+from hybridnet.initializer.base import InitLike
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record.trace import init_scope
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.runtime.recording import Value
+from hybridnet.runtime.traces import init_scope
+from hybridnet.symbol import Symbol
 
 from . import _changes as changes
 from ._parameter_names import PrivateNames
 
-__all__ = ["DeferredInitializationError", "Parameter"]
+__all__ = ["DeferredInitializationError", "Parameter", "ParameterOptions"]
 
 UNIFORM: Final = initializer.Uniform(0.07)
 
@@ -28,6 +31,21 @@ _REQUESTS: Final = ("write", "add", "null")
 _STORAGES: Final = ("default", "row_sparse", "csr")
 #: What `attr` of a parameter's variable says about its storage, as MXNet's files have it.
 _STORAGE_CODES: Final = {"default": "0", "row_sparse": "1", "csr": "2"}
+
+
+class ParameterOptions(TypedDict, total=False):
+    """The keyword arguments of `Parameter`, by which `ParameterDict.get` makes one."""
+
+    grad_req: str
+    shape: int | Sequence[int] | None
+    dtype: DTypeLike
+    lr_mult: float
+    wd_mult: float
+    init: InitLike | None
+    allow_deferred_init: bool
+    differentiable: bool
+    stype: str
+    grad_stype: str
 
 
 class DeferredInitializationError(MXNetError):
@@ -89,10 +107,10 @@ class Parameter(PrivateNames):
         name: str,
         grad_req: str = "write",
         shape: int | Sequence[int] | None = None,
-        dtype: Any = np.float32,
+        dtype: DTypeLike = np.float32,
         lr_mult: float = 1.0,
         wd_mult: float = 1.0,
-        init: Any = None,
+        init: InitLike | None = None,
         allow_deferred_init: bool = False,
         differentiable: bool = True,
         stype: str = "default",
@@ -121,7 +139,7 @@ class Parameter(PrivateNames):
         self._used: list[weakref.ref[Value]] = []
         self._grad_req = "null"
         self._trained_by: weakref.ref[Any] | None = None
-        self._var: tuple[Any, Any] = (None, None)
+        self._var: tuple[dict[str, Any], Symbol] | None = None
         self.grad_req = grad_req
 
     def __repr__(self) -> str:
@@ -129,7 +147,7 @@ class Parameter(PrivateNames):
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns the state for a copy or pickle: everything but gradients."""
-        return {**vars(self), "_used": [], "_var": (None, None), "_trained_by": None}
+        return {**vars(self), "_used": [], "_var": None, "_trained_by": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -153,12 +171,12 @@ class Parameter(PrivateNames):
         self._attach()
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> type[np.generic]:
         """The element type."""
         return self._dtype.type
 
     @dtype.setter
-    def dtype(self, dtype: Any) -> None:
+    def dtype(self, dtype: DTypeLike) -> None:
         self.cast(dtype)
 
     @property
@@ -188,9 +206,9 @@ class Parameter(PrivateNames):
 
     def initialize(
         self,
-        init: Any = None,
+        init: InitLike | None = None,
         ctx: Context | Sequence[Context] | None = None,
-        default_init: Any = UNIFORM,
+        default_init: InitLike | None = UNIFORM,
         force_reinit: bool = False,
     ) -> None:
         """Gives the parameter its first value.
@@ -281,6 +299,7 @@ class Parameter(PrivateNames):
                     if array.edge is not None:
                         array.edge.node.summed = len(self._values) > 1
         self.note_grads_used()
+        changes.note()
 
     def _check(self, ctx: Context | None) -> None:
         if self._values:
@@ -409,7 +428,9 @@ class Parameter(PrivateNames):
             )
         self._trained_by = None if trainer is None else weakref.ref(trainer)
 
-    def _check_and_get(self, arr_list: list[NDArray] | None, ctx: Any) -> Any:
+    def _check_and_get(
+        self, arr_list: list[NDArray] | None, ctx: Any
+    ) -> NDArray | list[NDArray] | None:
         """Returns the one of `_data` or `_grad` on a context, as subclasses of MXNet's ask for it.
 
         Args:
@@ -450,7 +471,7 @@ class Parameter(PrivateNames):
         self._check(None)
         return list(self._values)
 
-    def set_data(self, data: Any) -> None:
+    def set_data(self, data: ArrayLike | NDArray) -> None:
         """Sets the value on every context.
 
         Args:
@@ -531,7 +552,7 @@ class Parameter(PrivateNames):
                 "not been initialized; call initialize(ctx=...)"
             )
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Changes the element type of the value and the gradient."""
         self._dtype = as_dtype(dtype)
         if not self._values:
@@ -575,9 +596,9 @@ class Parameter(PrivateNames):
 
     # -- symbols -----------------------------------------------------------------------------
 
-    def var(self) -> Any:
+    def var(self) -> Symbol:
         """Returns the variable that stands for this parameter in symbols: one and the same."""
-        attributes = {
+        attributes: dict[str, Any] = {
             "shape": self.shape,
             "dtype": self._dtype.name,
             "lr_mult": self.lr_mult,
@@ -585,13 +606,10 @@ class Parameter(PrivateNames):
             "init": self._symbol_init(),
             "__storage_type__": _STORAGE_CODES[self.stype],
         }
-        made, found = self._var
-        if made != attributes:
-            found = symbol.var(self.name, **attributes)
-            self._var = (attributes, found)
-        return found
+        if self._var is None or self._var[0] != attributes:
+            self._var = (attributes, symbol.var(self.name, **attributes))
+        return self._var[1]
 
-    def _symbol_init(self) -> Any:
+    def _symbol_init(self) -> str | initializer.Initializer | None:
         """Returns the initializer as symbols hold it: text, or an object with such a form."""
-        has_text = isinstance(self.init, (str, initializer.Initializer))
-        return self.init if has_text else None
+        return self.init if isinstance(self.init, (str, initializer.Initializer)) else None

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
-from typing import Any
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, ValuesView
+from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hybridnet import initializer, ndarray
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
+from hybridnet.base.remote import PathLike
+from hybridnet.initializer.base import InitLike
 from hybridnet.ndarray import NDArray
 
 from ._constant import Constant
-from ._parameter import UNIFORM, Parameter
+from ._parameter import UNIFORM, Parameter, ParameterOptions
 
 __all__ = ["ParameterDict", "load_values", "read_arrays"]
 
@@ -66,7 +69,7 @@ class ParameterDict:
         """The prefix of every name made here."""
         return self._prefix
 
-    def get(self, name: str, **kwargs: Any) -> Parameter:
+    def get(self, name: str, **kwargs: Unpack[ParameterOptions]) -> Parameter:
         """Returns the parameter ``prefix + name``, made if there is none.
 
         Args:
@@ -86,7 +89,7 @@ class ParameterDict:
             _agree(found, key, value)
         return found
 
-    def get_constant(self, name: str, value: Any = None) -> Constant:
+    def get_constant(self, name: str, value: ArrayLike | NDArray | None = None) -> Constant:
         """Returns the constant ``prefix + name``, made with `value` if there is none.
 
         Raises:
@@ -134,7 +137,7 @@ class ParameterDict:
 
     def initialize(
         self,
-        init: Any = UNIFORM,
+        init: InitLike | None = UNIFORM,
         ctx: Context | Sequence[Context] | None = None,
         verbose: bool = False,
         force_reinit: bool = False,
@@ -173,7 +176,7 @@ class ParameterDict:
 
     # -- files -------------------------------------------------------------------------------
 
-    def save(self, filename: Any, strip_prefix: str = "") -> None:
+    def save(self, filename: PathLike, strip_prefix: str = "") -> None:
         """Saves the values by name, in MXNet's format; means over several contexts.
 
         Args:
@@ -195,7 +198,7 @@ class ParameterDict:
 
     def load(
         self,
-        filename: Any,
+        filename: PathLike,
         ctx: Context | Sequence[Context] | None = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
@@ -234,7 +237,7 @@ class ParameterDict:
         allow_missing: bool = False,
         ignore_extra: bool = False,
         restore_prefix: str = "",
-        filename: Any = None,
+        filename: PathLike | None = None,
         cast_dtype: bool = False,
         dtype_source: str = "current",
     ) -> None:
@@ -282,7 +285,7 @@ def _agree(found: Parameter, key: str, value: Any) -> None:
         )
 
 
-def read_arrays(filename: Any) -> dict[str, NDArray]:
+def read_arrays(filename: PathLike) -> dict[str, NDArray]:
     """Returns the arrays of a parameter file by name, without ``arg:`` and ``aux:``.
 
     Raises:
@@ -301,7 +304,7 @@ def read_arrays(filename: Any) -> dict[str, NDArray]:
 def load_values(
     params: Mapping[str, Parameter],
     loaded: Mapping[str, NDArray],
-    source: Any,
+    source: PathLike,
     ctx: Context | Sequence[Context] | None = None,
     allow_missing: bool = False,
     ignore_extra: bool = False,
@@ -339,7 +342,7 @@ def load_values(
 def _check_names(
     params: Mapping[str, Parameter],
     loaded: Mapping[str, NDArray],
-    source: Any,
+    source: PathLike,
     allow_missing: bool,
     ignore_extra: bool,
 ) -> None:
@@ -358,6 +361,6 @@ def _check_names(
         )
 
 
-def _first(names: Any, count: int) -> str:
+def _first(names: Iterable[str], count: int) -> str:
     listed = list(names)
     return (", ".join(listed[:count]) or "nothing") + (", ..." if len(listed) > count else "")

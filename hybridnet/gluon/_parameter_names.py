@@ -36,7 +36,7 @@ class _Arrays(list[NDArray]):
 
 
 class PrivateNames:
-    """What `Parameter` shows under MXNet's private names."""
+    """The attributes of `Parameter` that go by MXNet's private names."""
 
     # Kept by `Parameter`.
     name: str
@@ -132,7 +132,7 @@ class PrivateNames:
 
     @property
     def _deferred_init(self) -> tuple[Any, ...]:
-        """What waits for the shape: initializer, contexts, default, value; empty: nothing does."""
+        """The initializer, contexts, default, value that wait for the shape; empty: none do."""
         return () if self._deferred is None else (*self._deferred, None, None)
 
     @_deferred_init.setter

@@ -17,7 +17,7 @@ __all__ = ["print_summary"]
 _NAME, _SHAPE, _SIZE = 40, 27, 12
 
 
-def print_summary(block: Any, inputs: Sequence[Any]) -> None:
+def print_summary(block: Any, inputs: Sequence[NDArray]) -> None:
     """Runs a network once and prints a line for each block, in the order in which they run.
 
     A parameter that several blocks share counts at the first of them.
@@ -58,7 +58,7 @@ def print_summary(block: Any, inputs: Sequence[Any]) -> None:
 
 @contextmanager
 def _hooked(block: Any, hook: Callable[..., None]) -> Iterator[None]:
-    """Has a hook called for every block inside, each of which runs on real arrays."""
+    """Registers a hook with every block inside for a while; each runs on real arrays."""
     blocks: list[Any] = []
     block.apply(blocks.append)
     hybridized = [inner.name for inner in blocks if getattr(inner, "_active", False)]
@@ -75,7 +75,7 @@ def _hooked(block: Any, hook: Callable[..., None]) -> Iterator[None]:
             handle.detach()
 
 
-def _shapes(out: Any) -> str:
+def _shapes(out: object) -> str:
     if isinstance(out, NDArray):
         return str(out.shape)
     if isinstance(out, (list, tuple)):

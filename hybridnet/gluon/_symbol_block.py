@@ -6,23 +6,27 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hybridnet import symbol
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import DTYPE_OF_CODE
 from hybridnet.base.errors import ParameterError, RefusedError
-from hybridnet.graph.node import topological
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.base.remote import PathLike
+from hybridnet.graph import topological
+from hybridnet.ops.core import OpCall
+from hybridnet.symbol import Symbol
 from hybridnet.tracing import run_graph
 
 from ._hybrid_block import HybridBlock
-from ._nesting import flatten, regroup
+from ._nesting import Form, flatten, regroup
 from ._parameter_dict import ParameterDict
+from .types import Data, Operators
 
 __all__ = ["SymbolBlock"]
 
 #: Operators whose parameters stay in float32 when their data are in half precision.
-_WIDE: Final = frozenset({"BatchNorm"})
+_FLOAT32_OPERATORS: Final = frozenset({"BatchNorm"})
 
 
 class SymbolBlock(HybridBlock):
@@ -38,10 +42,15 @@ class SymbolBlock(HybridBlock):
         ParameterError: an input is not a variable.
     """
 
-    _in_format: Any = None
-    _out_format: Any = None
+    _in_format: Form = 0
+    _out_format: Form = 0
 
-    def __init__(self, outputs: Any, inputs: Any, params: ParameterDict | None = None) -> None:
+    def __init__(
+        self,
+        outputs: Symbol | list[Symbol] | tuple[Symbol, ...],
+        inputs: Symbol | list[Symbol] | tuple[Symbol, ...],
+        params: ParameterDict | None = None,
+    ) -> None:
         super().__init__()
         self._prefix = ""
         self._params = ParameterDict("", params)
@@ -50,7 +59,7 @@ class SymbolBlock(HybridBlock):
         for variable in given:
             if len(variable) != 1 or not variable.edges[0].node.is_variable:
                 raise ParameterError(f"SymbolBlock: inputs must be variables, got {variable!r}")
-        self._input_names = [variable.name for variable in given]
+        self._input_names = [str(variable.name) for variable in given]
         # How calls nest their inputs and get their outputs, which programs may set: a file of a
         # symbol does not say.
         self._in_format = flatten(given, "input")[1]
@@ -80,9 +89,9 @@ class SymbolBlock(HybridBlock):
 
     @staticmethod
     def imports(
-        symbol_file: Any,
+        symbol_file: PathLike,
         input_names: str | Sequence[str],
-        param_file: Any = None,
+        param_file: PathLike | None = None,
         ctx: Context | Sequence[Context] | None = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
@@ -117,13 +126,13 @@ class SymbolBlock(HybridBlock):
         counts = f"{len(self._input_names)} -> {len(self._whole)}"
         return f"{type(self).__name__}(\n  {self._whole!r} : {counts}\n)"
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Changes the element type of the parameters; batch norms' stay at 32 bits or more."""
         super().cast(dtype)
         if np.dtype(dtype).itemsize >= 4:
             return
         for node in topological(self._whole.edges):
-            if isinstance(node.call, OpCall) and node.call.operator.name in _WIDE:
+            if isinstance(node.call, OpCall) and node.call.operator.name in _FLOAT32_OPERATORS:
                 for edge in node.inputs[1:]:
                     self.params[edge.node.name].cast("float32")
 
@@ -143,7 +152,7 @@ class SymbolBlock(HybridBlock):
             )
         return super().forward(*given)
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Any, *args: Any, **kwargs: Any) -> Any:
         """Composes the symbol with others, or applies its operators to arrays."""
         values = {self._shared_prefix + name: value for name, value in kwargs.items()}
         values.update(zip(self._input_names, (x, *args), strict=True))
@@ -157,9 +166,9 @@ class SymbolBlock(HybridBlock):
         return outputs[0] if len(outputs) == 1 else outputs
 
 
-def _dtypes(whole: Any, inputs: Sequence[Any]) -> dict[str, Any]:
+def _dtypes(whole: Symbol, inputs: Sequence[Symbol]) -> dict[str, Any]:
     """Returns the dtypes that variables must have for what the inputs say about theirs."""
-    codes = {variable.name: variable.attr("__dtype__") for variable in inputs}
+    codes = {str(variable.name): variable.attr("__dtype__") for variable in inputs}
     given = {name: DTYPE_OF_CODE[int(code)] for name, code in codes.items() if code is not None}
     arguments, _, states = whole.infer_type_partial(**given) if given else (None, None, None)
     found = dict(zip(whole.list_arguments(), arguments or (), strict=False))

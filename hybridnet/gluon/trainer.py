@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -14,15 +14,16 @@ from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.base.errors import FormatError, MXNetError, ParameterError, RefusedError
 from hybridnet.base.files import atomic_write
-from hybridnet.base.remote import read_file
-from hybridnet.kvstore.cluster import is_replacement
+from hybridnet.base.remote import PathLike, read_file
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.trace import init_scope
+from hybridnet.optimizer import Updater
+from hybridnet.runtime.recording import recorder
+from hybridnet.runtime.traces import init_scope
 
 from . import _changes as changes
 from ._parameter import Parameter
 from ._parameter_dict import ParameterDict
+from ._trained_arrays import TrainedArrays
 
 __all__ = ["StaleGradientError", "Trainer"]
 
@@ -47,7 +48,8 @@ class Trainer:
         kvstore: how gradients of several devices are added: 'device', 'local', a `KVStore`, or
             None. Such a name counts with several devices only, or if it is that of a store over
             several processes: 'horovod', or a distributed one ('dist_sync', ...), which adds up the
-            gradients of all workers and gives all of them the parameters of worker 0.
+            gradients of all workers and gives all of them the parameters of worker 0; it is made
+            here, and others at the first step.
         compression_params: for a distributed store, see `KVStore.set_gradient_compression`.
         update_on_kvstore: whether the store applies the optimizer; default where there is one.
 
@@ -58,10 +60,10 @@ class Trainer:
     def __init__(
         self,
         params: ParameterDict | Mapping[str, Parameter] | Sequence[Parameter],
-        optimizer: Any,
-        optimizer_params: dict[str, Any] | None = None,
-        kvstore: Any = "device",
-        compression_params: Any = None,
+        optimizer: str | optimizer.Optimizer,
+        optimizer_params: Mapping[str, object] | None = None,
+        kvstore: str | kv.KVStoreBase | None = "device",
+        compression_params: Mapping[str, str | float] | None = None,
         update_on_kvstore: bool | None = None,
     ) -> None:
         if compression_params and not (
@@ -75,7 +77,7 @@ class Trainer:
         self._compression = compression_params
         self._optimizer = self._make_optimizer(optimizer, optimizer_params or {})
         self._scale = float(self._optimizer.rescale_grad)
-        self._given_store = kvstore
+        self._given_store: Any = kvstore
         self._given_update = update_on_kvstore
         self._kvstore: Any = None
         # None while there is no store: none was made yet, or none is needed.
@@ -84,15 +86,19 @@ class Trainer:
         self._stored: dict[int, int] = {}
         # Those that were taken over from servers; until the first step these have their values.
         self._taken: set[int] = set()
-        self._updaters: list[Any] = []
+        self._updaters: list[Updater] = []
         self._kv_initialized = False
         # The contexts at the last step, and the last change that they were looked up after.
         self._contexts: list[Context] = []
         self._checked = -1
+        # What a step without a store updates; None: it asks the parameters.
+        self._arrays: TrainedArrays | None = None
         self._loaded_states: bytes | None = None
         for param in self._params:
             param._set_trainer(self)
-        if isinstance(kvstore, str) and _names_servers(kvstore) and is_replacement():
+        if isinstance(kvstore, str) and _names_servers(kvstore):
+            # Not at the first step: which store it is, is known by the order in which they are
+            # made, and a worker that was started again has to find it now.
             self._given_store = kvstore = kv.create(kvstore)
         if _is_distributed(kvstore) and kvstore.resumes:
             self._take_over(kvstore)
@@ -127,7 +133,9 @@ class Trainer:
                 self._stored[number] = param.times_set
                 self._taken.add(number)
 
-    def _make_optimizer(self, given: Any, arguments: dict[str, Any]) -> Any:
+    def _make_optimizer(
+        self, given: str | optimizer.Optimizer, arguments: Mapping[str, object]
+    ) -> optimizer.Optimizer:
         by_number = dict(enumerate(self._params))
         if isinstance(given, optimizer.Optimizer):
             if arguments:
@@ -139,7 +147,7 @@ class Trainer:
         return optimizer.create(given, param_dict=by_number, **arguments)
 
     @property
-    def optimizer(self) -> Any:
+    def optimizer(self) -> optimizer.Optimizer:
         """The optimizer."""
         return self._optimizer
 
@@ -211,8 +219,14 @@ class Trainer:
     def _learned(self) -> list[tuple[int, Parameter]]:
         return [(i, param) for i, param in enumerate(self._params) if param.grad_req != "null"]
 
-    def _chosen(self, ignore_stale: bool) -> list[tuple[int, Parameter]]:
+    def _chosen(self, ignore_stale: bool) -> Sequence[tuple[int, Parameter]]:
         """Returns the parameters to update, with their numbers."""
+        arrays = self._arrays
+        if arrays is not None and recorder.current_trace() is None:
+            if not arrays.are_kept():
+                self._arrays, self._checked = None, -1  # the next step gathers them anew
+            elif arrays.are_fresh():
+                return arrays.numbered
         learned = self._learned()
         if recorder.current_trace() is not None:
             return learned  # what is fresh is known when the traced function runs
@@ -274,7 +288,7 @@ class Trainer:
             self._kvstore.broadcast(number, param.list_values()[0], out=param.list_values())
 
     def _store(self, number: int, param: Parameter) -> None:
-        """Has the store hold a parameter's value, if it updates: also one set since."""
+        """Puts a parameter's value into the store, if that updates: also one set since."""
         before = self._stored.get(number)
         self._stored[number] = param.times_set
         if before is None:
@@ -354,6 +368,13 @@ class Trainer:
 
     def _apply(self, chosen: Sequence[tuple[int, Parameter]]) -> None:
         """Updates parameters from their gradients, or fetches them from the store."""
+        arrays = self._arrays
+        if arrays is not None and chosen is arrays.numbered:
+            self._optimizer._set_current_context(0)
+            self._updaters[0](arrays.numbers, arrays.grads, arrays.weights)
+            arrays.note_used()
+            recorder.mark()
+            return
         if self._update_on_kvstore:
             for number, param in chosen:
                 if param.stype == "default":  # rows are asked for when they are needed
@@ -392,6 +413,8 @@ class Trainer:
                 )
             self._start(contexts)
         self._checked = latest
+        local = self._kvstore is None and len(contexts) == 1
+        self._arrays = TrainedArrays.of(self._learned()) if local else None
 
     def _start(self, contexts: list[Context]) -> None:
         """Makes the store and the updaters for parameters on `contexts`, and keeps the states."""
@@ -486,7 +509,7 @@ class Trainer:
 
     # -- states ------------------------------------------------------------------------------
 
-    def save_states(self, fname: Any) -> None:
+    def save_states(self, fname: PathLike) -> None:
         """Saves the optimizer and its states; the file appears whole or not at all.
 
         Servers of a distributed store are asked for theirs; one of the workers saves.
@@ -499,7 +522,7 @@ class Trainer:
         with atomic_write(fname) as file:
             file.write(states)
 
-    def load_states(self, fname: Any) -> None:
+    def load_states(self, fname: PathLike) -> None:
         """Loads what `save_states` has written, here or in MXNet, the optimizer's settings too.
 
         Of the workers of a distributed store all do.
@@ -570,12 +593,12 @@ def _names_servers(store: str) -> bool:
     return "dist" in store.lower() or store.lower() == "p3"
 
 
-def _is_distributed(store: Any) -> bool:
+def _is_distributed(store: object) -> TypeGuard[kv.KVStore]:
     """Whether a store has its values on servers."""
     return isinstance(store, kv.KVStore) and store.is_distributed
 
 
-def _checked(batch_size: Any) -> float:
+def _checked(batch_size: object) -> float:
     """Returns the size of a batch, which gradients are divided by; an array is waited for."""
     if isinstance(batch_size, NDArray) and batch_size.size == 1:
         batch_size = batch_size.asscalar()
@@ -586,7 +609,9 @@ def _checked(batch_size: Any) -> float:
     raise ParameterError(f"Trainer: batch_size must be a number > 0, got {batch_size!r}")
 
 
-def _as_list(params: Any) -> list[Parameter]:
+def _as_list(
+    params: ParameterDict | Mapping[str, Parameter] | Sequence[Parameter],
+) -> list[Parameter]:
     if isinstance(params, (ParameterDict, Mapping)):
         listed = [params[name] for name in sorted(params)]
     elif isinstance(params, (list, tuple)):

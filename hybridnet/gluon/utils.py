@@ -10,17 +10,18 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hybridnet import ndarray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.base.fetching import DownloadError, check_sha1, download
+from hybridnet.base.fetching import repo_file_url as _get_repo_file_url
+from hybridnet.base.fetching import repo_url as _get_repo_url
 from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray
 
 from ._hooks import HookHandle
-from .repository import DownloadError, check_sha1, download
-from .repository import repo_file_url as _get_repo_file_url
-from .repository import repo_url as _get_repo_url
 
 __all__ = [
     "DownloadError",
@@ -71,7 +72,10 @@ def split_data(
 
 
 def split_and_load(
-    data: Any, ctx_list: Sequence[Context], batch_axis: int = 0, even_split: bool = True
+    data: ArrayLike | NDArray,
+    ctx_list: Sequence[Context],
+    batch_axis: int = 0,
+    even_split: bool = True,
 ) -> list[NDArray]:
     """Cuts an array into one part for each context, and copies the parts there.
 

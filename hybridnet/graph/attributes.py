@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from hybridnet.base.attrs import REQUIRED, HostScalar
 from hybridnet.base.errors import GraphError
-from hybridnet.ops.core.custom import CustomCall
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.ops.core import CustomCall, OpCall
 
 from .node import Node
 
@@ -34,7 +33,7 @@ def with_short_names(attrs: Mapping[str, str]) -> dict[str, str]:
     return shown
 
 
-def parameters_of(node: Node) -> dict[str, Any]:
+def parameters_of(node: Node) -> dict[str, object]:
     """Returns the operator's parameters that differ from their defaults; none for a variable.
 
     The number beside an array (``x + 1``) is there whatever it is.

@@ -6,14 +6,15 @@ two; each computes again what it needs of its graph.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, final
 
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import ShapeError
-from hybridnet.ops.core.call import Arrays, Backward, Types
+from hybridnet.base.lazy import jax
+from hybridnet.ops.core import Arrays, Backward, Operand, Types
 from hybridnet.ops.core.registry import get
-from hybridnet.ops.host.namespace import jnp, lax
+from hybridnet.ops.host import jnp, lax
 
 from .evaluate import infer_types
 from .node import Edge, Graph, Node
@@ -63,9 +64,9 @@ class CondCall(ControlCall):
         first = num_visible + bool(self.num_unbounded)
         self.num_outputs = first + len(self.written) + draws
         self.mutates = {1 + place: first + i for i, place in enumerate(written) if place in mutated}
-        self._gradients: dict[Any, CondCall] = {}
+        self._gradients: dict[Hashable, CondCall] = {}
 
-    def layout(self) -> tuple[Any, ...]:
+    def layout(self) -> tuple[object, ...]:
         """The inputs that it overwrites."""
         return (self.num_visible, self.written, tuple(self.mutates), self.draws)
 
@@ -110,7 +111,7 @@ class CondCall(ControlCall):
         shown = self.num_visible
 
         def branch(number: int) -> Any:
-            def run(*inputs: Any) -> list[Any]:
+            def run(*inputs: jax.Array) -> list[Any]:
                 made, counts = self.parts[number].run_counting(platform, inputs, scalars)
                 if not self.num_unbounded:
                     return made
@@ -124,7 +125,7 @@ class CondCall(ControlCall):
         made: Sequence[Any] = lax.cond(holds, branch(0), branch(1), *operands[1:])
         return made
 
-    def gradient(self, back: Backward) -> Sequence[Any]:
+    def gradient(self, back: Backward) -> Sequence[Operand | None]:
         """Runs the gradient of the graph that was run."""
         types = gradient_types(self, back, "cond: a branch")
         if self.num_unbounded:

@@ -62,7 +62,7 @@ def _copy(edge: Edge) -> Edge:
     return Edge(Node(get("_copy").bind({})[0], (edge,), "identity_pred"), 0)
 
 
-def _with_numbers(part: Subgraph, numbers: Sequence[Any]) -> Graph:
+def _with_numbers(part: Subgraph, numbers: Sequence[object]) -> Graph:
     def change(node: Node, inputs: tuple[Edge, ...]) -> Node:
         scalars = tuple(
             numbers[part.places[scalar]] if type(scalar) is HostScalar else scalar

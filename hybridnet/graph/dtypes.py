@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -16,10 +16,7 @@ import numpy as np
 from hybridnet.base.dtype import FLOAT32, FLOAT64, as_dtype
 from hybridnet.base.errors import DTypeError, MXNetError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.core.call import Call
-from hybridnet.ops.core.checks import wide
-from hybridnet.ops.core.operator import OpCall
-from hybridnet.ops.core.rules import promote_types
+from hybridnet.ops.core import Call, OpCall, promote_types, wide
 
 from .control_infer import insides
 from .node import Edge, Node
@@ -54,7 +51,7 @@ _OWN: Final = frozenset(
     }
 )
 #: Operators whose inputs after the first are float32 beside narrower data.
-_WIDE: Final = frozenset({"BatchNorm", "_contrib_SyncBatchNorm"})
+_FLOAT32_INPUTS: Final = frozenset({"BatchNorm", "_contrib_SyncBatchNorm"})
 #: Operators of any number of inputs that need not have one dtype.
 _MIXED: Final = frozenset({"_contrib_quantized_concat"})
 
@@ -91,7 +88,7 @@ class _DtypeInference(Inference[DType]):
     def __init__(self, nodes: Sequence[Node]) -> None:
         super().__init__(nodes)
         self.dtypes = self.values
-        self.probed: dict[Any, list[DType]] = {}
+        self.probed: dict[Hashable, list[DType]] = {}
 
     def learn(self, edge: Edge, dtype: DType | None) -> None:
         """Adds the dtype of a value, unless it is known."""
@@ -161,7 +158,7 @@ class _DtypeInference(Inference[DType]):
 
     def complete(self, node: Node, call: OpCall) -> None:
         """Learns what holds for single operators."""
-        if call.name in _WIDE:
+        if call.name in _FLOAT32_INPUTS:
             data = self.dtypes[node.inputs[0]]
             for edge in node.inputs[1:]:
                 self.learn(edge, None if data is None else wide(data))
@@ -191,7 +188,7 @@ def _followers(call: Call, edges: Sequence[_T]) -> Sequence[_T]:
     """Returns the inputs that have one dtype unless the user says otherwise."""
     if not isinstance(call, OpCall):
         return edges if call.one_dtype else ()
-    if call.name in _WIDE:
+    if call.name in _FLOAT32_INPUTS:
         return edges[:1]
     if call.operator.variadic:
         return () if call.name in _MIXED else edges

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.lazy import jnp
-from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.core.call import Call, Types
-from hybridnet.ops.host.namespace import NoHostForm
+from hybridnet.ops.core import Arrays, Call, Types
+from hybridnet.ops.host import NoHostForm
 
 from .node import Graph, Node
 
@@ -22,7 +22,7 @@ __all__ = ["evaluate", "evaluate_on_host", "host_scalars_of", "infer_types"]
 def evaluate(
     graph: Graph,
     platform: str,
-    inputs: Sequence[Any],
+    inputs: Arrays,
     scalars: Mapping[HostScalar, Any] | None = None,
 ) -> list[Any]:
     """Computes the outputs with JAX.
@@ -52,9 +52,9 @@ def evaluate(
 def evaluate_on_host(
     graph: Graph,
     types: Mapping[Node, Types],
-    inputs: Sequence[Any],
+    inputs: Arrays,
     scalars: Mapping[HostScalar, Any],
-) -> list[Any]:
+) -> list[NumpyArray]:
     """Computes the outputs with NumPy, inside `hybridnet.ops.host.namespace.on_host`.
 
     Args:
@@ -93,7 +93,7 @@ def evaluate_on_host(
 
 def infer_types(
     graph: Graph,
-    inputs: Sequence[TensorType],
+    inputs: Arrays,
     *,
     titles: bool = False,
     infer: Callable[[Call, Types], Types] = lambda call, types: call.infer(types),

@@ -8,16 +8,16 @@ again a `foreach`, it has a gradient itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any, final
 
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.core.call import Arrays, Backward, Types
+from hybridnet.ops.core import Arrays, Backward, Operand, Types
 from hybridnet.ops.core.registry import get
-from hybridnet.ops.host.namespace import jnp, lax
+from hybridnet.ops.host import jnp, lax
 
 from .evaluate import infer_types
 from .node import Edge, Graph, Node, variable
@@ -99,9 +99,9 @@ class ForeachCall(ControlCall):
         places = loop.carried[loop.num_states :]
         self.mutates = {place: first + i for i, place in enumerate(places) if place in self.written}
         self._kept: dict[Types, ForeachCall] = {}
-        self._reverse: dict[Any, _Reverse] = {}
+        self._reverse: dict[Hashable, _Reverse] = {}
 
-    def layout(self) -> tuple[Any, ...]:
+    def layout(self) -> tuple[object, ...]:
         """The fields of the loop, and what it overwrites."""
         split = None if self.split is None else (self.split.given, self.split.uses)
         return (*astuple(self.loop), self.written, self.draws, split)
@@ -257,7 +257,7 @@ class ForeachCall(ControlCall):
         loop = replace(self.loop, kept=0)
         return shared(ForeachCall(self.parts[0], loop, self.num_scalars))
 
-    def gradient(self, back: Backward) -> Sequence[Any]:
+    def gradient(self, back: Backward) -> Sequence[Operand | None]:
         """Runs the gradient of the body backward over the rows."""
         return gradient_of_kept(self, back)
 

@@ -13,7 +13,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet.base.lazy import jnp, lax
-from hybridnet.ops.core.call import Arrays, Backward, Call, Types
+from hybridnet.ops.core import Arrays, Backward, Call, Operand, Types
 
 __all__ = ["gate", "is_gate"]
 
@@ -30,7 +30,7 @@ class _Gate(Call):
     def __init__(self, count: int) -> None:
         super().__init__(count)
 
-    def facts(self) -> Sequence[Any]:
+    def facts(self) -> Sequence[object]:
         """How many values pass."""
         return (self.num_outputs,)
 
@@ -42,7 +42,7 @@ class _Gate(Call):
         """XLA's barrier; XLA for CPUs may drop that early, so there it is made of arithmetic."""
         count = self.num_outputs
         if platform != "cpu":
-            passed: tuple[Any, ...] = lax.optimization_barrier(tuple(operands))[:count]
+            passed: tuple[object, ...] = lax.optimization_barrier(tuple(operands))[:count]
             return passed
         signs = [_never(array) for array in operands[count:] if array.size]
         if not signs:
@@ -50,7 +50,7 @@ class _Gate(Call):
         closed = jnp.stack(signs).any()
         return [jnp.where(closed, jnp.zeros_like(array), array) for array in operands[:count]]
 
-    def gradient(self, back: Backward) -> Sequence[Any]:
+    def gradient(self, back: Backward) -> Sequence[Operand | None]:
         """That of what passes goes through."""
         return [*back.grads, *([None] * (len(back.inputs) - self.num_outputs))]
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, final
 
-import numpy as np
-
+from hybridnet.base.array_types import DType
+from hybridnet.base.attrs import Number
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import GraphError, ShapeError
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.core.call import Arrays, Backward, Call, Types
-from hybridnet.ops.core.methods import FluentMethods
-from hybridnet.ops.core.operator import Operator
+from hybridnet.ops.core import Arrays, Backward, Call, FluentMethods, Operand, Operator, Types
 from hybridnet.ops.core.registry import get
 
 from .node import Edge, Graph, Node
@@ -41,11 +39,11 @@ class EdgeHandle(FluentMethods):
     def apply_operator(
         cls,
         op: Operator,
-        inputs: Sequence[Any],
-        attrs: Mapping[str, Any],
+        inputs: Sequence[object],
+        attrs: Mapping[str, object],
         *,
         name: str | None = None,
-        out: Any = None,
+        out: object = None,
     ) -> Any:
         """Adds a node."""
         call, scalars = op.bind(attrs, True)
@@ -53,7 +51,9 @@ class EdgeHandle(FluentMethods):
         return outputs[0] if len(outputs) == 1 else outputs
 
     @classmethod
-    def apply_call(cls, call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any]:
+    def apply_call(
+        cls, call: Call, inputs: Sequence[Any], scalars: tuple[Number, ...]
+    ) -> list[Any]:
         """Adds a node; returns handles on all its outputs."""
         types, of = inputs[0]._types, inputs[0]._of
         attrs: Mapping[str, str] = {}
@@ -71,7 +71,7 @@ class EdgeHandle(FluentMethods):
         return None if self._types is None else self._types[self.edge.node][self.edge.index]
 
     @property
-    def inferred_dtype(self) -> np.dtype[Any] | None:
+    def inferred_dtype(self) -> DType | None:
         """The dtype, where it is known."""
         return None if self.type is None else self.type.dtype
 
@@ -103,7 +103,7 @@ class _Rerouted(Call):
     __slots__ = ()
     name = "_rerouted"
 
-    def facts(self) -> Sequence[Any]:
+    def facts(self) -> Sequence[object]:
         """There is one."""
         return ()
 
@@ -119,7 +119,7 @@ class _Rerouted(Call):
         """The first input."""
         return (operands[0],)
 
-    def gradient(self, back: Backward) -> Sequence[Any]:
+    def gradient(self, back: Backward) -> Sequence[Operand | None]:
         """All of it goes to the second input."""
         return [None, back.grads[0]]
 

@@ -18,10 +18,8 @@ from typing import Any, Final, NamedTuple
 
 from hybridnet.base.errors import FormatError, GraphError, MXNetError
 from hybridnet.base.numpy_mode import mode
-from hybridnet.ops.core.custom import CustomCall, custom_call
-from hybridnet.ops.core.operator import OpCall, Operator, check_input_count
+from hybridnet.ops.core import UNKNOWN, CustomCall, OpCall, Operator, check_input_count, custom_call
 from hybridnet.ops.core.registry import REGISTRY
-from hybridnet.ops.core.rules import UNKNOWN
 
 from . import control_json
 from .attributes import HIDDEN, attributes_of, stored_name
@@ -56,7 +54,7 @@ def _listed(outputs: Sequence[Edge]) -> dict[str, Any]:
     rows = [0]
     listed = []
     for node in nodes:
-        entry: dict[str, Any] = {"op": _name_of(node), "name": node.name}
+        entry: dict[str, object] = {"op": _name_of(node), "name": node.name}
         attrs = attributes_of(node)
         if isinstance(node.call, ControlCall):
             inside = control_json.subgraphs(node)
@@ -201,7 +199,7 @@ class _Reader:
             )
         return Edge(node, index)
 
-    def _check(self, number: int, entry: Any) -> list[Any]:
+    def _check(self, number: int, entry: Any) -> list[object]:
         """Checks the form of a node; returns its inputs as listed."""
         if not isinstance(entry, dict):
             raise FormatError(f"symbol JSON: node {number} must be an object, got {_kind(entry)}")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from hybridnet.base.errors import MXNetError
-from hybridnet.ops.core.rules import UNKNOWN
+from hybridnet.ops.core import UNKNOWN
 
 __all__ = ["SIZES", "keeps_shape", "look_back"]
 
@@ -28,7 +28,7 @@ Place = tuple[int, int]
 #: are possible, and an output dimension that is the same for both depends on no unknown one.
 SIZES: Final = (5040, 10080)
 # Past this many unknown dimensions an operator is not asked: the questions grow with their square.
-_MOST: Final = 8
+_MAX_UNKNOWN: Final = 8
 # Shapes that an operator on each element leaves as they are, and those that drop, merge or move
 # dimensions do not.
 _TRIED: Final = ((6,), (1, 6), (4, 1, 6), (1, 4, 3, 6))
@@ -58,7 +58,7 @@ def look_back(
         for axis, size in enumerate(shape)
         if size == UNKNOWN
     ]
-    if not 0 < len(unknown) <= _MOST:
+    if not 0 < len(unknown) <= _MAX_UNKNOWN:
         return inputs
     ask = _Question(rule, inputs, unknown)
     base = ask({})

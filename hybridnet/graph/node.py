@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Final, NamedTuple, final
+from typing import ClassVar, Final, NamedTuple, final
 
 from hybridnet import engine
 from hybridnet.base.errors import GraphError
-from hybridnet.ops.core.call import Call
+from hybridnet.ops.core import Call, Scalars
 
 __all__ = ["Edge", "Graph", "Moves", "Node", "topological", "variable"]
 
@@ -50,9 +50,9 @@ class Node:
     call: Call | None
     inputs: tuple[Edge, ...]
     name: str
-    scalars: tuple[Any, ...] = ()
+    scalars: Scalars = ()
     attrs: Mapping[str, str] = field(default_factory=lambda: _NO_ATTRS)
-    origin: tuple[Any, int] | None = None
+    origin: engine.Origin | None = None
     controls: tuple[Node, ...] = ()
 
     @property
@@ -91,7 +91,7 @@ class Node:
 
 
 def variable(
-    name: str, attrs: Mapping[str, str] | None = None, origin: tuple[Any, int] | None = None
+    name: str, attrs: Mapping[str, str] | None = None, origin: engine.Origin | None = None
 ) -> Node:
     """Returns a new variable."""
     return Node(None, (), name, (), dict(attrs or {}), origin)

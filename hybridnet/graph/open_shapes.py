@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hybridnet.base.errors import ShapeError
-from hybridnet.ops.core.call import Types
-from hybridnet.ops.core.operator import OpCall
-from hybridnet.ops.core.rules import UNKNOWN
+from hybridnet.ops.core import UNKNOWN, OpCall, Types
 
 from .dtypes import infer_dtypes
 from .node import Edge, Graph, Node

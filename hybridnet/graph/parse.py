@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from hybridnet.base.errors import FormatError, MXNetError
-from hybridnet.ops.core.backward import VjpCall, vjp_call
-from hybridnet.ops.core.call import MAKERS, Call
+from hybridnet.ops.core import MAKERS, Call, VjpCall, vjp_call
 from hybridnet.ops.core.registry import REGISTRY
 
 from .gradient import REROUTED
@@ -76,7 +75,7 @@ def _listed(tree: Any, nodes: Sequence[Node]) -> tuple[Node, ...]:
     return tuple(_line(element, nodes) for element in tree.elts)
 
 
-def _edge(tree: Any, nodes: Sequence[Node]) -> Edge:
+def _edge(tree: object, nodes: Sequence[Node]) -> Edge:
     index = 0
     if isinstance(tree, ast.Subscript):
         index = ast.literal_eval(tree.slice)
@@ -164,7 +163,7 @@ def _gradient_call(tree: ast.Call) -> VjpCall:
     return vjp_call(of, _numbers(keywords["wanted"]), _numbers(keywords["given"]))
 
 
-def _numbers(value: Any) -> tuple[int, ...]:
+def _numbers(value: object) -> tuple[int, ...]:
     if isinstance(value, tuple) and all(
         isinstance(number, int) and number >= 0 for number in value
     ):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from hybridnet.ops.core.call import Types
+from hybridnet.ops.core import Types
 
 from .gate import gate
 from .node import Edge, Graph, Node, variable
@@ -26,7 +26,7 @@ __all__ = ["Segments", "needed_again", "recomputed", "renarrowed"]
 Segments = Mapping[Node, int]
 
 # Above every segment: what depends on none.
-_LAST: Final = 1 << 62
+_NO_SEGMENT: Final = 1 << 62
 
 
 def needed_again(
@@ -142,10 +142,10 @@ class _Writer:
         level: dict[Node, int] = {}
         for edge, node in self._old_variables.items():
             kept = edge in self.kept
-            level[node] = _LAST if kept else self._segments[edge.node]
+            level[node] = _NO_SEGMENT if kept else self._segments[edge.node]
         for node in self._old.nodes:
             if node not in level:
-                level[node] = min((level[edge.node] for edge in node.inputs), default=_LAST)
+                level[node] = min((level[edge.node] for edge in node.inputs), default=_NO_SEGMENT)
         return level
 
     def write(self, again: Sequence[Node]) -> None:

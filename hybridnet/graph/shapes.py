@@ -15,17 +15,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
-import numpy as np
-
+from hybridnet.base.array_types import DType
 from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import MXNetError, ShapeError
 from hybridnet.base.numpy_mode import mode
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.core.call import Call, Types
-from hybridnet.ops.core.custom import CustomCall
-from hybridnet.ops.core.families import ELEMENTWISE
-from hybridnet.ops.core.operator import OpCall
-from hybridnet.ops.core.rules import UNKNOWN, same_type, unify
+from hybridnet.ops.core import (
+    ELEMENTWISE,
+    UNKNOWN,
+    Call,
+    CustomCall,
+    OpCall,
+    Types,
+    same_type,
+    unify,
+)
 
 from .control_infer import insides
 from .look_back import SIZES, keeps_shape, look_back
@@ -82,7 +86,7 @@ def is_untold(node: Node) -> bool:
 def infer_shapes(
     nodes: Sequence[Node],
     known: Mapping[Node, Shape],
-    dtypes: Mapping[Edge, np.dtype[Any] | None],
+    dtypes: Mapping[Edge, DType | None],
 ) -> dict[Edge, Shape | None]:
     """Infers the shapes of all values of a graph.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hybridnet.ops.core.call import Types
+from hybridnet.ops.core import Types
 
 from .evaluate import infer_types
 from .gradient import gradients
@@ -159,7 +159,7 @@ def joint_gradient(
 def _keeping(
     graph: Graph, types: dict[Node, Types] | None
 ) -> tuple[Graph, dict[Node, Types] | None]:
-    """Has loops keep what their gradients need; returns the graph and the types of its nodes."""
+    """Makes loops keep what their gradients need; returns the graph and the types of its nodes."""
     if types is None or not any(n.call is not None and n.call.may_keep for n in graph.nodes):
         return graph, types
 

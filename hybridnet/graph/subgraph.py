@@ -23,13 +23,14 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from hybridnet.base.attrs import HostScalar
+from hybridnet.base.attrs import HostScalar, Number
+from hybridnet.base.context import Context
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import GraphError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.core.call import MAKING, Arrays, Backward, Call, Scalars, Types
-from hybridnet.ops.host.namespace import by_jax, jnp
-from hybridnet.ops.state.variables import READ
+from hybridnet.ops.core import MAKING, Arrays, Backward, Call, Scalars, Types
+from hybridnet.ops.host import by_jax, jnp
+from hybridnet.ops.state import READ
 
 from .evaluate import evaluate, evaluate_on_host, host_scalars_of, infer_types
 from .node import Edge, Graph, Node, variable
@@ -53,7 +54,7 @@ RUNNERS: Final[dict[str, Callable[..., list[Any]]]] = {}
 
 
 #: Types of inputs for which a part remembers those of its nodes.
-_FEW: Final = 8
+_KEPT_TYPES: Final = 8
 
 
 @final
@@ -86,7 +87,7 @@ class Subgraph:
     def _number(self, scalar: Any) -> Any:
         return ("given", self.places[scalar]) if type(scalar) is HostScalar else float(scalar)
 
-    def run(self, platform: str, inputs: Sequence[Any], scalars: Sequence[Any]) -> list[Any]:
+    def run(self, platform: str, inputs: Sequence[Any], scalars: Sequence[Number]) -> list[Any]:
         """Computes the outputs with JAX, or on the platform 'host' with NumPy."""
         numbers = {scalar: scalars[place] for scalar, place in self.places.items()}
         if platform == "host":
@@ -98,7 +99,7 @@ class Subgraph:
         key = tuple([(array.shape, array.dtype) for array in inputs])
         found = self._types.get(key)
         if found is None:
-            if len(self._types) >= _FEW:
+            if len(self._types) >= _KEPT_TYPES:
                 self._types.clear()
             types = [tensor_type(shape, dtype) for shape, dtype in key]
             found = self._types[key] = infer_types(self.graph, types)
@@ -130,7 +131,7 @@ class Subgraph:
         return Subgraph(Graph(self.graph.inputs, outputs, self.graph.targets), self.places)
 
     def run_counting(
-        self, platform: str, inputs: Sequence[Any], scalars: Sequence[Any]
+        self, platform: str, inputs: Arrays, scalars: Sequence[Number]
     ) -> tuple[list[Any], Any]:
         """Computes the outputs with JAX, and how often loops inside were run, int32[num_unbounded].
 
@@ -259,7 +260,7 @@ class ControlCall(Call):
         nodes = (node for part in self.parts for node in part.graph.nodes)
         return 1 + sum(node.call.weight for node in nodes if node.call is not None)
 
-    def facts(self) -> Sequence[Any] | None:
+    def facts(self) -> Sequence[object] | None:
         """The parts, and how they are run."""
         parts = [part.facts() for part in self.parts]
         if any(part is None for part in parts) or self.is_open:
@@ -286,7 +287,7 @@ class ControlCall(Call):
         return self.compute("host", operands, scalars)
 
     @abstractmethod
-    def layout(self) -> tuple[Any, ...]:
+    def layout(self) -> tuple[object, ...]:
         """Returns how it is run: numbers, flags and tuples of them."""
 
     def with_train(self, train: bool) -> Call:
@@ -340,8 +341,10 @@ class ControlCall(Call):
         parts = tuple(Subgraph(part.graph.map(change), part.places) for part in self.parts)
         return self.with_parts(parts, limit)
 
-    def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
-        """Has the executor run what is inside, node by node or in larger pieces."""
+    def run_on_host(
+        self, ctx: Context, values: Arrays, scalars: Scalars, record: object
+    ) -> list[Any]:
+        """Makes the executor run what is inside, node by node or in larger pieces."""
         return RUNNERS["control"](self, ctx, values, scalars)
 
     def __repr__(self) -> str:

@@ -20,12 +20,10 @@ does not read back.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from hybridnet.base.attrs import HostScalar
-from hybridnet.ops.core.backward import VjpCall
-from hybridnet.ops.core.call import Call, Types
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.ops.core import Call, OpCall, Types, VjpCall
 
 from .attributes import parameters_of
 from .node import Edge, Graph, Node
@@ -110,7 +108,7 @@ def _gradient(call: VjpCall) -> str:
     return f"vjp({inner}, wanted={call.wanted}, given={call.given})"
 
 
-def _literal(value: Any) -> str:
+def _literal(value: object) -> str:
     if isinstance(value, HostScalar):
         return "<from Python>"
     # Infinity and NaN are no Python literals; operators read them from strings too.

@@ -13,10 +13,9 @@ from typing import Final
 import numpy as np
 
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.core.backward import VjpCall, vjp_call
-from hybridnet.ops.core.call import Call
-from hybridnet.ops.random.state import STATE_SHAPE
-from hybridnet.ops.state.variables import ASSIGN, READ
+from hybridnet.ops.core import Call, VjpCall, vjp_call
+from hybridnet.ops.random import STATE_SHAPE
+from hybridnet.ops.state import ASSIGN, READ
 
 from .node import Edge, Graph, Moves, Node, variable
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
+from hybridnet.base.context import Context
 from hybridnet.base.dtype import is_float
-from hybridnet.ops.core.call import Arrays, Backward, HostOnlyCall, Scalars, Types
+from hybridnet.ops.core import Arrays, Backward, HostOnlyCall, Operand, Scalars, Types
 
 from .evaluate import infer_types
 from .node import Edge, Graph, Node, variable
@@ -24,7 +25,7 @@ from .subgraph import RUNNERS, ControlCall, gradient_types, type_of
 __all__ = ["UnboundedGradient", "unbounded_gradient"]
 
 #: The least maximum of a loop: one program serves the first counts.
-_LEAST = 4
+_MIN_COUNT = 4
 
 
 @final
@@ -74,7 +75,7 @@ class UnboundedGradient(HostOnlyCall):
             A graph of the call's inputs and the gradients of its outputs; and for each gradient the
             number of the output that it is, None where it is zeros.
         """
-        limits = tuple(max(_LEAST, 1 << (count - 1).bit_length()) for count in counts)
+        limits = tuple(max(_MIN_COUNT, 1 << (count - 1).bit_length()) for count in counts)
         made = self._made.get((types, limits))
         if made is None:
             made = self._made.setdefault((types, limits), self._make(types, limits))
@@ -90,12 +91,14 @@ class UnboundedGradient(HostOnlyCall):
         graph = Graph(inputs, outputs)
         return joint_gradient(graph, self.wanted, given, infer_types(graph, types))
 
-    def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
+    def run_on_host(
+        self, ctx: Context, values: Arrays, scalars: Scalars, record: object
+    ) -> list[Any]:
         """Asks for the counts, and has the gradient run."""
         return RUNNERS["unbounded"](self, ctx, values, scalars)
 
 
-def unbounded_gradient(call: ControlCall, back: Backward) -> Sequence[Any]:
+def unbounded_gradient(call: ControlCall, back: Backward) -> Sequence[Operand | None]:
     """Runs the gradient of a call with loops that have no maximum.
 
     Args:

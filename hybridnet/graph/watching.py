@@ -1,4 +1,4 @@
-"""What a monitor is shown of a graph: the values that nodes read and make, and MXNet's names."""
+"""The values of a graph that monitors are shown: read and made by nodes, under MXNet's names."""
 
 from __future__ import annotations
 

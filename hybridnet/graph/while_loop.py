@@ -12,9 +12,9 @@ from typing import Any, final
 
 from hybridnet.base.errors import GraphError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.core.call import Arrays, Backward, Call, Types
+from hybridnet.ops.core import Arrays, Backward, Call, Operand, Types
 from hybridnet.ops.core.registry import get
-from hybridnet.ops.host.namespace import jnp, lax
+from hybridnet.ops.host import jnp, lax
 
 from .cond import CondCall
 from .foreach import ForeachCall, ForeachSpec, gradient_of_kept
@@ -88,7 +88,7 @@ class WhileCall(ControlCall):
         }
         self._twins: dict[Types, ForeachCall] = {}
 
-    def layout(self) -> tuple[Any, ...]:
+    def layout(self) -> tuple[object, ...]:
         """The fields of the loop, and what it overwrites."""
         loop = (self.num_out, self.carried, self.num_states, self.max_iterations)
         return (*loop, self.written, self.draws)
@@ -237,7 +237,7 @@ class WhileCall(ControlCall):
         loop = ForeachSpec(0, self.num_out, self.carried, self.num_states, self.max_iterations)
         return shared(ForeachCall(Subgraph(graph, dict(hosts)), loop, self.num_scalars))
 
-    def gradient(self, back: Backward) -> Sequence[Any]:
+    def gradient(self, back: Backward) -> Sequence[Operand | None]:
         """Runs the gradient of the loop over rows."""
         return gradient_of_kept(self, back)
 
@@ -250,7 +250,7 @@ def _with_row(platform: str, rows: Any, row: Any, number: Any) -> Any:
     return lax.dynamic_update_index_in_dim(rows, row, number, 0)
 
 
-def _in_order(hosts: Sequence[tuple[Any, int]], count: int) -> tuple[Any, ...]:
+def _in_order(hosts: Sequence[tuple[Any, int]], count: int) -> tuple[object, ...]:
     """Returns the numbers of a call by their places; any will do where none is used."""
     numbers: list[Any] = [0.0] * count
     for scalar, place in hosts:

@@ -13,12 +13,13 @@ from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.adopt import adopt
 from hybridnet.util import is_np_array
 
-__all__ = ["apply", "finish", "require_image"]
+__all__ = ["Array", "apply", "finish", "require_image"]
 
+#: An image, or labels, as NumPy has them.
 Array = np.ndarray[Any, Any]
 
 
-def require_image(src: Any, what: str) -> NDArray:
+def require_image(src: object, what: str) -> NDArray:
     """Returns `src` if it is an array (height, width, channels).
 
     Raises:
@@ -34,7 +35,7 @@ def require_image(src: Any, what: str) -> NDArray:
     return src
 
 
-def apply(work: Callable[[Array], Array], src: Any, out: Any, what: str) -> NDArray:
+def apply(work: Callable[[Array], Array], src: object, out: NDArray | None, what: str) -> NDArray:
     """Runs a function of NumPy's arrays on an image; returns an array of the same class.
 
     Args:
@@ -48,7 +49,7 @@ def apply(work: Callable[[Array], Array], src: Any, out: Any, what: str) -> NDAr
     return _into(made, out, what) if out is not None else made.as_kind(type(image))
 
 
-def finish(image: Array, out: Any, what: str) -> NDArray:
+def finish(image: Array, out: NDArray | None, what: str) -> NDArray:
     """Returns an image that was read, as an array on cpu(0) of the class that is in force.
 
     Args:
@@ -62,7 +63,7 @@ def finish(image: Array, out: Any, what: str) -> NDArray:
     return made.as_np_ndarray() if is_np_array() else made
 
 
-def _into(made: NDArray, out: Any, what: str) -> NDArray:
+def _into(made: NDArray, out: NDArray | None, what: str) -> NDArray:
     if not isinstance(out, NDArray) or out.shape != made.shape:
         got = getattr(out, "shape", type(out).__name__)
         raise ShapeError(f"{what}: out must be an array of shape {made.shape}, got {got}")

@@ -1,13 +1,14 @@
-"""What changes an image at random while it is loaded: the base, and changes of place and size."""
+"""Augmenters, random changes of an image as it is loaded: the base, and those of place and size."""
 
 from __future__ import annotations
 
 import json
 import random
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hybridnet import ndarray as nd
 from hybridnet.ndarray import NDArray
@@ -19,6 +20,7 @@ __all__ = [
     "Augmenter",
     "CastAug",
     "CenterCropAug",
+    "Dump",
     "ForceResizeAug",
     "HorizontalFlipAug",
     "RandomCropAug",
@@ -28,6 +30,9 @@ __all__ = [
     "SequentialAug",
     "plain",
 ]
+
+#: Name and parameters as JSON; of several, a list with those of each.
+Dump: TypeAlias = "str | list[Dump]"
 
 
 def plain(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -51,11 +56,11 @@ class Augmenter:
     def __init__(self, **kwargs: Any) -> None:
         self._kwargs = plain(kwargs)
 
-    def dumps(self) -> Any:
+    def dumps(self) -> Dump:
         """Returns its name and parameters as JSON."""
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray) -> NDArray:
         """Returns the changed image."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__(src)")
 
@@ -71,11 +76,11 @@ class SequentialAug(Augmenter):
         super().__init__()
         self.ts = ts
 
-    def dumps(self) -> Any:
+    def dumps(self) -> Dump:
         """Returns its name, and what each augmenter returns."""
         return [type(self).__name__.lower(), [one.dumps() for one in self.ts]]
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray) -> NDArray:
         """Returns the changed image."""
         for one in self.ts:
             src = one(src)
@@ -93,11 +98,11 @@ class RandomOrderAug(Augmenter):
         super().__init__()
         self.ts = ts
 
-    def dumps(self) -> Any:
+    def dumps(self) -> Dump:
         """Returns its name, and what each augmenter returns."""
         return [type(self).__name__.lower(), [one.dumps() for one in self.ts]]
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray) -> NDArray:
         """Returns the changed image."""
         random.shuffle(self.ts)
         for one in self.ts:
@@ -118,7 +123,7 @@ class ResizeAug(Augmenter):
         self.size = size
         self.interp = interp
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray) -> NDArray:
         """Returns the resized image."""
         return resize_short(src, self.size, self.interp)
 
@@ -140,7 +145,7 @@ class ForceResizeAug(_SizedAug):
         interp: see `resize_short`.
     """
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray) -> NDArray:
         """Returns the resized image."""
         width, height = self.size
         method = choose_method(self.interp, (*src.shape[:2], height, width))
@@ -155,7 +160,7 @@ class RandomCropAug(_SizedAug):
         interp: see `resize_short`.
     """
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray) -> NDArray:
         """Returns the part."""
         return random_crop(src, self.size, self.interp)[0]
 
@@ -172,7 +177,12 @@ class RandomSizedCropAug(Augmenter):
     """
 
     def __init__(
-        self, size: Sequence[int], area: Any, ratio: Sequence[float], interp: int = 2, **kwargs: Any
+        self,
+        size: Sequence[int],
+        area: float | Sequence[float],
+        ratio: Sequence[float],
+        interp: int = 2,
+        **kwargs: float | Sequence[float],
     ) -> None:
         super().__init__(size=size, area=area, ratio=ratio, interp=interp)
         self.size = size
@@ -180,7 +190,7 @@ class RandomSizedCropAug(Augmenter):
         self.ratio = ratio
         self.interp = interp
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray) -> NDArray:
         """Returns the part."""
         return random_size_crop(src, self.size, self.area, self.ratio, self.interp)[0]
 
@@ -193,7 +203,7 @@ class CenterCropAug(_SizedAug):
         interp: see `resize_short`.
     """
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray) -> NDArray:
         """Returns the middle."""
         return center_crop(src, self.size, self.interp)[0]
 
@@ -209,7 +219,7 @@ class HorizontalFlipAug(Augmenter):
         super().__init__(p=p)
         self.p = p
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray) -> NDArray:
         """Returns the image, mirrored or not."""
         return nd.flip(src, axis=1) if random.random() < self.p else src
 
@@ -221,10 +231,10 @@ class CastAug(Augmenter):
         typ: the dtype.
     """
 
-    def __init__(self, typ: Any = "float32") -> None:
+    def __init__(self, typ: DTypeLike = "float32") -> None:
         super().__init__(type=typ)
         self.typ = typ
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray) -> NDArray:
         """Returns the converted image."""
         return src.astype(self.typ)

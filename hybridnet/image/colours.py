@@ -1,15 +1,17 @@
-"""What changes an image's colours at random while it is loaded: float images, red first."""
+"""Augmenters of colour, random changes of an image as it is loaded: float images, red first."""
 
 from __future__ import annotations
 
 import random
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hybridnet import ndarray as nd
 from hybridnet.ndarray import NDArray
 
+from .arrays import Array
 from .augmenters import Augmenter, RandomOrderAug
 
 __all__ = [
@@ -40,7 +42,9 @@ PCA_VECTORS: Final = np.array(
 )
 
 
-def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
+def color_normalize(
+    src: NDArray, mean: ArrayLike | NDArray | None, std: ArrayLike | NDArray | None = None
+) -> NDArray:
     """Subtracts the mean and divides by the standard deviation, in place.
 
     Args:
@@ -73,7 +77,7 @@ class BrightnessJitterAug(Augmenter):
         super().__init__(brightness=brightness)
         self.brightness = brightness
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray) -> NDArray:
         """Returns the changed image."""
         src *= _factor(self.brightness)
         return src
@@ -91,7 +95,7 @@ class ContrastJitterAug(Augmenter):
         self.contrast = contrast
         self.coef = nd.array(_BRIGHTNESS)
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray) -> NDArray:
         """Returns the changed image."""
         factor = _factor(self.contrast)
         weighted = src * self.coef
@@ -113,7 +117,7 @@ class SaturationJitterAug(Augmenter):
         self.saturation = saturation
         self.coef = nd.array(_BRIGHTNESS)
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray) -> NDArray:
         """Returns the changed image."""
         factor = _factor(self.saturation)
         grey = nd.sum(src * self.coef, axis=2, keepdims=True)
@@ -134,7 +138,7 @@ class HueJitterAug(Augmenter):
         super().__init__(hue=hue)
         self.hue = hue
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray) -> NDArray:
         """Returns the changed image."""
         angle = random.uniform(-self.hue, self.hue) * np.pi
         cos, sin = np.cos(angle), np.sin(angle)
@@ -173,13 +177,13 @@ class LightingAug(Augmenter):
         eigvec: (3, 3), these axes as columns.
     """
 
-    def __init__(self, alphastd: float, eigval: Any, eigvec: Any) -> None:
+    def __init__(self, alphastd: float, eigval: Array, eigvec: Array) -> None:
         super().__init__(alphastd=alphastd, eigval=eigval, eigvec=eigvec)
         self.alphastd = alphastd
         self.eigval = eigval
         self.eigvec = eigvec
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray) -> NDArray:
         """Returns the changed image."""
         factors = np.random.normal(0, self.alphastd, size=(3,))
         src += nd.array(np.dot(self.eigvec * factors, self.eigval))
@@ -194,12 +198,12 @@ class ColorNormalizeAug(Augmenter):
         std: (channels,), or None.
     """
 
-    def __init__(self, mean: Any, std: Any) -> None:
+    def __init__(self, mean: ArrayLike | NDArray | None, std: ArrayLike | NDArray | None) -> None:
         super().__init__(mean=mean, std=std)
         self.mean = mean if mean is None or isinstance(mean, NDArray) else nd.array(mean)
         self.std = std if std is None or isinstance(std, NDArray) else nd.array(std)
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray) -> NDArray:
         """Returns the changed image."""
         return color_normalize(src, self.mean, self.std)
 
@@ -216,6 +220,6 @@ class RandomGrayAug(Augmenter):
         self.p = p
         self.mat = nd.array(_GREY)
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray) -> NDArray:
         """Returns the image, grey or not."""
         return nd.dot(src, self.mat) if random.random() < self.p else src

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final, TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 
+from .arrays import Array
 from .augmenters import (
     Augmenter,
     CastAug,
@@ -29,7 +31,15 @@ from .colours import (
     RandomGrayAug,
 )
 
-__all__ = ["MEAN", "STD", "CreateAugmenter", "colour_augmenters", "statistics"]
+__all__ = [
+    "MEAN",
+    "STD",
+    "AugmenterOptions",
+    "CommonOptions",
+    "CreateAugmenter",
+    "colour_augmenters",
+    "statistics",
+]
 
 #: Mean and standard deviation of ImageNet's red, green and blue.
 MEAN: Final = (123.68, 116.28, 103.53)
@@ -39,7 +49,9 @@ _LEAST_AREA: Final = 0.08
 _FORMS: Final = (3 / 4, 4 / 3)
 
 
-def statistics(given: Any, default: Any, what: str) -> Any:
+def statistics(
+    given: bool | Array | NDArray | None, default: ArrayLike, what: str
+) -> Array | NDArray | None:
     """Returns a mean or standard deviation as an array; None: there is none.
 
     Args:
@@ -62,8 +74,8 @@ def statistics(given: Any, default: Any, what: str) -> Any:
 
 def colour_augmenters(
     *,
-    mean: Any,
-    std: Any,
+    mean: Array | NDArray | None,
+    std: Array | NDArray | None,
     brightness: float,
     contrast: float,
     saturation: float,
@@ -89,14 +101,37 @@ def colour_augmenters(
     return made
 
 
+class CommonOptions(TypedDict, total=False):
+    """The keyword arguments that augmenters for classification and for detection share."""
+
+    resize: int
+    rand_mirror: bool
+    mean: bool | Array | NDArray | None
+    std: bool | Array | NDArray | None
+    brightness: float
+    contrast: float
+    saturation: float
+    hue: float
+    pca_noise: float
+    rand_gray: float
+    inter_method: int
+
+
+class AugmenterOptions(CommonOptions, total=False):
+    """The keyword arguments of `CreateAugmenter`."""
+
+    rand_crop: bool
+    rand_resize: bool
+
+
 def CreateAugmenter(
     data_shape: Sequence[int],
     resize: int = 0,
     rand_crop: bool = False,
     rand_resize: bool = False,
     rand_mirror: bool = False,
-    mean: Any = None,
-    std: Any = None,
+    mean: bool | Array | NDArray | None = None,
+    std: bool | Array | NDArray | None = None,
     brightness: float = 0,
     contrast: float = 0,
     saturation: float = 0,

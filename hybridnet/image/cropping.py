@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -30,7 +30,13 @@ _ATTEMPTS: Final = 10
 
 
 def fixed_crop(
-    src: Any, x0: int, y0: int, w: int, h: int, size: Any = None, interp: int = 2
+    src: NDArray,
+    x0: int,
+    y0: int,
+    w: int,
+    h: int,
+    size: Sequence[int] | None = None,
+    interp: int = 2,
 ) -> NDArray:
     """Returns a part of an image.
 
@@ -54,7 +60,7 @@ def fixed_crop(
     return part
 
 
-def random_crop(src: Any, size: Sequence[int], interp: int = 2) -> tuple[NDArray, Box]:
+def random_crop(src: NDArray, size: Sequence[int], interp: int = 2) -> tuple[NDArray, Box]:
     """Returns a part of an image from anywhere in it.
 
     Args:
@@ -76,7 +82,7 @@ def random_crop(src: Any, size: Sequence[int], interp: int = 2) -> tuple[NDArray
     return part, (x0, y0, new_width, new_height)
 
 
-def center_crop(src: Any, size: Sequence[int], interp: int = 2) -> tuple[NDArray, Box]:
+def center_crop(src: NDArray, size: Sequence[int], interp: int = 2) -> tuple[NDArray, Box]:
     """Returns the middle of an image.
 
     Args:
@@ -99,7 +105,12 @@ def center_crop(src: Any, size: Sequence[int], interp: int = 2) -> tuple[NDArray
 
 
 def random_size_crop(
-    src: Any, size: Sequence[int], area: Any, ratio: Sequence[float], interp: int = 2, **kwargs: Any
+    src: NDArray,
+    size: Sequence[int],
+    area: float | Sequence[float],
+    ratio: Sequence[float],
+    interp: int = 2,
+    **kwargs: float | Sequence[float],
 ) -> tuple[NDArray, Box]:
     """Returns a part of an image of random area, form and place, in one size.
 
@@ -135,7 +146,9 @@ def random_size_crop(
     return center_crop(src, size, interp)
 
 
-def without_min_area(area: Any, extra: dict[str, Any], what: str) -> Any:
+def without_min_area(
+    area: float | Sequence[float], extra: Mapping[str, float | Sequence[float]], what: str
+) -> float | Sequence[float]:
     """Returns `area`, or what is given by its old name.
 
     Raises:

@@ -12,8 +12,10 @@ from typing import Any
 
 from hybridnet import ndarray as nd
 from hybridnet.base.errors import DTypeError, ParameterError
+from hybridnet.ndarray import NDArray
 
-from .augmenters import Augmenter, plain
+from .arrays import Array
+from .augmenters import Augmenter, Dump, plain
 
 __all__ = ["DetAugmenter", "DetBorrowAug", "DetHorizontalFlipAug", "DetRandomSelectAug"]
 
@@ -30,11 +32,11 @@ class DetAugmenter:
     def __init__(self, **kwargs: Any) -> None:
         self._kwargs = plain(kwargs)
 
-    def dumps(self) -> Any:
+    def dumps(self) -> Dump:
         """Returns its name and parameters as JSON."""
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
-    def __call__(self, src: Any, label: Any) -> tuple[Any, Any]:
+    def __call__(self, src: NDArray, label: Array) -> tuple[NDArray, Array]:
         """Returns the changed image (height, width, channels) and its boxes."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__(src, label)")
 
@@ -57,11 +59,11 @@ class DetBorrowAug(DetAugmenter):
         super().__init__(augmenter=augmenter.dumps())
         self.augmenter = augmenter
 
-    def dumps(self) -> Any:
+    def dumps(self) -> Dump:
         """Returns its name, and what the augmenter returns."""
         return [type(self).__name__.lower(), self.augmenter.dumps()]
 
-    def __call__(self, src: Any, label: Any) -> tuple[Any, Any]:
+    def __call__(self, src: NDArray, label: Array) -> tuple[NDArray, Array]:
         """Returns the changed image and the same boxes."""
         return self.augmenter(src), label
 
@@ -77,7 +79,11 @@ class DetRandomSelectAug(DetAugmenter):
         ParameterError: one of them is no `DetAugmenter`.
     """
 
-    def __init__(self, aug_list: Any, skip_prob: float = 0) -> None:
+    def __init__(
+        self,
+        aug_list: DetAugmenter | list[DetAugmenter] | tuple[DetAugmenter, ...],
+        skip_prob: float = 0,
+    ) -> None:
         super().__init__(skip_prob=skip_prob)
         made: list[DetAugmenter]
         made = list(aug_list) if isinstance(aug_list, (list, tuple)) else [aug_list]
@@ -89,11 +95,11 @@ class DetRandomSelectAug(DetAugmenter):
         self.aug_list = made
         self.skip_prob = skip_prob if made else 1
 
-    def dumps(self) -> Any:
+    def dumps(self) -> Dump:
         """Returns its name, and what each augmenter returns."""
         return [type(self).__name__.lower(), [one.dumps() for one in self.aug_list]]
 
-    def __call__(self, src: Any, label: Any) -> tuple[Any, Any]:
+    def __call__(self, src: NDArray, label: Array) -> tuple[NDArray, Array]:
         """Returns what the augmenter makes that was drawn."""
         if random.random() < self.skip_prob:
             return src, label
@@ -112,7 +118,7 @@ class DetHorizontalFlipAug(DetAugmenter):
         super().__init__(p=p)
         self.p = p
 
-    def __call__(self, src: Any, label: Any) -> tuple[Any, Any]:
+    def __call__(self, src: NDArray, label: Array) -> tuple[NDArray, Array]:
         """Returns the image and its boxes, mirrored or not."""
         if random.random() < self.p:
             src = nd.flip(src, axis=1)

@@ -6,21 +6,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from hybridnet.base.errors import ParameterError
+from hybridnet.ndarray import NDArray
 
+from .arrays import Array
 from .augmenters import ForceResizeAug, ResizeAug
-from .create import MEAN, STD, colour_augmenters, statistics
+from .create import MEAN, STD, CommonOptions, colour_augmenters, statistics
 from .det_augmenters import DetAugmenter, DetBorrowAug, DetHorizontalFlipAug, DetRandomSelectAug
 from .det_regions import DetRandomCropAug, DetRandomPadAug
 
-__all__ = ["CreateDetAugmenter", "CreateMultiRandCropAugmenter"]
+__all__ = ["CreateDetAugmenter", "CreateMultiRandCropAugmenter", "DetAugmenterOptions"]
 
 
 def CreateMultiRandCropAugmenter(
-    min_object_covered: Any = 0.1,
-    aspect_ratio_range: Any = (0.75, 1.33),
-    area_range: Any = (0.05, 1.0),
-    min_eject_coverage: Any = 0.3,
-    max_attempts: Any = 50,
+    min_object_covered: float | list[float] = 0.1,
+    aspect_ratio_range: tuple[float, float] | list[tuple[float, float]] = (0.75, 1.33),
+    area_range: tuple[float, float] | list[tuple[float, float]] = (0.05, 1.0),
+    min_eject_coverage: float | list[float] = 0.3,
+    max_attempts: int | list[int] = 50,
     skip_prob: float = 0,
 ) -> DetRandomSelectAug:
     """Returns one of several `DetRandomCropAug`, drawn for each image.
@@ -57,6 +59,19 @@ def CreateMultiRandCropAugmenter(
     return DetRandomSelectAug([DetRandomCropAug(*row) for row in rows], skip_prob=skip_prob)
 
 
+class DetAugmenterOptions(CommonOptions, total=False):
+    """The keyword arguments of `CreateDetAugmenter`."""
+
+    rand_crop: float
+    rand_pad: float
+    min_object_covered: float | list[float]
+    aspect_ratio_range: tuple[float, float] | list[tuple[float, float]]
+    area_range: tuple[float, float] | list[tuple[float, float]]
+    min_eject_coverage: float | list[float]
+    max_attempts: int | list[int]
+    pad_val: float | Sequence[float]
+
+
 def CreateDetAugmenter(
     data_shape: Sequence[int],
     resize: int = 0,
@@ -64,20 +79,20 @@ def CreateDetAugmenter(
     rand_pad: float = 0,
     rand_gray: float = 0,
     rand_mirror: bool = False,
-    mean: Any = None,
-    std: Any = None,
+    mean: bool | Array | NDArray | None = None,
+    std: bool | Array | NDArray | None = None,
     brightness: float = 0,
     contrast: float = 0,
     saturation: float = 0,
     pca_noise: float = 0,
     hue: float = 0,
     inter_method: int = 2,
-    min_object_covered: Any = 0.1,
-    aspect_ratio_range: Any = (0.75, 1.33),
-    area_range: Any = (0.05, 3.0),
-    min_eject_coverage: Any = 0.3,
+    min_object_covered: float | list[float] = 0.1,
+    aspect_ratio_range: tuple[float, float] | list[tuple[float, float]] = (0.75, 1.33),
+    area_range: tuple[float, float] | list[tuple[float, float]] = (0.05, 3.0),
+    min_eject_coverage: float | list[float] = 0.3,
     max_attempts: Any = 50,
-    pad_val: Any = (127, 127, 127),
+    pad_val: float | Sequence[float] = (127, 127, 127),
 ) -> list[DetAugmenter]:
     """Returns a list of augmenters for images with boxes.
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hybridnet.base.errors import FormatError, MXNetError, ParameterError
 from hybridnet.io import DataDesc
 from hybridnet.ndarray import NDArray
 from hybridnet.recordio import unpack
 
+from .arrays import Array
 from .create import MEAN, STD, statistics
-from .det_create import CreateDetAugmenter
+from .det_augmenters import DetAugmenter
+from .det_create import CreateDetAugmenter, DetAugmenterOptions
 from .drawing import draw_boxes, show
 from .image_iter import ImageIter
 
@@ -64,12 +67,12 @@ class ImageDetIter(ImageIter):
         shuffle: bool = False,
         part_index: int = 0,
         num_parts: int = 1,
-        aug_list: list[Any] | None = None,
+        aug_list: list[DetAugmenter] | None = None,
         imglist: list[Any] | None = None,
         data_name: str = "data",
         label_name: str = "label",
         last_batch_handle: str = "pad",
-        **kwargs: Any,
+        **kwargs: Unpack[DetAugmenterOptions],
     ) -> None:
         super().__init__(
             batch_size=batch_size,
@@ -90,7 +93,7 @@ class ImageDetIter(ImageIter):
         self.auglist = (
             [*CreateDetAugmenter(self.data_shape, **kwargs)] if aug_list is None else aug_list
         )
-        self.label_shape = self._find_label_shape()
+        self.label_shape: tuple[int, ...] = self._find_label_shape()
         shape = (batch_size, *self.label_shape)
         self.provide_label = [DataDesc(label_name, shape)]
 
@@ -117,7 +120,7 @@ class ImageDetIter(ImageIter):
                 yield unpack(row)[0].label
 
     @staticmethod
-    def _parse_label(label: Any) -> Any:
+    def _parse_label(label: ArrayLike | NDArray) -> Array:
         """Returns the objects that have an area, (objects, length)."""
         host = label.asnumpy() if isinstance(label, NDArray) else np.asarray(label)
         row = host.ravel()
@@ -140,12 +143,14 @@ class ImageDetIter(ImageIter):
         return objects[valid]
 
     @staticmethod
-    def _check_objects(label: Any) -> None:
+    def _check_objects(label: Array) -> None:
         valid = (label[:, 0] >= 0) & (label[:, 3] > label[:, 1]) & (label[:, 4] > label[:, 2])
         if not valid.any():
             raise FormatError("ImageDetIter: the augmenters must leave a box, got none")
 
-    def reshape(self, data_shape: Any = None, label_shape: Any = None) -> None:
+    def reshape(
+        self, data_shape: Sequence[int] | None = None, label_shape: Sequence[int] | None = None
+    ) -> None:
         """Changes the size of images, or the room for objects.
 
         Args:
@@ -185,7 +190,7 @@ class ImageDetIter(ImageIter):
             data, label = augmenter(data, label)
         return data, label
 
-    def _augmented(self) -> Iterator[tuple[Any, Any]]:
+    def _augmented(self) -> Iterator[tuple[NDArray, Array]]:
         """Yields augmented images and their objects to the end of the pass."""
         while True:
             try:
@@ -201,7 +206,7 @@ class ImageDetIter(ImageIter):
                 continue  # an image without an object teaches nothing
             yield image, label
 
-    def _fill(self, data: Any, label: Any, start: int) -> int:
+    def _fill(self, data: Array, label: Array, start: int) -> int:
         row = start
         if row == self.batch_size:
             return row
@@ -216,15 +221,15 @@ class ImageDetIter(ImageIter):
 
     def draw_next(
         self,
-        color: Any = None,
+        color: Sequence[float] | None = None,
         thickness: int = 2,
-        mean: Any = None,
-        std: Any = None,
+        mean: bool | Array | NDArray | None = None,
+        std: bool | Array | NDArray | None = None,
         clip: bool = True,
         waitKey: int | None = None,
         window_name: str = "draw_next",
-        id2labels: Any = None,
-    ) -> Iterator[Any]:
+        id2labels: Mapping[int, str] | None = None,
+    ) -> Iterator[Array]:
         """Yields the images that come next with their boxes drawn.
 
         Args:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections.abc import Sequence
 from math import sqrt
 from numbers import Number
 from typing import Any, Final
 
 import numpy as np
 
+from hybridnet.ndarray import NDArray
+
+from .arrays import Array
 from .cropping import fixed_crop
 from .det_augmenters import DetAugmenter
 from .resizing import copyMakeBorder
@@ -29,7 +33,7 @@ def _range(given: Any) -> Any:
     return (given, given) if isinstance(given, Number) else given
 
 
-def _areas(boxes: Any) -> Any:
+def _areas(boxes: Array) -> Any:
     """Returns the area of each box (left, top, right, bottom), which may be empty."""
     return np.maximum(0, boxes[:, 3] - boxes[:, 1]) * np.maximum(0, boxes[:, 2] - boxes[:, 0])
 
@@ -68,7 +72,7 @@ class DetRandomCropAug(DetAugmenter):
         self.area_range = area_range
         self.enabled = _is_possible(self, area_range[1] > 0, area_range, aspect_ratio_range)
 
-    def __call__(self, src: Any, label: Any) -> tuple[Any, Any]:
+    def __call__(self, src: NDArray, label: Array) -> tuple[NDArray, Array]:
         """Returns the part and the boxes in it."""
         height, width = src.shape[:2]
         for _ in range(self.max_attempts if self.enabled and height > 0 and width > 0 else 0):
@@ -109,7 +113,9 @@ class DetRandomCropAug(DetAugmenter):
         x = random.randint(0, max(0, width - new_width))
         return x, y, new_width, new_height
 
-    def _covers(self, label: Any, box: Any, height: int, width: int) -> bool:
+    def _covers(
+        self, label: Array, box: tuple[int, int, int, int], height: int, width: int
+    ) -> bool:
         """Whether a part covers enough of each box that it touches, and touches one."""
         x, y, new_width, new_height = box
         if new_width * new_height < _FEWEST_PIXELS:
@@ -126,7 +132,9 @@ class DetRandomCropAug(DetAugmenter):
         covered = covered[covered > 0]
         return bool(covered.size and covered.min() > self.min_object_covered)
 
-    def _boxes_inside(self, label: Any, box: Any, height: int, width: int) -> Any:
+    def _boxes_inside(
+        self, label: Array, box: tuple[int, int, int, int], height: int, width: int
+    ) -> Array:
         """Returns the boxes of which enough is in a part, in parts of that."""
         x, y, new_width, new_height = box
         part_width, part_height = new_width / width, new_height / height
@@ -135,7 +143,7 @@ class DetRandomCropAug(DetAugmenter):
         made[:, (2, 4)] = (made[:, (2, 4)] - y / height) / part_height
         made[:, 1:5] = made[:, 1:5].clip(0, 1)
         with np.errstate(divide="ignore", invalid="ignore"):  # boxes without an area
-            left = _areas(made[:, 1:]) * part_width * part_height / _areas(label[:, 1:])
+            left: Array = _areas(made[:, 1:]) * part_width * part_height / _areas(label[:, 1:])
         some = (made[:, 3] > made[:, 1]) & (made[:, 4] > made[:, 2])
         return made[some & (left > self.min_eject_coverage)]
 
@@ -164,13 +172,13 @@ class DetRandomPadAug(DetAugmenter):
             max_attempts=max_attempts,
             pad_val=pad_val,
         )
-        self.pad_val = (pad_val,) * 3 if isinstance(pad_val, Number) else pad_val
+        self.pad_val: Any = (pad_val,) * 3 if isinstance(pad_val, Number) else pad_val
         self.aspect_ratio_range = aspect_ratio_range
         self.area_range = area_range
         self.max_attempts = max_attempts
         self.enabled = _is_possible(self, area_range[1] > 1, area_range, aspect_ratio_range)
 
-    def __call__(self, src: Any, label: Any) -> tuple[Any, Any]:
+    def __call__(self, src: NDArray, label: Array) -> tuple[NDArray, Array]:
         """Returns the larger image and the boxes in it."""
         height, width = src.shape[:2]
         for _ in range(self.max_attempts if self.enabled and height > 0 and width > 0 else 0):
@@ -206,7 +214,9 @@ class DetRandomPadAug(DetAugmenter):
         return x, y, new_width, new_height
 
 
-def _is_possible(what: DetAugmenter, area_is_good: bool, area: Any, ratio: Any) -> bool:
+def _is_possible(
+    what: DetAugmenter, area_is_good: bool, area: Sequence[float], ratio: Sequence[float]
+) -> bool:
     """Whether the ranges leave something to draw; warns where they do not, as MXNet does."""
     name = type(what).__name__
     if not area_is_good or area[0] > area[1]:

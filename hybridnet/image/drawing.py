@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.lazy import cv2
+
+from .arrays import Array
 
 __all__ = ["draw_boxes", "show"]
 
@@ -18,7 +20,11 @@ _GAP: Final = 5  # pixels between a box and its name
 
 
 def draw_boxes(
-    image: Any, objects: Any, colour: Any, thickness: int, names: Mapping[int, str]
+    image: Array,
+    objects: Array,
+    colour: Sequence[float] | None,
+    thickness: int,
+    names: Mapping[int, str],
 ) -> None:
     """Draws boxes into an image.
 
@@ -43,7 +49,7 @@ def draw_boxes(
             cv2.putText(image, text, (left + _GAP, top + letters + _GAP), font, _SCALE, _WHITE, 2)
 
 
-def show(image: Any, title: str, milliseconds: int) -> None:
+def show(image: Array, title: str, milliseconds: int) -> None:
     """Shows an image in a window.
 
     Raises:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hybridnet import ndarray as nd
 from hybridnet.base.context import cpu
@@ -20,7 +21,9 @@ from hybridnet.ndarray.copies import aligned
 from hybridnet.recordio import MXIndexedRecordIO, MXRecordIO, unpack
 from hybridnet.util import is_np_array
 
-from .create import CreateAugmenter
+from .arrays import Array
+from .augmenters import Augmenter
+from .create import AugmenterOptions, CreateAugmenter
 from .reading import imdecode
 from .sources import read_list, read_list_file
 
@@ -74,13 +77,13 @@ class ImageIter(DataIter):
         shuffle: bool = False,
         part_index: int = 0,
         num_parts: int = 1,
-        aug_list: list[Any] | None = None,
+        aug_list: list[Augmenter] | None = None,
         imglist: list[Any] | None = None,
         data_name: str = "data",
         label_name: str = "softmax_label",
         dtype: str = "float32",
         last_batch_handle: str = "pad",
-        **kwargs: Any,
+        **kwargs: Unpack[AugmenterOptions],
     ) -> None:
         super().__init__(batch_size)
         if dtype not in _DTYPES:
@@ -197,7 +200,7 @@ class ImageIter(DataIter):
     #: What a label is where there is none.
     _no_label = 0.0
 
-    def _fill(self, data: Any, label: Any, start: int) -> int:
+    def _fill(self, data: Array, label: Array, start: int) -> int:
         """Fills the rows from `start` on; returns how many are filled when the pass ends."""
         row = start
         while row < self.batch_size:
@@ -215,7 +218,7 @@ class ImageIter(DataIter):
             row += 1
         return row
 
-    def _put(self, data: Any, row: int, image: Any) -> None:
+    def _put(self, data: Array, row: int, image: NDArray) -> None:
         host = image.host_view() if isinstance(image, NDArray) else np.asarray(image)
         if host.shape != data.shape[1:]:
             raise ShapeError(
@@ -224,7 +227,7 @@ class ImageIter(DataIter):
             )
         data[row] = host
 
-    def _put_label(self, label: Any, row: int, given: Any) -> None:
+    def _put_label(self, label: Array, row: int, given: ArrayLike) -> None:
         host = np.asarray(given, np.float32).reshape(-1)
         if host.size not in (1, self.label_width):
             raise ShapeError(
@@ -277,13 +280,13 @@ class ImageIter(DataIter):
                 f"{type(self).__name__}: data_shape must be (3, height, width), got {data_shape}"
             )
 
-    def check_valid_image(self, data: Any) -> None:
+    def check_valid_image(self, data: NDArray | list[NDArray]) -> None:
         """Raises a RuntimeError for an image that is to be left out."""
         image = data[0] if isinstance(data, list) else data
         if len(image.shape) < 2:
             raise MXNetError(f"an image must have two axes or more, got shape {image.shape}")
 
-    def imdecode(self, s: bytes) -> Any:
+    def imdecode(self, s: bytes) -> NDArray:
         """Decodes an image.
 
         Raises:
@@ -304,7 +307,7 @@ class ImageIter(DataIter):
             data = augmenter(data)
         return data
 
-    def postprocess_data(self, datum: Any) -> Any:
+    def postprocess_data(self, datum: NDArray) -> NDArray:
         """Returns an image as it lies in a batch: (channels, height, width)."""
         return nd.transpose(datum, axes=(2, 0, 1))
 
@@ -329,6 +332,6 @@ def _open_records(
     return records, list(records.keys)
 
 
-def _batch(host: Any) -> Any:
+def _batch(host: Array) -> NDArray:
     made = adopt(host, cpu())
     return made.as_np_ndarray() if is_np_array() else made

@@ -18,7 +18,7 @@ __all__ = ["imdecode", "imread"]
 
 
 def imread(
-    filename: str | os.PathLike[str], flag: int = 1, to_rgb: bool = True, out: Any = None
+    filename: str | os.PathLike[str], flag: int = 1, to_rgb: bool = True, out: NDArray | None = None
 ) -> NDArray:
     """Reads an image from a file.
 
@@ -46,7 +46,7 @@ def imread(
     return finish(decode(data, int(flag), bool(to_rgb), what), out, what)
 
 
-def imdecode(buf: Any, flag: int = 1, to_rgb: bool = True, out: Any = None) -> NDArray:
+def imdecode(buf: Any, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None) -> NDArray:
     """Decodes an image.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from hybridnet.base.errors import ParameterError
 from hybridnet.io.pixels import add_border, resize
@@ -46,7 +46,7 @@ def choose_method(interp: int, sizes: Sequence[int] = ()) -> int:
     return interp
 
 
-def imresize(src: Any, w: int, h: int, interp: int = 1, out: Any = None) -> NDArray:
+def imresize(src: NDArray, w: int, h: int, interp: int = 1, out: NDArray | None = None) -> NDArray:
     """Resizes an image.
 
     Args:
@@ -73,7 +73,7 @@ def imresize(src: Any, w: int, h: int, interp: int = 1, out: Any = None) -> NDAr
     return apply(lambda image: resize(image, width, height, interp, what), src, out, what)
 
 
-def resize_short(src: Any, size: int, interp: int = 2) -> NDArray:
+def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
     """Resizes an image so that its shorter side has `size` pixels; its form stays.
 
     Args:
@@ -108,16 +108,16 @@ def scale_down(src_size: Sequence[int], size: Sequence[int]) -> tuple[int, int]:
 
 
 def copyMakeBorder(
-    src: Any,
+    src: NDArray,
     top: int,
     bot: int,
     left: int,
     right: int,
     type: int = 0,
     value: float = 0,
-    values: Any = (),
-    out: Any = None,
-) -> Any:
+    values: Sequence[float] = (),
+    out: NDArray | None = None,
+) -> NDArray:
     """Adds a border to an image.
 
     Args:

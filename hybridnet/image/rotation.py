@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Number
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hybridnet import ndarray as nd
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.ndarray import NDArray
 
+from .arrays import Array
+
 __all__ = ["imrotate", "random_rotate"]
 
 
 def imrotate(
-    src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False
+    src: NDArray, rotation_degrees: float | ArrayLike, zoom_in: bool = False, zoom_out: bool = False
 ) -> NDArray:
     """Rotates an image, or each of a batch, about its middle; outside of it there is 0.
 
@@ -58,7 +62,7 @@ def imrotate(
     return nd.BilinearSampler(src, nd.array(grid, src.context))
 
 
-def _grid(angles: Any, height: int, width: int) -> Any:
+def _grid(angles: Array, height: int, width: int) -> Array:
     """Returns where each pixel comes from: (batch, 2, height, width), x and y from -1 to 1."""
     middle_y, middle_x = np.float32((height - 1) / 2), np.float32((width - 1) / 2)
     y = (np.arange(height, dtype=np.float32) - middle_y)[:, None]
@@ -69,7 +73,7 @@ def _grid(angles: Any, height: int, width: int) -> Any:
         return np.stack([(x * cos - y * sin) / middle_x, (x * sin + y * cos) / middle_y], axis=1)
 
 
-def _zoom(angles: Any, height: int, width: int, out: bool) -> Any:
+def _zoom(angles: Array, height: int, width: int, out: bool) -> Any:
     """Returns the factor of each grid, (batch, 1, 1, 1): of the farthest rotated corner."""
     turned = np.abs(angles)
     diagonal, corner = np.hypot(height, width), np.arctan(height / width)
@@ -84,8 +88,8 @@ def _zoom(angles: Any, height: int, width: int, out: bool) -> Any:
 
 
 def random_rotate(
-    src: Any, angle_limits: Any, zoom_in: bool = False, zoom_out: bool = False
-) -> Any:
+    src: NDArray, angle_limits: Sequence[float], zoom_in: bool = False, zoom_out: bool = False
+) -> NDArray:
     """Rotates an image, or each of a batch, by an angle that NumPy's generator draws.
 
     Args:
@@ -98,7 +102,7 @@ def random_rotate(
         MXNetError: as `imrotate`.
     """
     least, most = angle_limits
-    angles: Any
+    angles: float | Array
     if isinstance(src, NDArray) and src.ndim == 4:
         angles = np.random.uniform(least, most, size=src.shape[0])
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -13,9 +13,23 @@ from hybridnet import registry
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 
-__all__ = ["InitDesc", "Initializer", "alias", "create", "register", "require_one_of"]
+__all__ = [
+    "Filler",
+    "InitDesc",
+    "InitLike",
+    "Initializer",
+    "alias",
+    "create",
+    "register",
+    "require_one_of",
+]
 
 _logger: Final = logging.getLogger(__name__)
+
+#: What fills an array, called with its name: an initializer or another function.
+Filler: TypeAlias = "Callable[[InitDesc, NDArray], object]"
+#: The same, or the name of an initializer.
+InitLike: TypeAlias = "Initializer | Filler | str"
 
 # How a name ends, and the method that fills such an array; the first that fits is taken.
 _SUFFIXES: Final = (

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray, concatenate
-from hybridnet.ops.nn.rnn.parameters import net_of
+from hybridnet.ops.nn import net_of
 
 from .base import InitDesc, Initializer, create, register
 

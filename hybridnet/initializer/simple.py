@@ -54,7 +54,7 @@ class Constant(Initializer):
 
     @property
     def _kwargs(self) -> dict[str, Any]:
-        """What it was made with, as JSON has it: arrays are read when that is asked for."""
+        """The arguments it was made with, as JSON has them; arrays are read when this is called."""
         value = self.value
         plain = value.tolist() if isinstance(value, (NDArray, np.ndarray, np.generic)) else value
         return {"value": plain}

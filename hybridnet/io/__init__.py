@@ -1,7 +1,7 @@
 """`io`: iterators over batches, and readers of data files.
 
-Names are loaded when first used: the readers (`hybridnet.io.idx`, `hybridnet.io.mnist`) need NumPy
-only, and processes that just read files import nothing else.
+Names are loaded when first used: `read_idx` and `hybridnet.io.mnist` need NumPy only, and
+processes that just read files import nothing else.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from hybridnet.base.idx_file import read_idx as read_idx
+
     from .csv_iter import CSVIter as CSVIter
-    from .idx import read_idx as read_idx
     from .image_det_record_iter import ImageDetRecordIter as ImageDetRecordIter
     from .image_record_iter import ImageRecordInt8Iter as ImageRecordInt8Iter
     from .image_record_iter import ImageRecordIter as ImageRecordIter
@@ -48,7 +49,7 @@ _NAMES: Final = {
     "PrefetchingIter": "wrappers",
     "ResizeIter": "wrappers",
     "load_mnist": "mnist",
-    "read_idx": "idx",
+    "read_idx": "mnist",
 }
 
 __all__ = [*_NAMES]

@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 _SCIPY: Final = "scipy.sparse"
 
 
-def is_csr(value: Any) -> bool:
+def is_csr(value: object) -> bool:
     """Whether this is a matrix in compressed sparse rows: ours, or SciPy's."""
     if isinstance(value, NDArray):
         return value.stype == "csr"
@@ -44,7 +44,7 @@ class CSRRows:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def take(self, rows: Array, ctx: Context) -> Any:
+    def take(self, rows: Array, ctx: Context) -> NDArray:
         """Returns these rows as a `CSRNDArray`."""
         begins, ends = self._indptr[rows], self._indptr[rows + 1]
         lengths = ends - begins

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, final
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.ndarray.copies import aligned
@@ -19,7 +20,7 @@ from .text_files import Lines, lines_of
 __all__ = ["CSVIter"]
 
 _DTYPES: Final = ("float32", "int32", "int64")
-_NONE: Final = "NULL"  # MXNet's word for no file
+_NO_FILE: Final = "NULL"  # MXNet's word for no file
 
 Array = np.ndarray[Any, Any]
 
@@ -28,13 +29,13 @@ def CSVIter(
     *,
     data_csv: str | os.PathLike[str],
     data_shape: Sequence[int],
-    label_csv: str | os.PathLike[str] = _NONE,
+    label_csv: str | os.PathLike[str] = _NO_FILE,
     label_shape: Sequence[int] = (1,),
     batch_size: int,
     round_batch: bool = True,
     prefetch_buffer: int = 4,
     ctx: str = "gpu",
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> MXDataIter:
     """Iterates over the rows of a CSV file of numbers, without a heading.
@@ -63,7 +64,7 @@ def CSVIter(
     source = _CSVSource(
         data_csv,
         tuple(data_shape) if isinstance(data_shape, Sequence) else (data_shape,),
-        None if label_csv in (None, _NONE) else label_csv,
+        None if label_csv in (None, _NO_FILE) else label_csv,
         tuple(label_shape) if isinstance(label_shape, Sequence) else (label_shape,),
         kind,
         int(batch_size),
@@ -82,7 +83,7 @@ class _CSVSource(RowSource[tuple[int, Array, Any]]):
         data_shape: tuple[int, ...],
         label_csv: str | os.PathLike[str] | None,
         label_shape: tuple[int, ...],
-        dtype: np.dtype[Any],
+        dtype: np.dtype[np.generic],
         batch_size: int,
         round_batch: bool,
     ) -> None:
@@ -133,7 +134,7 @@ class _CSVSource(RowSource[tuple[int, Array, Any]]):
         return HostBatch(data, label, pad, np.array([row[0] for row in rows], np.uint64))
 
 
-def _fault(block: Lines, dtype: np.dtype[Any], length: int, got: str) -> FormatError:
+def _fault(block: Lines, dtype: np.dtype[np.generic], length: int, got: str) -> FormatError:
     """Returns the error about a block, with the line that is to blame if it is found."""
     for number, line in enumerate(block.lines, block.first):
         fields = line.split(",")

@@ -30,7 +30,7 @@ _VALUES: Final = np.arange(256, dtype=np.float32)
 
 @dataclass(frozen=True, kw_only=True)
 class DetReading(Reading):
-    """What is read; see `Reading`.
+    """The options for reading images for object detection; see `Reading`.
 
     Attributes:
         path_imgrec: the record file.

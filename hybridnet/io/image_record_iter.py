@@ -29,7 +29,7 @@ Array = np.ndarray[Any, Any]
 _DTYPES: Final = ("float32", "uint8", "int8")
 _AUGMENTER: Final = "aug_default"
 #: Images of at most so many pixels are scaled together: less time goes by than in calls for each.
-_SMALL: Final = 1 << 12
+_SMALL_PIXELS: Final = 1 << 12
 
 
 def ImageRecordIter(**kwargs: Any) -> MXDataIter:
@@ -72,7 +72,7 @@ def ImageRecordUInt8Iter_v1(**kwargs: Any) -> MXDataIter:
     return _make("ImageRecordUInt8Iter_v1", {**kwargs, "dtype": "uint8"})
 
 
-def _sign(function: Callable[..., Any], *kinds: type) -> None:
+def _sign(function: Callable[..., MXDataIter], *kinds: type) -> None:
     function.__signature__ = signature_of(*kinds)  # type: ignore[attr-defined]
 
 
@@ -112,7 +112,7 @@ class _ImageRecordSource(ImageSource):
         what: str,
         reading: Reading,
         batching: Batching,
-        dtype: np.dtype[Any],
+        dtype: np.dtype[np.generic],
         augmentation: Augmentation,
         normalization: Normalization,
     ) -> None:
@@ -127,7 +127,7 @@ class _ImageRecordSource(ImageSource):
         if dtype != np.uint8:
             self._normalizer.mean = self.mean_image(normalization.mean_img)
         channels, height, width = reading.data_shape
-        self._is_small = height * width <= _SMALL and self._normalizer.is_alike
+        self._is_small = height * width <= _SMALL_PIXELS and self._normalizer.is_alike
         self._pixels = (height, width, channels) if channels > 1 else (height, width)
 
     @property

@@ -42,13 +42,13 @@ _MODES: Final = {1: 0, 3: 1, 4: -1}
 _IGNORE_ORIENTATION: Final = 128
 _MAGIC: Final = 111  # what MXNet adds to the seeds of augmenters
 #: Batches of fewer bytes are decoded in less time than it takes to share them out.
-_SMALL: Final = 1 << 15
+_SMALL_BYTES: Final = 1 << 15
 _MEAN_NAME: Final = "mean_img"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What is read.
+    """The options for reading: which images, with which labels, in which order.
 
     Attributes:
         path_imglist: a list file whose labels take the place of the records'.
@@ -103,7 +103,7 @@ class Batching:
 
 @dataclass(frozen=True, kw_only=True)
 class Ahead:
-    """What is made ahead.
+    """The options for reading ahead.
 
     Attributes:
         prefetch_buffer: batches that are read ahead.
@@ -137,7 +137,7 @@ class ImageSource(RowSource[Numbered]):
         what: str,
         reading: Reading,
         batching: Batching,
-        dtype: np.dtype[Any],
+        dtype: np.dtype[np.generic],
         label_shape: tuple[int, ...],
     ) -> None:
         self.what = what
@@ -221,7 +221,7 @@ class ImageSource(RowSource[Numbered]):
             work: called with the first of the rows, and how many rows the next one is behind.
             size: of the encoded images, bytes.
         """
-        if self._threads == 1 or size < _SMALL:
+        if self._threads == 1 or size < _SMALL_BYTES:
             work(0, 1)
             return
         if self._pool is None:

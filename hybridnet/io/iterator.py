@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
@@ -26,11 +27,11 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
         layout: what each axis is, such as 'NCHW'; N is the batch.
     """
 
-    dtype: Any
+    dtype: DTypeLike
     layout: str
 
     def __new__(
-        cls, name: str, shape: Any, dtype: Any = np.float32, layout: str = "NCHW"
+        cls, name: str, shape: Sequence[int], dtype: DTypeLike = np.float32, layout: str = "NCHW"
     ) -> DataDesc:
         """Makes the tuple; the other two become attributes."""
         made = super().__new__(cls, name, shape)
@@ -48,7 +49,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
 
     @staticmethod
     def get_list(
-        shapes: Sequence[tuple[str, Any]], types: Sequence[tuple[str, Any]] | None
+        shapes: Sequence[tuple[str, Sequence[int]]], types: Sequence[tuple[str, DTypeLike]] | None
     ) -> list[DataDesc]:
         """Returns descriptions from (name, shape) pairs and, if given, (name, dtype) pairs."""
         if types is None:

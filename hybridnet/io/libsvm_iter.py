@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import FormatError, ParameterError
-from hybridnet.ndarray import sparse
+from hybridnet.base.remote import PathLike
+from hybridnet.ndarray import NDArray, sparse
 from hybridnet.ndarray.copies import aligned
 
 from .mx_data_iter import MXDataIter
@@ -19,7 +21,7 @@ from .text_files import lines_of
 
 __all__ = ["LibSVMIter"]
 
-_NONE: Final = "NULL"
+_NO_FILE: Final = "NULL"
 _FLOAT32: Final = np.dtype(np.float32)
 _COMMENT: Final = "#"
 _QUERY: Final = "qid:"  # of ranking data; of no use here
@@ -36,16 +38,16 @@ class _Sparse(NamedTuple):
 def LibSVMIter(
     *,
     data_libsvm: str | os.PathLike[str],
-    data_shape: Any,
-    label_libsvm: str | os.PathLike[str] = _NONE,
-    label_shape: Any = (1,),
+    data_shape: int | Sequence[int],
+    label_libsvm: str | os.PathLike[str] = _NO_FILE,
+    label_shape: int | Sequence[int] = (1,),
     num_parts: int = 1,
     part_index: int = 0,
     batch_size: int,
     round_batch: bool = True,
     prefetch_buffer: int = 4,
     ctx: str = "gpu",
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> MXDataIter:
     """Iterates over the rows of a file in LibSVM's format: ``label column:value ...``.
@@ -76,7 +78,7 @@ def LibSVMIter(
     what = "LibSVMIter"
     columns = _columns(data_shape, f"{what}: data_shape")
     label_columns = _columns(label_shape, f"{what}: label_shape")
-    labels = None if label_libsvm in (None, _NONE) else label_libsvm
+    labels = None if label_libsvm in (None, _NO_FILE) else label_libsvm
     if (label_columns > 1) != (labels is not None):
         raise ParameterError(
             f"{what}: label_shape must be larger than (1,) with label_libsvm, and (1,) without, "
@@ -93,7 +95,7 @@ def LibSVMIter(
     return MXDataIter(source, prefetch_buffer=prefetch_buffer, **kwargs)
 
 
-def _columns(shape: Any, what: str) -> int:
+def _columns(shape: int | Sequence[int], what: str) -> int:
     sizes = tuple(shape) if isinstance(shape, Sequence) else (shape,)
     if len(sizes) != 1 or int(sizes[0]) < 1:
         raise ParameterError(f"{what} must be one positive number, got {shape}")
@@ -105,7 +107,11 @@ class _LibSVMSource(RowSource[tuple[int, _Sparse, _Sparse]]):
     """Rows (number, data, label); without a second file both are the same."""
 
     def __init__(
-        self, files: tuple[Any, Any], columns: tuple[int, int], part: tuple[int, int], size: int
+        self,
+        files: tuple[Any, Any],
+        columns: tuple[int, int],
+        part: tuple[int, int],
+        size: int,
     ) -> None:
         super().__init__(size, True, files)
         self._files = files
@@ -148,12 +154,12 @@ class _Matrix:
         self._columns = np.array([one for row in rows for one in row.columns], np.int64)
         self._ends = np.cumsum([0, *(len(row.columns) for row in rows)])
 
-    def __call__(self) -> Any:
+    def __call__(self) -> NDArray:
         parts = (self._values, self._columns, self._ends)
         return sparse.csr_matrix(parts, shape=self._shape, ctx=cpu(), dtype=_FLOAT32)
 
 
-def _read(path: Any, columns: int, part: tuple[int, int]) -> Iterator[_Sparse]:
+def _read(path: PathLike, columns: int, part: tuple[int, int]) -> Iterator[_Sparse]:
     for block in lines_of(path, *part):
         for number, line in enumerate(block.lines, block.first):
             fields = line.partition(_COMMENT)[0].split()

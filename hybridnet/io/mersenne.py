@@ -14,11 +14,11 @@ import numpy as np
 
 __all__ = ["MersenneTwister"]
 
-_MOST: Final = 2**32 - 1
+_MAX_UINT32: Final = 2**32 - 1
 _STEP: Final = 2.0**-32
 # Numbers that are taken from NumPy at a time: a few first, as most images need no more of a seed.
-_FEW: Final = 4
-_MANY: Final = 64
+_FIRST_NUMBERS: Final = 4
+_LATER_NUMBERS: Final = 64
 
 
 @final
@@ -35,9 +35,9 @@ class MersenneTwister:
 
     def seed(self, seed: int) -> None:
         """Begins the numbers of a seed, when the first of them is wanted."""
-        self._begins: int | None = seed & _MOST
+        self._begins: int | None = seed & _MAX_UINT32
         self._ahead: list[int] = []
-        self._block = _FEW
+        self._block = _FIRST_NUMBERS
 
     def raw(self) -> int:
         """Returns 32 bits."""
@@ -47,12 +47,12 @@ class MersenneTwister:
                 self._begins = None
             self._ahead = self._bits.random_raw(self._block).tolist()
             self._ahead.reverse()
-            self._block = min(2 * self._block, _MANY)
+            self._block = min(2 * self._block, _LATER_NUMBERS)
         return self._ahead.pop()
 
     def integer(self, least: int, most: int) -> int:
         """Returns a number from `least` to `most`, both included."""
-        scale = _MOST // (most - least + 1)
+        scale = _MAX_UINT32 // (most - least + 1)
         past = (most - least + 1) * scale
         while (drawn := self.raw()) >= past:
             pass

@@ -9,8 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from hybridnet.base.errors import FormatError
-
-from .idx import read_idx
+from hybridnet.base.idx_file import read_idx
 
 __all__ = ["load_images_and_labels", "load_mnist"]
 

@@ -7,6 +7,7 @@ import os
 from typing import Any, Final, final
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hybridnet.base.dtype import as_dtype
 from hybridnet.ndarray.copies import aligned
@@ -14,7 +15,7 @@ from hybridnet.ndarray.copies import aligned
 from .mersenne import MersenneTwister
 from .mnist import load_images_and_labels
 from .mx_data_iter import MXDataIter
-from .source import HostBatch, Layout, Source, require_batch_size, require_part
+from .source import Array, HostBatch, Layout, Source, require_batch_size, require_part
 
 __all__ = ["MNISTIter"]
 
@@ -35,7 +36,7 @@ def MNISTIter(
     part_index: int = 0,
     prefetch_buffer: int = 4,
     ctx: str = "gpu",
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     **kwargs: Any,
 ) -> MXDataIter:
     """Iterates over MNIST; rows that do not fill a batch are left out.
@@ -78,7 +79,13 @@ class _MNISTSource(Source):
     """Whole batches of rows of arrays in memory."""
 
     def __init__(
-        self, images: Any, labels: Any, rows: Any, size: int, flat: bool, dtype: np.dtype[Any]
+        self,
+        images: Array,
+        labels: Array,
+        rows: Array,
+        size: int,
+        flat: bool,
+        dtype: np.dtype[np.generic],
     ) -> None:
         self._images = images
         self._labels = labels

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from hybridnet import engine
 from hybridnet.base.context import cpu
@@ -13,7 +14,7 @@ from hybridnet.ndarray.adopt import adopt
 from hybridnet.util import is_np_array
 
 from .iterator import DataBatch, DataDesc, DataIter
-from .source import HostBatch, Layout, Source
+from .source import Array, HostBatch, Layout, Source
 
 __all__ = ["MXDataIter"]
 
@@ -47,7 +48,7 @@ class _Ahead:
         return self.batch
 
     def drop(self) -> None:
-        """Has the batch not read, if that has not begun."""
+        """Cancels the reading of the batch, if it has not begun."""
         self._dropped = True
 
     def _run(self) -> None:
@@ -76,7 +77,7 @@ class MXDataIter(DataIter):
         data_name: str = "data",
         label_name: str = "softmax_label",
         prefetch_buffer: int = 4,
-        **_: Any,
+        **_: object,
     ) -> None:
         super().__init__(handle.data.shape[0])
         self.handle = handle
@@ -86,7 +87,7 @@ class MXDataIter(DataIter):
         self._turn = engine.new_variable("source of batches")
         self._fetches: deque[_Ahead] = deque()
         self._current: HostBatch | None = None
-        self._arrays: tuple[Any, Any] | None = None
+        self._arrays: tuple[NDArray, NDArray] | None = None
         self._carried = 0
         self._ended = False
         self._always_first = False
@@ -135,15 +136,15 @@ class MXDataIter(DataIter):
             self._carried, self._ended = self._current.pad, True
         return True
 
-    def getdata(self) -> Any:
+    def getdata(self) -> NDArray:
         """Returns the data of the current batch."""
         return self._both()[0]
 
-    def getlabel(self) -> Any:
+    def getlabel(self) -> NDArray:
         """Returns the labels of the current batch."""
         return self._both()[1]
 
-    def getindex(self) -> Any:
+    def getindex(self) -> Array | None:
         """Returns the numbers of the current batch's rows, uint64; None if not known."""
         return self._batch().index
 
@@ -171,7 +172,7 @@ class MXDataIter(DataIter):
             )
         return self._current
 
-    def _both(self) -> tuple[Any, Any]:
+    def _both(self) -> tuple[NDArray, NDArray]:
         """Makes arrays of the current batch, once."""
         if self._arrays is None:
             batch = self._batch()
@@ -183,7 +184,7 @@ def _describe(name: str, layout: Layout) -> DataDesc:
     return DataDesc(name, layout.shape, layout.dtype.type)
 
 
-def _array(host: Any) -> Any:
+def _array(host: Array | Callable[[], NDArray]) -> NDArray:
     if callable(host):
         return host()
     made: NDArray = adopt(host, cpu())

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
@@ -13,9 +14,14 @@ from hybridnet.ndarray import NDArray, array
 
 from .csr_rows import CSRRows, is_csr
 from .iterator import DataDesc, DataIter
+from .source import Array
 
 __all__ = ["NDArrayIter"]
 
+#: Arrays, SciPy's sparse matrices too, or several in a list or by name.
+Columns: TypeAlias = (
+    "NDArray | ArrayLike | Sequence[NDArray | ArrayLike] | Mapping[str, NDArray | ArrayLike]"
+)
 _HANDLES: Final = ("pad", "discard", "roll_over")
 
 
@@ -23,10 +29,10 @@ class _Source(NamedTuple):
     """One input: its name, all its rows in host memory, and where its batches go."""
 
     name: str
-    host: np.ndarray[Any, Any] | CSRRows
+    host: Array | CSRRows
     ctx: Context
 
-    def take(self, rows: np.ndarray[Any, Any]) -> Any:
+    def take(self, rows: Array) -> NDArray:
         """Returns rows as an array."""
         if isinstance(self.host, CSRRows):
             return self.host.take(rows, self.ctx)
@@ -61,7 +67,7 @@ class NDArrayIter(DataIter):
     """
 
     #: The rows of this pass: those that the last one has left over, and then all.
-    _rows: np.ndarray[Any, Any]
+    _rows: Array
     #: How many the last pass has left over.
     _carried: int
     #: Where in them the current batch begins; negative before the first.
@@ -71,8 +77,8 @@ class NDArrayIter(DataIter):
 
     def __init__(
         self,
-        data: Any,
-        label: Any = None,
+        data: Columns,
+        label: Columns | None = None,
         batch_size: int = 1,
         shuffle: bool = False,
         last_batch_handle: str = "pad",
@@ -159,7 +165,7 @@ class NDArrayIter(DataIter):
             return self._carried
         return max(self._start + self.batch_size - len(self._rows), 0)
 
-    def _begin(self, carried: np.ndarray[Any, Any]) -> None:
+    def _begin(self, carried: Array) -> None:
         if self.shuffle:
             # In place and applied to the present order: what makes the order MXNet's.
             self._random.shuffle(self.idx)

@@ -68,7 +68,7 @@ class Normalizer:
         mean: the mean image, float32 (channels, height, width), or None.
     """
 
-    def __init__(self, how: Normalization, dtype: np.dtype[Any]) -> None:
+    def __init__(self, how: Normalization, dtype: np.dtype[np.generic]) -> None:
         self._how = how
         self._dtype = dtype
         self._means = np.array([how.mean_r, how.mean_g, how.mean_b, how.mean_a], _F)

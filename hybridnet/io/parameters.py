@@ -21,7 +21,7 @@ Kind = TypeVar("Kind")
 _TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
 
-def read_parameters(kind: type[Kind], given: Mapping[str, Any], what: str) -> Kind:
+def read_parameters(kind: type[Kind], given: Mapping[str, object], what: str) -> Kind:
     """Returns a dataclass of parameters with the values that are given for its fields.
 
     Args:

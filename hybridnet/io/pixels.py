@@ -5,6 +5,7 @@ OpenCV releases the interpreter's lock while it works, so that threads decode si
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -24,7 +25,7 @@ _DTYPES: Final = frozenset(map(np.dtype, ("uint8", "uint16", "int16", "float32",
 _METHODS: Final = range(6)
 
 
-def decode(data: Any, flag: int = 1, to_rgb: bool = True, what: str = "image") -> Array:
+def decode(data: bytes | Array, flag: int = 1, to_rgb: bool = True, what: str = "image") -> Array:
     """Decodes an image.
 
     As in MXNet, an orientation in EXIF data turns the image, but for PNG files and for JPEG files
@@ -105,7 +106,7 @@ def add_border(
     left: int,
     right: int,
     kind: int,
-    values: Any,
+    values: Sequence[float],
     what: str = "image",
 ) -> Array:
     """Returns an image with a border around it.

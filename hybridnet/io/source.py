@@ -1,4 +1,4 @@
-"""What iterators over files read from: batches in host memory, made ahead by the engine."""
+"""The sources of iterators over files: batches in host memory, made ahead by the engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,15 @@ import numpy as np
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.remote import PathLike, require_file
 
-__all__ = ["HostBatch", "Layout", "RowSource", "Source", "require_batch_size", "require_part"]
+__all__ = [
+    "Array",
+    "HostBatch",
+    "Layout",
+    "RowSource",
+    "Source",
+    "require_batch_size",
+    "require_part",
+]
 
 Row = TypeVar("Row")
 Array = np.ndarray[Any, Any]
@@ -39,7 +47,7 @@ class Layout(NamedTuple):
     """The shape and dtype of the data, or of the labels, of a batch."""
 
     shape: tuple[int, ...]
-    dtype: np.dtype[Any]
+    dtype: np.dtype[np.generic]
 
 
 class Source(ABC):
@@ -150,7 +158,7 @@ def _take(rows: Iterator[Row], count: int) -> list[Row]:
     return [row for _, row in zip(range(count), rows, strict=False)]
 
 
-def require_batch_size(batch_size: Any, what: str) -> int:
+def require_batch_size(batch_size: int | str | float, what: str) -> int:
     """Returns a batch size as a number.
 
     Raises:

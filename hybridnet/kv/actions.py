@@ -17,9 +17,9 @@ from hybridnet.base.context import Context, cpu
 from hybridnet.kvstore import Actions, Key, Kind, traffic
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.copies import send
-from hybridnet.runtime.platform.jax_devices import device_of
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.host_task import push_task
+from hybridnet.runtime.contexts import device_of
+from hybridnet.runtime.recording import recorder
+from hybridnet.runtime.tasks import push_task
 
 __all__ = ["ArrayActions", "Updater"]
 

@@ -18,7 +18,7 @@ __all__ = ["Backend", "LocalBackend"]
 
 
 class Backend(ABC):
-    """What a `KVStore` does with arrays that it has looked at.
+    """The backend of a `KVStore`: it exchanges and updates arrays that the store has checked.
 
     Attributes:
         kind: of the store.
@@ -38,7 +38,7 @@ class Backend(ABC):
     @property
     @abstractmethod
     def updater(self) -> Updater | None:
-        """What pushes call in this process; None while they do not."""
+        """The updater that pushes call in this process; None while they do not."""
 
     @abstractmethod
     def shape(self, key: Key) -> tuple[int, ...] | None:

@@ -39,7 +39,7 @@ class KVStoreBase:
         raise self._cannot("pushpull")
 
     def set_optimizer(self, optimizer: Any) -> None:
-        """Has the store update values by an optimizer."""
+        """Makes the store update values by an optimizer."""
         raise self._cannot("set_optimizer")
 
     def is_capable(self, capability: str) -> bool:

@@ -6,8 +6,10 @@ import atexit
 import contextlib
 import os
 import sys
+import weakref
+from collections.abc import MutableSet
 from dataclasses import replace
-from typing import Final, final
+from typing import TYPE_CHECKING, Final, final
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.kvstore import Kind
@@ -16,6 +18,9 @@ from hybridnet.kvstore.drivers.remote_store import RemoteStore
 from hybridnet.kvstore.errors import RunOverError
 
 from .failures import translated
+
+if TYPE_CHECKING:
+    from .remote import RemoteBackend
 
 __all__ = ["connection"]
 
@@ -27,16 +32,17 @@ class _Connection:
     def __init__(self) -> None:
         self._remote: RemoteStore | None = None
         self._process = 0
-        self._stores = 0
+        self._made = 0
+        self._stores: MutableSet[RemoteBackend] = weakref.WeakSet()
         self._staleness: int | None = None
         #: whether the end of this process waits for the other workers.
         self.barrier_before_exit = True
 
-    def get(self, kind: Kind) -> tuple[RemoteStore, int | None, int]:
+    def get(self, kind: Kind) -> tuple[RemoteStore, int | None, int, MutableSet[RemoteBackend]]:
         """Returns it with what a `RemoteBackend` is made of.
 
-        That is the staleness that the environment allows, and the number of the store that asks
-        among those of this process.
+        That is the staleness that the environment allows, the number of the store that asks among
+        those of this process, and these stores.
 
         Args:
             kind: of the store that asks; the first one's says how large parts are.
@@ -66,10 +72,10 @@ class _Connection:
                     print(f"hybridnet: nothing is left to do here: {error}", file=sys.stderr)
                     raise SystemExit(0) from None
                 self._staleness = cluster.staleness
-            self._process, self._stores = os.getpid(), 0
+            self._process, self._made, self._stores = os.getpid(), 0, weakref.WeakSet()
             atexit.register(self.close)
-        self._stores += 1
-        return self._remote, self._staleness, self._stores - 1
+        self._made += 1
+        return self._remote, self._staleness, self._made - 1, self._stores
 
     def close(self) -> None:
         """Leaves the run, at the end of this process.

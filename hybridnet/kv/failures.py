@@ -1,4 +1,4 @@
-"""What goes wrong in the parameter server, as errors of this package."""
+"""The failures of the parameter server, as errors of this package."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Acknowledgement:
             self._end(done)
 
     def tell(self, done: Callable[[Any], None]) -> None:
-        """Has `done` be called when the acknowledgement is there, maybe at once."""
+        """Calls `done` when the acknowledgement is there, maybe at once."""
         with self._once:
             self._done = done
             told = self._told

@@ -1,4 +1,4 @@
-"""What servers call the keys of a process's stores, of which each has keys of its own."""
+"""The servers' names for the keys of a process's stores, of which each has keys of its own."""
 
 from __future__ import annotations
 

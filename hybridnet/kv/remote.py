@@ -14,7 +14,7 @@ error reaches whoever waits for everything.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableSet, Sequence
 from typing import Any, Final, final
 
 import numpy as np
@@ -29,13 +29,11 @@ from hybridnet.ndarray import NDArray, zeros
 from hybridnet.ndarray.copies import aligned
 from hybridnet.ndarray.sparse import RowSparseNDArray
 from hybridnet.ops.core import registry
-from hybridnet.runtime.platform.jax_devices import check_device, put
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.host_task import push_async_task
-from hybridnet.runtime.record.trace import host_scalars
-from hybridnet.runtime.segments.segment import Value
-from hybridnet.tracing import py_func
-from hybridnet.tracing.host_call import world
+from hybridnet.runtime.contexts import check_device, put
+from hybridnet.runtime.recording import Value, recorder
+from hybridnet.runtime.tasks import push_async_task
+from hybridnet.runtime.traces import host_scalars
+from hybridnet.tracing import py_func, world
 
 from .actions import ArrayActions, Updater
 from .backend import Backend
@@ -58,7 +56,7 @@ _WAIT_FOR_UPDATER: Final = (
 
 @final
 class _Key:
-    """What is known of a key.
+    """A key, and what this process knows of it.
 
     Args:
         name: what the servers call it.
@@ -99,16 +97,23 @@ class RemoteBackend(Backend):
         remote: this process's connection.
         staleness: by how many pushes a worker may be ahead, in an asynchronous store.
         number: of this store among those of the process, from 0; in all workers the same.
+        stores: those of the process that are in use; this one becomes one of them.
     """
 
     distributed = True
 
     def __init__(
-        self, kind: Kind, remote: RemoteStore, staleness: int | None = None, number: int = 0
+        self,
+        kind: Kind,
+        remote: RemoteStore,
+        staleness: int | None,
+        number: int,
+        stores: MutableSet[RemoteBackend],
     ) -> None:
         self.kind = kind
         self._staleness = staleness if kind.consistency == "async" else None
         self._number = number
+        self._stores = stores
         self.remote = remote
         self.rank = remote.rank
         self.num_workers = remote.num_workers
@@ -131,6 +136,7 @@ class RemoteBackend(Backend):
         self._keeps_whole = False
         self._compression: Mapping[str, Any] | None = None
         self._configure()
+        stores.add(self)
 
     # -- what is done with pushes --------------------------------------------------------------
 
@@ -140,7 +146,7 @@ class RemoteBackend(Backend):
         return self._actions.updater
 
     def set_updater(self, updater: Updater | None) -> None:
-        """Has this process update its own copy of each value by the sum of all workers' pushes.
+        """Makes this process update its own copy of each value by the sum of all workers' pushes.
 
         Every worker must do the same, so that all have the same values.
         """
@@ -156,7 +162,7 @@ class RemoteBackend(Backend):
             self._configure()
 
     def set_optimizer(self, optimizer: Any) -> None:
-        """Has the servers update by an optimizer, which is sent by name and numbers."""
+        """Makes the servers update by an optimizer, which is sent by name and numbers."""
         self._actions.updater = None
         self._sent.take(optimizer)
         self.expect_optimizer(optimizer)
@@ -190,7 +196,7 @@ class RemoteBackend(Backend):
                     self.remote.pull(known.name, value)
                 known.again += 1
                 known.name = name_of(index_of(known.name), self._number, known.again)
-                self.remote.init(known.name, value, is_whole=True)
+                self.remote.init(known.name, value, is_whole=True, store=self._number)
             known.is_rows = False
 
     @property
@@ -258,7 +264,7 @@ class RemoteBackend(Backend):
                 self.remote.barrier(f"loaded {where}")
 
     def set_compression(self, parameters: Mapping[str, Any]) -> None:
-        """Has pushes be compressed."""
+        """Sets how pushes are compressed."""
         self._compression = dict(parameters)
         self._configure()
 
@@ -270,11 +276,16 @@ class RemoteBackend(Backend):
     ) -> None:
         """Says what is done with pushes; by default as it was noted last.
 
+        Of a synchronous store it holds from the next round on, as all that this worker has pushed
+        counts before it is said: worker 0 says it, and the others push nothing until it holds.
+
         Args:
             configuration: name and numbers of the optimizer.
             changes: see `RemoteStore.configure`.
         """
         name, parameters = configuration or self._sent.form
+        if self.kind.consistency == "sync":
+            self.wait()
         with translated():
             self.remote.configure(
                 name,
@@ -282,9 +293,10 @@ class RemoteBackend(Backend):
                 consistency=self.kind.consistency,
                 compression=self._compression,
                 staleness=self._staleness,
+                store=self._number,
                 changes=changes,
             )
-        self._sent.note_scale(*self.remote.optimizer)
+        self._sent.note_scale(*self.remote.optimizer(self._number))
 
     def _follow_optimizer(self) -> None:
         """Sends the optimizer again if its numbers were changed, between two rounds of all.
@@ -295,12 +307,12 @@ class RemoteBackend(Backend):
         if self._is_changed():
             self._tell_change(self._sent.now)
             self._sent.note()
-            self._sent.note_scale(*self.remote.optimizer)
+            self._sent.note_scale(*self.remote.optimizer(self._number))
 
     def _tell_change(self, form: tuple[str, Mapping[str, Any]]) -> None:
-        """Sends another form of the optimizer, when all workers have come here."""
-        if not (self._begins_again and are_same(form, self.remote.optimizer)):
-            self.barrier()
+        """Sends another form of the optimizer."""
+        known = self.remote.optimizer(self._number)
+        if not (self._begins_again and are_same(form, known)):
             self._configure(form, changes=True)
 
     def _is_changed(self) -> bool:
@@ -331,7 +343,10 @@ class RemoteBackend(Backend):
                 host = value.asnumpy()
                 waits.append(Completion())
                 there = np.ascontiguousarray(host, known.kind.dtype)
-                self.remote.init(name, there, is_rows=is_rows, is_whole=whole, done=waits[-1])
+                self.remote.init(
+                    name, there, is_rows=is_rows, is_whole=whole, store=self._number,
+                    done=waits[-1],
+                )  # fmt: skip
             for one in waits:
                 one.wait()
             for key in values:
@@ -425,8 +440,13 @@ class RemoteBackend(Backend):
     # -- others --------------------------------------------------------------------------------
 
     def barrier(self) -> None:
-        """Waits until all workers have come here, and this one's pushes count."""
-        self.wait()
+        """Waits until all workers have come here, and this one's pushes count.
+
+        Those of the other stores, too: what came before is the same in all workers then, by which
+        barriers are known.
+        """
+        for store in list(self._stores):
+            store.wait()
         with translated():
             self.remote.barrier()
 
@@ -447,7 +467,7 @@ class RemoteBackend(Backend):
     # -- traced functions ----------------------------------------------------------------------
 
     def _push_traced(self, known: _Key, merged: NDArray, priority: int) -> None:
-        """Has a push be part of a traced function: host code, in program order, at each call."""
+        """Makes a push part of a traced function: host code, in program order, at each call."""
 
         def send(value: Any, changes: Any) -> Any:
             unsent = self._unsent.pop(int(changes[0]), None)
@@ -476,7 +496,7 @@ class RemoteBackend(Backend):
         return [float(self._changes)]
 
     def _pull_traced(self, known: _Key, targets: Sequence[NDArray], priority: int) -> None:
-        """Has a pull be part of a traced function; it waits there."""
+        """Makes a pull part of a traced function; it waits there."""
 
         def fetch() -> Any:
             out = aligned(known.kind.shape, known.kind.dtype)

@@ -30,7 +30,7 @@ __all__ = ["KeyStates", "join_states", "read_states", "split_states", "write_sta
 @final
 @dataclass(frozen=True, slots=True)
 class KeyStates:
-    """What an optimizer remembers of one weight.
+    """The state of an optimizer for one weight.
 
     Attributes:
         state: as `create_state_multi_precision` makes it.

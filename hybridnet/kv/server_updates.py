@@ -28,7 +28,7 @@ from hybridnet.kvstore.storage.updates import Array, PartOf, Updates, register_u
 from hybridnet.ndarray import NDArray, array
 from hybridnet.ndarray.copies import adopt
 from hybridnet.optimizer import Optimizer, optimizer_from_json
-from hybridnet.runtime.platform.jax_devices import has_begun
+from hybridnet.runtime.contexts import has_begun
 
 from .names import index_of
 

@@ -229,7 +229,7 @@ class KVStore(KVStoreBase):
                 self._backend.pull_rows(name, target, rows, priority)
 
     def set_gradient_compression(self, compression_params: Any) -> None:
-        """Has gradients sent to servers in two bits an element; what is left is sent later.
+        """Compresses gradients sent to servers to two bits an element; what is left is sent later.
 
         An element is sent as the threshold, its negative, or 0, and what it was more or less than
         that is added to the next gradient of the key. All workers call it, before they push.

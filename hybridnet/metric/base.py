@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 from hybridnet import registry
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.ndarray import NDArray, array, zeros
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.trace import init_scope
+from hybridnet.runtime.recording import recorder
+from hybridnet.runtime.traces import init_scope
 
 __all__ = [
+    "Arrays",
     "EvalMetric",
     "TalliedMetric",
     "Tally",
@@ -25,6 +27,9 @@ __all__ = [
     "pairs",
     "register",
 ]
+
+#: The labels or the predictions of a batch.
+Arrays: TypeAlias = NDArray | NumpyArray | Sequence[NDArray | NumpyArray]
 
 
 @final
@@ -97,7 +102,7 @@ class EvalMetric:
         name: str,
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         self.name = str(name)
         self.output_names = output_names
@@ -135,7 +140,7 @@ class EvalMetric:
 
     # -- updating and reading ----------------------------------------------------------------
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Takes in a batch.
 
         Args:
@@ -287,13 +292,13 @@ def check_label_shapes(
     return labels, preds
 
 
-def operands(arrays: Any) -> list[NDArray]:
+def operands(arrays: Arrays) -> list[NDArray]:
     """Returns one array, or several, as a list of NDArrays without a history."""
     several = arrays if isinstance(arrays, (list, tuple)) else [arrays]
     return [value.detach() if isinstance(value, NDArray) else array(value) for value in several]
 
 
-def pairs(labels: Any, preds: Any) -> list[tuple[NDArray, NDArray]]:
+def pairs(labels: Arrays, preds: Arrays) -> list[tuple[NDArray, NDArray]]:
     """Returns labels and predictions pairwise, without history, each pair on one device.
 
     Raises:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from hybridnet import nd
 from hybridnet.base.defaults import with_defaults
 from hybridnet.ndarray import NDArray
 
-from .base import TalliedMetric, check_rows, pairs, register
+from .base import Arrays, TalliedMetric, check_rows, pairs, register
 
 __all__ = ["F1", "MCC"]
+
+
+#: Sums are numbers, or arrays of one.
+Number = TypeVar("Number", float, NDArray)
 
 
 class _BinaryMetric(TalliedMetric):
@@ -22,7 +26,7 @@ class _BinaryMetric(TalliedMetric):
 
     _num_tallies = 4
 
-    def _score(self, counts: Sequence[Any], at_least_one: Callable[[Any], Any]) -> Any:
+    def _score(self, counts: Sequence[Number], at_least_one: Callable[[Number], Number]) -> Number:
         """Returns the score of the counts, which are numbers or arrays.
 
         Args:
@@ -31,7 +35,7 @@ class _BinaryMetric(TalliedMetric):
         """
         raise NotImplementedError
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Takes in a batch; see `EvalMetric.update`."""
         seen = 0
         total: list[NDArray] = []
@@ -68,7 +72,7 @@ class F1(_BinaryMetric):
         average: 'macro' for the mean of each update's value, 'micro' for the value of all.
     """
 
-    def _score(self, counts: Sequence[Any], at_least_one: Callable[[Any], Any]) -> Any:
+    def _score(self, counts: Sequence[Number], at_least_one: Callable[[Number], Number]) -> Number:
         found, false_alarm, missed, _ = counts
         return 2 * found / at_least_one(2 * found + false_alarm + missed)
 
@@ -83,9 +87,10 @@ class MCC(_BinaryMetric):
         average: 'macro' for the mean of each update's value, 'micro' for the value of all.
     """
 
-    def _score(self, counts: Sequence[Any], at_least_one: Callable[[Any], Any]) -> Any:
+    def _score(self, counts: Sequence[Number], at_least_one: Callable[[Number], Number]) -> Number:
         tp, fp, fn, tn = counts
         square: Any = 1.0
         for term in (tp + fp, tp + fn, tn + fp, tn + fn):
             square = at_least_one(term) * square
-        return (tp * tn - fp * fn) / square**0.5
+        score: Number = (tp * tn - fp * fn) / square**0.5
+        return score

@@ -12,7 +12,7 @@ from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.ndarray import NDArray
 
-from .base import EvalMetric, Tally, alias, check_rows, pairs, register
+from .base import Arrays, EvalMetric, Tally, alias, check_rows, pairs, register
 
 __all__ = [
     "Accuracy",
@@ -48,7 +48,7 @@ class Accuracy(EvalMetric):
         super().__init__(name, output_names, label_names, axis=axis, has_global_stats=True)
         self.axis = axis
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Takes in a batch; see `EvalMetric.update`."""
         for label, pred in pairs(labels, preds):
             given = pred.shape
@@ -90,7 +90,7 @@ class TopKAccuracy(EvalMetric):
         self.top_k = top_k
         self.name += f"_{top_k}"
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Takes in a batch; see `EvalMetric.update`."""
         for label, pred in pairs(labels, preds):
             check_rows(self.name, label, pred)
@@ -113,7 +113,7 @@ class _LogLikelihood(EvalMetric):
         super().__init__(name, output_names, label_names, eps=eps, has_global_stats=True)
         self.eps = eps
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Takes in a batch: labels (batch,), probabilities (batch, classes).
 
         As in MXNet a negative label counts from the last class. A label that is no class is
@@ -193,7 +193,7 @@ class Perplexity(EvalMetric):
         self.ignore_label = ignore_label
         self.axis = axis
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Takes in a batch; see `EvalMetric.update`."""
         for label, pred in pairs(labels, preds):
             shape = list(pred.shape)

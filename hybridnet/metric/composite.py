@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy
 
@@ -12,10 +12,12 @@ from hybridnet.base.context import cpu
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 
-from .base import EvalMetric, alias, create_registered, pairs, register
+from .base import Arrays, EvalMetric, alias, create_registered, pairs, register
 
-__all__ = ["CompositeEvalMetric", "CustomMetric", "create", "np"]
+__all__ = ["CompositeEvalMetric", "CustomMetric", "MetricLike", "create", "np"]
 
+#: A metric, its name, a function of labels and predictions, its configuration, or several.
+MetricLike: TypeAlias = "EvalMetric | str | Feval | dict[str, Any] | Sequence[MetricLike]"
 Feval = Callable[[numpy.ndarray[Any, Any], numpy.ndarray[Any, Any]], Any]
 
 
@@ -31,7 +33,7 @@ class CompositeEvalMetric(EvalMetric):
 
     def __init__(
         self,
-        metrics: Sequence[Any] | None = None,
+        metrics: Sequence[MetricLike] | None = None,
         name: str = "composite",
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
@@ -41,7 +43,7 @@ class CompositeEvalMetric(EvalMetric):
         for metric in metrics or ():
             self.add(metric)
 
-    def add(self, metric: Any) -> None:
+    def add(self, metric: MetricLike) -> None:
         """Adds a metric, or what `create` makes of this."""
         self.metrics.append(create(metric))
 
@@ -66,7 +68,7 @@ class CompositeEvalMetric(EvalMetric):
         for metric in self.metrics:
             metric.update_dict(label, pred)
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Takes in a batch, in each metric."""
         for metric in self.metrics:
             metric.update(labels, preds)
@@ -120,7 +122,7 @@ class CustomMetric(EvalMetric):
         self._feval = feval
         self._allow_extra_outputs = allow_extra_outputs
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Takes in a batch; see `EvalMetric.update`."""
         if self._allow_extra_outputs and isinstance(labels, (list, tuple)):
             preds = preds[: len(labels)]
@@ -151,7 +153,7 @@ def np(
     return CustomMetric(numpy_feval, name, allow_extra_outputs)
 
 
-def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
+def create(metric: MetricLike, *args: Any, **kwargs: Any) -> EvalMetric:
     """Makes a metric: ``create('acc')``, ``create(['acc', 'ce'])``.
 
     Args:

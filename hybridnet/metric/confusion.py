@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from .base import EvalMetric, pairs, register
+from hybridnet.base.array_types import NumpyArray
+
+from .base import Arrays, EvalMetric, pairs, register
 
 __all__ = ["PCC"]
 
@@ -48,7 +49,7 @@ class PCC(EvalMetric):
         super().reset_local()
         self._counts = np.zeros((2, 2))
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Takes in a batch; see `EvalMetric.update`."""
         for label, pred in pairs(labels, preds):
             true, said = label.asnumpy(), pred.asnumpy()
@@ -60,18 +61,18 @@ class PCC(EvalMetric):
         self.num_inst += 1
         self.global_num_inst += 1
 
-    def get(self) -> tuple[Any, Any]:
+    def get(self) -> tuple[str, float]:
         """Returns the name and the value, nan where one side has a single class."""
         return self.name, _correlation(self._counts)
 
-    def get_global(self) -> tuple[Any, Any]:
+    def get_global(self) -> tuple[str, float]:
         """Returns the name and the value since `reset`, whatever `reset_local` did."""
         if not self._has_global_stats:
             return self.get()
         return self.name, _correlation(self._global_counts)
 
 
-def _added(counts: Any, places: tuple[Any, Any], classes: int) -> Any:
+def _added(counts: NumpyArray, places: tuple[NumpyArray, NumpyArray], classes: int) -> NumpyArray:
     """Returns counts with further ones, for as many classes as there are."""
     room = max(classes - len(counts), 0)
     counts = np.pad(counts, ((0, room), (0, room)))
@@ -79,7 +80,7 @@ def _added(counts: Any, places: tuple[Any, Any], classes: int) -> Any:
     return counts
 
 
-def _correlation(counts: Any) -> float:
+def _correlation(counts: NumpyArray) -> float:
     total, said, true = counts.sum(), counts.sum(axis=1), counts.sum(axis=0)
     spread = (said * (total - said)).sum() * (true * (total - true)).sum()
     shared = (counts.diagonal() * total - said * true).sum()

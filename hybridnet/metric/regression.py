@@ -6,13 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import current_context
 from hybridnet.base.defaults import with_defaults
 from hybridnet.base.dtype import as_dtype, is_float, promote
 from hybridnet.base.errors import ShapeError
 from hybridnet.ndarray import NDArray
 
-from .base import EvalMetric, TalliedMetric, alias, operands, pairs, register
+from .base import Arrays, EvalMetric, TalliedMetric, alias, operands, pairs, register
 
 __all__ = ["MAE", "MSE", "RMSE", "Caffe", "Loss", "PearsonCorrelation", "Torch"]
 
@@ -32,7 +33,7 @@ class Loss(EvalMetric):
     ) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def update(self, _: Any, preds: Any) -> None:
+    def update(self, _: object, preds: Arrays) -> None:
         """Takes in a batch; see `EvalMetric.update`."""
         for pred in operands(preds):
             self._add(_wide(pred).sum(), pred.size, pred.context)
@@ -62,7 +63,7 @@ class _ErrorMetric(EvalMetric):
         """Returns the batch's error, of shape (1,), from label - prediction."""
         raise NotImplementedError
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Takes in a batch; see `EvalMetric.update`."""
         for label, pred in pairs(labels, preds):
             label, pred = (
@@ -127,7 +128,7 @@ class PearsonCorrelation(TalliedMetric):
 
     _num_tallies = 5  # of x, y, their squares and their product
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: Arrays, preds: Arrays) -> None:
         """Takes in a batch; see `EvalMetric.update`."""
         for label, pred in pairs(labels, preds):
             if label.shape != pred.shape:
@@ -168,7 +169,7 @@ class PearsonCorrelation(TalliedMetric):
         spread += ((new_values - own) ** 2).sum() + apart * apart * count * size / total
         return total, mean + apart * size / total, spread
 
-    def update_cov(self, label: Any, pred: Any) -> None:
+    def update_cov(self, label: NumpyArray, pred: NumpyArray) -> None:
         """Adds a batch's products of deviations from the present means to the covariance.
 
         Args:

@@ -1,4 +1,4 @@
-"""What modules check of their arguments: names of inputs, descriptions of data, stages of life."""
+"""Checks of modules' arguments: names of inputs, descriptions of data, stages of life."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from hybridnet import metric
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.io import DataDesc
+from hybridnet.symbol import Symbol
+
+from .types import Description, Groups, MetricLike
 
 __all__ = [
     "as_groups",
@@ -29,7 +32,7 @@ __all__ = [
 _PARAMETERS: Final = ("_weight", "_bias", "_gamma", "_beta")
 
 
-def require(condition: Any, what: str, needed: str) -> None:
+def require(condition: object, what: str, needed: str) -> None:
     """Raises an MXNetError unless a module has come to the stage that a method needs.
 
     Args:
@@ -48,12 +51,12 @@ def as_list(given: Any) -> list[Any]:
     return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
-def as_metric(given: Any) -> Any:
+def as_metric(given: MetricLike) -> metric.EvalMetric:
     """Returns a metric: itself, or one of a name."""
     return given if isinstance(given, metric.EvalMetric) else metric.create(given)
 
 
-def check_names(symbol: Any, names: Sequence[str], kind: str, must: bool) -> None:
+def check_names(symbol: Symbol, names: Sequence[str], kind: str, must: bool) -> None:
     """Sees that a symbol has arguments of some names.
 
     Args:
@@ -79,7 +82,7 @@ def check_names(symbol: Any, names: Sequence[str], kind: str, must: bool) -> Non
         warnings.warn(message, stacklevel=4)
 
 
-def descriptions(what: str, shapes: Iterable[Any]) -> list[DataDesc]:
+def descriptions(what: str, shapes: Iterable[Description]) -> list[DataDesc]:
     """Returns descriptions of inputs, from such or from tuples of a name, a shape and so on.
 
     Raises:
@@ -101,8 +104,8 @@ def descriptions(what: str, shapes: Iterable[Any]) -> list[DataDesc]:
 def matched_descriptions(
     data_names: Sequence[str],
     label_names: Sequence[str],
-    data_shapes: Iterable[Any],
-    label_shapes: Iterable[Any] | None,
+    data_shapes: Iterable[Description],
+    label_shapes: Iterable[Description] | None,
 ) -> tuple[list[DataDesc], list[DataDesc] | None]:
     """Returns descriptions of data and labels, the names of which must be those of the module.
 
@@ -145,7 +148,7 @@ def split_rows(batch_size: int, work_load_list: Sequence[float]) -> list[slice]:
     return slices
 
 
-def as_groups(group2ctxs: Any, count: int) -> list[Mapping[str, Context] | None]:
+def as_groups(group2ctxs: Groups, count: int) -> list[Mapping[str, Context] | None]:
     """Returns for each of several devices where its groups of nodes are.
 
     Args:

@@ -5,20 +5,39 @@ from __future__ import annotations
 import logging
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from hybridnet import ndarray
 from hybridnet.base.errors import FormatError, ParameterError, ShapeError
+from hybridnet.base.remote import PathLike
 from hybridnet.initializer import Uniform
+from hybridnet.initializer.base import Filler
 from hybridnet.io import DataBatch
+from hybridnet.metric import EvalMetric
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 from hybridnet.saved_model import by_kind
 
 from .arguments import as_list, as_metric, require
+from .types import (
+    Batch,
+    Batches,
+    Callbacks,
+    Description,
+    EpochCallback,
+    Labels,
+    Logger,
+    MetricLike,
+    MonitorLike,
+    OptimizerLike,
+    Options,
+    Requests,
+    RowsOf,
+    StoreLike,
+)
 
 __all__ = ["UNIFORM", "BaseModule", "BatchEndParam"]
 
@@ -30,7 +49,7 @@ _RATE: Final = (("learning_rate", 0.01),)
 
 
 class BatchEndParam(NamedTuple):
-    """What callbacks get after a batch.
+    """The argument of the callbacks after a batch.
 
     Attributes:
         epoch: the number of the pass over the data.
@@ -41,7 +60,7 @@ class BatchEndParam(NamedTuple):
 
     epoch: int
     nbatch: int
-    eval_metric: Any
+    eval_metric: EvalMetric
     locals: dict[str, Any] | None
 
 
@@ -61,7 +80,7 @@ class BaseModule:
         optimizer_initialized: whether there is an optimizer.
     """
 
-    def __init__(self, logger: Any = logging) -> None:
+    def __init__(self, logger: Logger = logging) -> None:
         self.logger = logger
         self.binded = False
         self.for_training = False
@@ -73,21 +92,21 @@ class BaseModule:
 
     # -- loops over data ---------------------------------------------------------------------
 
-    def forward_backward(self, data_batch: Any) -> None:
+    def forward_backward(self, data_batch: Batch | list[Batch]) -> None:
         """Computes outputs, and gradients with loss layers at the end."""
         self.forward(data_batch, is_train=True)
         self.backward()
 
     def score(
         self,
-        eval_data: Any,
-        eval_metric: Any,
+        eval_data: Batches,
+        eval_metric: MetricLike,
         num_batch: int | None = None,
-        batch_end_callback: Any = None,
-        score_end_callback: Any = None,
+        batch_end_callback: Callbacks = None,
+        score_end_callback: Callbacks = None,
         reset: bool = True,
         epoch: int = 0,
-        sparse_row_id_fn: Callable[[Any], Any] | None = None,
+        sparse_row_id_fn: RowsOf | None = None,
     ) -> list[tuple[str, float]]:
         """Predicts, and compares with the labels.
 
@@ -129,7 +148,7 @@ class BaseModule:
         found: list[tuple[str, float]] = eval_metric.get_name_value()
         return found
 
-    def _score_batch(self, eval_metric: Any, batch: Any) -> None:
+    def _score_batch(self, eval_metric: EvalMetric, batch: Any) -> None:
         if isinstance(batch, list):
             self.update_metric(eval_metric, [part.label for part in batch], pre_sliced=True)
         else:
@@ -137,10 +156,10 @@ class BaseModule:
 
     def iter_predict(
         self,
-        eval_data: Any,
+        eval_data: Batches,
         num_batch: int | None = None,
         reset: bool = True,
-        sparse_row_id_fn: Callable[[Any], Any] | None = None,
+        sparse_row_id_fn: RowsOf | None = None,
     ) -> Iterator[tuple[list[NDArray], int, Any]]:
         """Yields outputs, without what fills up batches, number and batch, for each batch.
 
@@ -166,12 +185,12 @@ class BaseModule:
 
     def predict(
         self,
-        eval_data: Any,
+        eval_data: Batches | NDArray | np.ndarray,
         num_batch: int | None = None,
         merge_batches: bool = True,
         reset: bool = True,
         always_output_list: bool = False,
-        sparse_row_id_fn: Callable[[Any], Any] | None = None,
+        sparse_row_id_fn: RowsOf | None = None,
     ) -> Any:
         """Returns what the network says of data.
 
@@ -219,17 +238,17 @@ class BaseModule:
 
     def fit(
         self,
-        train_data: Any,
-        eval_data: Any = None,
-        eval_metric: Any = "acc",
-        epoch_end_callback: Any = None,
-        batch_end_callback: Any = None,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = _RATE,
-        eval_end_callback: Any = None,
-        eval_batch_end_callback: Any = None,
-        initializer: Any = UNIFORM,
+        train_data: Batches,
+        eval_data: Batches | None = None,
+        eval_metric: MetricLike = "acc",
+        epoch_end_callback: EpochCallback | Sequence[EpochCallback] | None = None,
+        batch_end_callback: Callbacks = None,
+        kvstore: StoreLike = "local",
+        optimizer: OptimizerLike = "sgd",
+        optimizer_params: Options = _RATE,
+        eval_end_callback: Callbacks = None,
+        eval_batch_end_callback: Callbacks = None,
+        initializer: Filler | None = UNIFORM,
         arg_params: Arrays | None = None,
         aux_params: Arrays | None = None,
         allow_missing: bool = False,
@@ -237,9 +256,9 @@ class BaseModule:
         force_init: bool = False,
         begin_epoch: int = 0,
         num_epoch: int | None = None,
-        validation_metric: Any = None,
-        monitor: Any = None,
-        sparse_row_id_fn: Callable[[Any], Any] | None = None,
+        validation_metric: MetricLike | None = None,
+        monitor: MonitorLike | None = None,
+        sparse_row_id_fn: RowsOf | None = None,
     ) -> None:
         """Trains: binds, initializes, and goes over the data again and again.
 
@@ -276,9 +295,10 @@ class BaseModule:
         arguments = dict(locals())
         if num_epoch is None:
             raise ParameterError("fit: needs num_epoch=, the number of the pass to stop before")
+        given: Any = train_data
         self.bind(
-            data_shapes=train_data.provide_data,
-            label_shapes=train_data.provide_label,
+            data_shapes=given.provide_data,
+            label_shapes=given.provide_label,
             for_training=True,
             force_rebind=force_rebind,
         )
@@ -310,7 +330,9 @@ class BaseModule:
                 self._validate(eval_data, validation_metric, callbacks, epoch)
             train_data.reset()
 
-    def _validate(self, data: Any, metric: Any, callbacks: tuple[Any, Any], epoch: int) -> None:
+    def _validate(
+        self, data: Batches, metric: MetricLike, callbacks: tuple[Callbacks, Callbacks], epoch: int
+    ) -> None:
         """Scores validation data after a pass and logs the results.
 
         Args:
@@ -366,7 +388,7 @@ class BaseModule:
             data_batch, nbatch = upcoming, nbatch + 1
         return values
 
-    def begin_epoch(self, epoch: int, train_data: Any) -> None:
+    def begin_epoch(self, epoch: int, train_data: Batches) -> None:
         """Is called by `fit` before each pass over the data; subclasses may do something then.
 
         Args:
@@ -395,17 +417,17 @@ class BaseModule:
         raise self._abstract("output_names")
 
     @property
-    def data_shapes(self) -> Any:
+    def data_shapes(self) -> Sequence[Description]:
         """Descriptions of the data that it is bound for."""
         raise self._abstract("data_shapes")
 
     @property
-    def label_shapes(self) -> Any:
+    def label_shapes(self) -> Sequence[Description] | None:
         """Descriptions of the labels that it is bound for, or None."""
         raise self._abstract("label_shapes")
 
     @property
-    def output_shapes(self) -> Any:
+    def output_shapes(self) -> Sequence[tuple[str, tuple[int, ...]]]:
         """Names and shapes of its outputs."""
         raise self._abstract("output_shapes")
 
@@ -414,13 +436,13 @@ class BaseModule:
 
     # -- parameters --------------------------------------------------------------------------
 
-    def get_params(self) -> tuple[Any, Any]:
+    def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
         """Returns parameters and auxiliary states, each by name."""
         raise self._abstract("get_params")
 
     def init_params(
         self,
-        initializer: Any = UNIFORM,
+        initializer: Filler | None = UNIFORM,
         arg_params: Arrays | None = None,
         aux_params: Arrays | None = None,
         allow_missing: bool = False,
@@ -465,14 +487,14 @@ class BaseModule:
             allow_extra=allow_extra,
         )
 
-    def save_params(self, fname: Any) -> None:
+    def save_params(self, fname: PathLike) -> None:
         """Writes parameters and auxiliary states to a file, in MXNet's format."""
         arg_params, aux_params = self.get_params()
         arrays = {f"arg:{name}": value for name, value in arg_params.items()}
         arrays.update({f"aux:{name}": value for name, value in aux_params.items()})
         ndarray.save(fname, arrays)
 
-    def load_params(self, fname: Any) -> None:
+    def load_params(self, fname: PathLike) -> None:
         """Reads parameters and auxiliary states from a file.
 
         Raises:
@@ -483,28 +505,28 @@ class BaseModule:
             raise FormatError(f"{fname}: holds arrays without names, so no parameters")
         self.set_params(*by_kind(str(fname), loaded))
 
-    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
+    def get_states(self, merge_multi_context: bool = True) -> list[list[NDArray]]:
         """Returns the states, for modules that have some."""
         self._require_ready("get_states")
         if merge_multi_context:
             raise ParameterError("get_states: states are of each device: merge_multi_context=False")
         return []
 
-    def set_states(self, states: Any = None, value: Any = None) -> None:
+    def set_states(
+        self, states: Sequence[Sequence[NDArray]] | None = None, value: float | None = None
+    ) -> None:
         """Sets the states, for modules that have some."""
         self._require_ready("set_states")
         if states or value:
             raise ParameterError(f"set_states: {type(self).__name__} has no states")
 
-    def install_monitor(self, mon: Any) -> None:
-        """Has a `Monitor` watch what is computed."""
+    def install_monitor(self, mon: MonitorLike) -> None:
+        """Makes a `Monitor` watch what is computed."""
         raise self._abstract("install_monitor")
 
     # -- computing ---------------------------------------------------------------------------
 
-    def prepare(
-        self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None
-    ) -> None:
+    def prepare(self, data_batch: Any, sparse_row_id_fn: RowsOf | None = None) -> None:
         """Gets ready for a batch that will come next.
 
         Args:
@@ -519,7 +541,7 @@ class BaseModule:
                 stacklevel=2,
             )
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: Batch | list[Batch], is_train: bool | None = None) -> None:
         """Computes the outputs for a batch.
 
         Args:
@@ -528,7 +550,7 @@ class BaseModule:
         """
         raise self._abstract("forward")
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Computes gradients.
 
         Args:
@@ -552,7 +574,9 @@ class BaseModule:
         """Updates parameters by their gradients."""
         raise self._abstract("update")
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(
+        self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False
+    ) -> None:
         """Adds the outputs to a metric.
 
         Args:
@@ -566,13 +590,13 @@ class BaseModule:
 
     def bind(
         self,
-        data_shapes: Any,
-        label_shapes: Any = None,
+        data_shapes: Sequence[Description],
+        label_shapes: Sequence[Description] | None = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
         shared_module: Any = None,
-        grad_req: Any = "write",
+        grad_req: Requests = "write",
     ) -> None:
         """Makes the arrays that it computes with.
 
@@ -589,9 +613,9 @@ class BaseModule:
 
     def init_optimizer(
         self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = _RATE,
+        kvstore: StoreLike = "local",
+        optimizer: OptimizerLike = "sgd",
+        optimizer_params: Options = _RATE,
         force_init: bool = False,
     ) -> None:
         """Makes the optimizer.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -13,13 +13,30 @@ from hybridnet import ndarray as nd
 from hybridnet import symbol as sym
 from hybridnet.base.context import Context
 from hybridnet.base.errors import FormatError, ParameterError
+from hybridnet.initializer.base import Filler
+from hybridnet.metric import EvalMetric
 from hybridnet.name import NameManager
 from hybridnet.ndarray import NDArray
 from hybridnet.saved_model import load_params
+from hybridnet.symbol import Symbol
 
 from .arguments import check_names, require
 from .base_module import UNIFORM, BaseModule
 from .module import CPU, Module
+from .types import (
+    Batch,
+    Description,
+    Groups,
+    Labels,
+    Logger,
+    ModuleOptions,
+    MonitorLike,
+    OptimizerLike,
+    Options,
+    Requests,
+    RowsOf,
+    StoreLike,
+)
 
 __all__ = ["BucketingModule"]
 
@@ -47,21 +64,21 @@ class BucketingModule(BaseModule):
     def __init__(
         self,
         sym_gen: Maker,
-        default_bucket_key: Any = None,
-        logger: Any = logging,
+        default_bucket_key: Hashable = None,
+        logger: Logger = logging,
         context: Context | Sequence[Context] = CPU,
         work_load_list: Sequence[float] | None = None,
         fixed_param_names: Sequence[str] | None = None,
         state_names: Sequence[str] | None = None,
-        group2ctxs: Any = None,
-        compression_params: Any = None,
+        group2ctxs: Groups = None,
+        compression_params: Mapping[str, str | float] | None = None,
     ) -> None:
         super().__init__(logger)
         if default_bucket_key is None:
             raise ParameterError("BucketingModule: needs default_bucket_key=, the largest bucket's")
         self._default_bucket_key = default_bucket_key
         self._sym_gen = sym_gen
-        self._options = {
+        self._options: ModuleOptions = {
             "logger": logger,
             "context": context,
             "work_load_list": work_load_list,
@@ -75,19 +92,21 @@ class BucketingModule(BaseModule):
         check_names(symbol, list(label_names or ()), "label", False)
         check_names(symbol, list(state_names or ()), "state", True)
         check_names(symbol, list(fixed_param_names or ()), "fixed_param", True)
-        self._buckets: dict[Any, Module] = {}
+        self._buckets: dict[Hashable, Module] = {}
         self._curr_module: Any = None
-        self._curr_bucket_key: Any = None
+        self._curr_bucket_key: Hashable = None
         self._params_dirty = False
         self._monitor: Any = None
-        self._grad_req: Any = None
+        self._grad_req: Requests = "write"
 
-    def _call_sym_gen(self, key: Any) -> Any:
+    def _call_sym_gen(
+        self, key: Hashable
+    ) -> tuple[Symbol, Sequence[str] | None, Sequence[str] | None]:
         # With a manager of its own, so that nodes without names have the same in each bucket.
         with NameManager():
             return self._sym_gen(key)
 
-    def _make(self, key: Any) -> Module:
+    def _make(self, key: Hashable) -> Module:
         symbol, data_names, label_names = self._call_sym_gen(key)
         return Module(symbol, data_names, label_names, **self._options)
 
@@ -134,17 +153,17 @@ class BucketingModule(BaseModule):
 
     # -- parameters --------------------------------------------------------------------------
 
-    def get_params(self) -> tuple[Any, Any]:
+    def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
         """Returns parameters and auxiliary states by name; see `Module.get_params`."""
         require(self.params_initialized, "get_params", "initialize its parameters")
         self._curr_module._params_dirty = self._params_dirty
-        params: tuple[Any, Any] = self._curr_module.get_params()
+        params: tuple[dict[str, NDArray], dict[str, NDArray]] = self._curr_module.get_params()
         self._params_dirty = False
         return params
 
     def init_params(
         self,
-        initializer: Any = UNIFORM,
+        initializer: Filler | None = UNIFORM,
         arg_params: Mapping[str, NDArray] | None = None,
         aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
@@ -190,13 +209,15 @@ class BucketingModule(BaseModule):
         self._params_dirty = True
         self.params_initialized = True
 
-    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
+    def get_states(self, merge_multi_context: bool = True) -> list[list[NDArray]]:
         """See `Module.get_states`."""
         self._require_ready("get_states")
-        states: list[Any] = self._curr_module.get_states(merge_multi_context)
+        states: list[list[NDArray]] = self._curr_module.get_states(merge_multi_context)
         return states
 
-    def set_states(self, states: Any = None, value: Any = None) -> None:
+    def set_states(
+        self, states: Sequence[Sequence[NDArray]] | None = None, value: float | None = None
+    ) -> None:
         """See `Module.set_states`."""
         self._require_ready("set_states")
         self._curr_module.set_states(states, value)
@@ -205,13 +226,13 @@ class BucketingModule(BaseModule):
 
     def bind(
         self,
-        data_shapes: Any,
-        label_shapes: Any = None,
+        data_shapes: Sequence[Description],
+        label_shapes: Sequence[Description] | None = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
         shared_module: Any = None,
-        grad_req: Any = "write",
+        grad_req: Requests = "write",
     ) -> None:
         """Binds the default bucket; see `BaseModule.bind`.
 
@@ -238,7 +259,12 @@ class BucketingModule(BaseModule):
         if saved is not None:
             self.set_params(*saved)
 
-    def switch_bucket(self, bucket_key: Any, data_shapes: Any, label_shapes: Any = None) -> None:
+    def switch_bucket(
+        self,
+        bucket_key: Hashable,
+        data_shapes: Sequence[Description],
+        label_shapes: Sequence[Description] | None = None,
+    ) -> None:
         """Makes another bucket the present one, and binds it if that was not done.
 
         Args:
@@ -269,9 +295,9 @@ class BucketingModule(BaseModule):
 
     def init_optimizer(
         self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
+        kvstore: StoreLike = "local",
+        optimizer: OptimizerLike = "sgd",
+        optimizer_params: Options = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
         """Makes one optimizer for all buckets; see `Module.init_optimizer`."""
@@ -285,8 +311,8 @@ class BucketingModule(BaseModule):
                 module.borrow_optimizer(self._curr_module)
         self.optimizer_initialized = True
 
-    def install_monitor(self, mon: Any) -> None:
-        """Has a `Monitor` watch all buckets, also those to come."""
+    def install_monitor(self, mon: MonitorLike) -> None:
+        """Makes a `Monitor` watch all buckets, also those to come."""
         require(self.binded, "install_monitor", "bind it")
         self._monitor = mon
         for module in self._buckets.values():
@@ -294,9 +320,7 @@ class BucketingModule(BaseModule):
 
     # -- computing ---------------------------------------------------------------------------
 
-    def prepare(
-        self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None
-    ) -> None:
+    def prepare(self, data_batch: Any, sparse_row_id_fn: RowsOf | None = None) -> None:
         """Binds the bucket of a batch that will come next; see `Module.prepare`."""
         self._require_ready("prepare")
         present = self._curr_module, self._curr_bucket_key
@@ -307,13 +331,13 @@ class BucketingModule(BaseModule):
     def _switch_for(self, batch: Any) -> None:
         self.switch_bucket(batch.bucket_key, batch.provide_data, batch.provide_label)
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: Batch | list[Batch], is_train: bool | None = None) -> None:
         """Switches to the batch's bucket, and computes its outputs."""
         self._require_ready("forward")
         self._switch_for(data_batch)
         self._curr_module.forward(data_batch, is_train=is_train)
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """See `BaseModule.backward`."""
         self._require_ready("backward")
         self._curr_module.backward(out_grads=out_grads)
@@ -336,12 +360,14 @@ class BucketingModule(BaseModule):
         grads: list[Any] = self._curr_module.get_input_grads(merge_multi_context)
         return grads
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(
+        self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False
+    ) -> None:
         """See `BaseModule.update_metric`."""
         self._require_ready("update_metric")
         self._curr_module.update_metric(eval_metric, labels, pre_sliced)
 
-    def symbols(self) -> dict[Any, Any]:
+    def symbols(self) -> dict[Any, Symbol]:
         """Returns the symbol of each bucket that there is, by its key."""
         return {key: module.symbol for key, module in self._buckets.items()}
 
@@ -376,22 +402,24 @@ class BucketingModule(BaseModule):
             ParameterError: a bucket's key is no whole number.
         """
         require(self._buckets, "save_checkpoint", "bind it")
-        keys = list(self._buckets)
-        if not all(isinstance(key, (int, np.integer)) for key in keys):
-            raise ParameterError(f"save_checkpoint: keys must be whole numbers, got {keys}")
+        keys = [key for key in self._buckets if isinstance(key, (int, np.integer))]
+        if len(keys) < len(self._buckets):
+            raise ParameterError(
+                f"save_checkpoint: keys must be whole numbers, got {list(self._buckets)}"
+            )
         self.save_params(f"{prefix}-{epoch:04d}.params")
         for key in keys:
             symbol = self._call_sym_gen(key)[0]
             symbol.save(f"{prefix}-{key}-symbol.json", remove_amp_cast)
-        nd.save(f"{prefix}.buckets", nd.array(keys, dtype=np.int32))
+        nd.save(f"{prefix}.buckets", nd.array([int(key) for key in keys], dtype=np.int32))
 
     @staticmethod
     def load(
         prefix: str,
         epoch: int,
         sym_gen: Maker | None = None,
-        default_bucket_key: Any = None,
-        **kwargs: Any,
+        default_bucket_key: Hashable = None,
+        **kwargs: Unpack[ModuleOptions],
     ) -> BucketingModule:
         """Returns a module of what `save_checkpoint` wrote, to be bound.
 
@@ -418,10 +446,10 @@ class BucketingModule(BaseModule):
     def load_dict(
         sym_dict: Mapping[Any, Any] | None = None,
         sym_gen: Maker | None = None,
-        default_bucket_key: Any = None,
+        default_bucket_key: Hashable = None,
         arg_params: Mapping[str, NDArray] | None = None,
         aux_params: Mapping[str, NDArray] | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[ModuleOptions],
     ) -> BucketingModule:
         """Returns a module of symbols and parameters, to be bound.
 

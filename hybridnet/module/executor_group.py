@@ -10,11 +10,14 @@ from hybridnet.base.context import Context, cpu
 from hybridnet.base.errors import ParameterError
 from hybridnet.executor import Executor
 from hybridnet.io import DataDesc
+from hybridnet.metric import EvalMetric
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
+from hybridnet.symbol import Symbol
 
 from .arguments import as_groups, descriptions, require, split_rows
 from .moving import joined, load, rows_of
+from .types import Batch, Description, Groups, Logger, MonitorLike, Requests
 
 __all__ = ["DataParallelExecutorGroup"]
 
@@ -51,20 +54,20 @@ class DataParallelExecutorGroup:
 
     def __init__(
         self,
-        symbol: Any,
+        symbol: Symbol,
         contexts: Sequence[Context],
         workload: Sequence[float],
-        data_shapes: Iterable[Any],
-        label_shapes: Iterable[Any] | None,
+        data_shapes: Iterable[Description],
+        label_shapes: Iterable[Description] | None,
         param_names: Sequence[str],
         for_training: bool,
         inputs_need_grad: bool,
         shared_group: DataParallelExecutorGroup | None = None,
-        logger: Any = logging,
+        logger: Logger = logging,
         fixed_param_names: Sequence[str] | None = None,
-        grad_req: Any = "write",
+        grad_req: Requests = "write",
         state_names: Sequence[str] | None = None,
-        group2ctxs: Any = None,
+        group2ctxs: Groups = None,
     ) -> None:
         self.symbol = symbol
         self.contexts = list(contexts)
@@ -98,7 +101,7 @@ class DataParallelExecutorGroup:
 
     # -- binding -----------------------------------------------------------------------------
 
-    def _requests(self, grad_req: Any, data_names: Sequence[str]) -> dict[str, str]:
+    def _requests(self, grad_req: Requests, data_names: Sequence[str]) -> dict[str, str]:
         """Returns 'write', 'add' or 'null' for each argument."""
         if not self.for_training:
             return dict.fromkeys(self.arg_names, "null")
@@ -301,7 +304,9 @@ class DataParallelExecutorGroup:
             )
         return self.state_arrays
 
-    def set_states(self, states: Any = None, value: float | None = None) -> None:
+    def set_states(
+        self, states: Sequence[Sequence[NDArray]] | None = None, value: float | None = None
+    ) -> None:
         """Sets the states: each to its own arrays, one for each device, or all to one number.
 
         Raises:
@@ -320,7 +325,7 @@ class DataParallelExecutorGroup:
 
     # -- computing ---------------------------------------------------------------------------
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: Batch | list[Batch], is_train: bool | None = None) -> None:
         """Copies a batch to the devices, and computes the outputs.
 
         Args:
@@ -336,7 +341,7 @@ class DataParallelExecutorGroup:
             for each in self.execs:
                 each.forward(is_train=training)
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Computes gradients.
 
         Args:
@@ -397,7 +402,7 @@ class DataParallelExecutorGroup:
             for grads, axis in zip(found, self.data_layouts, strict=True)
         ]
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
         """Adds labels and outputs to a metric.
 
         Args:
@@ -415,13 +420,13 @@ class DataParallelExecutorGroup:
                 dict(zip(self.label_names, parts, strict=False)), each.output_dict
             )
 
-    def install_monitor(self, mon: Any) -> None:
-        """Has a monitor watch all executors."""
+    def install_monitor(self, mon: MonitorLike) -> None:
+        """Makes a monitor watch all executors."""
         for each in self.execs:
             mon.install(each)
 
 
-def _copies(values: Mapping[str, Any]) -> dict[str, Any]:
+def _copies(values: Mapping[str, NDArray]) -> dict[str, NDArray]:
     """Returns copies with memory of their own.
 
     An array that was assigned shares its buffer with the source until one of the two is written to.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,9 +14,10 @@ from hybridnet import ndarray as nd
 from hybridnet.base.context import Context, cpu
 from hybridnet.base.errors import ParameterError
 from hybridnet.callback import LogValidationMetricsCallback
+from hybridnet.initializer.base import Filler
 from hybridnet.io import DataIter, NDArrayIter
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 from hybridnet.saved_model import load_checkpoint, save_checkpoint
 from hybridnet.symbol import Symbol
 
@@ -24,6 +25,15 @@ from .arguments import as_list, as_metric, descriptions, require
 from .base_module import UNIFORM, BatchEndParam
 from .bucketing_module import BucketingModule
 from .module import Module
+from .types import (
+    Callbacks,
+    EpochCallback,
+    Logger,
+    MetricLike,
+    MonitorLike,
+    OptimizerLike,
+    StoreLike,
+)
 
 __all__ = ["FeedForward"]
 
@@ -50,12 +60,12 @@ class FeedForward:
 
     def __init__(
         self,
-        symbol: Any,
+        symbol: Symbol | Callable[[Any], Symbol],
         ctx: Context | Sequence[Context] | None = None,
         num_epoch: int | None = None,
         epoch_size: int | None = None,
-        optimizer: Any = "sgd",
-        initializer: Any = UNIFORM,
+        optimizer: OptimizerLike = "sgd",
+        initializer: Filler | None = UNIFORM,
         numpy_batch_size: int = 128,
         arg_params: Mapping[str, NDArray] | None = None,
         aux_params: Mapping[str, NDArray] | None = None,
@@ -94,18 +104,18 @@ class FeedForward:
 
     def fit(
         self,
-        X: Any,
-        y: Any = None,
+        X: DataIter | NDArray | np.ndarray,
+        y: NDArray | np.ndarray | None = None,
         eval_data: Any = None,
-        eval_metric: Any = "acc",
-        epoch_end_callback: Any = None,
-        batch_end_callback: Any = None,
-        kvstore: Any = "local",
-        logger: Any = None,
+        eval_metric: MetricLike = "acc",
+        epoch_end_callback: EpochCallback | Sequence[EpochCallback] | None = None,
+        batch_end_callback: Callbacks = None,
+        kvstore: StoreLike = "local",
+        logger: Logger | None = None,
         work_load_list: Sequence[float] | None = None,
-        monitor: Any = None,
-        eval_end_callback: Any = _LOG,
-        eval_batch_end_callback: Any = None,
+        monitor: MonitorLike | None = None,
+        eval_end_callback: Callbacks = _LOG,
+        eval_batch_end_callback: Callbacks = None,
     ) -> None:
         """Trains.
 
@@ -187,15 +197,20 @@ class FeedForward:
             ended = self.epoch_size is None or nbatch >= self.epoch_size
 
     def _make_module(
-        self, data: Any, kvstore: Any, logger: Any, work_load_list: Sequence[float] | None
-    ) -> Any:
+        self, data: Any, kvstore: StoreLike, logger: Logger, work_load_list: Sequence[float] | None
+    ) -> Module | BucketingModule:
         data_shapes = descriptions("provide_data", data.provide_data)
         label_shapes = descriptions("provide_label", data.provide_label)
         names = [desc.name for desc in data_shapes], [desc.name for desc in label_shapes]
-        options = {"logger": logger, "context": self.ctx, "work_load_list": work_load_list}
+        options: dict[str, Any] = {
+            "logger": logger,
+            "context": self.ctx,
+            "work_load_list": work_load_list,
+        }
         make = self.sym_gen
-        module: Any
+        module: Module | BucketingModule
         if make is None:
+            assert self.symbol is not None
             module = Module(self.symbol, *names, **options)
         else:
             key = data.default_bucket_key
@@ -215,23 +230,23 @@ class FeedForward:
 
     @staticmethod
     def create(
-        symbol: Any,
-        X: Any,
-        y: Any = None,
+        symbol: Symbol | Callable[[Any], Symbol],
+        X: DataIter | NDArray | np.ndarray,
+        y: NDArray | np.ndarray | None = None,
         ctx: Context | Sequence[Context] | None = None,
         num_epoch: int | None = None,
         epoch_size: int | None = None,
-        optimizer: Any = "sgd",
-        initializer: Any = UNIFORM,
+        optimizer: OptimizerLike = "sgd",
+        initializer: Filler | None = UNIFORM,
         eval_data: Any = None,
-        eval_metric: Any = "acc",
-        epoch_end_callback: Any = None,
-        batch_end_callback: Any = None,
-        kvstore: Any = "local",
-        logger: Any = None,
+        eval_metric: MetricLike = "acc",
+        epoch_end_callback: EpochCallback | Sequence[EpochCallback] | None = None,
+        batch_end_callback: Callbacks = None,
+        kvstore: StoreLike = "local",
+        logger: Logger | None = None,
         work_load_list: Sequence[float] | None = None,
-        eval_end_callback: Any = _LOG,
-        eval_batch_end_callback: Any = None,
+        eval_end_callback: Callbacks = _LOG,
+        eval_batch_end_callback: Callbacks = None,
         **kwargs: Any,
     ) -> FeedForward:
         """Returns a fitted estimator; the arguments are those of the class and of `fit`."""
@@ -255,7 +270,11 @@ class FeedForward:
     # -- using -------------------------------------------------------------------------------
 
     def predict(
-        self, X: Any, num_batch: int | None = None, return_data: bool = False, reset: bool = True
+        self,
+        X: DataIter | NDArray | np.ndarray,
+        num_batch: int | None = None,
+        return_data: bool = False,
+        reset: bool = True,
     ) -> Any:
         """Returns the outputs as NumPy arrays, on the first device.
 
@@ -270,9 +289,9 @@ class FeedForward:
         """
         data = self._init_iter(X, None, False)
         executor = self._predictor(data, reset)
-        outputs: list[list[Any]] = []
-        given: list[list[Any]] = []
-        labels: list[list[Any]] = []
+        outputs: list[list[np.ndarray]] = []
+        given: list[list[np.ndarray]] = []
+        labels: list[list[np.ndarray]] = []
         for number, batch in enumerate(data):
             if number == num_batch:
                 break
@@ -288,10 +307,10 @@ class FeedForward:
 
     def score(
         self,
-        X: Any,
-        eval_metric: Any = "acc",
+        X: DataIter | NDArray | np.ndarray,
+        eval_metric: MetricLike = "acc",
         num_batch: int | None = None,
-        batch_end_callback: Any = None,
+        batch_end_callback: Callbacks = None,
         reset: bool = True,
     ) -> Any:
         """Returns a metric's value of what is predicted, on the first device.
@@ -304,7 +323,7 @@ class FeedForward:
             reset: whether to begin at the beginning of the data.
         """
         eval_metric = as_metric(eval_metric)
-        data = self._init_iter(X, None, False)
+        data: Any = self._init_iter(X, None, False)
         executor = self._predictor(data, reset)
         for number, batch in enumerate(data):
             if number == num_batch:
@@ -372,7 +391,7 @@ class FeedForward:
 
     # -- data --------------------------------------------------------------------------------
 
-    def _init_iter(self, X: Any, y: Any, is_train: bool) -> Any:
+    def _init_iter(self, X: Any, y: Any, is_train: bool) -> DataIter:
         if not isinstance(X, (np.ndarray, NDArray)):
             if not isinstance(X, DataIter):
                 raise ParameterError(
@@ -394,7 +413,7 @@ class FeedForward:
         rows = min(X.shape[0], self.numpy_batch_size)
         return NDArrayIter(X, labels, rows, shuffle=is_train, last_batch_handle=handle)
 
-    def _init_eval_iter(self, given: Any) -> Any:
+    def _init_eval_iter(self, given: Any) -> DataIter | None:
         if given is None or isinstance(given, DataIter):
             return given
         if not isinstance(given, (tuple, list)) or len(given) != 2 or given[0] is None:
@@ -411,7 +430,7 @@ def _named(data: Any, batch: Any) -> dict[str, Any]:
     return {desc[0]: value for desc, value in zip(data.provide_data, batch.data, strict=True)}
 
 
-def _whole(batches: list[list[Any]]) -> Any:
+def _whole(batches: list[list[np.ndarray]]) -> Any:
     """Returns what batches have, joined; one array alone without a list."""
     joined = [np.concatenate(parts) for parts in zip(*batches, strict=True)]
     return joined[0] if len(joined) == 1 else joined

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.initializer import InitDesc
+from hybridnet.initializer.base import Filler
 from hybridnet.ndarray import NDArray
 
 __all__ = ["fill_values", "refuse_unknown"]
@@ -16,7 +16,7 @@ def fill_values(
     held: Mapping[str, NDArray],
     given: Mapping[str, NDArray] | None,
     attrs: Mapping[str, Mapping[str, str]],
-    initializer: Any,
+    initializer: Filler | None,
     allow_missing: bool,
 ) -> None:
     """Fills arrays with given values, and where there are none by an initializer.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Unpack
 
 from hybridnet import ndarray as nd
 from hybridnet import optimizer as opt
@@ -13,10 +13,13 @@ from hybridnet.base.context import Context, cpu
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.files import atomic_write
 from hybridnet.base.remote import read_file
+from hybridnet.initializer.base import Filler
 from hybridnet.io import DataDesc
+from hybridnet.metric import EvalMetric
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 from hybridnet.saved_model import load_checkpoint
+from hybridnet.symbol import Symbol
 
 from .arguments import (
     batch_shapes,
@@ -35,6 +38,20 @@ from .stores import (
     rows_of_update,
     update_by_store,
     update_by_updater,
+)
+from .types import (
+    Batch,
+    Description,
+    Groups,
+    Labels,
+    Logger,
+    MonitorLike,
+    NamedModuleOptions,
+    OptimizerLike,
+    Options,
+    Requests,
+    RowsOf,
+    StoreLike,
 )
 
 __all__ = ["CPU", "Module"]
@@ -68,16 +85,16 @@ class Module(BaseModule):
 
     def __init__(
         self,
-        symbol: Any,
+        symbol: Symbol,
         data_names: Sequence[str] | None = ("data",),
         label_names: Sequence[str] | None = ("softmax_label",),
-        logger: Any = logging,
+        logger: Logger = logging,
         context: Context | Sequence[Context] = CPU,
         work_load_list: Sequence[float] | None = None,
         fixed_param_names: Sequence[str] | None = None,
         state_names: Sequence[str] | None = None,
-        group2ctxs: Any = None,
-        compression_params: Any = None,
+        group2ctxs: Groups = None,
+        compression_params: Mapping[str, str | float] | None = None,
     ) -> None:
         super().__init__(logger)
         self._symbol = symbol
@@ -109,7 +126,7 @@ class Module(BaseModule):
         self._exec_group: Any = None
         self._data_shapes: list[DataDesc] = []
         self._label_shapes: list[DataDesc] | None = None
-        self._grad_req: Any = None
+        self._grad_req: Requests = "write"
         self._optimizer: Any = None
         self._kvstore: Any = None
         self._update_on_kvstore = False
@@ -119,7 +136,12 @@ class Module(BaseModule):
     # -- checkpoints -------------------------------------------------------------------------
 
     @staticmethod
-    def load(prefix: str, epoch: int, load_optimizer_states: bool = False, **kwargs: Any) -> Module:
+    def load(
+        prefix: str,
+        epoch: int,
+        load_optimizer_states: bool = False,
+        **kwargs: Unpack[NamedModuleOptions],
+    ) -> Module:
         """Returns a module of a checkpoint, to be bound.
 
         Args:
@@ -139,7 +161,9 @@ class Module(BaseModule):
             made._preload_opt_states = f"{prefix}-{epoch:04d}.states"
         return made
 
-    def take_params(self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, Any]) -> None:
+    def take_params(
+        self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]
+    ) -> None:
         """Takes over values that it is to have once it is bound; these arrays become its own."""
         self._arg_params, self._aux_params = dict(arg_params), dict(aux_params)
         self.params_initialized = True
@@ -227,7 +251,7 @@ class Module(BaseModule):
 
     def init_params(
         self,
-        initializer: Any = UNIFORM,
+        initializer: Filler | None = UNIFORM,
         arg_params: Mapping[str, NDArray] | None = None,
         aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
@@ -291,13 +315,13 @@ class Module(BaseModule):
 
     def bind(
         self,
-        data_shapes: Any,
-        label_shapes: Any = None,
+        data_shapes: Sequence[Description],
+        label_shapes: Sequence[Description] | None = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
+        shared_module: Module | None = None,
+        grad_req: Requests = "write",
     ) -> None:
         """See `BaseModule.bind`; parameters that have values keep them.
 
@@ -369,7 +393,9 @@ class Module(BaseModule):
         if shared_module.optimizer_initialized:
             self.borrow_optimizer(shared_module)
 
-    def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
+    def reshape(
+        self, data_shapes: Sequence[Description], label_shapes: Sequence[Description] | None = None
+    ) -> None:
         """Binds anew for other shapes; parameters stay.
 
         Raises:
@@ -385,9 +411,9 @@ class Module(BaseModule):
 
     def init_optimizer(
         self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
+        kvstore: StoreLike = "local",
+        optimizer: OptimizerLike = "sgd",
+        optimizer_params: Options = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
         """See `BaseModule.init_optimizer`; gradients are divided by the number of rows of a batch.
@@ -427,7 +453,7 @@ class Module(BaseModule):
             self.load_optimizer_states(self._preload_opt_states)
             self._preload_opt_states = None
 
-    def borrow_optimizer(self, shared_module: Any) -> None:
+    def borrow_optimizer(self, shared_module: Module) -> None:
         """Updates by another module's optimizer, whose parameters this module uses.
 
         Raises:
@@ -473,7 +499,7 @@ class Module(BaseModule):
 
     # -- computing ---------------------------------------------------------------------------
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: Batch | list[Batch], is_train: bool | None = None) -> None:
         """See `BaseModule.forward`; a batch of another shape than bound has it bound anew.
 
         Args:
@@ -489,7 +515,7 @@ class Module(BaseModule):
             self.reshape(*described_as(data_batch, shapes, self._data_shapes, self._label_shapes))
         self._exec_group.forward(data_batch, is_train)
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """See `BaseModule.backward`."""
         self._require_ready("backward")
         self._exec_group.backward(out_grads)
@@ -524,13 +550,15 @@ class Module(BaseModule):
         grads: list[Any] = self._exec_group.get_input_grads(merge_multi_context)
         return grads
 
-    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
+    def get_states(self, merge_multi_context: bool = True) -> list[list[NDArray]]:
         """Returns for each state the array of each device; pass merge_multi_context=False."""
         self._require_ready("get_states")
-        states: list[Any] = self._exec_group.get_states(merge_multi_context)
+        states: list[list[NDArray]] = self._exec_group.get_states(merge_multi_context)
         return states
 
-    def set_states(self, states: Any = None, value: Any = None) -> None:
+    def set_states(
+        self, states: Sequence[Sequence[NDArray]] | None = None, value: float | None = None
+    ) -> None:
         """Sets the states.
 
         Args:
@@ -541,19 +569,19 @@ class Module(BaseModule):
         self._require_ready("set_states")
         self._exec_group.set_states(states, value)
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(
+        self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False
+    ) -> None:
         """See `BaseModule.update_metric`."""
         require(self.binded, "update_metric", "bind it")
         self._exec_group.update_metric(eval_metric, labels, pre_sliced)
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: MonitorLike) -> None:
         """See `BaseModule.install_monitor`."""
         require(self.binded, "install_monitor", "bind it")
         self._exec_group.install_monitor(mon)
 
-    def prepare(
-        self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None
-    ) -> None:
+    def prepare(self, data_batch: Any, sparse_row_id_fn: RowsOf | None = None) -> None:
         """Fetches from the store the rows of row-sparse parameters that a batch needs.
 
         Args:

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from hybridnet import ndarray as nd
 from hybridnet.base.errors import ParameterError
+from hybridnet.initializer.base import Filler
+from hybridnet.metric import EvalMetric
 from hybridnet.ndarray import NDArray
 
 from .arguments import require
 from .base_module import UNIFORM, BaseModule
+from .types import (
+    Description,
+    Logger,
+    OptimizerLike,
+    Options,
+    Requests,
+    StoreLike,
+)
 
 __all__ = ["PythonLossModule", "PythonModule"]
 
@@ -31,7 +43,7 @@ class PythonModule(BaseModule):
         data_names: Sequence[str],
         label_names: Sequence[str] | None,
         output_names: Sequence[str],
-        logger: Any = logging,
+        logger: Logger = logging,
     ) -> None:
         super().__init__(logger)
         self._data_names = list(data_names)
@@ -72,30 +84,30 @@ class PythonModule(BaseModule):
 
     def init_params(
         self,
-        initializer: Any = UNIFORM,
-        arg_params: Any = None,
-        aux_params: Any = None,
+        initializer: Filler | None = UNIFORM,
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Has nothing to initialize."""
+        """Marks the parameters as initialized; there are none."""
         self.params_initialized = True
 
     def init_optimizer(
         self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
+        kvstore: StoreLike = "local",
+        optimizer: OptimizerLike = "sgd",
+        optimizer_params: Options = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
-        """Has nothing to optimize."""
+        """Marks the optimizer as initialized; there is nothing to optimize."""
         self.optimizer_initialized = True
 
     def update(self) -> None:
-        """Has nothing to update."""
+        """Does nothing: there are no parameters to update."""
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
         """Adds the outputs to a metric, if the module was bound for labels.
 
         Raises:
@@ -109,13 +121,13 @@ class PythonModule(BaseModule):
 
     def bind(
         self,
-        data_shapes: Any,
-        label_shapes: Any = None,
+        data_shapes: Sequence[Description],
+        label_shapes: Sequence[Description] | None = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
         shared_module: Any = None,
-        grad_req: Any = "write",
+        grad_req: Requests = "write",
     ) -> None:
         """See `BaseModule.bind`.
 
@@ -138,7 +150,7 @@ class PythonModule(BaseModule):
         self._output_shapes = self._compute_output_shapes()
         self.binded = True
 
-    def _compute_output_shapes(self) -> list[tuple[str, Any]]:
+    def _compute_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         """Returns names and shapes of the outputs; `_data_shapes` and `_label_shapes` are set."""
         raise self._abstract("_compute_output_shapes")
 
@@ -163,8 +175,8 @@ class PythonLossModule(PythonModule):
         name: str = "pyloss",
         data_names: Sequence[str] = ("data",),
         label_names: Sequence[str] = ("softmax_label",),
-        logger: Any = logging,
-        grad_func: Callable[[NDArray, NDArray], Any] | None = None,
+        logger: Logger = logging,
+        grad_func: Callable[[NDArray, NDArray], NDArray | np.ndarray] | None = None,
     ) -> None:
         super().__init__(data_names, label_names, [f"{name}_output"], logger)
         if len(self._data_names) != 1 or len(self._label_names) != 1:
@@ -178,7 +190,7 @@ class PythonLossModule(PythonModule):
         self._labels: Any = None
         self._scores_grad: Any = None
 
-    def _compute_output_shapes(self) -> list[tuple[str, Any]]:
+    def _compute_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         return [(self._output_names[0], self._data_shapes[0][1])]
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
@@ -192,7 +204,7 @@ class PythonLossModule(PythonModule):
         self._refuse_parts("get_outputs", merge_multi_context)
         return [self._scores]
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Computes the gradient of the scores.
 
         Raises:

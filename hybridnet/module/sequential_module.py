@@ -8,11 +8,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.initializer.base import Filler
+from hybridnet.metric import EvalMetric
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 
 from .arguments import require
 from .base_module import UNIFORM, BaseModule
+from .types import (
+    Batch,
+    Description,
+    Labels,
+    Logger,
+    MonitorLike,
+    OptimizerLike,
+    Options,
+    Requests,
+    StoreLike,
+)
 
 __all__ = ["SequentialModule"]
 
@@ -31,13 +44,13 @@ class SequentialModule(BaseModule):
     #: For `add`: the outputs before it are its data whatever their names.
     META_AUTO_WIRING: ClassVar[str] = "auto_wiring"
 
-    def __init__(self, logger: Any = logging) -> None:
+    def __init__(self, logger: Logger = logging) -> None:
         super().__init__(logger)
-        self._modules: list[Any] = []
-        self._metas: list[dict[str, Any]] = []
-        self._label_shapes: Any = None
+        self._modules: list[BaseModule] = []
+        self._metas: list[dict[str, bool]] = []
+        self._label_shapes: Sequence[Description] | None = None
 
-    def add(self, module: Any, **kwargs: Any) -> SequentialModule:
+    def add(self, module: BaseModule, **kwargs: bool) -> SequentialModule:
         """Adds a module at the end; the chain must be bound and initialized anew.
 
         Args:
@@ -72,19 +85,19 @@ class SequentialModule(BaseModule):
         return self._modules[-1].output_names if self._modules else []
 
     @property
-    def data_shapes(self) -> Any:
+    def data_shapes(self) -> Sequence[Description]:
         """Descriptions of the first module's data."""
         require(self.binded, "data_shapes", "bind it")
         return self._modules[0].data_shapes
 
     @property
-    def label_shapes(self) -> Any:
+    def label_shapes(self) -> Sequence[Description] | None:
         """Descriptions of the labels, or None where no module takes them."""
         require(self.binded, "label_shapes", "bind it")
         return self._label_shapes
 
     @property
-    def output_shapes(self) -> Any:
+    def output_shapes(self) -> Sequence[tuple[str, tuple[int, ...]]]:
         """Names and shapes of the last module's outputs."""
         require(self.binded, "output_shapes", "bind it")
         return self._modules[-1].output_shapes
@@ -104,7 +117,7 @@ class SequentialModule(BaseModule):
 
     def init_params(
         self,
-        initializer: Any = UNIFORM,
+        initializer: Filler | None = UNIFORM,
         arg_params: Mapping[str, NDArray] | None = None,
         aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
@@ -149,13 +162,13 @@ class SequentialModule(BaseModule):
 
     def bind(
         self,
-        data_shapes: Any,
-        label_shapes: Any = None,
+        data_shapes: Sequence[Description],
+        label_shapes: Sequence[Description] | None = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
         shared_module: Any = None,
-        grad_req: Any = "write",
+        grad_req: Requests = "write",
     ) -> None:
         """Binds all modules, each for the outputs of the one before; see `BaseModule.bind`.
 
@@ -199,9 +212,9 @@ class SequentialModule(BaseModule):
 
     def init_optimizer(
         self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
+        kvstore: StoreLike = "local",
+        optimizer: OptimizerLike = "sgd",
+        optimizer_params: Options = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
         """Makes an optimizer for each module; see `Module.init_optimizer`."""
@@ -213,18 +226,18 @@ class SequentialModule(BaseModule):
             module.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
         self.optimizer_initialized = True
 
-    def install_monitor(self, mon: Any) -> None:
-        """Has a `Monitor` watch all modules."""
+    def install_monitor(self, mon: MonitorLike) -> None:
+        """Makes a `Monitor` watch all modules."""
         require(self.binded, "install_monitor", "bind it")
         for module in self._modules:
             module.install_monitor(mon)
 
     # -- computing ---------------------------------------------------------------------------
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: Batch | list[Batch], is_train: bool | None = None) -> None:
         """Computes module after module; see `BaseModule.forward`."""
         self._require_ready("forward")
-        batch = copy.copy(data_batch)  # whose data change from module to module
+        batch: Any = copy.copy(data_batch)  # whose data change from module to module
         with recorder.one_pass(self.for_training if is_train is None else is_train):
             for number, module in enumerate(self._modules):
                 if number:
@@ -237,7 +250,7 @@ class SequentialModule(BaseModule):
                         ]
                 module.forward(batch, is_train=is_train)
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Computes gradients from the last module to the first; see `BaseModule.backward`."""
         self._require_ready("backward")
         grads = out_grads
@@ -264,7 +277,9 @@ class SequentialModule(BaseModule):
         grads: list[Any] = self._modules[0].get_input_grads(merge_multi_context)
         return grads
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(
+        self, eval_metric: EvalMetric, labels: Labels, pre_sliced: bool = False
+    ) -> None:
         """Adds the outputs of the modules that take labels to a metric."""
         self._require_ready("update_metric")
         for module, meta in zip(self._modules, self._metas, strict=True):

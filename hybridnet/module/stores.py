@@ -11,6 +11,9 @@ from hybridnet import optimizer as opt
 from hybridnet.base import config
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
+from hybridnet.symbol import Symbol
+
+from .types import OptimizerLike, StoreLike
 
 __all__ = [
     "create_store",
@@ -22,11 +25,11 @@ __all__ = [
 ]
 
 # Elements from which on a 'local' store would rather not hold a second copy of a weight.
-_LARGE: Final = 1 << 24
+_LARGE_ELEMENTS: Final = 1 << 24
 
 
 def create_store(
-    kvstore: Any, num_device: int, arg_params: Mapping[str, NDArray]
+    kvstore: StoreLike, num_device: int, arg_params: Mapping[str, NDArray]
 ) -> tuple[Any, bool]:
     """Returns the store that was asked for, and whether it is to apply the optimizer.
 
@@ -47,14 +50,19 @@ def create_store(
     if isinstance(kvstore, str):
         if num_device == 1 and "dist" not in kvstore and kvstore != "p3":
             return None, False
-        if kvstore == "local" and max((x.size for x in arg_params.values()), default=0) > _LARGE:
+        if (
+            kvstore == "local"
+            and max((x.size for x in arg_params.values()), default=0) > _LARGE_ELEMENTS
+        ):
             on_store = False
-        kvstore = kv.create(kvstore)
+        store: Any = kv.create(kvstore)
     elif not hasattr(kvstore, "pushpull"):
         raise ParameterError(
             f"kvstore must be a KVStore, the name of one, or None, got {type(kvstore).__name__}"
         )
-    return kvstore, on_store and kvstore.is_capable("optimizer")
+    else:
+        store = kvstore
+    return store, on_store and store.is_capable("optimizer")
 
 
 def rows_of_update(batch_size: int, store: Any) -> int:
@@ -72,8 +80,12 @@ def rows_of_update(batch_size: int, store: Any) -> int:
 
 
 def made_optimizer(
-    given: Any, arguments: dict[str, Any], symbol: Any, names: dict[int, str], scale: float
-) -> Any:
+    given: OptimizerLike,
+    arguments: dict[str, object],
+    symbol: Symbol,
+    names: dict[int, str],
+    scale: float,
+) -> opt.Optimizer:
     """Returns the optimizer that `init_optimizer` was asked for.
 
     Args:
@@ -126,7 +138,7 @@ def update_by_store(
     kvstore: Any,
     param_names: Sequence[str],
 ) -> None:
-    """Has a store update parameters: gradients go in, and new values come out."""
+    """Updates parameters by a store: gradients go in, and new values come out."""
     for number, (copies, grads) in enumerate(zip(param_arrays, grad_arrays, strict=True)):
         if grads[0] is not None:
             _exchange(kvstore, param_names[number], grads, copies, number)
@@ -135,7 +147,7 @@ def update_by_store(
 def update_by_updater(
     param_arrays: Sequence[Sequence[NDArray]],
     grad_arrays: Sequence[Sequence[NDArray | None]],
-    updater: Any,
+    updater: opt.Updater,
     num_device: int,
     kvstore: Any = None,
     param_names: Sequence[str] = (),

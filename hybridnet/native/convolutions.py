@@ -32,7 +32,7 @@ __all__ = ["ConvolutionSpec", "data_gradient", "forward", "use_threads", "weight
 Array = np.ndarray[Any, Any]
 
 # As many kernels are kept ready, those that were used last.
-_MOST: Final = 512
+_KEPT_KERNELS: Final = 512
 # Bytes of a line of the processor's cache.
 _LINE: Final = 64
 
@@ -51,7 +51,7 @@ _DIFF_SRC, _DIFF_DST, _DIFF_WEIGHTS = 129, 145, 161
 
 
 class ConvolutionSpec(NamedTuple):
-    """What is convolved with what.
+    """The specification of a convolution: the shapes and sizes that it works on.
 
     Attributes:
         source: (batch, *spatial, channel).
@@ -148,7 +148,7 @@ class _Library:
         return self.new("memory_desc_create_with_strides", *stepped)
 
     def execute(self, primitive: ctypes.c_void_p, arguments: dict[int, ctypes.c_void_p]) -> None:
-        """Has a primitive compute, and waits for it."""
+        """Executes a primitive, and waits for it."""
         given = (_Argument * len(arguments))(*[_Argument(*one) for one in arguments.items()])
         self.do("primitive_execute", primitive, self.stream, len(given), given)
         self.do("stream_wait", self.stream)
@@ -230,7 +230,7 @@ def _kernel(library: _Library, kind: str, spec: ConvolutionSpec, threads: int) -
             _kernels[key] = _Kernel(library, kind, spec)
         except _NoKernelError:
             _kernels[key] = None
-        while len(_kernels) > _MOST:
+        while len(_kernels) > _KEPT_KERNELS:
             _, oldest = _kernels.popitem(last=False)
             if oldest is not None:
                 oldest.drop()

@@ -156,7 +156,7 @@ def is_built() -> bool:
 
 
 def build() -> None:
-    """Has a process compile what programs need to call oneDNN, if it is kept, and waits for it.
+    """Compiles in a process what programs need to call oneDNN, if it is kept, and waits for it.
 
     That process leaves the processors to other work, and outlives this one: a script of three
     seconds, started again and again, would otherwise never come to its calls. It loads nothing, nor
@@ -184,7 +184,7 @@ def build_here() -> None:
 
 
 def _lower_session() -> None:
-    """Has other sessions preferred to this process's own, which it began.
+    """Lowers the priority of this process's own session, which it began, below that of others.
 
     Linux shares the processors among sessions first (sched(7), "The autogroup feature"), so that a
     process's niceness counts within its own only.

@@ -63,7 +63,7 @@ def load() -> ctypes.CDLL | None:
 
 @contextlib.contextmanager
 def settings() -> Iterator[None]:
-    """Has OpenMP find its settings, which it reads from the environment as it is loaded.
+    """Sets what OpenMP reads from the environment as it is loaded.
 
     By itself it has a thread that waits for the others spin for milliseconds, which takes the
     processor from those that it waits for wherever the machine has other work, too: a step of

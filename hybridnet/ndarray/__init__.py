@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+# Here and not where it is used first: deep below other imports, where CPython 3.11 gets and gives
+# back a piece of its stack at each call, it takes twice as long.
+import numpy as _numpy  # noqa: F401
+
 from hybridnet.base.modules import load as _load
-from hybridnet.ops.core.functions import Functions as _Functions
-from hybridnet.ops.core.handle import Method as _Method
+from hybridnet.ops.core import Functions as _Functions
+from hybridnet.ops.core import Method as _Method
 from hybridnet.ops.core.registry import public_operators as _public_operators
 
 from . import _internal as _internal
@@ -40,6 +44,7 @@ _functions = _Functions(
     globals(),
     {name: op for name, op in _public_operators().items() if name not in _by_hand},
     _array_function,
+    prefix="",
 )
 
 __all__ = [

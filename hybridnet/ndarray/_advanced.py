@@ -15,11 +15,17 @@ import numpy as np
 
 from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.core.backward import vjp_gradient
-from hybridnet.ops.core.call import Arrays, Backward, Call, Types
-from hybridnet.ops.core.evaluation import output_types
-from hybridnet.ops.core.families import convert
-from hybridnet.ops.host.namespace import at, jnp, lax
+from hybridnet.ops.core import (
+    Arrays,
+    Backward,
+    Call,
+    Operand,
+    Types,
+    convert,
+    output_types,
+    vjp_gradient,
+)
+from hybridnet.ops.host import at, jnp, lax
 
 __all__ = ["Gather", "Scatter", "Window", "WindowAssign"]
 
@@ -57,7 +63,7 @@ class AbstractIndexCall(Call):
         """As it is printed in graphs."""
         return f"_{type(self).__name__.lower()}"
 
-    def facts(self) -> Sequence[Any]:
+    def facts(self) -> Sequence[object]:
         """The structure of the index."""
         return self.pattern
 
@@ -65,7 +71,7 @@ class AbstractIndexCall(Call):
         """Computes it as for XLA, on NumPy arrays."""
         return self.lower("cpu", operands, scalars)
 
-    def gradient(self, back: Backward) -> Sequence[Any]:
+    def gradient(self, back: Backward) -> Sequence[Operand | None]:
         """The default rule."""
         return vjp_gradient(back)
 
@@ -156,7 +162,7 @@ def _strip(value: Any, ndim: int) -> Any:
     return value
 
 
-def _build(pattern: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:
+def _build(pattern: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[object, ...]:
     remaining = iter(arrays)
     index: list[Any] = []
     for item in pattern:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from hybridnet import tape
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 from hybridnet.tape import Edge, Leaf, backward
 
+from ._host import AbstractArray
 from ._views import ViewMethods
 from .storage_types import storage_type
 
 if TYPE_CHECKING:
-    from hybridnet.runtime.record.storage import Storage
-
-    from .ndarray import NDArray
+    from hybridnet.runtime.recording import Storage
 
 __all__ = ["UNTRACKED", "GradientMethods"]
 
@@ -54,11 +53,11 @@ class GradientMethods(ViewMethods):
         """The Storage this is a view of."""
 
     @abstractmethod
-    def detach(self) -> NDArray:
+    def detach(self) -> Self:
         """Returns a view of the same memory that the tape knows nothing of."""
 
     @abstractmethod
-    def tostype(self, stype: str) -> NDArray:
+    def tostype(self, stype: str) -> GradientMethods:
         """Returns a copy with this storage type."""
 
     @property
@@ -102,13 +101,13 @@ class GradientMethods(ViewMethods):
             stype = self.stype
         if stype == "default":
             dense = self if self.stype == "default" else self.tostype("default")
-            grad: NDArray = dense.zeros_like().detach()
+            grad: AbstractArray = dense.zeros_like().detach()
         else:
             kind = storage_type(stype, "attach_grad")
             grad = kind.zeros(self.shape, self.context, self.inferred_dtype)
         self.mark_variable(grad, grad_req)
 
-    def mark_variable(self, grad: NDArray, grad_req: str) -> None:
+    def mark_variable(self, grad: AbstractArray, grad_req: str) -> None:
         """Marks this array as a variable with a given gradient array."""
         if grad_req not in ("write", "add", "null"):
             raise ParameterError(f"grad_req must be 'write', 'add' or 'null', got {grad_req!r}")
@@ -120,14 +119,14 @@ class GradientMethods(ViewMethods):
         self._edge = Edge(Leaf(grad, grad_req), 0)
 
     @property
-    def grad(self) -> NDArray | None:
+    def grad(self) -> Self | None:
         """The gradient array, zeros before the first backward.
 
         None without `attach_grad`, or with ``grad_req='null'``.
         """
         if self._edge is None or type(self._edge.node) is not Leaf or self._edge.node.req == "null":
             return None
-        grad: NDArray | None = self._edge.node.grad
+        grad: Self | None = self._edge.node.grad
         return grad
 
     @property
@@ -140,15 +139,11 @@ class GradientMethods(ViewMethods):
         if self.grad is not None:
             self._edge.node.fresh = bool(fresh)  # type: ignore[union-attr]
 
-    def zero_grad(self) -> None:
-        """Sets the gradient to 0."""
-        if self.grad is not None and self.grad.stype == "default":
-            self.grad[:] = 0
-        elif self.grad is not None:
-            self.grad.assign(self.grad.zeros_like())
-
     def backward(
-        self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True
+        self,
+        out_grad: AbstractArray | None = None,
+        retain_graph: bool = False,
+        train_mode: bool = True,
     ) -> None:
         """Computes the gradients of this array with respect to the marked variables.
 

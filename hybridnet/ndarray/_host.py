@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from hybridnet.base.array_types import DType, DTypeLike, NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ShapeError
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.core.methods import FluentMethods
-from hybridnet.runtime.platform.jax_devices import device_of
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.ops.core import FluentMethods
+from hybridnet.runtime.contexts import device_of
+from hybridnet.runtime.recording import Value, recorder
 
 from .lending import lend
 
@@ -52,7 +52,7 @@ class AbstractArray(FluentMethods):
         return kind
 
     @property
-    def inferred_dtype(self) -> np.dtype[Any]:
+    def inferred_dtype(self) -> DType:
         """The element type, as a NumPy dtype."""
         return self._type.dtype
 
@@ -90,7 +90,7 @@ class AbstractArray(FluentMethods):
         """Waits until everything recorded so far that reads this array has been launched."""
         self.wait_to_read()
 
-    def asnumpy(self) -> np.ndarray[Any, Any]:
+    def asnumpy(self) -> NumpyArray:
         """Returns a NumPy copy of the value, of its shape and dtype; waits for it.
 
         This is where what was recorded must have run, and where its errors come up. In a training
@@ -101,7 +101,7 @@ class AbstractArray(FluentMethods):
         """
         return np.array(recorder.wait(self.read()))
 
-    def host_view(self) -> np.ndarray[Any, Any]:
+    def host_view(self) -> NumpyArray:
         """Returns the value as NumPy's, for reading at once; waits for it.
 
         It shares the array's memory where that is the host's, and must not be kept: what is
@@ -133,7 +133,7 @@ class AbstractArray(FluentMethods):
     #: Keeps NumPy from taking ``numpy_array + x`` apart. NumPy's functions read `x` as an array.
     __array_priority__ = 1000.0
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> NumpyArray:
         if copy is False:
             raise ValueError("an NDArray cannot be given to NumPy without a copy; use asnumpy()")
         host = self.asnumpy()
@@ -173,26 +173,26 @@ class AbstractArray(FluentMethods):
 
     # -- for others ------------------------------------------------------------------------
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Returns what pickle keeps: the value, for which it waits, and the context."""
         return {"value": self.asnumpy(), "context": self.context}
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         # Named here: what pickle does by itself depends on its protocol.
         return copyreg.__newobj__, (type(self),), self.__getstate__()  # type: ignore[attr-defined]
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(self, **options: object) -> object:
         return self._export().__dlpack__(**options)
 
-    def __dlpack_device__(self) -> tuple[Any, int]:
-        device: tuple[Any, int] = recorder.ready_array(self.read()).__dlpack_device__()
-        return device
+    def __dlpack_device__(self) -> object:
+        array: Any = recorder.ready_array(self.read())  # JAX's class does not declare the method
+        return array.__dlpack_device__()
 
-    def to_dlpack_for_read(self) -> Any:
+    def to_dlpack_for_read(self) -> object:
         """Returns a DLPack capsule of the memory, which must not be written to."""
         return self.__dlpack__()
 
-    def to_dlpack_for_write(self) -> Any:
+    def to_dlpack_for_write(self) -> object:
         """Returns a DLPack capsule of memory that its holder may write to.
 
         It waits for the value, which it moves there. What is written to that memory this array then

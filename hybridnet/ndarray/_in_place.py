@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from hybridnet.base.errors import MXNetError
-from hybridnet.ops.core.handle import Operand
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.storage import in_place
+from hybridnet.ops.core import Operand
+from hybridnet.runtime.recording import in_place, recorder
 
 from ._gradients import UNTRACKED, GradientMethods
 from .applying import check_result
-
-if TYPE_CHECKING:
-    from .ndarray import NDArray
 
 __all__ = ["InPlaceMethods"]
 
@@ -26,10 +22,10 @@ class InPlaceMethods(GradientMethods):
     __slots__ = ()
 
     @abstractmethod
-    def assign(self, source: NDArray) -> None:
+    def assign(self, source: Self) -> None:
         """Overwrites this array with another that broadcasts to its shape, casting it."""
 
-    def _update(self, operation: Callable[[Any, Any], Any], other: Any, what: str) -> Self:
+    def _update(self, operation: Callable[[Any, Any], Any], other: object, what: str) -> Self:
         self.refuse_recorded(what)
         if recorder.several:
             recorder.launch_others((self, other))

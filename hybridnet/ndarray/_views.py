@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Self
 
+from hybridnet.base.array_types import Dims
 from hybridnet.base.errors import ParameterError, ShapeError
 
 from . import indexing
@@ -27,7 +28,7 @@ class ViewMethods(AbstractArray):
     def view(self, offset: int, shape: tuple[int, ...]) -> Self:
         """Returns a view of ``prod(shape)`` elements of this array from `offset` on."""
 
-    def reshape(self, *shape: Any, **kwargs: Any) -> Self:
+    def reshape(self, *shape: Dims, **kwargs: object) -> Self:
         """Returns a view of the same memory in another shape.
 
         Args:
@@ -106,6 +107,6 @@ def _axis(where: str, axis: int, ndim: int) -> int:
     return axis % ndim
 
 
-def _refuse(where: str, given: dict[str, Any]) -> None:
+def _refuse(where: str, given: dict[str, object]) -> None:
     if given:
         raise ParameterError(f"{where}: inplace=True takes no {', '.join(given)}")

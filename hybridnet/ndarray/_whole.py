@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from hybridnet.ops.core import registry
 
@@ -13,7 +12,11 @@ __all__ = ["all_finite", "histogram", "multi_all_finite", "onehot_encode", "spli
 
 
 def _finite(
-    name: str, arrays: Sequence[NDArray], attrs: dict[str, Any], init: bool, out: NDArray | None
+    name: str,
+    arrays: Sequence[NDArray],
+    attrs: Mapping[str, object],
+    init: bool,
+    out: NDArray | None,
 ) -> NDArray:
     finite: NDArray = NDArray.apply_operator(registry.get(name), arrays, attrs)
     if out is None:

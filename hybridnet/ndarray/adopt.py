@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.runtime.platform.jax_devices import put
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.runtime.contexts import put
+from hybridnet.runtime.recording import Value
 
 from .ndarray import NDArray
 
 __all__ = ["adopt"]
 
 
-def adopt(host: np.ndarray[Any, Any], ctx: Context) -> NDArray:
+def adopt(host: NumpyArray, ctx: Context) -> NDArray:
     """Makes an array of host memory, without a copy where the device takes it as it is.
 
     That is so on cpu(0) until JAX is there, and on CPUs for memory of `copies.aligned`.

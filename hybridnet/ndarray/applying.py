@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from hybridnet import tape
+from hybridnet.base.attrs import Number
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
-from hybridnet.ops.core.call import Call, Types
-from hybridnet.ops.core.operator import OpCall, Operator
-from hybridnet.runtime.record import generator, recorder
-from hybridnet.runtime.record.host_task import failed, in_host_memory, push_task
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.base.host_array import DeviceArray
+from hybridnet.ops.core import Call, OpCall, Operator, Types
+from hybridnet.runtime.recording import Value, generator, recorder
+from hybridnet.runtime.tasks import failed, in_host_memory, push_task
 
 from ._host import AbstractArray
+from .lists import are_dense
 
 __all__ = [
     "changed_by",
@@ -29,20 +30,21 @@ __all__ = [
 ]
 
 
-def changed_by(call: Call, inputs: Sequence[Any], ctx: Context) -> list[Any]:
+def changed_by(call: Call, inputs: Sequence[object], ctx: Context) -> list[object]:
     """Returns what a call that changes something reads: its inputs, and the random state."""
     return [*inputs, generator.state_of(ctx)] if call.takes_state else [*inputs]
 
 
 def record_changing(
-    call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...], types: Types, ctx: Context
+    call: Call, inputs: Sequence[Any], scalars: tuple[Number, ...], types: Types, ctx: Context
 ) -> tuple[list[Value], list[Value], Types]:
     """Records a call that overwrites inputs or the random state; the lock is held.
 
     Returns:
         The Values of its inputs, with the random state, the Values it makes, and their types.
     """
-    values = [x.read() for x in inputs]
+    direct = recorder.thread.trace is None
+    values = [x._storage.value if direct and x._offset is None else x.read() for x in inputs]
     if call.takes_state:
         state = generator.state_of(ctx)
         types = (*types, state.type)
@@ -64,7 +66,13 @@ def write_out(call: Call, outputs: list[Any], out: Any) -> Any:
             f"{call.name}: out= takes at most {call.num_visible} arrays, got {len(targets)}"
         )
     what = f"{call.name}(out=...)"
+    # Whole dense arrays, and nothing recorded: `replace`, of many weights, without its questions.
+    plain = not tape.state.recording and are_dense(targets)
     for target, result in zip(targets, outputs, strict=False):
+        alike = plain and type(target) is type(result) and target._type is result._type
+        if alike and target._storage.ctx is result._storage.ctx:
+            target.assign(result)
+            continue
         related = isinstance(target, type(result)) or isinstance(result, type(target))
         if not related:  # arrays with NumPy's semantics and those without are
             raise ParameterError(f"{call.name}: out= needs an NDArray, got {type(target).__name__}")
@@ -81,7 +89,7 @@ def write_out(call: Call, outputs: list[Any], out: Any) -> Any:
     return out
 
 
-def refused(op: Operator, scalars: tuple[Any, ...], outputs: list[Any]) -> list[Any]:
+def refused(op: Operator, scalars: tuple[Number, ...], outputs: list[Any]) -> list[Any]:
     """Returns the outputs of a call; where its numbers have no meaning, such that have failed.
 
     Args:
@@ -114,7 +122,7 @@ def looked_at(call: OpCall, inputs: Sequence[Any], outputs: list[Any]) -> list[A
         return outputs
     count = len(outputs)
 
-    def task(*arrays: Any) -> Sequence[Any]:
+    def task(*arrays: DeviceArray) -> Sequence[DeviceArray]:
         hosts = [in_host_memory(array) for array in arrays]
         look(hosts[count:], hosts[:count])
         return arrays[:count]
@@ -127,7 +135,7 @@ def looked_at(call: OpCall, inputs: Sequence[Any], outputs: list[Any]) -> list[A
     return [type(x).from_value(value, x.context) for x, value in zip(outputs, made, strict=True)]
 
 
-def not_arrays(call: Call, inputs: Sequence[Any]) -> ParameterError:
+def not_arrays(call: Call, inputs: Sequence[object]) -> ParameterError:
     """Returns the error for inputs that are no arrays."""
     names = call.input_names(len(inputs)) if isinstance(call, OpCall) else ()
     for index, x in enumerate(inputs):
@@ -164,7 +172,7 @@ def contexts_differ(call: Call, inputs: Sequence[Any]) -> MXNetError:
     )
 
 
-def check_result(shape: tuple[int, ...], other: Any, result: Any, what: str) -> None:
+def check_result(shape: tuple[int, ...], other: object, result: Any, what: str) -> None:
     """Checks that an array can be overwritten with the result of an operation on it.
 
     Args:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping
 
+from hybridnet.base.array_types import Dims, DTypeLike
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import FLOAT32, as_dtype
 from hybridnet.base.shape_arguments import sizes_of
@@ -15,11 +15,9 @@ from .storage_types import storage_type
 
 __all__ = ["create_by", "filled", "ones_of", "zeros_of"]
 
-Dims = int | Sequence[int]
-
 
 def create_by(
-    name: str, attrs: dict[str, Any], ctx: Context | None, out: NDArray | None = None
+    name: str, attrs: Mapping[str, object], ctx: Context | None, out: NDArray | None = None
 ) -> NDArray:
     """Returns what an operator without inputs makes, in `out` if that is given."""
     if out is not None and ctx is None:
@@ -29,7 +27,11 @@ def create_by(
 
 
 def filled(
-    name: str, sizes: tuple[int, ...], ctx: Context | None, dtype: Any, out: NDArray | None = None
+    name: str,
+    sizes: tuple[int, ...],
+    ctx: Context | None,
+    dtype: DTypeLike,
+    out: NDArray | None = None,
 ) -> NDArray:
     """Returns what ``_zeros`` or ``_ones`` makes, float32 by default."""
     attrs = {"shape": sizes, "dtype": as_dtype(dtype or FLOAT32).name}
@@ -37,7 +39,7 @@ def filled(
 
 
 def zeros_of(
-    shape: Dims, ctx: Context | None = None, dtype: Any = None, stype: str | None = None
+    shape: Dims, ctx: Context | None = None, dtype: DTypeLike = None, stype: str | None = None
 ) -> NDArray:
     """Returns an array of zeros, float32 by default; also of shapes that `nd.zeros` refuses."""
     sizes = sizes_of("nd.zeros", shape)
@@ -48,6 +50,6 @@ def zeros_of(
     return filled("_zeros", sizes, ctx, dtype)
 
 
-def ones_of(shape: Dims, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+def ones_of(shape: Dims, ctx: Context | None = None, dtype: DTypeLike = None) -> NDArray:
     """Returns an array of ones; likewise."""
     return filled("_ones", sizes_of("nd.ones", shape), ctx, dtype)

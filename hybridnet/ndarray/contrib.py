@@ -6,9 +6,9 @@ import functools
 from typing import Any
 
 from hybridnet.base.context import Context
-from hybridnet.ops.core.functions import Functions as _Functions
+from hybridnet.ops.core import Functions as _Functions
 from hybridnet.ops.core.registry import public_operators as _public_operators
-from hybridnet.ops.random.candidates import log_uniform_candidates
+from hybridnet.ops.random import log_uniform_candidates
 
 from .control_flow import cond, foreach, while_loop
 from .functions import array_function as _function
@@ -23,7 +23,9 @@ from .fused import (
 from .ndarray import NDArray
 from .random import uniform as _uniform
 
-_functions = _Functions("nd.contrib", globals(), _public_operators("_contrib_"), _function)
+_functions = _Functions(
+    "nd.contrib", globals(), _public_operators("_contrib_"), _function, "_contrib_"
+)
 
 __all__ = [
     "adamw_update",
@@ -43,17 +45,17 @@ __all__ = [
 ]
 
 
-def isfinite(data: NDArray) -> Any:
+def isfinite(data: NDArray) -> NDArray:
     """Returns 1 where an element is neither infinite nor NaN, else 0, in the dtype of `data`."""
     return (data == data) * (data.abs() != float("inf"))
 
 
-def isinf(data: NDArray) -> Any:
+def isinf(data: NDArray) -> NDArray:
     """Returns 1 where an element is infinite, else 0, in the dtype of `data`."""
     return data.abs() == float("inf")
 
 
-def isnan(data: NDArray) -> Any:
+def isnan(data: NDArray) -> NDArray:
     """Returns 1 where an element is NaN, else 0, in the dtype of `data`."""
     return data != data
 

@@ -7,12 +7,12 @@ Inside a traced function (`hn.function`, ``hybridize()``) they are one node of i
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.nested import Layout, flattened, loop_arguments, nested, unpacked
 from hybridnet.ops.core.registry import get
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 
 from .blank import zeros_of
 from .ndarray import NDArray
@@ -23,10 +23,12 @@ __all__ = ["TRACED", "cond", "foreach", "while_loop"]
 TRACED: Final[dict[str, Callable[..., Any]]] = {}
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
+#: An array, or nested lists of arrays.
+Nested: TypeAlias = "NDArray | Sequence[Nested]"
 
 
 def foreach(
-    body: Callable[..., Any], data: Any, init_states: Any, name: str = "foreach"
+    body: Callable[..., object], data: Nested, init_states: Nested, name: str = "foreach"
 ) -> tuple[Any, Any]:
     """Runs a function for each row of some arrays, with states that go from row to row.
 
@@ -69,9 +71,9 @@ def foreach(
 
 
 def while_loop(
-    cond: Callable[..., Any],
-    func: Callable[..., Any],
-    loop_vars: Any,
+    cond: Callable[..., object],
+    func: Callable[..., object],
+    loop_vars: Nested,
     max_iterations: int | None = None,
     name: str = "while_loop",
 ) -> tuple[Any, Any]:
@@ -119,7 +121,10 @@ def while_loop(
 
 
 def cond(
-    pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond"
+    pred: NDArray | float,
+    then_func: Callable[[], object],
+    else_func: Callable[[], object],
+    name: str = "cond",
 ) -> Any:
     """Runs one of two functions, whichever a value says.
 

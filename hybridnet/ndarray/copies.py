@@ -8,19 +8,19 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import ArrayLike, DType, NumpyArray
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import CODE_OF
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
+from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.lazy import jax
 from hybridnet.base.params_file import load_array
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.core.call import Backward, HostOnlyCall, Types
+from hybridnet.ops.core import Backward, HostOnlyCall, Operand, Types
 from hybridnet.ops.core.registry import get
-from hybridnet.runtime.platform.jax_devices import device_of, is_forked
-from hybridnet.runtime.platform.jax_devices import put as place
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.dispatched import note_dispatched
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.runtime.contexts import device_of, is_forked, receive
+from hybridnet.runtime.contexts import put as place
+from hybridnet.runtime.recording import Value, note_dispatched, recorder
 
 __all__ = ["CopyAcross", "adopt", "aligned", "host_array", "put", "send", "unpickled"]
 
@@ -30,7 +30,7 @@ _ALIGNMENT: Final = 64
 _SPELLED: Final = {"U": "text", "O": "objects"}
 
 
-def host_array(source: Any, dtype: np.dtype[Any], what: str) -> np.ndarray[Any, Any]:
+def host_array(source: ArrayLike, dtype: DType, what: str) -> NumpyArray:
     """Returns numbers given by a user as a NumPy array.
 
     Conversion is as in C and in MXNet: floats lose their fraction, integers wrap, and what a
@@ -67,7 +67,7 @@ def host_array(source: Any, dtype: np.dtype[Any], what: str) -> np.ndarray[Any, 
         return host.astype(dtype)
 
 
-def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def aligned(shape: tuple[int, ...], dtype: DType) -> NumpyArray:
     """Returns an array, not filled, whose memory XLA takes as its own."""
     size = math.prod(shape) * dtype.itemsize
     room = np.empty(size + _ALIGNMENT, np.uint8)
@@ -75,7 +75,7 @@ def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any
     return room[start : start + size].view(dtype).reshape(shape)
 
 
-def put(host: np.ndarray[Any, Any], ctx: Context) -> Value:
+def put(host: NumpyArray, ctx: Context) -> Value:
     """Returns a Value holding a copy of host memory; the caller may change the original at once."""
     copy = aligned(host.shape, host.dtype)
     copy[...] = host
@@ -83,7 +83,7 @@ def put(host: np.ndarray[Any, Any], ctx: Context) -> Value:
     return Value(tensor_type(host.shape, host.dtype), array)
 
 
-def adopt(host: np.ndarray[Any, Any], ctx: Context) -> Value:
+def adopt(host: NumpyArray, ctx: Context) -> Value:
     """Returns a Value that takes host memory over, where the device can: nobody may write it then.
 
     What runs with the Value may overwrite the memory, as it may that of any Value that ends.
@@ -92,7 +92,7 @@ def adopt(host: np.ndarray[Any, Any], ctx: Context) -> Value:
     return Value(tensor_type(host.shape, host.dtype), array)
 
 
-def send(array: Any, device: Any) -> Any:
+def send(array: DeviceArray | NumpyArray | np.generic, device: jax.Device) -> Any:
     """Starts a copy of a JAX or NumPy array to a device; returns the array that is to hold it.
 
     What holds a JAX array has memory of its own, also where that is on the device already, as
@@ -125,7 +125,7 @@ class CopyAcross(HostOnlyCall):
             return recorder.record(place, copy, (value,), (), (value.type,))[0]
         if is_forked():
             return put(np.asarray(recorder.wait(value)), self.target)
-        array = send(recorder.ready_array(value), device_of(self.target))
+        array = receive(self.target, recorder.ready_array(value))
         note_dispatched(self.target, array)
         return Value(value.type, array)
 
@@ -133,7 +133,7 @@ class CopyAcross(HostOnlyCall):
         """A copy has the type of the original."""
         return types
 
-    def gradient(self, back: Backward) -> Sequence[Any]:
+    def gradient(self, back: Backward) -> Sequence[Operand | None]:
         """The gradient is copied back."""
         return [back.grads[0].as_in_context(self.source)]
 

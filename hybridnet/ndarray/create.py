@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from hybridnet.base.array_types import ArrayLike, Dims, DTypeLike
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import FLOAT32, as_dtype
 from hybridnet.base.errors import ParameterError, ShapeError
@@ -32,10 +32,8 @@ __all__ = [
     "zeros",
 ]
 
-Dims = int | Sequence[int]
 
-
-def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+def array(source_array: ArrayLike, ctx: Context | None = None, dtype: DTypeLike = None) -> NDArray:
     """Makes an array from host data, an NDArray, or nested sequences.
 
     Args:
@@ -71,14 +69,14 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     return NDArray.from_value(put(host_array(source_array, wanted, "nd.array"), ctx), ctx)
 
 
-def _check_rest(function: str, given: dict[str, Any]) -> None:
+def _check_rest(function: str, given: dict[str, object]) -> None:
     """Raises a TypeError for arguments that neither arrays nor symbols take."""
     for name in given:
         if name != "name" and not name.startswith("__"):
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}")
 
 
-def _known(function: str, shape: Any) -> tuple[int, ...]:
+def _known(function: str, shape: Dims) -> tuple[int, ...]:
     """Returns a shape that a user gave.
 
     Raises:
@@ -97,10 +95,10 @@ def _known(function: str, shape: Any) -> tuple[int, ...]:
 def zeros(
     shape: Dims,
     ctx: Context | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     stype: str | None = None,
     out: NDArray | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> NDArray:
     """Returns an array of zeros (float32 by default), in the storage type `stype`.
 
@@ -121,9 +119,9 @@ def zeros(
 def ones(
     shape: Dims,
     ctx: Context | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: NDArray | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> NDArray:
     """Returns an array of ones.
 
@@ -142,7 +140,7 @@ def ones(
 
 
 def empty(
-    shape: Dims, ctx: Context | None = None, dtype: Any = None, stype: str | None = None
+    shape: Dims, ctx: Context | None = None, dtype: DTypeLike = None, stype: str | None = None
 ) -> NDArray:
     """Returns an array that is to be overwritten. In hybridnet it holds zeros.
 
@@ -159,7 +157,7 @@ def full(
     shape: Dims,
     val: float,
     ctx: Context | None = None,
-    dtype: Any = FLOAT32,
+    dtype: DTypeLike = FLOAT32,
     out: NDArray | None = None,
 ) -> NDArray:
     """Returns an array with every element equal to `val`.
@@ -187,7 +185,7 @@ def arange(
     repeat: int = 1,
     infer_range: bool | None = None,
     ctx: Context | None = None,
-    dtype: Any = FLOAT32,
+    dtype: DTypeLike = FLOAT32,
 ) -> NDArray:
     """Returns evenly spaced numbers in [start, stop), each `repeat` times.
 
@@ -223,7 +221,7 @@ def linspace(
     num: int,
     endpoint: bool = True,
     ctx: Context | None = None,
-    dtype: Any = FLOAT32,
+    dtype: DTypeLike = FLOAT32,
 ) -> NDArray:
     """Returns `num` evenly spaced numbers from `start` to `stop` (included with `endpoint`)."""
     num = size_of("nd.linspace", num)
@@ -239,7 +237,7 @@ def eye(
     M: int = 0,
     k: int = 0,
     ctx: Context | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     out: NDArray | None = None,
 ) -> NDArray:
     """Returns an (N, M or N) array with ones on the k-th diagonal and zeros elsewhere.
@@ -259,7 +257,7 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
     return made
 
 
-def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
+def moveaxis(tensor: NDArray, source: Dims, destination: Dims) -> NDArray:
     """Moves axes to other positions; the rest keep their order."""
     # An array whose sizes are the numbers of its axes: NumPy moves them, and checks them.
     numbered = np.broadcast_to(np.empty(()), range(tensor.ndim))

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from hybridnet import tape
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
-from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.core.call import Types
-from hybridnet.ops.core.custom import RUNNERS, CustomBackward, CustomCall, custom_call
-from hybridnet.runtime.observe import events
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.host_task import push_task
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.base.host_array import DeviceArray
+from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.core import RUNNERS, CustomBackward, CustomCall, Types, custom_call
+from hybridnet.runtime.recording import Value, recorder
+from hybridnet.runtime.tasks import push_task
+from hybridnet.runtime.watching import events
 
 from .applying import write_out
 from .copies import put
@@ -26,7 +26,11 @@ __all__ = ["Custom", "named_inputs"]
 
 
 def Custom(
-    *data: Any, op_type: str, name: str | None = None, out: Any = None, **kwargs: Any
+    *data: object,
+    op_type: str,
+    name: str | None = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    **kwargs: object,
 ) -> Any:
     """Applies an operator written in Python; see `hybridnet.operator`.
 
@@ -59,7 +63,7 @@ def Custom(
     return shown[0] if len(shown) == 1 else shown
 
 
-def named_inputs(call: CustomCall, data: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+def named_inputs(call: CustomCall, data: Sequence[Any], named: dict[str, Any]) -> list[object]:
     """Returns the inputs of a user's operator in order, None for each that was not given.
 
     Raises:
@@ -82,7 +86,7 @@ def named_inputs(call: CustomCall, data: Sequence[Any], named: dict[str, Any]) -
 
 
 def _forward(call: CustomCall, ctx: Context, values: Sequence[Value]) -> list[Value]:
-    """Has `forward` run; returns the outputs and the new auxiliary states."""
+    """Runs `forward`; returns the outputs and the new auxiliary states."""
     given = tuple(value.type for value in values)
     types = call.infer(given)
     count = len(call.arguments)
@@ -99,7 +103,7 @@ def _forward(call: CustomCall, ctx: Context, values: Sequence[Value]) -> list[Va
 
 
 def _backward(call: CustomBackward, ctx: Context, values: Sequence[Value]) -> list[Value]:
-    """Has `backward` run; returns the gradients of the arguments."""
+    """Runs `backward`; returns the gradients of the arguments."""
     of = call.of
     heads, count = of.num_visible, len(of.arguments)
     types = call.infer(tuple(value.type for value in values))
@@ -139,7 +143,7 @@ def _task(
         train: whether it is in a training pass.
     """
 
-    def task(*arrays: Any) -> list[Any]:
+    def task(*arrays: DeviceArray) -> list[DeviceArray]:
         before = tape.state.recording, tape.state.training
         tape.state.recording, tape.state.training = False, train
         try:
@@ -158,7 +162,7 @@ def _task(
     return task
 
 
-def _type(array: Any) -> Any:
+def _type(array: DeviceArray | NumpyArray) -> TensorType:
     return tensor_type(tuple(array.shape), np.dtype(array.dtype))
 
 

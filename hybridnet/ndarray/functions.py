@@ -7,10 +7,8 @@ from collections.abc import Callable
 from numbers import Number
 from typing import Any
 
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.handle import Arithmetic, binary, operator_function
-from hybridnet.ops.core.operator import Operator
-from hybridnet.runtime.record import recorder
+from hybridnet.ops.core import Arithmetic, Operator, binary, operator_function, registry
+from hybridnet.runtime.recording import recorder
 
 from .ndarray import NDArray
 
@@ -40,7 +38,12 @@ __all__ = [
 
 
 def _either(
-    lhs: Any, rhs: Any, name: str, scalar: str, reverse: str, plain: Callable[[Any, Any], Any]
+    lhs: NDArray | float,
+    rhs: NDArray | float,
+    name: str,
+    scalar: str,
+    reverse: str,
+    plain: Callable[[Any, Any], Any],
 ) -> Any:
     """Applies the operator on two arrays, or the scalar form when one of them is a number.
 
@@ -55,7 +58,7 @@ def _either(
     return NDArray.apply_operator(registry.get(name), (lhs, rhs), {})
 
 
-def _with_number(data: Any, number: Any, name: str, scalar: str, swap: bool = False) -> Any:
+def _with_number(data: object, number: object, name: str, scalar: str, swap: bool = False) -> Any:
     if isinstance(data, NDArray):
         return binary(data, number, Arithmetic(name, scalar, swap))
     return NDArray.apply_operator(registry.get(scalar), (data,), {"scalar": number})  # raises
@@ -86,7 +89,7 @@ def _pairwise(
     name, scalar = f"broadcast_{stem}", f"_{scalar or stem}_scalar"
     swapped = scalar if reverse is None else f"_{reverse}_scalar"
 
-    def function(lhs: Any, rhs: Any) -> Any:
+    def function(lhs: NDArray | float, rhs: NDArray | float) -> Any:
         return _either(lhs, rhs, name, scalar, swapped, plain)
 
     function.__name__ = function.__qualname__ = public
@@ -118,12 +121,14 @@ logical_or = _indicator("logical_or", "either is non-zero", lambda a, b: bool(a)
 logical_xor = _indicator("logical_xor", "exactly one is non-zero", lambda a, b: bool(a) != bool(b))
 
 
-def power(base: Any, exp: Any) -> Any:
+def power(base: NDArray | float, exp: NDArray | float) -> Any:
     """Returns base to the power of exp, broadcasting; either may be a number."""
     return _either(base, exp, "broadcast_power", "_power_scalar", "_rpower_scalar", operator.pow)
 
 
-def cast_storage(data: NDArray, stype: str, out: Any = None, name: str | None = None) -> NDArray:
+def cast_storage(
+    data: NDArray, stype: str, out: NDArray | None = None, name: str | None = None
+) -> NDArray:
     """Returns an array in another storage type: 'default' (dense), 'row_sparse' or 'csr'.
 
     To find what a sparse array has to store, it waits for the values.

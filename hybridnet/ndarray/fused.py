@@ -40,7 +40,7 @@ def adamw_update(
     clip_gradient: float = -1,
     out: NDArray | None = None,
     name: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """A step of AdamW (Loshchilov and Hutter, 2019), without bias correction.
 
@@ -89,7 +89,7 @@ def mp_adamw_update(
     clip_gradient: float = -1,
     out: NDArray | None = None,
     name: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """A step of AdamW in mixed precision: it is taken on `weight32`, and `weight` rounded from it.
 
@@ -119,7 +119,7 @@ def multi_adamw_update(
     out: _Arrays | None = None,
     name: str | None = None,
     size: int = 0,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """A step of AdamW for several weights.
 
@@ -153,7 +153,7 @@ def multi_mp_adamw_update(
     out: _Arrays | None = None,
     name: str | None = None,
     size: int = 0,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """A step of AdamW in mixed precision for several weights.
 
@@ -178,7 +178,7 @@ def multi_lamb_update(
     wds: Sequence[float],
     out: _Arrays | None = None,
     num_tensors: int = 0,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """A step of LAMB (You et al., 2019) for several weights.
 
@@ -212,7 +212,7 @@ def multi_mp_lamb_update(
     wds: Sequence[float],
     out: _Arrays | None = None,
     num_tensors: int = 0,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """A step of LAMB in mixed precision for several weights.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybridnet.ops.core.functions import Functions as _Functions
+from hybridnet.ops.core import Functions as _Functions
 from hybridnet.ops.core.registry import public_operators as _public_operators
 
 from .functions import array_function as _function
 
-_functions = _Functions("nd.image", globals(), _public_operators("_image_"), _function)
+_functions = _Functions("nd.image", globals(), _public_operators("_image_"), _function, "_image_")
 
 __all__ = [*_functions]
 

@@ -10,18 +10,17 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, SupportsFloat, TypeGuard
 
 import numpy as np
 
+from hybridnet.base.array_types import ArrayLike, Index
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.shape_arguments import size_of
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.shape.reshape import reshaped
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.storage import in_place
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.ops.shape import reshaped
+from hybridnet.runtime.recording import Value, in_place, recorder
 
 from ._advanced import (
     Gather,
@@ -38,7 +37,7 @@ _EXACT: Final = 2**53
 _WHOLE: Final = slice(None)
 
 
-def get(x: Any, key: Any) -> Any:
+def get(x: Any, key: Index) -> Any:
     """Returns ``x[key]``."""
     if type(key) is slice and key == _WHOLE:
         return x
@@ -54,7 +53,7 @@ def get(x: Any, key: Any) -> Any:
     return type(x).apply_call(Window.of(*pattern, shape), [x], starts)[0]
 
 
-def is_run(key: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
+def is_run(key: tuple[object, ...], shape: tuple[int, ...]) -> bool:
     """Whether a part of an array of a shape is one run of memory, so that its index is a view.
 
     Args:
@@ -65,7 +64,7 @@ def is_run(key: tuple[Any, ...], shape: tuple[int, ...]) -> bool:
     return offset is not None or not math.prod(part)
 
 
-def assign(x: Any, key: Any, value: Any) -> None:
+def assign(x: Any, key: Index, value: ArrayLike) -> None:
     """Performs ``x[key] = value``."""
     items, with_arrays = _expand(x, key)
     if with_arrays:
@@ -92,7 +91,7 @@ def _rewrite(x: Any, call: Any, operands: list[Any], scalars: tuple[float, ...] 
         x.write(type(x).apply_call(call, [x.detach(), *operands], scalars)[0].read())
 
 
-def reshape(x: Any, shape: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def reshape(x: Any, shape: tuple[Any, ...], options: dict[str, object]) -> Any:
     """Returns a view in another shape; see `NDArray.reshape`."""
     reverse = bool(options.pop("reverse", False))
     if "shape" in options:
@@ -107,7 +106,7 @@ def reshape(x: Any, shape: tuple[Any, ...], options: dict[str, Any]) -> Any:
     return x.view(0, reshaped(x.shape, wanted, reverse))
 
 
-def _overwrite(part: Any, value: Any) -> None:
+def _overwrite(part: Any, value: ArrayLike) -> None:
     """Fills an array or a view with a number or the values of another array."""
     if _is_number(value):
         part.write(_filled(part.type, part.context, value))
@@ -124,7 +123,7 @@ def _overwrite(part: Any, value: Any) -> None:
     part.assign(operand)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> TypeGuard[SupportsFloat]:
     """Whether a value is a number that a float64 holds."""
     if type(value) is float:
         return True
@@ -133,12 +132,12 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (float, np.number, np.bool_))
 
 
-def _filled(part: TensorType, ctx: Context, value: Any) -> Value:
+def _filled(part: TensorType, ctx: Context, value: SupportsFloat) -> Value:
     """Returns a Value of a type with a number everywhere, which is an input of the program."""
     return recorder.record(ctx, fill_call(part), (), (float(value),), (part,))[0]
 
 
-def _operand(x: Any, value: Any) -> Any:
+def _operand(x: Any, value: ArrayLike) -> Any:
     """Returns a value to be assigned as an array on the context of `x`."""
     if isinstance(value, type(x)):
         return value.detach().as_in_context(x.context)
@@ -164,7 +163,7 @@ def _check_broadcast(got: tuple[int, ...], wanted: tuple[int, ...]) -> None:
         )
 
 
-def _expand(x: Any, key: Any) -> tuple[list[Any], bool]:
+def _expand(x: Any, key: Index) -> tuple[list[Any], bool]:
     """Returns the items of an index without Ellipsis, and whether there are arrays among them.
 
     Items are None or stand for one axis each; axes beyond them are taken whole.
@@ -211,7 +210,7 @@ def _expand(x: Any, key: Any) -> tuple[list[Any], bool]:
     return items, with_arrays
 
 
-def _split_masks(x: Any, items: list[Any]) -> list[Any]:
+def _split_masks(x: Any, items: list[Any]) -> list[object]:
     """Replaces a boolean mask by the index arrays of its True elements (this waits for it)."""
     split: list[Any] = []
     for position, item in enumerate(items):
@@ -225,7 +224,7 @@ def _split_masks(x: Any, items: list[Any]) -> list[Any]:
     return split
 
 
-def _check_mask(x: Any, items: list[Any], position: int, shape: tuple[int, ...]) -> None:
+def _check_mask(x: Any, items: list[object], position: int, shape: tuple[int, ...]) -> None:
     """Raises IndexError unless a mask has the shape of the axes it selects from."""
     before, after = items[:position], items[position + 1 :]
     axis = _axes(x, before)
@@ -306,9 +305,9 @@ def _position(index: int, axis: int, size: int) -> int:
     return index % size
 
 
-def _advanced(x: Any, items: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
+def _advanced(x: Any, items: Sequence[object]) -> tuple[tuple[Any, ...], list[Any]]:
     """Returns the static pattern of an index with arrays in it, and the index arrays."""
-    pattern: list[Any] = []
+    pattern: list[object] = []
     arrays = []
     axis = 0
     for item in items:

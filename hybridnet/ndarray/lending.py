@@ -8,16 +8,15 @@ import numpy as np
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.lazy import jax
-from hybridnet.runtime.platform.lent import note_lent
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.runtime.contexts import note_lent
+from hybridnet.runtime.recording import Value, recorder
 
 from .copies import aligned
 
 __all__ = ["lend"]
 
 
-def lend(data: Any) -> Any:
+def lend(data: Any) -> object:
     """Returns a DLPack capsule of memory to which an array is moved; see `to_dlpack_for_write`.
 
     Args:

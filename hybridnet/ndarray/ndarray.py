@@ -7,20 +7,17 @@ from typing import Any, ClassVar, Final, Self
 
 from hybridnet import tape
 from hybridnet.base import modules
+from hybridnet.base.array_types import DTypeLike, Index
+from hybridnet.base.attrs import Number
 from hybridnet.base.context import Context, current_context, read_context
 from hybridnet.base.dtype import BOOL, INT64, as_dtype
 from hybridnet.base.errors import MXNetError, ShapeError
 from hybridnet.base.legacy import ARRAY_NAMES, no_library
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.call import Call
-from hybridnet.ops.core.handle import Arithmetic
-from hybridnet.ops.core.operator import Operator
-from hybridnet.runtime.platform.jax_devices import check_device
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.recorder import thread as recorder_thread
-from hybridnet.runtime.record.storage import Storage, in_place
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.ops.core import Arithmetic, Call, Operator, registry
+from hybridnet.runtime.contexts import check_device
+from hybridnet.runtime.recording import Storage, Value, in_place, recorder
+from hybridnet.runtime.recording import thread as recorder_thread
 from hybridnet.tape import Edge
 
 from . import indexing
@@ -42,6 +39,7 @@ from .storage_types import sparse_kind, storage_type
 
 __all__ = ["NDArray"]
 
+_Bounds = Sequence[int | None]
 _new: Final = object.__new__
 _new_tuple: Final = tuple.__new__  # of a NamedTuple, without its Python-level constructor
 
@@ -152,9 +150,9 @@ class NDArray(InPlaceMethods):
         cls,
         call: Call,
         inputs: Sequence[Any],
-        scalars: tuple[Any, ...] = (),
+        scalars: tuple[Number, ...] = (),
         ctx: Context | None = None,
-    ) -> list[Any]:
+    ) -> list[NDArray]:
         """Records a call: the eager side of the only door. Returns all its outputs.
 
         Raises:
@@ -190,7 +188,7 @@ class NDArray(InPlaceMethods):
         except AttributeError:
             sparse = sparse_kind(inputs)
             if sparse is not None:
-                outputs: list[Any] = sparse.apply_call(call, inputs, scalars, ctx)
+                outputs: list[NDArray] = sparse.apply_call(call, inputs, scalars, ctx)
                 return outputs
             raise not_arrays(call, inputs) from None
         if found:
@@ -231,7 +229,7 @@ class NDArray(InPlaceMethods):
     # about (no trace, whole arrays) is spared what `apply_call` does for all others.
 
     @classmethod
-    def apply_pair(cls, how: Arithmetic, pair: tuple[Any, Any]) -> NDArray:
+    def apply_pair(cls, how: Arithmetic, pair: tuple[NDArray, NDArray]) -> NDArray:
         """Applies an operator of Python's to two arrays."""
         call = how.pair or how.call_of_pair()
         lhs, rhs = pair
@@ -323,7 +321,17 @@ class NDArray(InPlaceMethods):
 
         The tape sees nothing of it; see `replace`.
         """
-        if source._storage.ctx is not self._storage.ctx:
+        storage, other = self._storage, source._storage
+        if (  # as of each gradient, in each step
+            source._type is self._type
+            and other.ctx is storage.ctx
+            and source._offset is self._offset is None
+            and recorder_thread.trace is None
+            and not recorder.several
+        ):
+            storage.write(other.value, self)
+            return
+        if other.ctx is not storage.ctx:
             source = source.as_in_context(self.context)
         if source._type is not self._type:
             source = _like(self, source.detach())
@@ -412,7 +420,7 @@ class NDArray(InPlaceMethods):
 
     _basic_indexing_slice_is_contiguous = staticmethod(indexing.is_run)
 
-    def __getitem__(self, key: Any) -> Self:
+    def __getitem__(self, key: Index) -> Self:
         part: Self = indexing.get(self, key)
         return part
 
@@ -420,7 +428,7 @@ class NDArray(InPlaceMethods):
         # No generator: `iter` itself refuses 0-d arrays, by which others know what to iterate over.
         return map(self.__getitem__, range(len(self)))
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Index, value: Any) -> None:
         if tape.state.recording:
             self.refuse_recorded("x[...] = value")
             if isinstance(value, NDArray) and value.carries_gradient:
@@ -429,6 +437,13 @@ class NDArray(InPlaceMethods):
                 self.replace(value, "x[:] = value")
                 return
         indexing.assign(self, key, value)
+
+    def zero_grad(self) -> None:
+        """Sets the gradient to 0."""
+        if self.grad is not None and self.grad.stype == "default":
+            self.grad[:] = 0
+        elif self.grad is not None:
+            self.grad.assign(self.grad.zeros_like())
 
     # -- copies and conversions --------------------------------------------------------------
 
@@ -490,7 +505,7 @@ class NDArray(InPlaceMethods):
         """Returns this array if it is on the context, else a copy there."""
         return self.as_in_context(ctx)
 
-    def astype(self, dtype: Any, copy: bool = True) -> NDArray:
+    def astype(self, dtype: DTypeLike, copy: bool = True) -> NDArray:
         """Returns the array in another dtype; itself if that is its dtype and `copy` is False."""
         wanted = as_dtype(dtype)
         if not copy and wanted == self._type.dtype:
@@ -539,17 +554,21 @@ class NDArray(InPlaceMethods):
         cast: NDArray = storage_type(stype, "tostype").cast(self)
         return cast
 
-    def slice_assign(self, rhs: Any, begin: Any, end: Any, step: Any = None) -> NDArray:
+    def slice_assign(
+        self, rhs: NDArray | float, begin: _Bounds, end: _Bounds, step: _Bounds | None = None
+    ) -> NDArray:
         """Writes `rhs` to ``self[begin:end:step]``, which have a number for each axis."""
         steps = step or (None,) * len(begin)
         self[tuple(slice(*bounds) for bounds in zip(begin, end, steps, strict=True))] = rhs
         return self
 
-    def slice_assign_scalar(self, value: float, begin: Any, end: Any, step: Any = None) -> NDArray:
+    def slice_assign_scalar(
+        self, value: float, begin: _Bounds, end: _Bounds, step: _Bounds | None = None
+    ) -> NDArray:
         """Writes a number to ``self[begin:end:step]``; returns this array."""
         return self.slice_assign(value, begin, end, step)
 
-    def detach(self) -> NDArray:
+    def detach(self) -> Self:
         """Returns a view of the same memory that the tape knows nothing of."""
         made = _new(type(self))
         made._storage = self._storage
@@ -564,7 +583,7 @@ class NDArray(InPlaceMethods):
         out: NDArray = NDArray.apply_operator(op, (self,), {"shape": shape})
         return out
 
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
+    def __setstate__(self, state: Mapping[str, object]) -> None:
         """Becomes the array whose ``__getstate__`` gave this state, with memory of its own.
 
         The state may be one of MXNet's, too: what its pickles of arrays hold.
@@ -580,7 +599,7 @@ class NDArray(InPlaceMethods):
     def __copy__(self) -> NDArray:
         return self.copy()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> NDArray:
+    def __deepcopy__(self, memo: dict[int, object]) -> NDArray:
         return self.copy()
 
 

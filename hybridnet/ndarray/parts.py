@@ -6,9 +6,8 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.call import Call
-from hybridnet.ops.state.views import block_lengths
+from hybridnet.ops.core import Call, registry
+from hybridnet.ops.state import block_lengths
 
 __all__ = ["assign_call", "cast_call", "fill_call", "view_call"]
 

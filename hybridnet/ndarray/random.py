@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from hybridnet.base.array_types import Dims, DTypeLike
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import FLOAT32, as_dtype
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.functions import Functions
+from hybridnet.ops.core import Functions, registry
 from hybridnet.ops.core.registry import public_operators
-from hybridnet.ops.random.draws import drawing_function as _function
+from hybridnet.ops.random import drawing_function as _function
 
 from .functions import array_function
 from .ndarray import NDArray
@@ -44,8 +44,8 @@ __all__ = [
 def _draw(
     name: str,
     params: Mapping[str, Any],
-    shape: Any = None,
-    dtype: Any = None,
+    shape: Dims | None = None,
+    dtype: DTypeLike = None,
     ctx: Context | None = None,
     out: NDArray | None = None,
 ) -> Any:
@@ -90,10 +90,10 @@ generalized_negative_binomial: _Drawing = _function(
 
 def multinomial(
     data: NDArray,
-    shape: Any = None,
+    shape: Dims | None = None,
     get_prob: bool = False,
     out: NDArray | None = None,
-    dtype: Any = "int32",
+    dtype: DTypeLike = "int32",
 ) -> Any:
     """Draws categories by their probabilities.
 
@@ -112,7 +112,13 @@ def multinomial(
     return NDArray.apply_operator(registry.get("_sample_multinomial"), (data,), attrs, out=out)
 
 
-def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any = None) -> NDArray:
+def randn(
+    *shape: int,
+    loc: NDArray | float = 0,
+    scale: NDArray | float = 1,
+    dtype: DTypeLike = None,
+    ctx: Context | None = None,
+) -> NDArray:
     """Draws an array of the given dimensions from the normal distribution."""
     return normal(loc, scale, shape or None, dtype, ctx)
 
@@ -120,8 +126,8 @@ def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Any
 def randint(
     low: int,
     high: int,
-    shape: Any = None,
-    dtype: Any = "int32",
+    shape: Dims | None = None,
+    dtype: DTypeLike = "int32",
     ctx: Context | None = None,
     out: NDArray | None = None,
 ) -> NDArray:

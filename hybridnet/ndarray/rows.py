@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 
 from hybridnet.ops.core import registry
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.storage import Storage
+from hybridnet.runtime.recording import Storage, recorder
 
 from .ndarray import NDArray
 
@@ -61,6 +59,6 @@ def _gathered(run: Sequence[NDArray]) -> NDArray:
     return part
 
 
-def _applied(name: str, arrays: Sequence[NDArray], **options: Any) -> NDArray:
+def _applied(name: str, arrays: Sequence[NDArray], **options: object) -> NDArray:
     made: NDArray = arrays[0].apply_operator(registry.get(name), list(arrays), options)
     return made

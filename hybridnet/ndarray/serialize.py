@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import ParameterError
-from hybridnet.base.params_file import load_params, save_params
+from hybridnet.base.params_file import Saved, load_params, save_params
 from hybridnet.base.sparse_parts import SparseParts
 
 from .copies import put
@@ -31,7 +31,7 @@ def save(fname: PathLike, data: NDArray | Sequence[NDArray] | Mapping[str, NDArr
     """
     if isinstance(data, NDArray):
         data = [data]
-    arrays: Any
+    arrays: Sequence[Saved] | Mapping[str, Saved]
     if isinstance(data, Mapping):
         _check_arrays(data.items())
         arrays = {name: _on_host(array) for name, array in data.items()}
@@ -59,27 +59,27 @@ def load_frombuffer(buf: bytes) -> list[NDArray] | dict[str, NDArray]:
     return _restore(load_params(bytes(buf)))
 
 
-def _restore(loaded: Any) -> list[NDArray] | dict[str, NDArray]:
+def _restore(loaded: list[Saved] | dict[str, Saved]) -> list[NDArray] | dict[str, NDArray]:
     ctx = current_context()
     if isinstance(loaded, dict):
         return {name: _on_device(array, ctx) for name, array in loaded.items()}
     return [_on_device(array, ctx) for array in loaded]
 
 
-def _on_host(array: NDArray) -> Any:
+def _on_host(array: NDArray) -> NumpyArray | SparseParts:
     if array.stype == "default":
         return array.asnumpy()
     return STORAGE_TYPES[array.stype].to_parts(array)
 
 
-def _on_device(loaded: Any, ctx: Context) -> NDArray:
+def _on_device(loaded: Saved, ctx: Context) -> NDArray:
     if isinstance(loaded, SparseParts):
         made: NDArray = STORAGE_TYPES[loaded.stype].from_parts(loaded, ctx)
         return made
     return NDArray.from_value(put(loaded, ctx), ctx)
 
 
-def _check_arrays(items: Iterable[tuple[Any, Any]]) -> None:
+def _check_arrays(items: Iterable[tuple[object, object]]) -> None:
     for key, value in items:
         if not isinstance(value, NDArray):
             raise ParameterError(

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import cpu
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.lazy import jax, jnp
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.runtime.platform.jax_devices import context_of, device_of
-from hybridnet.runtime.platform.jax_devices import put as place
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.runtime.contexts import context_of, device_of
+from hybridnet.runtime.contexts import put as place
+from hybridnet.runtime.recording import Value, recorder
 
 from .create import array
 from .ndarray import NDArray
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-def from_numpy(ndarray: np.ndarray[Any, Any], zero_copy: bool = True) -> NDArray:
+def from_numpy(ndarray: NumpyArray, zero_copy: bool = True) -> NDArray:
     """Makes an array from a NumPy array, sharing its memory where that is possible.
 
     With ``zero_copy`` the NumPy array becomes read-only, as in MXNet, because both may share
@@ -61,7 +61,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any], zero_copy: bool = True) -> NDArray
     return made
 
 
-def adopt(host: np.ndarray[Any, Any], kind: type[NDArray] = NDArray) -> NDArray:
+def adopt(host: NumpyArray, kind: type[NDArray] = NDArray) -> NDArray:
     """Makes an array on ``cpu()`` from a NumPy array and takes its memory over, without a copy.
 
     Unlike `from_numpy` it does not load JAX, and it takes memory that NumPy has not allocated.
@@ -76,12 +76,12 @@ def adopt(host: np.ndarray[Any, Any], kind: type[NDArray] = NDArray) -> NDArray:
     return kind.from_value(Value(tensor_type(host.shape, host.dtype), array), ctx)
 
 
-def peek(data: NDArray) -> np.ndarray[Any, Any]:
+def peek(data: NDArray) -> NumpyArray:
     """Returns the value, for which it waits: a view where it is in host memory, to be read only."""
     return np.asarray(recorder.wait(data.read()))
 
 
-def from_dlpack(dlpack: Any) -> NDArray:
+def from_dlpack(dlpack: object) -> NDArray:
     """Makes an array from an object with ``__dlpack__`` or a capsule of it, without a copy.
 
     The exporter must not change the memory as long as the array lives. XLA shares memory that
@@ -119,12 +119,12 @@ def from_jax(source: Any) -> NDArray:
     return NDArray.from_value(value, ctx)
 
 
-def to_dlpack_for_read(data: NDArray) -> Any:
+def to_dlpack_for_read(data: NDArray) -> object:
     """Returns a DLPack capsule of an array's memory, which must not be written to."""
     return data.to_dlpack_for_read()
 
 
-def to_dlpack_for_write(data: NDArray) -> Any:
+def to_dlpack_for_write(data: NDArray) -> object:
     """Returns a DLPack capsule of an array's memory; see `NDArray.to_dlpack_for_write`."""
     return data.to_dlpack_for_write()
 
@@ -132,10 +132,10 @@ def to_dlpack_for_write(data: NDArray) -> Any:
 class _Capsule:
     """Gives a bare DLPack capsule of host memory the methods that importers ask for."""
 
-    def __init__(self, capsule: Any) -> None:
+    def __init__(self, capsule: object) -> None:
         self._capsule = capsule
 
-    def __dlpack__(self, **_: Any) -> Any:
+    def __dlpack__(self, **_: object) -> object:
         return self._capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:

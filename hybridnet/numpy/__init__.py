@@ -29,11 +29,12 @@ from typing import Any
 
 import numpy as _onp
 
-from hybridnet.base.unsupported import missing
+from hybridnet.ops.core import Functions as _Functions
 
 from . import _internal as _internal
 from . import linalg as linalg
 from . import random as random
+from .calls import operator_of_either as _operator_of_either
 from .creation import NAMES as _creation_names
 from .creation import Creation as _Creation
 from .elementwise import *  # noqa: F403
@@ -50,7 +51,7 @@ from .reduction import *  # noqa: F403
 from .reduction import __all__ as _reduction_names
 
 _arrays = _Creation(ndarray)
-_functions: dict[str, Any] = {
+_functions: dict[str, object] = {
     **_unary_functions,
     **_binary_functions,
     **_FALLBACKS,
@@ -59,7 +60,7 @@ _functions: dict[str, Any] = {
 globals().update(_functions)
 
 _TYPES = "bool_ dtype float16 float32 float64 int32 int64 int8 uint8"
-_constants: dict[str, Any] = {
+_constants: dict[str, object] = {
     "NAN": _onp.nan,
     "NINF": -_onp.inf,
     "NZERO": -0.0,
@@ -118,5 +119,13 @@ pi: float
 uint8: type[_onp.uint8]
 
 
+# The library's are above, by hand: NumPy's functions take more than arrays.
+_of_users = _Functions("np", globals(), {}, _operator_of_either, prefix="_np_")
+
+
+def __dir__() -> list[str]:
+    return _of_users.names()
+
+
 def __getattr__(name: str) -> Callable[..., ndarray]:
-    raise missing("np", name, __all__)
+    return _of_users.attribute(name)

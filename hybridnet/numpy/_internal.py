@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from hybridnet.base.unsupported import missing
-from hybridnet.ops.core.handle import operator_function
+from hybridnet.ops.core import operator_function
 from hybridnet.ops.core.registry import REGISTRY
 
 from .multiarray import ndarray

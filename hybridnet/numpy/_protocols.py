@@ -5,6 +5,7 @@ A function of NumPy's runs as ours of the same name; one that we do not have run
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as onp
@@ -27,17 +28,25 @@ def _own(module: str, name: str) -> Any:
     return getattr(own, _RENAMED.get(name, name), None)
 
 
-def _host(func: Any, args: Any, kwargs: Any) -> Any:
+def _host(func: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
     return modules.load("np").fallback.on_host(func, args, kwargs)
 
 
-def array_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+def array_function(
+    self: object,
+    func: Callable[..., object],
+    types: object,
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+) -> Any:
     """Runs one of NumPy's functions on arrays of ours; see NumPy's NEP 18."""
     own = _own(func.__module__, func.__name__)
     return _host(func, args, kwargs) if own is None else own(*args, **kwargs)
 
 
-def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+def array_ufunc(
+    self: object, ufunc: Callable[..., object], method: str, *inputs: object, **kwargs: Any
+) -> Any:
     """Runs one of NumPy's elementwise functions on arrays of ours; see NumPy's NEP 13."""
     if method != "__call__":
         return NotImplemented

@@ -9,19 +9,21 @@ from typing import Any, Generic, TypeVar, cast
 
 import numpy as onp
 
+from hybridnet.base.array_types import Dims, DTypeLike
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.shape_arguments import sizes_of
 from hybridnet.base.unsupported import NotSupportedError
-from hybridnet.ops.core import registry
+from hybridnet.ops.core import Operand, registry
 
 from .calls import apply, dtype_name
 from .multiarray import ndarray
+from .operands import ArrayLike
 
 __all__ = ["NAMES", "Creation"]
 
-K = TypeVar("K")
+K = TypeVar("K", bound=Operand)
 
 
 class Creation(Generic[K]):
@@ -34,18 +36,18 @@ class Creation(Generic[K]):
     def __init__(self, kind: type[K]) -> None:
         self._kind = kind
 
-    def _make(self, name: str, ctx: Context | None, **attrs: Any) -> K:
+    def _make(self, name: str, ctx: Context | None, **attrs: object) -> K:
         kind: Any = self._kind
         where = {"ctx": ctx} if issubclass(kind, ndarray) else {}
         made: K = kind.apply_operator(registry.get(name), (), attrs, **where)
         return made
 
-    def _apply(self, name: str, *inputs: Any, **attrs: Any) -> Any:
+    def _apply(self, name: str, *inputs: ArrayLike, **attrs: Any) -> Any:
         """`apply`, for this kind of operand."""
         return apply(name, *inputs, **attrs)
 
     def zeros(
-        self, shape: Any, dtype: Any = None, order: str = "C", ctx: Context | None = None
+        self, shape: Dims, dtype: DTypeLike = None, order: str = "C", ctx: Context | None = None
     ) -> K:
         """Returns an array of zeros, float32 by default.
 
@@ -60,7 +62,7 @@ class Creation(Generic[K]):
         return self._make("_npi_zeros", ctx, shape=shape, dtype=dtype_name(dtype, "float32"))
 
     def ones(
-        self, shape: Any, dtype: Any = FLOAT32, order: str = "C", ctx: Context | None = None
+        self, shape: Dims, dtype: DTypeLike = FLOAT32, order: str = "C", ctx: Context | None = None
     ) -> K:
         """Returns an array of ones; the arguments are those of `zeros`."""
         _check_order("ones", order)
@@ -68,19 +70,19 @@ class Creation(Generic[K]):
         return self._make("_npi_ones", ctx, shape=shape, dtype=dtype_name(dtype, "float32"))
 
     def empty(
-        self, shape: Any, dtype: Any = FLOAT32, order: str = "C", ctx: Context | None = None
+        self, shape: Dims, dtype: DTypeLike = FLOAT32, order: str = "C", ctx: Context | None = None
     ) -> K:
         """Returns an array to be overwritten; here it holds zeros."""
         return self.zeros(shape, dtype, order, ctx)
 
     def full(
         self,
-        shape: Any,
+        shape: Dims,
         fill_value: Any,
-        dtype: Any = None,
+        dtype: DTypeLike = None,
         order: str = "C",
         ctx: Context | None = None,
-        out: Any = None,
+        out: K | None = None,
     ) -> K:
         """Returns an array with every element equal to `fill_value`.
 
@@ -104,10 +106,10 @@ class Creation(Generic[K]):
 
     def arange(
         self,
-        start: Any,
-        stop: Any = None,
-        step: Any = 1,
-        dtype: Any = None,
+        start: float,
+        stop: float | None = None,
+        step: float = 1,
+        dtype: DTypeLike = None,
         ctx: Context | None = None,
     ) -> K:
         """Returns evenly spaced numbers in [start, stop), float32 by default.
@@ -122,12 +124,12 @@ class Creation(Generic[K]):
 
     def linspace(
         self,
-        start: Any,
-        stop: Any,
+        start: float,
+        stop: float,
         num: int = 50,
         endpoint: bool = True,
         retstep: bool = False,
-        dtype: Any = None,
+        dtype: DTypeLike = None,
         axis: int = 0,
         ctx: Context | None = None,
     ) -> K:
@@ -147,18 +149,18 @@ class Creation(Generic[K]):
         made = self._make("_npi_linspace", ctx, dtype=dtype_name(dtype, "float32"), **limits)
         gaps = num - 1 if endpoint else num
         if retstep:
-            both: Any = made, (stop - start) / gaps if gaps > 0 else onp.nan
+            both: object = made, (stop - start) / gaps if gaps > 0 else onp.nan
             return cast("K", both)
         return made
 
     def logspace(
         self,
-        start: Any,
-        stop: Any,
+        start: float,
+        stop: float,
         num: int = 50,
         endpoint: bool = True,
         base: float = 10.0,
-        dtype: Any = None,
+        dtype: DTypeLike = None,
         axis: int = 0,
         ctx: Context | None = None,
     ) -> K:
@@ -169,7 +171,7 @@ class Creation(Generic[K]):
         return self._make("_npi_logspace", ctx, base=float(base), dtype=name, **limits)
 
     def eye(
-        self, N: int, M: int | None = None, k: int = 0, dtype: Any = FLOAT32, **kwargs: Any
+        self, N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = FLOAT32, **kwargs: Any
     ) -> K:
         """Returns an (N, M or N) array with ones on the k-th diagonal and zeros elsewhere.
 
@@ -185,7 +187,7 @@ class Creation(Generic[K]):
             raise TypeError(f"np.eye: takes ctx and order besides, got {', '.join(kwargs)}")
         return self._make("_npi_eye", ctx, N=N, M=M, k=k, dtype=dtype_name(dtype, "float32"))
 
-    def identity(self, n: int, dtype: Any = None, ctx: Context | None = None) -> K:
+    def identity(self, n: int, dtype: DTypeLike = None, ctx: Context | None = None) -> K:
         """Returns an (n, n) array with ones on the main diagonal and zeros elsewhere."""
         return self._make("_npi_identity", ctx, shape=(n, n), dtype=dtype_name(dtype, "float32"))
 
@@ -194,29 +196,31 @@ class Creation(Generic[K]):
         N: int,
         M: int | None = None,
         k: int = 0,
-        dtype: Any = None,
+        dtype: DTypeLike = None,
         ctx: Context | None = None,
     ) -> K:
         """Returns an (N, M or N) array with ones at and below the k-th diagonal."""
         ones = self.ones((N, N if M is None else M), dtype, ctx=ctx)
         return cast("K", self._apply("_npi_tril", ones, k=k))
 
-    def indices(self, dimensions: Any, dtype: Any = onp.int32, ctx: Context | None = None) -> K:
+    def indices(
+        self, dimensions: Dims, dtype: DTypeLike = onp.int32, ctx: Context | None = None
+    ) -> K:
         """Returns the position along each axis of every element of an array of these dimensions."""
         dimensions = sizes_of("np.indices", dimensions)
         return self._make(
             "_npi_indices", ctx, dimensions=dimensions, dtype=dtype_name(dtype, "int32")
         )
 
-    def hanning(self, M: int, dtype: Any = FLOAT32, ctx: Context | None = None) -> K:
+    def hanning(self, M: int, dtype: DTypeLike = FLOAT32, ctx: Context | None = None) -> K:
         """Returns the Hann window of M points."""
         return self._make("_npi_hanning", ctx, M=max(M, 0), dtype=dtype_name(dtype, "float32"))
 
-    def hamming(self, M: int, dtype: Any = FLOAT32, ctx: Context | None = None) -> K:
+    def hamming(self, M: int, dtype: DTypeLike = FLOAT32, ctx: Context | None = None) -> K:
         """Returns the Hamming window of M points."""
         return self._make("_npi_hamming", ctx, M=max(M, 0), dtype=dtype_name(dtype, "float32"))
 
-    def blackman(self, M: int, dtype: Any = FLOAT32, ctx: Context | None = None) -> K:
+    def blackman(self, M: int, dtype: DTypeLike = FLOAT32, ctx: Context | None = None) -> K:
         """Returns the Blackman window of M points."""
         return self._make("_npi_blackman", ctx, M=max(M, 0), dtype=dtype_name(dtype, "float32"))
 
@@ -226,7 +230,7 @@ def _check_order(name: str, order: str) -> None:
         raise NotSupportedError(f"np.{name}: order must be 'C', got {order!r}")
 
 
-def _check_line(name: str, start: Any, stop: Any, axis: int) -> None:
+def _check_line(name: str, start: float, stop: float, axis: int) -> None:
     if axis != 0 or isinstance(start, (list, tuple)) or isinstance(stop, (list, tuple)):
         raise ParameterError(f"np.{name}: start and stop must be numbers, and axis 0")
 

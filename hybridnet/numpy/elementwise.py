@@ -10,14 +10,14 @@ import numpy as onp
 
 from hybridnet import tape
 from hybridnet.base.errors import DTypeError
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.documentation import documentation
-from hybridnet.ops.core.handle import Arithmetic, Operand, binary
-from hybridnet.runtime.record import recorder
+from hybridnet.ndarray import NDArray
+from hybridnet.ops.core import Arithmetic, Operand, binary, documentation, registry
+from hybridnet.runtime.recording import recorder
 from hybridnet.util import check_ufunc_options
 
 from .calls import apply, merge, operand
 from .multiarray import ndarray
+from .operands import ArrayLike
 
 __all__ = [
     "around",
@@ -63,7 +63,7 @@ _BINARY: Final[dict[str, tuple[str, str, str]]] = {
 _BINARY_SYNONYMS: Final = {"divide": "true_divide", "remainder": "mod"}
 
 
-def _check_options(name: str, options: dict[str, Any]) -> Any:
+def _check_options(name: str, options: dict[str, object]) -> Any:
     """Returns ``where``; raises an error for what of NumPy's keywords is not supported."""
     where = options.pop("where", True)
     check_ufunc_options(f"np.{name}", {**options, **({"where": where} if where is False else {})})
@@ -75,7 +75,7 @@ def _unary(public: str, name: str) -> Callable[..., Any]:
     plain = getattr(onp, public)
     is_test = public in _TESTS
 
-    def function(x: Any, out: Any = None, **kwargs: Any) -> Any:
+    def function(x: ArrayLike, out: NDArray | None = None, **kwargs: object) -> Any:
         where = _check_options(public, kwargs)
         if is_test and out is not None and out.dtype != onp.bool_:
             raise DTypeError(f"np.{public}: out must be bool, got {out.dtype}")
@@ -115,7 +115,7 @@ def _binary(public: str, name: str) -> Callable[..., Any]:
             operand(x1), x2 if isinstance(x2, (int, float)) else operand(x2), number_right
         )
 
-    def function(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+    def function(x1: ArrayLike, x2: ArrayLike, out: NDArray | None = None, **kwargs: object) -> Any:
         where = _check_options(public, kwargs)
         if isinstance(x1, (int, float)) and isinstance(x2, (int, float)) and out is None:
             return plain(x1, x2)
@@ -143,7 +143,7 @@ binary_functions: Final[dict[str, Callable[..., ndarray]]] = {
 }
 
 
-def around(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
+def around(x: ArrayLike, decimals: int = 0, out: NDArray | None = None, **kwargs: object) -> Any:
     """Rounds to a number of decimals; halves go to the even neighbor."""
     if isinstance(x, (int, float)):
         return onp.around(x, decimals)
@@ -153,7 +153,9 @@ def around(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
 round = round_ = around
 
 
-def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> ndarray:
+def clip(
+    a: ArrayLike, a_min: ArrayLike | None, a_max: ArrayLike | None, out: NDArray | None = None
+) -> ndarray:
     """Sets elements beyond limits to these.
 
     Args:
@@ -174,7 +176,7 @@ def nan_to_num(
     nan: float = 0.0,
     posinf: float | None = None,
     neginf: float | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> ndarray:
     """Replaces NaN, and infinities by the largest numbers of the dtype or those given.
 

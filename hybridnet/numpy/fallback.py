@@ -6,7 +6,7 @@ They wait for their arguments, have no gradient and cannot be part of a graph, a
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as onp
@@ -16,8 +16,8 @@ from hybridnet.base.dtype import CODE_OF
 from hybridnet.base.errors import MXNetError, ValuesNeededError
 from hybridnet.base.unsupported import NotSupportedError
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.core.handle import Operand
-from hybridnet.runtime.record import recorder
+from hybridnet.ops.core import Operand
+from hybridnet.runtime.recording import recorder
 
 from .multiarray import array, as_host
 
@@ -48,7 +48,7 @@ _CURRENT: Final[dict[str, Callable[..., Any]]] = {
 REMOVED: Final = ("mirr", "npv", "ppmt", "pv", "rate")
 
 
-def _arrays(value: Any) -> Iterator[Operand]:
+def _arrays(value: object) -> Iterator[Operand]:
     if isinstance(value, Operand):
         yield value
     elif isinstance(value, (list, tuple)):
@@ -58,7 +58,7 @@ def _arrays(value: Any) -> Iterator[Operand]:
         yield from _arrays(list(value.values()))
 
 
-def _own(value: Any) -> Any:
+def _own(value: object) -> Any:
     """Returns what NumPy gave, with arrays of ours in the place of its arrays."""
     if isinstance(value, onp.ndarray) and value.dtype in CODE_OF:
         return array(value)
@@ -68,7 +68,9 @@ def _own(value: Any) -> Any:
     return value
 
 
-def on_host(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+def on_host(
+    func: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
+) -> Any:
     """Runs a function of NumPy's on the values of arrays.
 
     Args:
@@ -96,9 +98,9 @@ def on_host(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     return _own(func(*as_host(args), **as_host(kwargs)))
 
 
-def _fallback(name: str, func: Callable[..., Any]) -> Callable[..., Any]:
+def _fallback(name: str, func: Callable[..., object]) -> Callable[..., Any]:
     @functools.wraps(func)
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: object, **kwargs: object) -> Any:
         return on_host(func, args, kwargs)
 
     function.__name__ = function.__qualname__ = name
@@ -110,7 +112,7 @@ def _fallback(name: str, func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _removed(name: str) -> Callable[..., Any]:
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: object, **kwargs: object) -> Any:
         raise NotSupportedError(
             f"np.{name} of MXNet is not supported: NumPy moved it to the package numpy-financial"
         )

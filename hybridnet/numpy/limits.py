@@ -18,8 +18,8 @@ import numpy as onp
 from hybridnet import tape
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.host_task import push_task
+from hybridnet.runtime.recording import recorder
+from hybridnet.runtime.tasks import push_task
 
 __all__ = ["check_number", "watched"]
 
@@ -82,7 +82,7 @@ def check_number(name: str, key: str, value: float) -> float:
     return value
 
 
-def watched(name: str, parameters: Mapping[str, Any], drawn: Any) -> Any:
+def watched(name: str, parameters: Mapping[str, object], drawn: object) -> Any:
     """Returns what was drawn, which is an error to read where a parameter in an array is none.
 
     Args:
@@ -101,7 +101,7 @@ def watched(name: str, parameters: Mapping[str, Any], drawn: Any) -> Any:
     if tape.state.recording or recorder.current_trace() is not None:
         return drawn
 
-    def look(array: Any, *values: Any) -> Sequence[Any]:
+    def look(array: object, *values: object) -> Sequence[object]:
         for key, value in zip(given, values, strict=True):
             host = onp.asarray(value)
             fits = onp.asarray(known[key].hold(host))

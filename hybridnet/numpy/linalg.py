@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from hybridnet.base.array_types import Axes
 from hybridnet.base.errors import ParameterError
 
 from .calls import (
@@ -14,6 +16,7 @@ from .calls import (
 )
 from .fallback import LINALG_FALLBACKS
 from .multiarray import ndarray
+from .operands import ArrayLike
 
 __all__ = [
     "cholesky",
@@ -36,7 +39,7 @@ __all__ = [
 globals().update(LINALG_FALLBACKS)
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> ndarray:
+def norm(x: ArrayLike, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> ndarray:
     """Returns the norm of vectors or matrices.
 
     Args:
@@ -59,61 +62,61 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> n
         flag, order = "matrix", float(ord)
     else:
         raise ParameterError(f"np.linalg.norm: there is no order {ord!r} over axes {axes}")
-    where: Any = axes[0] if flag == "vector" else axes
+    where: ArrayLike = axes[0] if flag == "vector" else axes
     return apply("_npi_norm", x, ord=order, axis=where, keepdims=keepdims, flag=flag)
 
 
-def cholesky(a: Any) -> ndarray:
+def cholesky(a: ArrayLike) -> ndarray:
     """Returns lower triangular factors of positive definite matrices."""
     return apply("_npi_cholesky", a)
 
 
-def det(a: Any) -> ndarray:
+def det(a: ArrayLike) -> ndarray:
     """Returns determinants."""
     return apply("_npi_det", a)
 
 
-def slogdet(a: Any) -> list[ndarray]:
+def slogdet(a: ArrayLike) -> list[ndarray]:
     """Returns the signs of determinants, and the logarithms of their sizes."""
     return apply_all("_npi_slogdet", a)
 
 
-def inv(a: Any) -> ndarray:
+def inv(a: ArrayLike) -> ndarray:
     """Returns inverse matrices."""
     return apply("_npi_inv", a)
 
 
-def svd(a: Any) -> tuple[ndarray, ...]:
+def svd(a: ArrayLike) -> tuple[ndarray, ...]:
     """Returns u, s and vt of ``a = u @ diag(s) @ vt``, with as many columns as the shorter side."""
     return tuple(apply_all("_npi_svd", a))
 
 
-def eig(a: Any) -> tuple[ndarray, ...]:
+def eig(a: ArrayLike) -> tuple[ndarray, ...]:
     """Returns eigenvalues and eigenvectors, as columns, of square matrices: their real parts."""
     return tuple(apply_all("_npi_eig", a))
 
 
-def eigvals(a: Any) -> ndarray:
+def eigvals(a: ArrayLike) -> ndarray:
     """Returns eigenvalues of square matrices: their real parts."""
     return apply("_npi_eigvals", a)
 
 
-def eigh(a: Any, UPLO: str = "L") -> tuple[ndarray, ...]:
+def eigh(a: ArrayLike, UPLO: str = "L") -> tuple[ndarray, ...]:
     """Returns eigenvalues, ascending, and eigenvectors, as columns, of symmetric matrices."""
     return tuple(apply_all("_npi_eigh", a, UPLO=UPLO.upper()))
 
 
-def eigvalsh(a: Any, UPLO: str = "L") -> ndarray:
+def eigvalsh(a: ArrayLike, UPLO: str = "L") -> ndarray:
     """Returns eigenvalues of symmetric matrices, ascending."""
     return apply("_npi_eigvalsh", a, UPLO=UPLO.upper())
 
 
-def solve(a: Any, b: Any) -> ndarray:
+def solve(a: ArrayLike, b: ArrayLike) -> ndarray:
     """Returns x of ``a @ x = b``."""
     return apply("_npi_solve", a, b)
 
 
-def pinv(a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> ndarray:
+def pinv(a: ArrayLike, rcond: ArrayLike = 1e-15, hermitian: bool = False) -> ndarray:
     """Returns pseudo-inverses; singular values up to rcond times the largest count as zero."""
     if hermitian:
         raise ParameterError("np.linalg.pinv: hermitian must be False")
@@ -122,11 +125,11 @@ def pinv(a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> ndarray:
     return apply("_npi_pinv", a, rcond)
 
 
-def tensorinv(a: Any, ind: int = 2) -> ndarray:
+def tensorinv(a: ArrayLike, ind: int = 2) -> ndarray:
     """Returns the inverse of an array seen as a matrix whose rows are its first `ind` axes."""
     return apply("_npi_tensorinv", a, ind=ind)
 
 
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> ndarray:
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> ndarray:
     """Returns x of ``tensordot(a, x, x.ndim) = b``; `axes` of `a` are moved to the end first."""
     return apply("_npi_tensorsolve", a, b, a_axes=tuple(axes or ()))

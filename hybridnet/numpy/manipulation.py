@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as onp
 
+from hybridnet.base.array_types import Axes, Dims
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.shape_arguments import sizes_of
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.core.handle import Operand
+from hybridnet.ops.core import Operand
 
 from .calls import (
     apply,
@@ -19,6 +20,7 @@ from .calls import (
     shape_of,
 )
 from .multiarray import ndarray
+from .operands import ArrayLike
 
 __all__ = [
     "append",
@@ -66,52 +68,52 @@ __all__ = [
 # Shape --------------------------------------------------------------------------------------------
 
 
-def reshape(a: Any, newshape: Any, order: str = "C", out: Any = None) -> ndarray:
+def reshape(a: ArrayLike, newshape: Dims, order: str = "C", out: NDArray | None = None) -> ndarray:
     """Returns the elements in another shape, in which one -1 stands for what is left."""
     return apply("_np_reshape", a, out=out, newshape=newshape, order=order)
 
 
-def ravel(x: Any, order: str = "C") -> ndarray:
+def ravel(x: ArrayLike, order: str = "C") -> ndarray:
     """Returns the elements along one axis."""
     return apply("_np_reshape", x, newshape=(-1,), order=order)
 
 
-def squeeze(a: Any, axis: Any = None, out: Any = None) -> ndarray:
+def squeeze(a: ArrayLike, axis: Axes = None, out: NDArray | None = None) -> ndarray:
     """Returns the array without axes of size 1: those given, or all."""
     return apply("_np_squeeze", a, out=out, axis=axis)
 
 
-def expand_dims(a: Any, axis: int) -> ndarray:
+def expand_dims(a: ArrayLike, axis: int) -> ndarray:
     """Returns the array with an axis of size 1 put in."""
     return apply("_npi_expand_dims", a, axis=axis)
 
 
-def transpose(a: Any, axes: Any = None) -> ndarray:
+def transpose(a: ArrayLike, axes: Axes = None) -> ndarray:
     """Returns the axes in another order; in reverse order by default."""
     return apply("_np_transpose", a, axes=axes)
 
 
-def swapaxes(a: Any, axis1: int, axis2: int) -> ndarray:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> ndarray:
     """Returns the array with two axes exchanged."""
     return apply("_npi_swapaxes", a, dim1=axis1, dim2=axis2)
 
 
-def moveaxis(a: Any, source: Any, destination: Any) -> ndarray:
+def moveaxis(a: ArrayLike, source: Dims, destination: Dims) -> ndarray:
     """Returns the array with axes moved to other positions; the rest keep their order."""
     return apply("_np_moveaxis", a, source=source, destination=destination)
 
 
-def rollaxis(a: Any, axis: int, start: int = 0) -> ndarray:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> ndarray:
     """Returns the array with an axis moved back until it is before another."""
     return apply("_npi_rollaxis", a, axis=axis, start=start)
 
 
-def broadcast_to(array: Any, shape: Any) -> ndarray:
+def broadcast_to(array: ArrayLike, shape: Dims) -> ndarray:
     """Returns the array with axes of size 1 repeated, and axes added in front."""
     return apply("_npi_broadcast_to", array, shape=shape)
 
 
-def broadcast_arrays(*args: Any) -> list[ndarray]:
+def broadcast_arrays(*args: ArrayLike) -> list[ndarray]:
     """Returns the arrays broadcast to their common shape."""
     arrays = [operand(arg) for arg in args]
     try:
@@ -121,27 +123,27 @@ def broadcast_arrays(*args: Any) -> list[ndarray]:
     return [broadcast_to(array, shape) for array in arrays]
 
 
-def _at_least(rank: int, arys: tuple[Any, ...]) -> Any:
+def _at_least(rank: int, arys: tuple[ArrayLike, ...]) -> Any:
     made = apply_all(f"_np_atleast_{rank}d", *arys, num_args=len(arys))
     return made[0] if len(made) == 1 else made
 
 
-def atleast_1d(*arys: Any) -> Any:
+def atleast_1d(*arys: ArrayLike) -> Any:
     """Returns arrays of one dimension at least; one of them, or a list."""
     return _at_least(1, arys)
 
 
-def atleast_2d(*arys: Any) -> Any:
+def atleast_2d(*arys: ArrayLike) -> Any:
     """Returns arrays of two dimensions at least, axes being added in front."""
     return _at_least(2, arys)
 
 
-def atleast_3d(*arys: Any) -> Any:
+def atleast_3d(*arys: ArrayLike) -> Any:
     """Returns arrays of three dimensions at least."""
     return _at_least(3, arys)
 
 
-def copy(a: Any, out: Any = None) -> ndarray:
+def copy(a: ArrayLike, out: NDArray | None = None) -> ndarray:
     """Returns a copy."""
     return apply("_np_copy", a, out=out)
 
@@ -149,53 +151,57 @@ def copy(a: Any, out: Any = None) -> ndarray:
 # Joining ------------------------------------------------------------------------------------------
 
 
-def _join(name: str, arrays: Sequence[Any], out: Any = None, **attrs: Any) -> ndarray:
+def _join(
+    name: str, arrays: Sequence[ArrayLike], out: NDArray | None = None, **attrs: object
+) -> ndarray:
     if isinstance(arrays, NDArray):
         arrays = list(arrays)
     return apply(name, *arrays, out=out, **attrs)
 
 
-def concatenate(seq: Sequence[Any], axis: int | None = 0, out: Any = None) -> ndarray:
+def concatenate(
+    seq: Sequence[ArrayLike], axis: int | None = 0, out: NDArray | None = None
+) -> ndarray:
     """Joins arrays along an axis that they have; flattened ones where that is None."""
     return _join("_npi_concatenate", seq, out, axis=axis)
 
 
-def append(arr: Any, values: Any, axis: int | None = None) -> ndarray:
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> ndarray:
     """Joins two arrays along an axis; flattened ones where that is None."""
     return _join("_npi_concatenate", (arr, values), axis=axis)
 
 
-def stack(arrays: Sequence[Any], axis: int = 0, out: Any = None) -> ndarray:
+def stack(arrays: Sequence[ArrayLike], axis: int = 0, out: NDArray | None = None) -> ndarray:
     """Joins arrays along a new axis."""
     return _join("_npi_stack", arrays, out, axis=axis)
 
 
-def vstack(arrays: Sequence[Any], out: Any = None) -> ndarray:
+def vstack(arrays: Sequence[ArrayLike], out: NDArray | None = None) -> ndarray:
     """Joins arrays as rows, along the first axis."""
     return _join("_npi_vstack", arrays, out)
 
 
-def row_stack(arrays: Sequence[Any]) -> ndarray:
+def row_stack(arrays: Sequence[ArrayLike]) -> ndarray:
     """Joins arrays as rows, along the first axis."""
     return _join("_npi_vstack", arrays)
 
 
-def hstack(arrays: Sequence[Any]) -> ndarray:
+def hstack(arrays: Sequence[ArrayLike]) -> ndarray:
     """Joins arrays along the second axis, 1-d ones along the first."""
     return _join("_npi_hstack", arrays)
 
 
-def dstack(arrays: Sequence[Any]) -> ndarray:
+def dstack(arrays: Sequence[ArrayLike]) -> ndarray:
     """Joins arrays along the third axis."""
     return _join("_npi_dstack", arrays)
 
 
-def column_stack(tup: Sequence[Any]) -> ndarray:
+def column_stack(tup: Sequence[ArrayLike]) -> ndarray:
     """Joins 1-d arrays as the columns of a matrix."""
     return _join("_npi_column_stack", tup)
 
 
-def meshgrid(*xi: Any, **kwargs: Any) -> list[ndarray]:
+def meshgrid(*xi: ArrayLike, **kwargs: object) -> list[ndarray]:
     """Returns the coordinates of a grid, an array for each of its axes.
 
     Args:
@@ -220,14 +226,14 @@ def meshgrid(*xi: Any, **kwargs: Any) -> list[ndarray]:
 # Splitting ----------------------------------------------------------------------------------------
 
 
-def _split(ary: Any, cuts: Any, axis: int) -> list[ndarray]:
+def _split(ary: ArrayLike, cuts: Dims, axis: int) -> list[ndarray]:
     if isinstance(cuts, int):
         return apply_all("_npi_split", ary, sections=cuts, axis=axis)
     indices = cuts.tolist() if hasattr(cuts, "tolist") else cuts
     return apply_all("_npi_split", ary, indices=tuple(map(int, indices)), axis=axis)
 
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
+def split(ary: ArrayLike, indices_or_sections: Dims, axis: int = 0) -> list[ndarray]:
     """Cuts an array along an axis.
 
     Args:
@@ -249,23 +255,23 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
     return _split(ary, indices_or_sections, axis)
 
 
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[ndarray]:
+def array_split(ary: ArrayLike, indices_or_sections: Dims, axis: int = 0) -> list[ndarray]:
     """Cuts an array as `split` does, the first parts being longer where it does not divide."""
     return _split(ary, indices_or_sections, axis)
 
 
-def vsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
+def vsplit(ary: ArrayLike, indices_or_sections: Dims) -> list[ndarray]:
     """Cuts an array along the first axis."""
     return split(ary, indices_or_sections, 0)
 
 
-def hsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
+def hsplit(ary: ArrayLike, indices_or_sections: Dims) -> list[ndarray]:
     """Cuts an array along the second axis; a 1-d one along the first."""
     ary = operand(ary)
     return split(ary, indices_or_sections, 0 if len(shape_of("hsplit", ary)) == 1 else 1)
 
 
-def dsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
+def dsplit(ary: ArrayLike, indices_or_sections: Dims) -> list[ndarray]:
     """Cuts an array along the third axis."""
     return split(ary, indices_or_sections, 2)
 
@@ -273,42 +279,42 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[ndarray]:
 # Repeating, turning, changing parts ---------------------------------------------------------------
 
 
-def repeat(a: Any, repeats: int, axis: int | None = None) -> ndarray:
+def repeat(a: ArrayLike, repeats: int, axis: int | None = None) -> ndarray:
     """Repeats each element along an axis; of the flattened array where that is None."""
     return apply("_np_repeat", a, repeats=repeats, axis=axis)
 
 
-def tile(A: Any, reps: Any) -> ndarray:
+def tile(A: ArrayLike, reps: Dims) -> ndarray:
     """Repeats the whole array, `reps` times along each axis."""
     return apply("_npi_tile", A, reps=reps)
 
 
-def flip(m: Any, axis: Any = None, out: Any = None) -> ndarray:
+def flip(m: ArrayLike, axis: Axes = None, out: NDArray | None = None) -> ndarray:
     """Turns axes around: those given, or all."""
     return apply("_npi_flip", m, out=out, axis=axis)
 
 
-def flipud(m: Any) -> ndarray:
+def flipud(m: ArrayLike) -> ndarray:
     """Turns the first axis around."""
     return flip(m, 0)
 
 
-def fliplr(m: Any) -> ndarray:
+def fliplr(m: ArrayLike) -> ndarray:
     """Turns the second axis around."""
     return flip(m, 1)
 
 
-def roll(a: Any, shift: Any, axis: Any = None) -> ndarray:
+def roll(a: ArrayLike, shift: Dims, axis: Axes = None) -> ndarray:
     """Moves elements along axes; what leaves at the end comes in at the start."""
     return apply("_np_roll", a, shift=shift, axis=axis)
 
 
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> ndarray:
+def rot90(m: ArrayLike, k: int = 1, axes: Sequence[int] = (0, 1)) -> ndarray:
     """Turns a plane by 90 degrees, k times, from the first of its axes towards the second."""
     return apply("_npi_rot90", m, k=k, axes=tuple(axes))
 
 
-def resize(a: Any, new_shape: Any) -> ndarray:
+def resize(a: ArrayLike, new_shape: Dims) -> ndarray:
     """Returns an array of a shape, filled with the elements over and over."""
     a = ravel(a)
     shape = sizes_of("np.resize", new_shape)
@@ -318,7 +324,7 @@ def resize(a: Any, new_shape: Any) -> ndarray:
     return reshape(tile(a, -(-count // size))[:count], shape)
 
 
-def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) -> ndarray:
+def pad(x: ArrayLike, pad_width: Any = None, mode: str = "constant", **kwargs: Any) -> ndarray:
     """Widens an array at its borders.
 
     Args:
@@ -333,7 +339,7 @@ def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) ->
     return apply("_npi_pad", x, pad_width=tuple(widths), mode=mode, **kwargs)
 
 
-def _positions(name: str, obj: Any, size: int, end: int = 0) -> list[int]:
+def _positions(name: str, obj: object, size: int, end: int = 0) -> list[int]:
     """Returns positions, given as a number, a slice or an array, counted from the start.
 
     Args:
@@ -352,7 +358,7 @@ def _positions(name: str, obj: Any, size: int, end: int = 0) -> list[int]:
     return [value + size if value < 0 else value for value in found]
 
 
-def delete(arr: Any, obj: Any, axis: int | None = None) -> ndarray:
+def delete(arr: ArrayLike, obj: slice | ArrayLike, axis: int | None = None) -> ndarray:
     """Returns an array without parts of it.
 
     Args:
@@ -372,7 +378,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> ndarray:
     return apply("_npi_delete_parts", arr, kept=kept, axis=axis)
 
 
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> ndarray:
+def insert(arr: ArrayLike, obj: slice | ArrayLike, values: Any, axis: int | None = None) -> ndarray:
     """Returns an array with parts put into it.
 
     Args:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self, TypeVar, cast
 
 import numpy as onp
 
+from hybridnet.base.array_types import Axes, Dims, DTypeLike
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.handle import Arithmetic, ArithmeticMethod, Operand, binary, with_names
+from hybridnet.ops.core import Arithmetic, ArithmeticMethod, Operand, binary, registry, with_names
+
+from .operands import ArrayLike
 
 __all__ = ["NumpyMethods"]
 
@@ -20,7 +23,7 @@ def _arithmetic(name: str, scalar: str, swap: bool = False) -> ArithmeticMethod:
     """Returns a method for one of Python's operators; see `Arithmetic`."""
     how = Arithmetic(name, scalar, swap)
 
-    def arithmetic(self: Any, other: Any) -> Any:
+    def arithmetic(self: Any, other: ArrayLike) -> Any:
         return binary(self, self._other(other), how)
 
     return cast("ArithmeticMethod", arithmetic)
@@ -32,7 +35,7 @@ class NumpyMethods(Operand):
 
     __slots__ = ()
 
-    def _other(self, other: Any) -> Any:
+    def _other(self, other: ArrayLike) -> Any:
         """Returns what stands at the other side of an operator as an operand, if it can be one."""
         return other
 
@@ -59,11 +62,11 @@ class NumpyMethods(Operand):
     __le__ = _arithmetic("_npi_less_equal", "_npi_less_equal_scalar")
     __hash__ = object.__hash__
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: ArrayLike) -> Self:
         other = self._other(other)
         return _apply(self, "_npi_matmul", other) if isinstance(other, Operand) else NotImplemented
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self, other: ArrayLike) -> Any:
         other = self._other(other)
         return _apply(other, "_npi_matmul", self) if isinstance(other, Operand) else NotImplemented
 
@@ -75,12 +78,12 @@ class NumpyMethods(Operand):
         negative: Self = _apply(self, "_npi_negative")
         return negative
 
-    def __round__(self, n: int = 0) -> Any:
+    def __round__(self, n: int = 0) -> Self:
         return self.round(n)
 
     def astype(
         self,
-        dtype: Any,
+        dtype: DTypeLike,
         order: Any = "K",
         casting: str = "unsafe",
         subok: bool = True,
@@ -117,7 +120,7 @@ class NumpyMethods(Operand):
             shape = tuple(shape[0])
         return _apply(self, "_np_reshape", newshape=tuple(shape), **kwargs)
 
-    def transpose(self, *axes: Any) -> Self:
+    def transpose(self, *axes: object) -> Self:
         """Returns the axes in another order: as one tuple, as integers, or none to reverse them."""
         if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
             axes = tuple(axes[0] or ())
@@ -129,7 +132,7 @@ class NumpyMethods(Operand):
 
     ravel = flatten
 
-    def squeeze(self, axis: Any = None) -> Self:
+    def squeeze(self, axis: Axes = None) -> Self:
         """Returns the array without axes of size 1: those given, or all."""
         return _apply(self, "_np_squeeze", axis=axis)
 
@@ -137,7 +140,7 @@ class NumpyMethods(Operand):
         """Returns the array with two axes exchanged."""
         return _apply(self, "_npi_swapaxes", dim1=axis1, dim2=axis2)
 
-    def broadcast_to(self, shape: Any) -> Self:
+    def broadcast_to(self, shape: Dims) -> Self:
         """Returns the array with axes of size 1 repeated, and axes added in front."""
         return _apply(self, "_npi_broadcast_to", shape=shape)
 
@@ -148,28 +151,40 @@ class NumpyMethods(Operand):
     # -- reductions --------------------------------------------------------------------------
 
     def sum(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+        self,
+        axis: Axes = None,
+        dtype: DTypeLike = None,
+        out: Self | None = None,
+        keepdims: bool = False,
     ) -> Self:
         """Returns the sum over axes."""
         return _apply(self, "_np_sum", out=out, axis=axis, dtype=_name(dtype), keepdims=keepdims)
 
     def prod(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+        self,
+        axis: Axes = None,
+        dtype: DTypeLike = None,
+        out: Self | None = None,
+        keepdims: bool = False,
     ) -> Self:
         """Returns the product over axes."""
         return _apply(self, "_np_prod", out=out, axis=axis, dtype=_name(dtype), keepdims=keepdims)
 
     def mean(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+        self,
+        axis: Axes = None,
+        dtype: DTypeLike = None,
+        out: Self | None = None,
+        keepdims: bool = False,
     ) -> Self:
         """Returns the mean over axes; of integers in float32."""
         return _apply(self, "_npi_mean", out=out, axis=axis, dtype=_name(dtype), keepdims=keepdims)
 
     def std(
         self,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
+        axis: Axes = None,
+        dtype: DTypeLike = None,
+        out: Self | None = None,
         ddof: int = 0,
         keepdims: bool = False,
     ) -> Self:
@@ -179,9 +194,9 @@ class NumpyMethods(Operand):
 
     def var(
         self,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
+        axis: Axes = None,
+        dtype: DTypeLike = None,
+        out: Self | None = None,
         ddof: int = 0,
         keepdims: bool = False,
     ) -> Self:
@@ -189,71 +204,80 @@ class NumpyMethods(Operand):
         options = {"axis": axis, "dtype": _name(dtype), "ddof": ddof, "keepdims": keepdims}
         return _apply(self, "_npi_var", out=out, **options)
 
-    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Self:
+    def max(self, axis: Axes = None, out: Self | None = None, keepdims: bool = False) -> Self:
         """Returns the largest element over axes."""
         return _apply(self, "_np_max", out=out, axis=axis, keepdims=keepdims)
 
-    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Self:
+    def min(self, axis: Axes = None, out: Self | None = None, keepdims: bool = False) -> Self:
         """Returns the smallest element over axes."""
         return _apply(self, "_np_min", out=out, axis=axis, keepdims=keepdims)
 
-    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Self:
+    def any(self, axis: Axes = None, out: Self | None = None, keepdims: bool = False) -> Self:
         """Returns whether any element over axes is not 0."""
         return _apply(self, "_np_any", out=out, axis=axis, keepdims=keepdims)
 
-    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Self:
+    def all(self, axis: Axes = None, out: Self | None = None, keepdims: bool = False) -> Self:
         """Returns whether no element over axes is 0."""
         return _apply(self, "_np_all", out=out, axis=axis, keepdims=keepdims)
 
-    def argmax(self, axis: int | None = None, out: Any = None) -> Self:
+    def argmax(self, axis: int | None = None, out: Self | None = None) -> Self:
         """Returns the position of the largest element, the first of equal ones, as int64."""
         return _apply(self, "_npi_argmax", out=out, axis=axis)
 
-    def argmin(self, axis: int | None = None, out: Any = None) -> Self:
+    def argmin(self, axis: int | None = None, out: Self | None = None) -> Self:
         """Returns the position of the smallest element, the first of equal ones, as int64."""
         return _apply(self, "_npi_argmin", out=out, axis=axis)
 
-    def cumsum(self, axis: int | None = None, dtype: Any = None, out: Any = None) -> Self:
+    def cumsum(
+        self, axis: int | None = None, dtype: DTypeLike = None, out: Self | None = None
+    ) -> Self:
         """Returns the running sum along an axis, or of the flattened array."""
         return _apply(self, "_np_cumsum", out=out, axis=axis, dtype=_name(dtype))
 
     # -- the rest ----------------------------------------------------------------------------
 
-    def argsort(self, axis: int | None = -1, kind: Any = None, order: Any = None) -> Self:
+    def argsort(
+        self,
+        axis: int | None = -1,
+        kind: str | None = None,
+        order: str | Sequence[str] | None = None,
+    ) -> Self:
         """Returns the positions that would sort along an axis."""
         if order is not None:
             raise ParameterError("argsort: order must be None: there are no arrays of fields")
         return _apply(self, "_npi_argsort", axis=axis)
 
-    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Self:
+    def clip(
+        self, min: ArrayLike | None = None, max: ArrayLike | None = None, out: Self | None = None
+    ) -> Self:
         """Returns the elements, with those beyond the limits set to them."""
         if min is None and max is None:
             raise ParameterError("clip: needs min or max, got neither")
         low, high = (-onp.inf if min is None else min), (onp.inf if max is None else max)
         return _apply(self, "_npi_clip", out=out, a_min=low, a_max=high)
 
-    def round(self, decimals: int = 0, out: Any = None, **kwargs: Any) -> Self:
+    def round(self, decimals: int = 0, out: Self | None = None, **kwargs: object) -> Self:
         """Returns the elements rounded to a number of decimals, halves to even."""
         return _apply(self, "_npi_around", out=out, decimals=decimals)
 
-    def dot(self, b: Any, out: Any = None) -> Self:
+    def dot(self, b: ArrayLike, out: Self | None = None) -> Self:
         """Returns the sum of products with another array; see ``np.dot``."""
         return _apply(self, "_np_dot", self._other(b), out=out)
 
-    def take(self, indices: Any, axis: int | None = None, mode: str = "raise") -> Self:
+    def take(self, indices: ArrayLike, axis: int | None = None, mode: str = "raise") -> Self:
         """Returns elements, or parts along an axis, at positions."""
         return _apply(self, "_npi_take", self._other(indices), axis=axis, mode=mode)
 
-    def diag(self, k: int = 0, **kwargs: Any) -> Self:
+    def diag(self, k: int = 0, **kwargs: object) -> Self:
         """Returns the k-th diagonal, or a matrix with this array on it."""
         return _apply(self, "_np_diag", k=k)
 
 
-def _apply(self: K, name: str, *inputs: Any, out: Any = None, **attrs: Any) -> K:
+def _apply(self: K, name: str, *inputs: ArrayLike, out: object = None, **attrs: object) -> K:
     kind: Any = type(self)
     made: K = kind.apply_operator(registry.get(name), (self, *inputs), attrs, out=out)
     return made
 
 
-def _name(dtype: Any) -> str | None:
+def _name(dtype: DTypeLike) -> str | None:
     return None if dtype is None else as_dtype(onp.dtype(dtype)).name

@@ -7,10 +7,12 @@ What differs from `NDArray`: results may have no dimensions or no elements, comp
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final, Self
 
 import numpy as onp
 
+from hybridnet.base.array_types import Dims, DTypeLike
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import BOOL, FLOAT32, as_dtype
 from hybridnet.base.errors import ParameterError
@@ -18,10 +20,11 @@ from hybridnet.base.unsupported import NotSupportedError
 from hybridnet.ndarray import NDArray, indexing
 from hybridnet.ndarray.copies import host_array, put
 from hybridnet.ops.core import registry
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 
 from . import _protocols
 from .methods import NumpyMethods
+from .operands import ArrayLike
 
 __all__ = ["array", "as_host", "ndarray"]
 
@@ -29,7 +32,7 @@ __all__ = ["array", "as_host", "ndarray"]
 _FLOAT32: Final = re.compile(r",\s+dtype=float32")
 
 
-def as_host(value: Any) -> Any:
+def as_host(value: object) -> Any:
     """Returns a value with NumPy arrays in the place of arrays, in lists, tuples and dicts too."""
     if isinstance(value, NDArray):
         return value.asnumpy()
@@ -57,7 +60,7 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
         return self.inferred_dtype
 
     @property
-    def T(self) -> Any:
+    def T(self) -> Self:
         """The transpose: a copy with the axes in reverse order."""
         return self.transpose()
 
@@ -95,14 +98,14 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
     __array_function__ = _protocols.array_function
     __array_ufunc__ = _protocols.array_ufunc
 
-    def _other(self, other: Any) -> Any:
+    def _other(self, other: ArrayLike) -> Any:
         if isinstance(other, (onp.ndarray, list)):
             return array(other, ctx=self.context)
         return other
 
     # -- indexing ----------------------------------------------------------------------------
 
-    def __getitem__(self, key: Any) -> Self:
+    def __getitem__(self, key: object) -> Self:
         plain, selects = _without_booleans(key)
         if not selects:
             part: Self = _empty_part(self, key)
@@ -113,7 +116,7 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
             part = part.view(0, ())
         return part
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         key, selects = _without_booleans(key)
         if selects:
             super().__setitem__(_plain_key(key), value)
@@ -154,17 +157,17 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
             raise NotSupportedError(f"copy: order must be 'C', got {order!r}")
         return _apply("_np_copy", self)
 
-    def reshape_view(self, *shape: Any, **kwargs: Any) -> NDArray:
+    def reshape_view(self, *shape: Dims, **kwargs: object) -> NDArray:
         """Returns a view of the same memory in another shape."""
         viewed: NDArray = indexing.reshape(self, shape, kwargs)
         return viewed
 
-    def broadcast_like(self, other: NDArray) -> Any:
+    def broadcast_like(self, other: NDArray) -> Self:
         """Returns the array broadcast to the shape of another."""
         return self.broadcast_to(other.shape)
 
     def sort(  # type: ignore[override]  # NumPy's returns nothing
-        self, axis: int = -1, kind: Any = None, order: Any = None
+        self, axis: int = -1, kind: str | None = None, order: str | Sequence[str] | None = None
     ) -> None:
         """Sorts this array in place along an axis."""
         if order is not None:
@@ -181,7 +184,7 @@ ndarray.kind_of_results = ndarray
 NDArray.numpy_kind = ndarray
 
 
-def _apply(name: str, *inputs: Any, out: Any = None, **attrs: Any) -> Any:
+def _apply(name: str, *inputs: ArrayLike, out: NDArray | None = None, **attrs: object) -> Any:
     return ndarray.apply_operator(registry.get(name), inputs, attrs, out=out)
 
 
@@ -194,7 +197,7 @@ def _boolean(item: Any) -> bool | None:
     return None
 
 
-def _without_booleans(key: Any) -> tuple[Any, bool]:
+def _without_booleans(key: object) -> tuple[object, bool]:
     """Returns an index without truth values, and whether it selects anything.
 
     As in NumPy, truth values in an index are masks of no dimensions: together they add an axis,
@@ -208,7 +211,7 @@ def _without_booleans(key: Any) -> tuple[Any, bool]:
         truth is None and (isinstance(item, list) or getattr(item, "shape", ()) != ())
         for item, truth in zip(items, found, strict=True)
     )
-    kept: list[Any] = []
+    kept: list[object] = []
     for item, truth in zip(items, found, strict=True):
         if truth is None:
             kept.append(item)
@@ -218,7 +221,7 @@ def _without_booleans(key: Any) -> tuple[Any, bool]:
     return tuple(kept), all(truth is not False for truth in found)
 
 
-def _empty_part(x: ndarray, key: Any) -> Any:
+def _empty_part(x: ndarray, key: object) -> Any:
     """Returns the part of an array that an index with False in it selects: no elements."""
     items = key if isinstance(key, tuple) else (key,)
     host = tuple(item.asnumpy() if isinstance(item, NDArray) else item for item in items)
@@ -226,7 +229,7 @@ def _empty_part(x: ndarray, key: Any) -> Any:
     return array(onp.empty(shape, x.inferred_dtype), ctx=x.context)
 
 
-def _plain_key(key: Any) -> Any:
+def _plain_key(key: object) -> Any:
     """Returns an index with arrays of `nd` in it made ndarrays, and lists NumPy's arrays.
 
     A list of True and False is a mask, as in NumPy; of an array of `nd` it is positions.
@@ -238,7 +241,7 @@ def _plain_key(key: Any) -> Any:
     return key.as_np_ndarray() if isinstance(key, NDArray) else key
 
 
-def _is_element(key: Any, ndim: int) -> bool:
+def _is_element(key: object, ndim: int) -> bool:
     """Whether an index names one position on each axis, and so gives no dimension."""
     items = key if isinstance(key, tuple) else (key,)
     found = 0
@@ -252,7 +255,7 @@ def _is_element(key: Any, ndim: int) -> bool:
     return found == ndim
 
 
-def array(object: Any, dtype: Any = None, ctx: Context | None = None) -> ndarray:
+def array(object: ArrayLike, dtype: DTypeLike = None, ctx: Context | None = None) -> ndarray:
     """Makes an array from host data, another array, or nested sequences.
 
     Args:
@@ -274,7 +277,8 @@ def array(object: Any, dtype: Any = None, ctx: Context | None = None) -> ndarray
         moved = object.copyto(ctx).as_np_ndarray()
         return moved if wanted is None else moved.astype(wanted, copy=False)  # type: ignore
     if wanted is None:
-        known = isinstance(object, (onp.ndarray, onp.generic))
-        wanted = as_dtype(object.dtype) if known else FLOAT32
+        wanted = FLOAT32
+        if isinstance(object, (onp.ndarray, onp.generic)):
+            wanted = as_dtype(object.dtype)
     host = host_array(as_host(object), wanted, "np.array")
     return ndarray.from_value(put(host, ctx), ctx)  # type: ignore[return-value]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any, SupportsFloat, cast
 
 import numpy as onp
 
+from hybridnet.base.array_types import Dims, DTypeLike
+from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 
@@ -13,6 +16,7 @@ from .calls import apply, apply_all, dtype_name, operand, shape_of
 from .fallback import on_host
 from .manipulation import ravel
 from .multiarray import array, ndarray
+from .operands import ArrayLike
 
 __all__ = [
     "argsort",
@@ -52,12 +56,12 @@ __all__ = [
 
 
 def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    fill_value: SupportsFloat,
+    dtype: DTypeLike = None,
     order: str = "C",
-    ctx: Any = None,
-    out: Any = None,
+    ctx: Context | None = None,
+    out: NDArray | None = None,
 ) -> ndarray:
     """Returns an array of the shape of another with every element equal to `fill_value`."""
     if order != "C":
@@ -70,21 +74,33 @@ def full_like(
 
 
 def zeros_like(
-    a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None
+    a: ArrayLike,
+    dtype: DTypeLike = None,
+    order: str = "C",
+    ctx: Context | None = None,
+    out: NDArray | None = None,
 ) -> ndarray:
     """Returns an array of zeros of the shape of another."""
     return full_like(a, 0, dtype, order, ctx, out)
 
 
 def ones_like(
-    a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None
+    a: ArrayLike,
+    dtype: DTypeLike = None,
+    order: str = "C",
+    ctx: Context | None = None,
+    out: NDArray | None = None,
 ) -> ndarray:
     """Returns an array of ones of the shape of another."""
     return full_like(a, 1, dtype, order, ctx, out)
 
 
 def empty_like(
-    prototype: Any, dtype: Any = None, order: str = "C", subok: bool = False, shape: Any = None
+    prototype: ArrayLike,
+    dtype: DTypeLike = None,
+    order: str = "C",
+    subok: bool = False,
+    shape: Dims | None = None,
 ) -> ndarray:
     """Returns an array to be overwritten, of the shape of another; here it holds zeros."""
     if subok or shape is not None:
@@ -95,17 +111,17 @@ def empty_like(
 # Products -----------------------------------------------------------------------------------------
 
 
-def dot(a: Any, b: Any, out: Any = None) -> ndarray:
+def dot(a: ArrayLike, b: ArrayLike, out: NDArray | None = None) -> ndarray:
     """Returns sums of products over the last axis of a and the last but one (or only) of b."""
     return apply("_np_dot", a, b, out=out)
 
 
-def matmul(a: Any, b: Any, out: Any = None, **kwargs: Any) -> ndarray:
+def matmul(a: ArrayLike, b: ArrayLike, out: NDArray | None = None, **kwargs: object) -> ndarray:
     """Returns matrix products over the last two axes; the others broadcast."""
     return apply("_npi_matmul", a, b, out=out)
 
 
-def inner(a: Any, b: Any) -> ndarray:
+def inner(a: ArrayLike, b: ArrayLike) -> ndarray:
     """Returns sums of products over the last axes of both."""
     a, b = operand(a), operand(b)
     if isinstance(a, NDArray) and isinstance(b, NDArray) and not (a.ndim and b.ndim):
@@ -113,17 +129,17 @@ def inner(a: Any, b: Any) -> ndarray:
     return tensordot(a, b, (-1, -1))
 
 
-def outer(a: Any, b: Any) -> ndarray:
+def outer(a: ArrayLike, b: ArrayLike) -> ndarray:
     """Returns the products of each element of a with each of b, as a matrix."""
     return tensordot(ravel(a), ravel(b), 0)
 
 
-def vdot(a: Any, b: Any) -> ndarray:
+def vdot(a: ArrayLike, b: ArrayLike) -> ndarray:
     """Returns the sum of products of two flattened arrays."""
     return tensordot(ravel(a), ravel(b), 1)
 
 
-def tensordot(a: Any, b: Any, axes: Any = 2) -> ndarray:
+def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[int | Sequence[int]] = 2) -> ndarray:
     """Returns sums of products over axes.
 
     Args:
@@ -136,7 +152,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> ndarray:
     return apply("_npi_tensordot", a, b, a_axes_summed=of_a, b_axes_summed=of_b)
 
 
-def einsum(*operands: Any, **kwargs: Any) -> ndarray:
+def einsum(*operands: ArrayLike, **kwargs: Any) -> ndarray:
     """Returns sums of products in Einstein's notation: ``einsum("ij,jk->ik", a, b)``.
 
     Args:
@@ -153,7 +169,7 @@ def einsum(*operands: Any, **kwargs: Any) -> ndarray:
     return apply("_npi_einsum", *arrays, out=out, subscripts=subscripts, optimize=optimize)
 
 
-def polyval(p: Any, x: Any) -> ndarray:
+def polyval(p: ArrayLike, x: ArrayLike) -> ndarray:
     """Returns a polynomial at points; p holds its coefficients, the highest power first."""
     return apply("_npi_polyval", p, x)
 
@@ -161,37 +177,39 @@ def polyval(p: Any, x: Any) -> ndarray:
 # Diagonals and triangles --------------------------------------------------------------------------
 
 
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None) -> ndarray:
+def trace(
+    a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, out: NDArray | None = None
+) -> ndarray:
     """Returns the sum of a diagonal of two axes."""
     return apply("_np_trace", a, out=out, offset=offset, axis1=axis1, axis2=axis2)
 
 
-def diag(array: Any, k: int = 0) -> ndarray:
+def diag(array: ArrayLike, k: int = 0) -> ndarray:
     """Returns the k-th diagonal of a matrix, or a matrix with a 1-d array on it."""
     return apply("_np_diag", array, k=k)
 
 
-def diagflat(array: Any, k: int = 0) -> ndarray:
+def diagflat(array: ArrayLike, k: int = 0) -> ndarray:
     """Returns a matrix with the flattened array on the k-th diagonal."""
     return apply("_np_diagflat", array, k=k)
 
 
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
     """Returns a diagonal of two axes, as the last axis."""
     return apply("_np_diagonal", a, offset=offset, axis1=axis1, axis2=axis2)
 
 
-def tril(m: Any, k: int = 0) -> ndarray:
+def tril(m: ArrayLike, k: int = 0) -> ndarray:
     """Returns the array with zeros above the k-th diagonal of the last two axes."""
     return apply("_npi_tril", m, k=k)
 
 
-def triu(m: Any, k: int = 0) -> ndarray:
+def triu(m: ArrayLike, k: int = 0) -> ndarray:
     """Returns the array with zeros below the k-th diagonal of the last two axes."""
     return apply("_npi_triu", m, k=k)
 
 
-def diag_indices_from(arr: Any) -> tuple[ndarray, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[ndarray, ...]:
     """Returns the positions of the main diagonal of an array whose axes have one size."""
     sizes = shape_of("diag_indices_from", arr)
     if len(sizes) < 2 or len(set(sizes)) != 1:
@@ -205,7 +223,11 @@ def diag_indices_from(arr: Any) -> tuple[ndarray, ...]:
 
 
 def take(
-    a: Any, indices: Any, axis: int | None = None, mode: str = "raise", out: Any = None
+    a: ArrayLike,
+    indices: ArrayLike,
+    axis: int | None = None,
+    mode: str = "raise",
+    out: NDArray | None = None,
 ) -> ndarray:
     """Returns elements, or parts along an axis, at positions.
 
@@ -220,7 +242,7 @@ def take(
     return apply("_npi_take", a, indices, out=out, axis=axis, mode=mode)
 
 
-def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+def where(condition: ArrayLike, x: Any = None, y: Any = None) -> Any:
     """Returns elements of x where a condition is not 0, and of y elsewhere.
 
     Args:
@@ -242,17 +264,27 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return apply("_npi_where", condition, x, y)
 
 
-def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> ndarray:
+def sort(
+    a: ArrayLike,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: str | Sequence[str] | None = None,
+) -> ndarray:
     """Returns the elements in ascending order along an axis; `kind` and `order` are not used."""
     return apply("_npi_sort", a, axis=axis)
 
 
-def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None) -> ndarray:
+def argsort(
+    a: ArrayLike,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: str | Sequence[str] | None = None,
+) -> ndarray:
     """Returns the positions that would sort along an axis; `kind` and `order` are not used."""
     return apply("_npi_argsort", a, axis=axis)
 
 
-def nonzero(a: Any) -> tuple[ndarray, ...]:
+def nonzero(a: ArrayLike) -> tuple[ndarray, ...]:
     """Returns the positions of the elements that are not 0, an array for each axis; waits."""
     a = operand(a)
     rows = apply("_npx_nonzero", a)
@@ -260,7 +292,7 @@ def nonzero(a: Any) -> tuple[ndarray, ...]:
 
 
 def unique(
-    ar: Any,
+    ar: ArrayLike,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -276,7 +308,7 @@ def unique(
         axis: compare parts along it; None for the elements.
     """
 
-    def host(x: Any) -> Any:
+    def host(x: ArrayLike) -> Any:
         find: Any = onp.unique
         made = find(x, return_index, return_inverse, return_counts, axis)
         if return_inverse:  # of one dimension, as MXNet gives it
@@ -290,7 +322,7 @@ def unique(
     return on_host(host, (operand(ar),), {})
 
 
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[ndarray, ...]:
+def unravel_index(indices: ArrayLike, shape: Dims, order: str = "C") -> tuple[ndarray, ...]:
     """Returns the positions along each axis of a shape, from positions in it flattened."""
     if order != "C":
         raise ParameterError(f"np.unravel_index: order must be 'C', got {order!r}")
@@ -305,7 +337,7 @@ def shape(a: Any) -> tuple[int, ...]:
     return a.shape if isinstance(a, NDArray) else onp.shape(a)
 
 
-def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
+def shares_memory(a: object, b: object, max_work: object = None) -> bool:
     """Returns whether two arrays are views that overlap."""
     if not (isinstance(a, NDArray) and isinstance(b, NDArray)) or a.storage is not b.storage:
         return False

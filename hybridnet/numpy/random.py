@@ -9,15 +9,16 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 import numpy as onp
 
+from hybridnet.base.array_types import Dims, DTypeLike
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.handle import Operand
+from hybridnet.ops.core import Operand, registry
 
 from .calls import apply, dimensions, dtype_name, operand
 from .limits import check_number, watched
 from .multiarray import array, ndarray
+from .operands import ArrayLike
 
 __all__ = [
     "beta",
@@ -45,7 +46,7 @@ __all__ = [
 #: The names of the parameters in the rows of the registry, where they are others.
 _SPELLED: Final = {"shape": "alpha"}
 
-K = TypeVar("K")
+K = TypeVar("K", bound=Operand)
 
 
 class Random(Generic[K]):
@@ -64,14 +65,14 @@ class Random(Generic[K]):
         self,
         name: str,
         params: dict[str, Any],
-        size: Any,
-        dtype: Any = None,
+        size: Dims | None,
+        dtype: DTypeLike = None,
         ctx: Context | None = None,
         out: Any = None,
     ) -> K:
         """Draws from a distribution whose parameters are numbers or arrays."""
-        inputs: list[Any] = []
-        attrs: dict[str, Any] = {}
+        inputs: list[ndarray] = []
+        attrs: dict[str, object] = {}
         given = ""
         for number, (key, value) in enumerate(params.items(), 1):
             if isinstance(value, (Operand, onp.ndarray, list, tuple)):
@@ -89,17 +90,22 @@ class Random(Generic[K]):
         drawn = self._watched(name, params, self._call(f"_npi_{name}", inputs, attrs, ctx))
         return self._apply("_np_copy", drawn, out=out)
 
-    def _watched(self, name: str, params: dict[str, Any], drawn: K) -> K:
+    def _watched(self, name: str, params: dict[str, object], drawn: K) -> K:
         watching: K = watched(name, params, drawn)
         return watching
 
-    def _apply(self, name: str, *inputs: Any, **attrs: Any) -> K:
+    def _apply(self, name: str, *inputs: ArrayLike, **attrs: Any) -> K:
         """`apply`, for this kind of operand."""
         made: Any = apply(name, *inputs, **attrs)
         return cast("K", made)
 
     def _call(
-        self, name: str, inputs: list[Any], attrs: dict[str, Any], ctx: Any = None, out: Any = None
+        self,
+        name: str,
+        inputs: list[ndarray],
+        attrs: dict[str, object],
+        ctx: Context | None = None,
+        out: K | None = None,
     ) -> K:
         if inputs:
             return self._apply(name, *inputs, out=out, **attrs)
@@ -110,12 +116,12 @@ class Random(Generic[K]):
 
     def uniform(
         self,
-        low: Any = 0.0,
-        high: Any = 1.0,
-        size: Any = None,
-        dtype: Any = None,
+        low: ArrayLike = 0.0,
+        high: ArrayLike = 1.0,
+        size: Dims | None = None,
+        dtype: DTypeLike = None,
         ctx: Context | None = None,
-        out: Any = None,
+        out: K | None = None,
     ) -> K:
         """Draws from the uniform distribution on [low, high).
 
@@ -130,12 +136,12 @@ class Random(Generic[K]):
 
     def normal(
         self,
-        loc: Any = 0.0,
-        scale: Any = 1.0,
-        size: Any = None,
-        dtype: Any = None,
+        loc: ArrayLike = 0.0,
+        scale: ArrayLike = 1.0,
+        size: Dims | None = None,
+        dtype: DTypeLike = None,
         ctx: Context | None = None,
-        out: Any = None,
+        out: K | None = None,
     ) -> K:
         """Draws from the normal distribution with mean `loc` and standard deviation `scale`.
 
@@ -145,82 +151,111 @@ class Random(Generic[K]):
 
     def lognormal(
         self,
-        mean: Any = 0.0,
-        sigma: Any = 1.0,
-        size: Any = None,
-        dtype: Any = None,
+        mean: ArrayLike = 0.0,
+        sigma: ArrayLike = 1.0,
+        size: Dims | None = None,
+        dtype: DTypeLike = None,
         ctx: Context | None = None,
-        out: Any = None,
+        out: K | None = None,
     ) -> K:
         """Draws numbers whose logarithm is normal with a mean and a standard deviation."""
         return self._draw("lognormal", {"mean": mean, "sigma": sigma}, size, dtype, ctx, out)
 
     def logistic(
         self,
-        loc: Any = 0.0,
-        scale: Any = 1.0,
-        size: Any = None,
+        loc: ArrayLike = 0.0,
+        scale: ArrayLike = 1.0,
+        size: Dims | None = None,
         ctx: Context | None = None,
-        out: Any = None,
+        out: K | None = None,
     ) -> K:
         """Draws from the logistic distribution."""
         return self._draw("logistic", {"loc": loc, "scale": scale}, size, None, ctx, out)
 
     def gumbel(
         self,
-        loc: Any = 0.0,
-        scale: Any = 1.0,
-        size: Any = None,
+        loc: ArrayLike = 0.0,
+        scale: ArrayLike = 1.0,
+        size: Dims | None = None,
         ctx: Context | None = None,
-        out: Any = None,
+        out: K | None = None,
     ) -> K:
         """Draws from the Gumbel distribution."""
         return self._draw("gumbel", {"loc": loc, "scale": scale}, size, None, ctx, out)
 
     def exponential(
-        self, scale: Any = 1.0, size: Any = None, ctx: Context | None = None, out: Any = None
+        self,
+        scale: ArrayLike = 1.0,
+        size: Dims | None = None,
+        ctx: Context | None = None,
+        out: K | None = None,
     ) -> K:
         """Draws from the exponential distribution of mean `scale`."""
         return self._draw("exponential", {"scale": scale}, size, None, ctx, out)
 
     def rayleigh(
-        self, scale: Any = 1.0, size: Any = None, ctx: Context | None = None, out: Any = None
+        self,
+        scale: ArrayLike = 1.0,
+        size: Dims | None = None,
+        ctx: Context | None = None,
+        out: K | None = None,
     ) -> K:
         """Draws from the Rayleigh distribution of mode `scale`."""
         return self._draw("rayleigh", {"scale": scale}, size, None, ctx, out)
 
-    def weibull(self, a: Any, size: Any = None, ctx: Context | None = None, out: Any = None) -> K:
+    def weibull(
+        self,
+        a: ArrayLike,
+        size: Dims | None = None,
+        ctx: Context | None = None,
+        out: K | None = None,
+    ) -> K:
         """Draws from the Weibull distribution of shape `a` and scale 1."""
         return self._draw("weibull", {"a": a}, size, None, ctx, out)
 
-    def pareto(self, a: Any, size: Any = None, ctx: Context | None = None, out: Any = None) -> K:
+    def pareto(
+        self,
+        a: ArrayLike,
+        size: Dims | None = None,
+        ctx: Context | None = None,
+        out: K | None = None,
+    ) -> K:
         """Draws from the Pareto distribution of shape `a`, less 1."""
         return self._draw("pareto", {"a": a}, size, None, ctx, out)
 
-    def power(self, a: Any, size: Any = None) -> K:
+    def power(self, a: ArrayLike, size: Dims | None = None) -> K:
         """Draws from the power distribution with exponent ``a - 1`` on [0, 1]."""
         return self._draw("powerd", {"a": a}, size)
 
     def gamma(
         self,
-        shape: Any,
-        scale: Any = 1.0,
-        size: Any = None,
-        dtype: Any = None,
+        shape: ArrayLike,
+        scale: ArrayLike = 1.0,
+        size: Dims | None = None,
+        dtype: DTypeLike = None,
         ctx: Context | None = None,
-        out: Any = None,
+        out: K | None = None,
     ) -> K:
         """Draws from the gamma distribution of a shape and a scale."""
         return self._draw("gamma", {"shape": shape, "scale": scale}, size, dtype, ctx, out)
 
     def beta(
-        self, a: Any, b: Any, size: Any = None, dtype: Any = None, ctx: Context | None = None
+        self,
+        a: ArrayLike,
+        b: ArrayLike,
+        size: Dims | None = None,
+        dtype: DTypeLike = None,
+        ctx: Context | None = None,
     ) -> K:
         """Draws from the beta distribution."""
         return self._draw("beta", {"a": a, "b": b}, size, dtype, ctx)
 
     def chisquare(
-        self, df: Any, size: Any = None, dtype: Any = None, ctx: Context | None = None
+        self,
+        df: ArrayLike,
+        size: Dims | None = None,
+        dtype: DTypeLike = None,
+        ctx: Context | None = None,
     ) -> K:
         """Draws from the chi-square distribution with `df` degrees of freedom."""
         return self._draw("chisquare", {"df": df}, size, dtype, ctx)
@@ -237,14 +272,14 @@ class Random(Generic[K]):
         self,
         low: int,
         high: int | None = None,
-        size: Any = None,
-        dtype: Any = None,
+        size: Dims | None = None,
+        dtype: DTypeLike = None,
         ctx: Context | None = None,
         out: Any = None,
     ) -> K:
         """Draws whole numbers from [low, high), or [0, low) where `high` is None, as int64."""
         first, last = (0, low) if high is None else (low, high)
-        attrs: dict[str, Any] = {"low": int(first), "high": int(last)}
+        attrs: dict[str, object] = {"low": int(first), "high": int(last)}
         attrs["dtype"] = dtype_name(dtype, "int64")
         attrs["size"] = dimensions(size) if out is None else out.shape
         return self._call("_npi_random_randint", [], attrs, ctx, out)
@@ -252,11 +287,11 @@ class Random(Generic[K]):
     def choice(
         self,
         a: Any,
-        size: Any = None,
+        size: Dims | None = None,
         replace: bool = True,
-        p: Any = None,
+        p: ArrayLike | None = None,
         ctx: Context | None = None,
-        out: Any = None,
+        out: K | None = None,
     ) -> K:
         """Chooses among the elements of an array, or the whole numbers below one.
 
@@ -286,7 +321,9 @@ class Random(Generic[K]):
             return self._apply("_npi_take", one_of, chosen, axis=0, out=out)
         return chosen if out is None else self._apply("_np_copy", chosen, out=out)
 
-    def multinomial(self, n: int, pvals: Any, size: Any = None, **kwargs: Any) -> K:
+    def multinomial(
+        self, n: int, pvals: ArrayLike, size: Dims | None = None, **kwargs: object
+    ) -> K:
         """Draws how often each of some categories comes in n trials, as int64.
 
         Args:
@@ -295,18 +332,23 @@ class Random(Generic[K]):
             size: how many such draws.
             kwargs: none.
         """
-        weights: Any = pvals
+        weights: ArrayLike = pvals
         if isinstance(weights, Operand):
             weights = apply("_npi_cast", weights, dtype="float64")
         else:
             weights = array(onp.asarray(pvals, onp.float64))
         if weights.type is not None and not weights.type.size:
-            none: Any = array(onp.zeros((*(dimensions(size) or ()), 0)), dtype="int64")
+            none: object = array(onp.zeros((*(dimensions(size) or ()), 0)), dtype="int64")
             return cast("K", none)
         return self._apply("_npi_multinomial", weights, n=int(n), size=dimensions(size))
 
     def multivariate_normal(
-        self, mean: Any, cov: Any, size: Any = None, check_valid: Any = None, tol: Any = None
+        self,
+        mean: ArrayLike,
+        cov: ArrayLike,
+        size: Dims | None = None,
+        check_valid: object = None,
+        tol: object = None,
     ) -> K:
         """Draws vectors from a normal distribution of a mean and a covariance matrix.
 
@@ -320,7 +362,7 @@ class Random(Generic[K]):
             raise ParameterError("np.random.multivariate_normal: check_valid and tol must be None")
         return self._apply("_npi_multivariate_normal", mean, cov, size=dimensions(size))
 
-    def shuffle(self, x: Any) -> None:
+    def shuffle(self, x: ArrayLike) -> None:
         """Puts the rows (first axis) of an array in random order, in place."""
         if not isinstance(x, NDArray):
             raise ParameterError("np.random.shuffle: needs an array, which is changed in place")

@@ -6,14 +6,16 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from hybridnet.base.array_types import Axes, DTypeLike
 from hybridnet.base.dtype import BOOL
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.core.handle import Operand
+from hybridnet.ops.core import Operand
 
 from .calls import apply, apply_all, dtype_name, operand, shape_of
 from .methods import NumpyMethods
 from .multiarray import ndarray
+from .operands import ArrayLike
 
 __all__ = [
     "all",
@@ -42,7 +44,7 @@ __all__ = [
 ]
 
 
-def _masked(a: Any, where: Any, neutral: float) -> Any:
+def _masked(a: ArrayLike, where: ArrayLike, neutral: float) -> ArrayLike:
     """Returns an array with what a condition leaves out replaced by a number without effect."""
     if where is True:
         return a
@@ -50,13 +52,13 @@ def _masked(a: Any, where: Any, neutral: float) -> Any:
 
 
 def sum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: DTypeLike = None,
+    out: NDArray | None = None,
     keepdims: bool = False,
     initial: float | None = None,
-    where: Any = True,
+    where: ArrayLike = True,
 ) -> ndarray:
     """Returns the sum over axes; of integers in their own dtype.
 
@@ -75,13 +77,13 @@ def sum(
 
 
 def prod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    axis: Axes = None,
+    dtype: DTypeLike = None,
+    out: NDArray | None = None,
     keepdims: bool = False,
     initial: float | None = None,
-    where: Any = True,
+    where: ArrayLike = True,
 ) -> ndarray:
     """Returns the product over axes; the arguments are those of `sum`."""
     a = _masked(a, where, 1)
@@ -93,9 +95,9 @@ product = prod
 
 
 def max(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    axis: Axes = None,
+    out: NDArray | None = None,
     keepdims: bool = False,
     initial: float | None = None,
 ) -> ndarray:
@@ -112,9 +114,9 @@ def max(
 
 
 def min(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    axis: Axes = None,
+    out: NDArray | None = None,
     keepdims: bool = False,
     initial: float | None = None,
 ) -> ndarray:
@@ -125,12 +127,12 @@ def min(
 amax, amin = max, min
 
 
-def _function(method: Callable[..., Any]) -> Callable[..., Any]:
+def _function(method: Callable[..., object]) -> Callable[..., Any]:
     """Makes the function that calls a method of arrays and symbols on its first argument, `a`."""
     name = method.__name__
     first, *others = inspect.signature(method).parameters.values()
 
-    def function(a: Any, *args: Any, **kwargs: Any) -> Any:
+    def function(a: ArrayLike, *args: object, **kwargs: object) -> Any:
         return getattr(operand(a), name)(*args, **kwargs)
 
     function.__name__ = function.__qualname__ = name
@@ -151,7 +153,11 @@ argmin = _function(NumpyMethods.argmin)
 
 
 def average(
-    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, out: Any = None
+    a: ArrayLike,
+    axis: Axes = None,
+    weights: ArrayLike | None = None,
+    returned: bool = False,
+    out: NDArray | None = None,
 ) -> Any:
     """Returns the weighted average over axes.
 
@@ -168,7 +174,9 @@ def average(
     return made if returned else made[0]
 
 
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> ndarray:
+def cumsum(
+    a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: NDArray | None = None
+) -> ndarray:
     """Returns the running sum along an axis, or of the flattened array."""
     a = operand(a)
     if isinstance(a, NDArray) and a.inferred_dtype == BOOL:
@@ -176,7 +184,13 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
     return apply("_np_cumsum", a, out=out, axis=axis, dtype=dtype_name(dtype))
 
 
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> ndarray:
+def diff(
+    a: ArrayLike,
+    n: int = 1,
+    axis: int = -1,
+    prepend: ArrayLike | None = None,
+    append: ArrayLike | None = None,
+) -> ndarray:
     """Returns the differences of neighbors along an axis, taken n times.
 
     Args:
@@ -190,7 +204,9 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     return apply("_npi_diff", joined, n=n, axis=axis)
 
 
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> ndarray:
+def ediff1d(
+    ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None
+) -> ndarray:
     """Returns the differences of neighbors in the flattened array, with arrays at both ends."""
     middle = apply("_npi_diff", apply("_np_reshape", ary, newshape=(-1,)))
     ends = [to_begin, middle, to_end]
@@ -199,10 +215,10 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> ndarray:
 
 
 def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axes = None,
+    out: NDArray | None = None,
     overwrite_input: bool | None = None,
     interpolation: str = "linear",
     keepdims: bool = False,
@@ -227,10 +243,10 @@ def percentile(
 
 
 def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axes = None,
+    out: NDArray | None = None,
     overwrite_input: bool | None = None,
     interpolation: str = "linear",
     keepdims: bool = False,
@@ -241,11 +257,11 @@ def quantile(
 
 
 def histogram(
-    a: Any,
-    bins: Any = 10,
+    a: ArrayLike,
+    bins: ArrayLike = 10,
     range: tuple[float, float] | None = None,
     normed: bool | None = None,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
     density: bool | None = None,
 ) -> list[ndarray]:
     """Counts elements in bins; returns the counts, int64, and the edges.
@@ -268,7 +284,7 @@ def histogram(
     return apply_all("_npi_histogram", a, bin_cnt=bins, range=limits)
 
 
-def bincount(x: Any, weights: Any = None, minlength: int = 0) -> ndarray:
+def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0) -> ndarray:
     """Counts how often each whole number from 0 on comes, or sums weights; this waits for `x`.
 
     Args:

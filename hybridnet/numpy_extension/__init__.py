@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hybridnet.base.context import cpu, cpu_pinned, current_context, gpu
-from hybridnet.base.unsupported import missing
 from hybridnet.ndarray import waitall
 from hybridnet.numpy import ndarray
+from hybridnet.numpy.calls import operator_of_either as _operator_of_either
+from hybridnet.ops.core import Functions as _Functions
 from hybridnet.util import (
     is_np_array,
     is_np_shape,
@@ -56,5 +57,12 @@ __all__ = [
 ]
 
 
+_of_users = _Functions("npx", globals(), {}, _operator_of_either, prefix="_npx_")
+
+
+def __dir__() -> list[str]:
+    return _of_users.names()
+
+
 def __getattr__(name: str) -> Callable[..., ndarray]:
-    raise missing("npx", name, __all__)
+    return _of_users.attribute(name)

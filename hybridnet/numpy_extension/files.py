@@ -9,8 +9,8 @@ from typing import Any
 from hybridnet import ndarray as nd
 from hybridnet.base.errors import ValuesNeededError
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.platform.jax_devices import num_devices
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.contexts import num_devices
+from hybridnet.runtime.recording import recorder
 
 __all__ = ["constraint_check", "load", "num_gpus", "save"]
 

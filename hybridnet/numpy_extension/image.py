@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybridnet.base.unsupported import missing
+from hybridnet.numpy.calls import operator_of_either as _function
+from hybridnet.ops.core import Functions as _Functions
 from hybridnet.ops.core.registry import public_operators as _public_operators
 
-from .operators import operator_of_either as _operator_of_either
+_functions = _Functions("npx.image", globals(), _public_operators("_image_"), _function, "_image_")
 
-_operators = {
-    name: _operator_of_either(op, name) for name, op in _public_operators("_image_").items()
-}
-globals().update(_operators)
+__all__ = [*_functions]
 
-__all__ = [*_operators]
+
+def __dir__() -> list[str]:
+    return _functions.names()
 
 
 def __getattr__(name: str) -> Any:
-    raise missing("npx.image", name, __all__)
+    return _functions.attribute(name)

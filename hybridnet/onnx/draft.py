@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-__all__ = ["Draft", "Network", "OnnxStep", "Port", "Sizes"]
+__all__ = ["Array", "Draft", "Network", "OnnxStep", "Port", "Sizes"]
 
 Array = np.ndarray[Any, Any]
 #: A shape; None where a size is left open.
@@ -73,7 +74,7 @@ class Draft:
         self.steps.append(OnnxStep(op, tuple(inputs), tuple(outputs), known))
         return outputs
 
-    def constant(self, array: Any) -> str:
+    def constant(self, array: ArrayLike) -> str:
         """Returns the name of a constant; equal ones are one."""
         value = np.asarray(array)
         key = (value.shape, value.dtype.str, value.tobytes())
@@ -114,7 +115,7 @@ class Port:
     """An input or output of a model: its name, dtype and sizes, None where they are open."""
 
     name: str
-    dtype: np.dtype[Any]
+    dtype: np.dtype[np.generic]
     sizes: Sizes
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -16,7 +16,10 @@ from hybridnet.base.files import atomic_write
 from hybridnet.base.lazy import onnx
 from hybridnet.base.remote import is_remote, read_file
 
-from .draft import Network, OnnxStep, Port
+from .draft import Array, Network, OnnxStep, Port
+
+if TYPE_CHECKING:
+    from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 __all__ = ["IR_VERSION", "OPSET", "array_of", "attributes_of", "read_model", "write_model"]
 
@@ -25,7 +28,7 @@ OPSET: Final = 21
 #: That of the file format.
 IR_VERSION: Final = 10
 #: A message of protobuf's is smaller; weights of larger models go to a file beside it.
-_MOST: Final = 2**31 - 2**20
+_MAX_BYTES: Final = 2**31 - 2**20
 
 
 def write_model(
@@ -57,7 +60,7 @@ def write_model(
         ir_version=IR_VERSION,
         opset_imports=[onnx.helper.make_opsetid("", OPSET)],
     )
-    large = sum(array.nbytes for array in draft.constants.values()) > _MOST
+    large = sum(array.nbytes for array in draft.constants.values()) > _MAX_BYTES
     if large:
         onnx.save_model(model, path, save_as_external_data=True, location=f"{_base(path)}.data")
         onnx.checker.check_model(path)
@@ -73,7 +76,7 @@ def _base(path: str) -> str:
     return os.path.basename(path)
 
 
-def _node(step: OnnxStep, number: int) -> Any:
+def _node(step: OnnxStep, number: int) -> NodeProto:
     attrs = {
         name: onnx.helper.np_dtype_to_tensor_dtype(value) if isinstance(value, np.dtype) else value
         for name, value in step.attrs.items()
@@ -82,7 +85,7 @@ def _node(step: OnnxStep, number: int) -> Any:
     return onnx.helper.make_node(step.op, step.inputs, step.outputs, name=name, **attrs)
 
 
-def _value(value: Port, size_names: Mapping[tuple[str, int], str]) -> Any:
+def _value(value: Port, size_names: Mapping[tuple[str, int], str]) -> ValueInfoProto:
     sizes = [
         size_names.get((value.name, place)) if size is None else size
         for place, size in enumerate(value.sizes)
@@ -91,7 +94,7 @@ def _value(value: Port, size_names: Mapping[tuple[str, int], str]) -> Any:
     return onnx.helper.make_tensor_value_info(value.name, code, sizes)
 
 
-def read_model(path: str | os.PathLike[str]) -> Any:
+def read_model(path: str | os.PathLike[str]) -> ModelProto:
     """Reads a model, with the weights that lie beside it.
 
     Raises:
@@ -115,13 +118,13 @@ def read_model(path: str | os.PathLike[str]) -> Any:
     return model
 
 
-def array_of(tensor: Any) -> np.ndarray[Any, Any]:
+def array_of(tensor: TensorProto) -> Array:
     """Returns a tensor of a model as an array."""
-    array: np.ndarray[Any, Any] = onnx.numpy_helper.to_array(tensor)
+    array: Array = onnx.numpy_helper.to_array(tensor)
     return array
 
 
-def attributes_of(node: Any) -> dict[str, Any]:
+def attributes_of(node: NodeProto) -> dict[str, Any]:
     """Returns the attributes of a node of a model: numbers, texts, arrays, or lists of them."""
     return {one.name: _attribute(onnx.helper.get_attribute_value(one)) for one in node.attribute}
 

@@ -45,7 +45,7 @@ _PLAIN: Final = (bool, int, float, str)
 _MAX_NDIM: Final = 32
 
 
-def dump_states(value: Any) -> bytes:
+def dump_states(value: object) -> bytes:
     """Returns a structure of dicts, lists, tuples, arrays, numbers and strings as bytes.
 
     Raises:
@@ -95,7 +95,7 @@ def load_states(data: bytes, place: Callable[[np.ndarray[Any, Any]], NDArray]) -
     return decode_value(_parse(metadata[_KEY], "the structure"), arrays)
 
 
-def is_mxnets(data: Any) -> bool:
+def is_mxnets(data: object) -> bool:
     """Whether bytes are a pickle, as MXNet writes states, and none of ours."""
     # In a file of ours JSON begins at byte 8.
     return isinstance(data, (bytes, bytearray)) and data[8:9] != b"{" and is_pickle(bytes(data))
@@ -130,7 +130,7 @@ def _array(body: memoryview, name: str, entry: Any) -> np.ndarray[Any, Any]:
     return np.frombuffer(body[begin:end], np.uint8).view(dtype).reshape(shape)
 
 
-def encode_value(value: Any, arrays: list[NDArray], where: str) -> Any:
+def encode_value(value: object, arrays: list[NDArray], where: str) -> Any:
     """Returns a value as JSON can hold it; its arrays are appended to a list."""
     if value is None or isinstance(value, _PLAIN):
         return value

@@ -5,14 +5,24 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 from hybridnet import nd
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record.trace import host_scalars
+from hybridnet.runtime.traces import host_scalars
 
 from .adaptive import times
-from .optimizer import Index, ListOptimizer, Step, register
+from .optimizer import (
+    Arrays,
+    Index,
+    Indices,
+    ListOptimizer,
+    OptimizerOptions,
+    RatedOptions,
+    States,
+    Step,
+    register,
+)
 
 __all__ = ["FTML", "Adam", "Adamax", "Nadam"]
 
@@ -43,7 +53,7 @@ class Adam(ListOptimizer):
         beta2: float = 0.999,
         epsilon: float = 1e-8,
         lazy_update: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[OptimizerOptions],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
@@ -52,17 +62,17 @@ class Adam(ListOptimizer):
         self.lazy_update = lazy_update
 
     def _effective_lrs(self, indices: Sequence[Index], lrs: list[float]) -> list[float]:
-        steps = [self._index_update_count[index] for index in indices]
+        counts = self._index_update_count
+        steps = [counts[index] for index in indices]
         return [
             lr * math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)
             for lr, t in zip(lrs, steps, strict=True)
         ]
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
         fixed = {**self._numbers("beta1", "beta2", "epsilon"), "lazy_update": self.lazy_update}
-        for w, g, (mean, var), scalars in self.steps(index, weight, grad, state):
-            nd.adam_update(w, g, mean, var, out=w, **fixed, **scalars)
+        self._apply("adam_update", index, weight, grad, state, **fixed)
 
 
 def _decayed(step: Step, clip: float | None) -> NDArray:
@@ -90,7 +100,11 @@ class Adamax(ListOptimizer):
     num_states = 2  # the running mean and maximum
 
     def __init__(
-        self, learning_rate: float = 0.002, beta1: float = 0.9, beta2: float = 0.999, **kwargs: Any
+        self,
+        learning_rate: float = 0.002,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        **kwargs: Unpack[OptimizerOptions],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
@@ -100,7 +114,7 @@ class Adamax(ListOptimizer):
         steps = [self._index_update_count[index] for index in indices]
         return [lr / float(1 - self.beta1**t) for lr, t in zip(lrs, steps, strict=True)]
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
         for step in self.steps(index, weight, grad, state):
             mean, largest = step.state
@@ -138,7 +152,7 @@ class Nadam(ListOptimizer):
         beta2: float = 0.999,
         epsilon: float = 1e-8,
         schedule_decay: float = 0.004,
-        **kwargs: Any,
+        **kwargs: Unpack[OptimizerOptions],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
@@ -164,7 +178,7 @@ class Nadam(ListOptimizer):
             ]
         return factors
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
         steps = list(self.steps(index, weight, grad, state))
         indices = tuple(index) if isinstance(index, (list, tuple)) else (index,)
@@ -199,14 +213,18 @@ class FTML(ListOptimizer):
     num_states = 3  # d, v and z
 
     def __init__(
-        self, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-8, **kwargs: Any
+        self,
+        beta1: float = 0.6,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        **kwargs: Unpack[RatedOptions],
     ) -> None:
         super().__init__(**kwargs)
         self.beta1 = beta1
         self.beta2 = beta2
         self.epsilon = epsilon
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
         fixed = {
             "beta1": float(self.beta1),

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
-from hybridnet import nd
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core import registry
 
-from .optimizer import Index, ListOptimizer, register, zeros_like
+from .optimizer import (
+    Arrays,
+    Index,
+    Indices,
+    ListOptimizer,
+    OptimizerOptions,
+    RatedOptions,
+    States,
+    register,
+    zeros_like,
+)
 
 __all__ = ["AdaDelta", "AdaGrad", "Ftrl", "RMSProp", "clipped", "times"]
 
@@ -25,23 +34,19 @@ class AdaGrad(ListOptimizer):
         kwargs: see `Optimizer`.
     """
 
-    def __init__(self, eps: float = 1e-7, **kwargs: Any) -> None:
+    def __init__(self, eps: float = 1e-7, **kwargs: Unpack[RatedOptions]) -> None:
         super().__init__(**kwargs)
         self.float_stable_eps = eps
 
-    def create_state(self, index: Index, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> NDArray:
         """Returns the sum of squares, zeros of the weight's shape and dtype."""
         return zeros_like(weight)
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
-        fixed = {
-            "epsilon": float(self.float_stable_eps),
-            "clip_gradient": self._clip_parameter(),
-        }
-        op = registry.get("_sparse_adagrad_update")
-        for w, g, history, scalars in self.steps(index, weight, grad, state):
-            NDArray.apply_operator(op, (w, g, history), {**fixed, **scalars}, out=w)
+        epsilon, clip = float(self.float_stable_eps), self._clip_parameter()
+        fixed = {"epsilon": epsilon, "clip_gradient": clip}
+        self._apply("_sparse_adagrad_update", index, weight, grad, state, **fixed)
 
 
 @register
@@ -60,12 +65,14 @@ class AdaDelta(ListOptimizer):
 
     num_states = 2  # the running means of the squares of gradients and steps
 
-    def __init__(self, rho: float = 0.90, epsilon: float = 1e-5, **kwargs: Any) -> None:
+    def __init__(
+        self, rho: float = 0.90, epsilon: float = 1e-5, **kwargs: Unpack[RatedOptions]
+    ) -> None:
         super().__init__(**kwargs)
         self.rho = rho
         self.epsilon = epsilon
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
         rho, epsilon = self.rho, self.epsilon
         for w, g, (acc_g, acc_delta), scalars in self.steps(index, weight, grad, state):
@@ -102,7 +109,7 @@ class RMSProp(ListOptimizer):
         epsilon: float = 1e-8,
         centered: bool = False,
         clip_weights: float | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[OptimizerOptions],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.gamma1 = gamma1
@@ -111,20 +118,18 @@ class RMSProp(ListOptimizer):
         self.centered = centered
         self.clip_weights = clip_weights
 
-    def create_state(self, index: Index, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray, ...]:
         """Returns the running means (and, centered, the last step): zeros like the weight."""
         return tuple(zeros_like(weight) for _ in range(3 if self.centered else 1))
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
         fixed = self._numbers("gamma1", "epsilon")
         fixed["clip_weights"] = float(self.clip_weights or -1.0)
-        for w, g, s, scalars in self.steps(index, weight, grad, state):
-            if self.centered:
-                gamma2 = float(self.gamma2)
-                nd.rmspropalex_update(w, g, *s, out=w, gamma2=gamma2, **fixed, **scalars)
-            else:
-                nd.rmsprop_update(w, g, *s, out=w, **fixed, **scalars)
+        if self.centered:
+            fixed["gamma2"] = float(self.gamma2)
+        name = "rmspropalex_update" if self.centered else "rmsprop_update"
+        self._apply(name, index, weight, grad, state, **fixed)
 
 
 @register
@@ -145,17 +150,20 @@ class Ftrl(ListOptimizer):
     num_states = 2  # z and n
 
     def __init__(
-        self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Any
+        self,
+        lamda1: float = 0.01,
+        learning_rate: float = 0.1,
+        beta: float = 1,
+        **kwargs: Unpack[OptimizerOptions],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.lamda1 = lamda1
         self.beta = beta
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
         fixed = self._numbers("lamda1", "beta")
-        for w, g, (z, n), scalars in self.steps(index, weight, grad, state):
-            nd.ftrl_update(w, g, z, n, out=w, **fixed, **scalars)
+        self._apply("ftrl_update", index, weight, grad, state, **fixed)
 
 
 def times(x: NDArray, number: Any) -> NDArray:

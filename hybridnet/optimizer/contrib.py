@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from hybridnet import nd
 from hybridnet.base.errors import RefusedError
 from hybridnet.ndarray import NDArray
 
 from .adaptive import clipped, times
-from .optimizer import Index, Optimizer, register
+from .optimizer import Index, Optimizer, RatedOptions, States, register
 
 __all__ = ["GroupAdaGrad"]
 
@@ -27,11 +27,11 @@ class GroupAdaGrad(Optimizer):
         kwargs: see `Optimizer`; without weight decay.
     """
 
-    def __init__(self, eps: float = 1e-5, **kwargs: Any) -> None:
+    def __init__(self, eps: float = 1e-5, **kwargs: Unpack[RatedOptions]) -> None:
         super().__init__(**kwargs)
         self.float_stable_eps = eps
 
-    def create_state(self, index: Index, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> NDArray:
         """Returns the rows' means of squares: zeros, one for each row, stored as the weight is.
 
         Raises:
@@ -44,7 +44,7 @@ class GroupAdaGrad(Optimizer):
             )
         return nd.zeros((weight.shape[0], 1), ctx=weight.context, stype=weight.stype)
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Index, weight: NDArray, grad: NDArray, state: States) -> None:
         """Overwrites the weight and its history by one step.
 
         Raises:

@@ -10,10 +10,16 @@ from typing import Any, Final
 from hybridnet import nd
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record.trace import host_scalars, init_scope
+from hybridnet.runtime.traces import host_scalars, init_scope
 
 from .adaptive import times
-from .optimizer import Index, Optimizer, is_low_precision, register, zeros_like
+from .optimizer import (
+    Index,
+    Optimizer,
+    is_low_precision,
+    register,
+    zeros_like,
+)
 
 __all__ = ["LBSGD"]
 
@@ -89,7 +95,7 @@ class LBSGD(Optimizer):
         momentum = zeros_like(master) if self.momentum else None
         return (momentum, master) if low else momentum
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Adds a gradient to those before it, and overwrites the weight if a step is due."""
         numbers = host_scalars(functools.partial(self._count, index), 4)
         rescale, rate, decay, due = numbers

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Unpack
 
 from hybridnet import nd
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core import registry
-from hybridnet.runtime.record.trace import host_scalars
+from hybridnet.runtime.traces import host_scalars
 
 from .adaptive import times
-from .optimizer import Index, ListOptimizer, MomentumOptimizer, register
+from .optimizer import (
+    Arrays,
+    Index,
+    Indices,
+    ListOptimizer,
+    MomentumOptimizer,
+    Multipliers,
+    OptimizerOptions,
+    RatedOptions,
+    States,
+    register,
+)
 
 __all__ = ["LAMB", "LARS"]
 
@@ -45,7 +56,7 @@ class LAMB(ListOptimizer):
         lower_bound: float | None = None,
         upper_bound: float | None = None,
         bias_correction: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[OptimizerOptions],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
@@ -55,7 +66,7 @@ class LAMB(ListOptimizer):
         self.upper_bound = upper_bound
         self.bias_correction = bias_correction
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
         fixed = self._numbers("beta1", "beta2", "epsilon")
         fixed["bias_correction"] = self.bias_correction
@@ -100,7 +111,7 @@ class LARS(MomentumOptimizer):
         eta: float = 0.001,
         eps: float = 0,
         momentum_correction: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[RatedOptions],
     ) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
@@ -111,7 +122,7 @@ class LARS(MomentumOptimizer):
         self.last_lr: float | None = None
         self.cur_lr: float | None = None
 
-    def set_wd_mult(self, args_wd_mult: Mapping[Any, float]) -> None:
+    def set_wd_mult(self, args_wd_mult: Multipliers) -> None:
         """Sets factors of the weight decay by name or index.
 
         Weights whose known name does not end in ``_weight`` do not decay unless given here.
@@ -149,7 +160,7 @@ class LARS(MomentumOptimizer):
         scaled: NDArray = NDArray.apply_operator(row, (rate, *norms, decay), attrs)
         return scaled
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
         indices = index if isinstance(index, (list, tuple)) else [index]
         steps = list(self.steps(index, weight, grad, state))

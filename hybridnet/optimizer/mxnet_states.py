@@ -82,7 +82,7 @@ def _read(whole: Any, maker: _Maker) -> dict[str, Any]:
     }
 
 
-def _is_object(value: Any) -> bool:
+def _is_object(value: object) -> bool:
     return isinstance(value, Inert) and isinstance(value.state, dict)
 
 

@@ -13,16 +13,17 @@ import functools
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TypeAlias, TypedDict, TypeVar
 
 from hybridnet import registry
 from hybridnet.base.dtype import BFLOAT16, FLOAT16
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray.blank import zeros_of
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.trace import host_scalars
+from hybridnet.ndarray.internal import are_dense, zeros_of
+from hybridnet.ops.core import registry as operators
+from hybridnet.runtime.recording import recorder
+from hybridnet.runtime.traces import host_scalars
 
 from .mxnet_states import own_attributes
 
@@ -41,8 +42,36 @@ _Class = TypeVar("_Class", bound="type[Optimizer]")
 
 #: A weight's key: its position or its name.
 Index = int | str
+#: What `update` gets: those of one weight, or of several.
+Indices: TypeAlias = Index | list[int] | list[str] | list[Index] | tuple[Index, ...]
+#: What an optimizer remembers of a weight; of several weights a list.
+State: TypeAlias = "NDArray | tuple[State, ...] | None"
+States: TypeAlias = "State | list[State]"
+#: A factor of the learning rate or the decay, by the key of a weight.
+Multipliers: TypeAlias = Mapping[int, float] | Mapping[str, float] | Mapping[Index, float]
+Arrays: TypeAlias = NDArray | list[NDArray] | tuple[NDArray, ...]
 
 _LOW_PRECISION: Final = (FLOAT16, BFLOAT16)
+
+
+class OptimizerOptions(TypedDict, total=False):
+    """The keyword arguments that all optimizers take; see `Optimizer`."""
+
+    rescale_grad: float
+    param_idx2name: Mapping[int, str] | Mapping[str, str] | None
+    wd: float
+    clip_gradient: float | None
+    lr_scheduler: Callable[[int], float] | None
+    sym: Any
+    begin_num_update: int
+    multi_precision: bool
+    param_dict: Mapping[Any, Any] | None
+
+
+class RatedOptions(OptimizerOptions, total=False):
+    """The same, of those whose learning rate is `Optimizer`'s by default."""
+
+    learning_rate: float | None
 
 
 class ScheduledRateError(ParameterError, UserWarning):
@@ -117,7 +146,7 @@ class Optimizer:
     def __init__(
         self,
         rescale_grad: float = 1.0,
-        param_idx2name: Mapping[Any, str] | None = None,
+        param_idx2name: Mapping[int, str] | Mapping[str, str] | None = None,
         wd: float = 0.0,
         clip_gradient: float | None = None,
         learning_rate: float | None = None,
@@ -142,7 +171,7 @@ class Optimizer:
         self.num_update = begin_num_update
         self._device = 0
         self._all_index_update_counts: dict[int, dict[Index, int]] = {0: {}}
-        self.idx2name = dict(param_idx2name or {})
+        self.idx2name: dict[Any, str] = dict(param_idx2name or {})
         self.param_dict = dict(param_dict or {})
         # Whether arrays of NumPy's semantics are updated as such, which they always are.
         self.allow_np_array = mode.array
@@ -202,7 +231,7 @@ class Optimizer:
 
     # -- what a subclass defines -------------------------------------------------------------
 
-    def create_state(self, index: Index, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> State:
         """Returns the state for a weight before the first update.
 
         Args:
@@ -214,7 +243,7 @@ class Optimizer:
         """
         return None
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Overwrites a weight and its state by one step.
 
         Args:
@@ -227,7 +256,7 @@ class Optimizer:
 
     # -- precision ---------------------------------------------------------------------------
 
-    def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
+    def create_state_multi_precision(self, index: Index, weight: NDArray) -> State:
         """Returns the state for `update_multi_precision`.
 
         Returns:
@@ -261,7 +290,8 @@ class Optimizer:
         grads = [g.astype("float32") if is_low else g for g, is_low in zip(grads, low, strict=True)]
         states = [s[other] if is_low else s for s, is_low in zip(states, low, strict=True)]
         if together:
-            self.update(index, masters, grads, states)
+            update_all: Callable[..., None] = self.update
+            update_all(index, masters, grads, states)
         else:
             self.update(index, masters[0], grads[0], states[0])
         for w, master, is_low in zip(weights, masters, low, strict=True):
@@ -301,11 +331,11 @@ class Optimizer:
             )
         self.lr = lr
 
-    def set_lr_mult(self, args_lr_mult: Mapping[Any, float]) -> None:
+    def set_lr_mult(self, args_lr_mult: Multipliers) -> None:
         """Sets multipliers of the learning rate by index or name, over those of the symbol."""
         self.lr_mult = {**self._symbol_mults("__lr_mult__"), **args_lr_mult}
 
-    def set_lr_scale(self, args_lrscale: Mapping[Any, float]) -> NoReturn:
+    def set_lr_scale(self, args_lrscale: Multipliers) -> NoReturn:
         """Is gone, as in MXNet: `set_lr_mult` took its place.
 
         Raises:
@@ -316,7 +346,7 @@ class Optimizer:
             f"same dict, got {args_lrscale!r}"
         )
 
-    def set_wd_mult(self, args_wd_mult: Mapping[Any, float]) -> None:
+    def set_wd_mult(self, args_wd_mult: Multipliers) -> None:
         """Sets multipliers of the weight decay by index or name.
 
         They come over those of the symbol, and these over the rule for names (`param_idx2name`).
@@ -376,7 +406,7 @@ class Optimizer:
         self._all_index_update_counts.setdefault(device_id, {})
         self._device = device_id
 
-    def _update_count(self, index: Any) -> None:
+    def _update_count(self, index: Indices) -> None:
         """Counts an update of a weight, or of each of a list of them."""
         counts, before, latest = self._index_update_count, self.begin_num_update, self.num_update
         for key in index if isinstance(index, (list, tuple)) else [index]:
@@ -394,7 +424,7 @@ class Optimizer:
         """
         return lrs
 
-    def _step_scalars(self, indices: Sequence[Index]) -> list[float]:
+    def _step_scalars(self, indices: tuple[Index, ...]) -> list[float]:
         """Counts an update, and returns its numbers: rescale_grad, rates, and decays."""
         self._update_count(indices)
         if type(self)._get_lr is Optimizer._get_lr:
@@ -421,7 +451,7 @@ class Optimizer:
             rescale = float(self._rescale_grad)
         return rescale, numbers[:count], numbers[count:]
 
-    def steps(self, index: Any, weight: Any, grad: Any, state: Any) -> Iterator[Step]:
+    def steps(self, index: Indices, weight: Any, grad: Any, state: Any) -> Iterator[Step]:
         """Counts an update and gives the steps to take.
 
         Args:
@@ -433,7 +463,7 @@ class Optimizer:
         for w, g, s, lr, wd in zip(weight, grad, state, rates, decays, strict=True):
             yield Step(w, g, s, {"lr": lr, "wd": wd, "rescale_grad": rescale})
 
-    def update_counts(self, index: Any) -> list[Any]:
+    def update_counts(self, index: Indices) -> list[Any]:
         """Returns which update of each weight is being made, from 1, as operators take it.
 
         Args:
@@ -493,17 +523,85 @@ class ListOptimizer(Optimizer):
     elementwise = True
     num_states: int = 0
 
-    def create_state(self, index: Index, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> State:
         """Returns the state for a weight: zeros like it; None where there is none."""
         return tuple(zeros_like(weight) for _ in range(self.num_states)) or None
 
+    def _apply(
+        self, name: str, index: Any, weight: Any, grad: Any, state: Any, **numbers: Any
+    ) -> None:
+        """Updates by the operator for one weight, or several dense ones by the one for several.
+
+        To record an operator takes some microseconds, and a step has one for each weight.
+
+        Args:
+            name: the operator for one, which takes weight, gradient and states.
+            index, weight, grad, state: as `update` gets them.
+            numbers: its parameters, but for the rate, the decay and the gradients' factor.
+        """
+        several = isinstance(index, (list, tuple)) and len(index) > 1
+        if not (several and are_dense(weight) and are_dense(grad)):
+            op = operators.get(name)
+            for w, g, s, scalars in self.steps(index, weight, grad, state):
+                NDArray.apply_operator(op, (w, g, *_states(s)), {**numbers, **scalars}, out=w)
+            return
+        arrays: list[NDArray] = []
+        for w, g, s in zip(weight, grad, state, strict=True):
+            arrays += (w, g, *_states(s))
+        rescale, rates, decays = self.step_numbers(index)
+        numbers.pop("lazy_update", None)
+        NDArray.apply_operator(
+            operators.get(f"_multi_{name.lstrip('_')}"),
+            arrays,
+            {
+                **numbers,
+                "lrs": tuple(rates),
+                "wds": tuple(decays),
+                "rescale_grad": rescale,
+                "num_weights": len(weight),
+            },
+            out=weight,
+        )
+
+
+def _states(state: Any) -> Sequence[NDArray]:
+    """The arrays of a weight's state."""
+    return () if state is None else state if isinstance(state, tuple) else (state,)
+
 
 class MomentumOptimizer(ListOptimizer):
-    """The base of those whose state is a momentum, or None where `momentum` is 0."""
+    """The base of those whose state is a momentum, or None where `momentum` is 0.
+
+    Attributes:
+        plain: the operator that updates a weight without one.
+        with_momentum: the one that updates it with one.
+    """
 
     momentum: float
+    plain: ClassVar[str]
+    with_momentum: ClassVar[str]
 
-    def create_state(self, index: Index, weight: NDArray) -> Any:
+    def _step(
+        self, index: Any, weight: Any, grad: Any, state: Any, common: Any, momentum: Any
+    ) -> None:
+        """Updates each weight by the one operator or the other.
+
+        Args:
+            index, weight, grad, state: as `update` gets them.
+            common: parameters of both.
+            momentum: further ones of `with_momentum`.
+        """
+        kinds = {s is None for s in (state if isinstance(index, (list, tuple)) else [state])}
+        if len(kinds) > 1:  # `momentum` was changed before some of them were seen
+            for one in zip(index, weight, grad, state, strict=True):
+                self._step(*one, common, momentum)
+        elif True in kinds:
+            self._apply(self.plain, index, weight, grad, state, **common)
+        else:
+            momentum = {"momentum": float(self.momentum), **momentum}
+            self._apply(self.with_momentum, index, weight, grad, state, **common, **momentum)
+
+    def create_state(self, index: Index, weight: NDArray) -> NDArray | None:
         """Returns the momentum, zeros of the weight's shape and dtype; None if there is none."""
         return zeros_like(weight) if self.momentum else None
 

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from hybridnet import nd
 from hybridnet.ndarray import NDArray
 
 from .adaptive import clipped, times
-from .optimizer import Index, ListOptimizer, MomentumOptimizer, Optimizer, register, zeros_like
+from .optimizer import (
+    Arrays,
+    Index,
+    Indices,
+    ListOptimizer,
+    MomentumOptimizer,
+    Optimizer,
+    OptimizerOptions,
+    RatedOptions,
+    States,
+    register,
+    zeros_like,
+)
 
 __all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Signum", "Test", "ccSGD"]
 
@@ -28,52 +39,19 @@ class SGD(MomentumOptimizer):
     """
 
     master_first = False
+    plain, with_momentum = "sgd_update", "sgd_mom_update"
 
-    def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any) -> None:
+    def __init__(
+        self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Unpack[RatedOptions]
+    ) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
         self.lazy_update = lazy_update
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """Overwrites the weight (or each of a list of them) and its momentum by one step."""
-        clip = self._clip_parameter()
-        momentum = float(self.momentum)
-        several = isinstance(index, (list, tuple)) and len(index) > 1
-        sparse = any(g.stype != "default" for g in (grad if several else ()))
-        if several and not sparse and len({s is None for s in state}) == 1:
-            self._update_together(index, weight, grad, state, clip)
-            return
-        for w, g, m, scalars in self.steps(index, weight, grad, state):
-            fixed = {"clip_gradient": clip, "lazy_update": self.lazy_update}
-            if m is None:
-                nd.sgd_update(w, g, out=w, **fixed, **scalars)
-            else:
-                nd.sgd_mom_update(w, g, m, out=w, momentum=momentum, **fixed, **scalars)
-
-    def _update_together(
-        self,
-        indices: Sequence[Index],
-        weights: Sequence[NDArray],
-        grads: Sequence[NDArray],
-        states: Sequence[NDArray | None],
-        clip: float,
-    ) -> None:
-        """Updates weights by one operator: recording costs a few microseconds for each."""
-        rescale, rates, decays = self.step_numbers(indices)
-        shared = {
-            "out": weights,
-            "lrs": tuple(rates),
-            "wds": tuple(decays),
-            "rescale_grad": rescale,
-            "clip_gradient": clip,
-            "num_weights": len(weights),
-        }
-        if states[0] is None:
-            pairs = [x for pair in zip(weights, grads, strict=True) for x in pair]
-            nd.multi_sgd_update(*pairs, **shared)
-        else:
-            arrays = [x for each in zip(weights, grads, states, strict=True) for x in each]
-            nd.multi_sgd_mom_update(*arrays, momentum=float(self.momentum), **shared)
+        common = {"clip_gradient": self._clip_parameter(), "lazy_update": self.lazy_update}
+        self._step(index, weight, grad, state, common, {})
 
 
 @register
@@ -97,20 +75,15 @@ class NAG(MomentumOptimizer):
     """
 
     master_first = False
+    plain, with_momentum = "sgd_update", "nag_mom_update"
 
-    def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
+    def __init__(self, momentum: float = 0.0, **kwargs: Unpack[RatedOptions]) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Overwrites the weight (or each of a list of them) and its momentum by one step."""
-        clip = self._clip_parameter()
-        momentum = float(self.momentum)
-        for w, g, m, scalars in self.steps(index, weight, grad, state):
-            if m is None:
-                nd.sgd_update(w, g, out=w, clip_gradient=clip, **scalars)
-            else:
-                nd.nag_mom_update(w, g, m, out=w, momentum=momentum, clip_gradient=clip, **scalars)
+        self._step(index, weight, grad, state, {"clip_gradient": self._clip_parameter()}, {})
 
 
 @register
@@ -129,26 +102,23 @@ class Signum(MomentumOptimizer):
         kwargs: see `Optimizer`.
     """
 
+    plain, with_momentum = "signsgd_update", "signum_update"
+
     def __init__(
         self,
         learning_rate: float = 0.01,
         momentum: float = 0.9,
         wd_lh: float = 0.0,
-        **kwargs: Any,
+        **kwargs: Unpack[OptimizerOptions],
     ) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.momentum = momentum
         self.wd_lh = wd_lh
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Overwrites the weight (or each of a list of them) and its momentum by one step."""
-        clip = self._clip_parameter()
-        fixed = {"momentum": float(self.momentum), "wd_lh": float(self.wd_lh)}
-        for w, g, m, scalars in self.steps(index, weight, grad, state):
-            if m is None:
-                nd.signsgd_update(w, g, out=w, clip_gradient=clip, **scalars)
-            else:
-                nd.signum_update(w, g, m, out=w, clip_gradient=clip, **fixed, **scalars)
+        common = {"clip_gradient": self._clip_parameter()}
+        self._step(index, weight, grad, state, common, {"wd_lh": float(self.wd_lh)})
 
 
 @register
@@ -164,7 +134,7 @@ class SGLD(ListOptimizer):
 
     draws = True
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Overwrites the weight (or each of a list of them) by one step."""
         for step in self.steps(index, weight, grad, state):
             w, _, _, scalars = step
@@ -188,16 +158,18 @@ class DCASGD(ListOptimizer):
         kwargs: see `Optimizer`.
     """
 
-    def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Any) -> None:
+    def __init__(
+        self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Unpack[OptimizerOptions]
+    ) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
         self.lamda = lamda
 
-    def create_state(self, index: Index, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> tuple[NDArray | None, NDArray]:
         """Returns the last step (None without momentum) and a copy of the weight."""
         return (zeros_like(weight) if self.momentum else None, weight.copy())
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
         for step in self.steps(index, weight, grad, state):
             w, _, (momentum, previous), scalars = step
@@ -223,11 +195,11 @@ class Test(Optimizer):
     # What pytest asks of classes whose name begins with Test.
     __test__ = False
 
-    def create_state(self, index: Index, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> NDArray:
         """Returns zeros of the weight's shape and dtype."""
         return zeros_like(weight)
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Adds the gradient to the weight and copies it to the state."""
         for w, g, s, scalars in self.steps(index, weight, grad, state):
             nd.sgd_update(w, g, out=w, lr=-1.0, wd=0.0, rescale_grad=scalars["rescale_grad"])

@@ -7,12 +7,19 @@ from typing import Any, Final, final
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import FormatError, MXNetError
 from hybridnet.ndarray import NDArray, array
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.trace import init_scope
+from hybridnet.runtime.recording import recorder
+from hybridnet.runtime.traces import init_scope
 
 from ._states import dump_states, is_mxnets, load_states
 from .mxnet_states import counts_of, read_mxnet_states
-from .optimizer import Index, Optimizer, is_low_precision
+from .optimizer import (
+    Arrays,
+    Index,
+    Indices,
+    Optimizer,
+    State,
+    is_low_precision,
+)
 from .restoring import Assign, assign_all, assign_known, restored_optimizer
 
 __all__ = ["Updater", "get_updater"]
@@ -33,10 +40,10 @@ class Updater:
 
     def __init__(self, optimizer: Optimizer) -> None:
         self.optimizer = optimizer
-        self.states: dict[Index, Any] = {}
+        self.states: dict[Index, State] = {}
         self.states_synced: dict[Index, bool] = {}
 
-    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
+    def __call__(self, index: Indices, grad: Arrays, weight: Arrays) -> None:
         """Updates a weight in place, or each of a list.
 
         Args:
@@ -45,9 +52,12 @@ class Updater:
             weight: the weight, or a list.
         """
         together = isinstance(index, (list, tuple))
-        indices, grads, weights = (index, grad, weight) if together else ([index], [grad], [weight])
+        lists: Any = (index, grad, weight) if together else ([index], [grad], [weight])
+        indices, grads, weights = lists
+        ready = self.states_synced
         for i, w in zip(indices, weights, strict=True):
-            self._prepare(i, w)
+            if not ready.get(i):
+                self._prepare(i, w)
         optimizer = self.optimizer
         if together and optimizer.aggregate_num:
             states = [self.states[i] for i in indices]
@@ -58,8 +68,6 @@ class Updater:
 
     def _prepare(self, index: Index, weight: NDArray) -> None:
         """Makes a weight's state, or brings one that was loaded to where the weight is."""
-        if self.states_synced.get(index):
-            return
         trace = recorder.current_trace()
         # A traced function that takes a first step must not begin with new states at every call.
         with init_scope():
@@ -80,7 +88,7 @@ class Updater:
                 "function; let the function find it outside, or update it once before"
             )
 
-    def sync_state_context(self, state: Any, context: Context) -> Any:
+    def sync_state_context(self, state: State, context: Context) -> State:
         """Returns a state with its arrays on a context."""
         if isinstance(state, NDArray):
             return state.as_in_context(context)
@@ -150,7 +158,7 @@ class Updater:
         optimizer._set_current_context(optimizer._device)
         optimizer.num_update = num_update
 
-    def _adopt(self, states: dict[Index, Any], settings: Any, assign: Assign) -> None:
+    def _adopt(self, states: dict[Index, State], settings: Any, assign: Assign) -> None:
         """Takes over states, and an optimizer like the one saved, if there was one."""
         if settings is not None:
             self.optimizer = restored_optimizer(self.optimizer, settings, assign)
@@ -167,7 +175,7 @@ def get_updater(optimizer: Optimizer) -> Updater:
 _APART: Final = ("lr_scheduler", "param_dict", "_rescale_trace")
 
 
-def _are_counts(counts: Any, num_update: Any) -> bool:
+def _are_counts(counts: object, num_update: object) -> bool:
     return (
         type(num_update) is int
         and isinstance(counts, dict)
@@ -180,7 +188,7 @@ def _are_counts(counts: Any, num_update: Any) -> bool:
     )
 
 
-def _are_numbers(running: Any) -> bool:
+def _are_numbers(running: object) -> bool:
     return isinstance(running, dict) and all(type(x) in (int, float) for x in running.values())
 
 

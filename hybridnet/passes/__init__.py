@@ -3,36 +3,103 @@
     better, report = passes.optimize(graph, passes.PassContext(input_types))
     print(report)
 
-Users call `Symbol.optimize`. `pipeline` lists the passes in their order. What a pass replaces by
-what is written down as data (`Rule`), and ``docs/passes.md`` lists all rules. `plan_memory` and
-`mirror` save memory (``docs/memory.md``).
+Users call `Symbol.optimize`. `pipeline` lists the passes in their order, and `register` puts one of
+a user's among them. What a pass replaces by what is written down as data (`Rule`), and
+``docs/passes.md`` lists all rules. `plan_memory` and `mirror` save memory (``docs/memory.md``).
+Other floors use the names that are here.
 """
 
 from __future__ import annotations
 
-from .context import PassContext
-from .memory import MemoryPlan, plan_memory
-from .mirror import mirror
+from .constants import computed_now
+from .context import TOLERANCE, PassContext
+from .cost import CostModel, DeviceCost, LinkCost, operations, upward_ranks
+from .flow import EnterCall, ExitCall, FlowCall, Frame, MergeCall, NextIterationCall, SwitchCall
+from .lower_control import PARALLEL_ITERATIONS, Lowered, lower_control
+from .memory import STRATEGIES, MemoryPlan, plan_memory
+from .mirror import mirror, mirror_marks
+from .numpy_rules import NUMPY
+from .part_json import ReadPart, read_part, write_part
+from .partition import DevicePart, RecvCall, SendCall, Transfer, TransferCall, partition
 from .pattern import rewritten
+from .pieces import Piece, pieces_of
+from .pipeline import (
+    PIPELINE,
+    Pass,
+    Pipeline,
+    Registration,
+    optimize,
+    passes_by_name,
+    register,
+)
 from .pipeline import PIPELINE as pipeline
-from .pipeline import Pass, optimize
+from .place import ANYWHERE, DeviceSite, Placement, asked_for, log, on_devices, place, wish_of
 from .prune import pruned
-from .report import Record, Report
+from .report import Record, Report, size_of
 from .rule import Rule
-from .switch import off
+from .shortcuts import shortened, sunk
+from .switch import enabled, off
 
 __all__ = [
+    "ANYWHERE",
+    "NUMPY",
+    "PARALLEL_ITERATIONS",
+    "PIPELINE",
+    "STRATEGIES",
+    "TOLERANCE",
+    "CostModel",
+    "DeviceCost",
+    "DevicePart",
+    "DeviceSite",
+    "EnterCall",
+    "ExitCall",
+    "FlowCall",
+    "Frame",
+    "LinkCost",
+    "Lowered",
     "MemoryPlan",
+    "MergeCall",
+    "NextIterationCall",
     "Pass",
     "PassContext",
+    "Piece",
+    "Pipeline",
+    "Placement",
+    "ReadPart",
     "Record",
+    "RecvCall",
+    "Registration",
     "Report",
     "Rule",
+    "SendCall",
+    "SwitchCall",
+    "Transfer",
+    "TransferCall",
+    "asked_for",
+    "computed_now",
+    "enabled",
+    "log",
+    "lower_control",
     "mirror",
+    "mirror_marks",
     "off",
+    "on_devices",
+    "operations",
     "optimize",
+    "partition",
+    "passes_by_name",
+    "pieces_of",
     "pipeline",
+    "place",
     "plan_memory",
     "pruned",
+    "read_part",
+    "register",
     "rewritten",
+    "shortened",
+    "size_of",
+    "sunk",
+    "upward_ranks",
+    "wish_of",
+    "write_part",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from hybridnet.graph.node import Edge, Graph, Node
+from hybridnet.graph import Edge, Graph, Node
 
 from . import hoist, sums
 from .arithmetic_rules import ALGEBRA, MOVES, NUMBERS, SIGNS

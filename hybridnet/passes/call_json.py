@@ -12,10 +12,8 @@ from typing import Any, Final
 from hybridnet.base.dtype import TRAVELLING, TRAVELLING_CODE
 from hybridnet.base.errors import FormatError, GraphError, MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.graph.gradient import REROUTED
-from hybridnet.ops.core.backward import VjpCall, vjp_call
-from hybridnet.ops.core.call import Call
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.graph import REROUTED
+from hybridnet.ops.core import Call, OpCall, VjpCall, vjp_call
 from hybridnet.ops.core.registry import REGISTRY
 
 from .loop_rows import RowCall, row_call
@@ -25,7 +23,7 @@ __all__ = ["is_written", "read_call", "read_type", "read_whole", "write_call", "
 #: Gradients of gradients of ...: more is no program of anybody's.
 _DEPTH: Final = 16
 #: Parameters of one operator, numbers in one of them, and characters of a text.
-_MOST: Final = 1 << 16
+_MAX_ITEMS: Final = 1 << 16
 #: Dimensions of a tensor, and the length of one.
 _AXES: Final = 32
 _EXTENT: Final = 1 << 40
@@ -38,7 +36,7 @@ def is_written(call: Call) -> bool:
     return isinstance(call, (OpCall, RowCall)) or call is REROUTED
 
 
-def write_call(call: Call) -> dict[str, Any]:
+def write_call(call: Call) -> dict[str, object]:
     """Returns a call, for which `is_written` holds, as what `json` writes."""
     if isinstance(call, VjpCall):
         return {"vjp": write_call(call.of), "wanted": list(call.wanted), "given": list(call.given)}
@@ -54,7 +52,7 @@ def write_call(call: Call) -> dict[str, Any]:
     return written
 
 
-def read_call(data: Any, depth: int = 0) -> Call:
+def read_call(data: object, depth: int = 0) -> Call:
     """Returns the call that `write_call` wrote.
 
     Raises:
@@ -77,20 +75,20 @@ def read_call(data: Any, depth: int = 0) -> Call:
             f"there is no operator {str(name)[:80]!r} in this process; where it is a user's, "
             "import the module that registers it"
         )
-    if not isinstance(attrs, dict) or len(attrs) > _MOST or train not in (None, True, False):
+    if not isinstance(attrs, dict) or len(attrs) > _MAX_ITEMS or train not in (None, True, False):
         raise FormatError(f"{name}: attrs must be an object and train a boolean")
     values = {key: _unpacked(value) for key, value in attrs.items()}
     # Numbers that are no part of the call stand in its node; the call is the same for all.
     for key, param in operator.dynamic.items():
         count = values.get(param.count) if param.count else None
-        values[key] = (0.0,) * count if isinstance(count, int) and 0 <= count <= _MOST else 0.0
+        values[key] = (0.0,) * count if isinstance(count, int) and 0 <= count <= _MAX_ITEMS else 0.0
     try:
         return operator.bind(values, train)[0]
     except MXNetError as error:
         raise FormatError(f"{name}: {error}") from error
 
 
-def read_whole(value: Any, least: int, most: int, what: str) -> int:
+def read_whole(value: object, least: int, most: int, what: str) -> int:
     """Returns a whole number of a message.
 
     Raises:
@@ -101,7 +99,7 @@ def read_whole(value: Any, least: int, most: int, what: str) -> int:
     raise FormatError(f"{what} must be a number from {least} to {most}, got {str(value)[:40]}")
 
 
-def _read_row(data: Any) -> Call:
+def _read_row(data: object) -> Call:
     """Returns one of the calls of lowered loops."""
     facts = _unpacked(data)
     numbers = facts[1:] if isinstance(facts, tuple) else ()
@@ -115,7 +113,7 @@ def _read_row(data: Any) -> Call:
         raise FormatError(f"there is no call of a loop like {str(data)[:40]}") from error
 
 
-def write_type(kind: TensorType) -> list[Any]:
+def write_type(kind: TensorType) -> list[object]:
     """Returns a type as what `json` writes.
 
     Raises:
@@ -127,7 +125,7 @@ def write_type(kind: TensorType) -> list[Any]:
     return [code, list(kind.shape)]
 
 
-def read_type(data: Any) -> TensorType:
+def read_type(data: object) -> TensorType:
     """Returns the type that `write_type` wrote.
 
     Raises:
@@ -143,13 +141,13 @@ def read_type(data: Any) -> TensorType:
     )
 
 
-def _places(value: Any) -> tuple[int, ...]:
-    if not isinstance(value, list) or len(value) > _MOST:
+def _places(value: object) -> tuple[int, ...]:
+    if not isinstance(value, list) or len(value) > _MAX_ITEMS:
         raise FormatError(f"a gradient's places must be a list, got {str(value)[:40]}")
-    return tuple(read_whole(place, 0, _MOST, "a place") for place in value)
+    return tuple(read_whole(place, 0, _MAX_ITEMS, "a place") for place in value)
 
 
-def _packed(value: Any) -> Any:
+def _packed(value: object) -> Any:
     """Returns a parameter's value as JSON has it."""
     if isinstance(value, tuple):
         return [_packed(part) for part in value]
@@ -162,8 +160,8 @@ def _packed(value: Any) -> Any:
     return {"text": str(value)}
 
 
-def _unpacked(value: Any, depth: int = 0) -> Any:
-    if isinstance(value, list) and len(value) <= _MOST and depth < _DEPTH:
+def _unpacked(value: object, depth: int = 0) -> Any:
+    if isinstance(value, list) and len(value) <= _MAX_ITEMS and depth < _DEPTH:
         return tuple(_unpacked(part, depth + 1) for part in value)
     if isinstance(value, dict) and value.keys() == {"float"}:
         if value["float"] in ("inf", "-inf", "nan"):
@@ -172,10 +170,10 @@ def _unpacked(value: Any, depth: int = 0) -> Any:
         return read_type(value["type"])
     elif isinstance(value, dict) and value.keys() == {"text"}:
         value = value["text"]
-        if isinstance(value, str) and len(value) <= _MOST:
+        if isinstance(value, str) and len(value) <= _MAX_ITEMS:
             return value
     elif isinstance(value, str):
-        if len(value) <= _MOST:
+        if len(value) <= _MAX_ITEMS:
             return value
     elif value is None or isinstance(value, (bool, int, float)):
         return value

@@ -8,6 +8,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import DType
 from hybridnet.base.dtype import (
     BFLOAT16,
     BOOL,
@@ -19,8 +20,8 @@ from hybridnet.base.dtype import (
     is_integer,
 )
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.node import Edge, Node
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.graph import Edge, Node
+from hybridnet.ops.core import OpCall
 
 from .rewrite import Rewriter
 
@@ -59,7 +60,7 @@ class Value:
         return self.type.size
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """The element type."""
         return self.type.dtype
 
@@ -127,7 +128,7 @@ def _whole(*numbers: float) -> bool:
 _MANTISSA: Final = {FLOAT16: 11, BFLOAT16: 8, FLOAT32: 24, FLOAT64: 53}
 
 
-def _power_of_two(number: float, dtype: np.dtype[Any]) -> bool:
+def _power_of_two(number: float, dtype: DType) -> bool:
     """Whether multiplying by a number only changes the exponent: +-2**n, normal in this dtype."""
     if number == 0 or not math.isfinite(number):
         return False
@@ -136,7 +137,7 @@ def _power_of_two(number: float, dtype: np.dtype[Any]) -> bool:
     return fraction == 0.5 and low <= exponent <= high
 
 
-def _holds(wide: Any, narrow: np.dtype[Any]) -> bool:
+def _holds(wide: Any, narrow: DType) -> bool:
     """Whether every value of a dtype is one of another, so that converting to it loses nothing."""
     wide = as_dtype(wide)
     if wide == narrow or narrow == BOOL:

@@ -13,13 +13,12 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.base.attrs import HostScalar
+from hybridnet.base.attrs import HostScalar, Number
 from hybridnet.base.dtype import is_float
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.node import Edge, Node
-from hybridnet.ops.core.call import Call
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.graph import Edge, Node
+from hybridnet.ops.core import Call, OpCall
 
 from .numpy_rules import NUMPY, NumpyRule
 from .rewrite import Rewriter, op_name
@@ -113,7 +112,7 @@ class Constants:
         return found
 
 
-def computed_now(call: Call, operands: Sequence[Array], scalars: Sequence[Any]) -> list[Array]:
+def computed_now(call: Call, operands: Sequence[Array], scalars: Sequence[Number]) -> list[Array]:
     """Returns what a call's own lowering makes of arrays, on the CPU."""
     cpu = jax.local_devices(backend="cpu")[0]
     with jax.ensure_compile_time_eval(), jax.enable_x64(True), jax.default_device(cpu):

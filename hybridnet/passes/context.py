@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Final, final
 from weakref import WeakKeyDictionary
 
 from hybridnet.base.errors import ParameterError
-from hybridnet.graph.evaluate import infer_types
-from hybridnet.graph.node import Graph, Node
-from hybridnet.graph.transform import STATE
-from hybridnet.ops.core.call import Call, Types
+from hybridnet.graph import STATE, Graph, Node, infer_types
+from hybridnet.ops.core import Call, Types
 
 if TYPE_CHECKING:
     from .rule import Rule

@@ -13,10 +13,8 @@ from dataclasses import dataclass, field
 from typing import Final, final
 
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.node import Graph, Node
-from hybridnet.ops.core.backward import VjpCall
-from hybridnet.ops.core.call import Call, Types
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.graph import Graph, Node
+from hybridnet.ops.core import Call, OpCall, Types, VjpCall
 
 __all__ = ["CostModel", "DeviceCost", "LinkCost", "operations", "upward_ranks"]
 

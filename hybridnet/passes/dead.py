@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.graph import Edge, Graph, Node
+from hybridnet.ops.core import OpCall
 
 from .context import PassContext
 from .rewrite import Replacement, Rewriter, RewriteStep, indexed

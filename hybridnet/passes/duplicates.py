@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from hybridnet.base.attrs import HostScalar
-from hybridnet.graph.node import Edge, Graph, Node
+from hybridnet.graph import Edge, Graph, Node
 from hybridnet.ops.core.registry import get
 
 from .context import PassContext

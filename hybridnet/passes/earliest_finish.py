@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from hybridnet.base.errors import GraphError
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.core.call import Types
+from hybridnet.graph import Edge, Graph, Node
+from hybridnet.ops.core import Types
 
 from .cost import CostModel, upward_ranks
 
@@ -69,7 +69,7 @@ class _Run:
         return self.costs.compute(device, node.call, inputs, self.types[node])
 
     def put(self, node: Node, device: str) -> None:
-        """Has a node run on a device, after what was put there before."""
+        """Puts a node on a device, after what was put there before."""
         if node.is_variable:
             self.end[node] = 0.0
         else:

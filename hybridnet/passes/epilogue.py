@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.graph import Edge, Graph, Node
+from hybridnet.ops.core import OpCall
 
 from .context import PassContext
 from .pattern import FAMILIES
@@ -62,7 +62,7 @@ def _params(rewriter: Rewriter, edge: Edge, into: Node) -> dict[str, Any] | None
 
 
 def _summed(rewriter: Rewriter, node: Node) -> Edge | None:
-    """Has a convolution add the array that is added to its result."""
+    """Fuses a convolution with the addition of an array to its result."""
     for before, addend in (node.inputs, node.inputs[::-1]):
         params = _params(rewriter, before, node)
         if (
@@ -77,7 +77,7 @@ def _summed(rewriter: Rewriter, node: Node) -> Edge | None:
 
 
 def _rectified(rewriter: Rewriter, node: Node) -> Edge | None:
-    """Has a convolution compute the ReLU of its result."""
+    """Fuses a convolution with the ReLU of its result."""
     call, before = node.call, node.inputs[0]
     assert type(call) is OpCall
     if call.attrs.get("act_type", "relu") != "relu":

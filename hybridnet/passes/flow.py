@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import Final, final
 
 from hybridnet.base.errors import InternalError
-from hybridnet.graph.node import Node
-from hybridnet.ops.core.call import Backward, HostOnlyCall, Types
+from hybridnet.graph import Node
+from hybridnet.ops.core import Backward, HostOnlyCall, Operand, Types
 
 __all__ = [
     "PIVOT",
@@ -88,7 +88,7 @@ class ExecutorCall(HostOnlyCall):
 
     __slots__ = ()
 
-    def gradient(self, back: Backward) -> Sequence[Any]:
+    def gradient(self, back: Backward) -> Sequence[Operand | None]:
         """Graphs are differentiated before they are lowered and partitioned."""
         raise InternalError(f"the gradient of {self}")
 

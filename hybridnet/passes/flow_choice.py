@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import final
 
-from hybridnet.graph.node import Edge, Node
+from hybridnet.graph import Edge, Node
 
 from .flow import PIVOT, SWITCH, MergeCall
 from .flow_writer import Reader, Scope

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import final
 
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.node import Edge, Node
-from hybridnet.ops.core.call import Call
+from hybridnet.graph import Edge, Node
+from hybridnet.ops.core import Call
 
 from .flow import (
     PIVOT,

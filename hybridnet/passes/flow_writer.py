@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
+from hybridnet.base.attrs import Number
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.node import Edge, Node
-from hybridnet.ops.core.call import Call, Types
+from hybridnet.graph import Edge, Node
+from hybridnet.ops.core import Call, Types
 
 from .flow import FlowCall, Frame, Scopes
 
@@ -72,7 +73,7 @@ class Writer:
         device: str,
         *,
         of: Node | None = None,
-        scalars: tuple[Any, ...] = (),
+        scalars: tuple[Number, ...] = (),
         controls: tuple[Node, ...] = (),
         floor: int = 0,
     ) -> Node:

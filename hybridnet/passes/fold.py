@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from hybridnet.base.dtype import INT64
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.graph import Edge, Graph, Node
+from hybridnet.ops.core import OpCall
 
 from .constants import Constants
 from .context import PassContext

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from hybridnet.graph.node import Edge, Node
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.graph import Edge, Node
+from hybridnet.ops.core import OpCall
 
 from .pattern import FAMILIES, binary
 from .rewrite import Rewriter, RewriteStep, op_name

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, final
 
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.graph import Edge, Graph, Node
+from hybridnet.ops.core import OpCall
 from hybridnet.ops.core.registry import get
 
 from .context import TOLERANCE, PassContext

@@ -14,9 +14,9 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from hybridnet.base.errors import InternalError
-from hybridnet.base.lazy import jnp, lax
+from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.core.call import Arrays, Backward, Call, Types
+from hybridnet.ops.core import Arrays, Backward, Call, Operand, Types
 
 __all__ = [
     "COUNTER",
@@ -49,7 +49,10 @@ class RowCall(Call):
     __slots__ = ("_infer", "_key", "_lower")
 
     def __init__(
-        self, key: tuple[Any, ...], infer: Callable[[Types], TensorType], lower: Callable[..., Any]
+        self,
+        key: tuple[object, ...],
+        infer: Callable[[Types], TensorType],
+        lower: Callable[..., object],
     ) -> None:
         self._key = key
         self._infer = infer
@@ -61,7 +64,7 @@ class RowCall(Call):
         """As it is printed."""
         return str(self._key[0])
 
-    def facts(self) -> Sequence[Any]:
+    def facts(self) -> Sequence[object]:
         """Its name, and all else that decides what it does."""
         return self._key
 
@@ -73,7 +76,7 @@ class RowCall(Call):
         """By its rule."""
         return (self._lower(*operands),)
 
-    def gradient(self, back: Backward) -> Sequence[Any]:
+    def gradient(self, back: Backward) -> Sequence[Operand | None]:
         """Graphs are differentiated before they are lowered."""
         raise InternalError(f"the gradient of {self.name}")
 
@@ -81,7 +84,7 @@ class RowCall(Call):
 _made: Final[WeakValueDictionary[tuple[Any, ...], RowCall]] = WeakValueDictionary()
 
 
-def _call(name: str, infer: Any, lower: Any, *facts: Any) -> Call:
+def _call(name: str, infer: Any, lower: Any, *facts: object) -> Call:
     """Returns the one call of this name and these facts."""
     key = (name, *facts)
     return _made.get(key) or _made.setdefault(key, RowCall(key, infer, lower))
@@ -100,7 +103,7 @@ def next_count() -> Call:
 def goes_on(limit: int) -> Call:
     """Returns the call of a counter, and maybe a condition, that says whether a loop goes on."""
 
-    def lower(count: Any, holds: Any = None) -> Any:
+    def lower(count: jax.Array, holds: jax.Array | None = None) -> Any:
         within = count < limit
         return within if holds is None else within & (holds.reshape(()) != 0)
 
@@ -119,7 +122,7 @@ def take_row(length: int, reverse: bool, flat: bool) -> Call:
     def infer(types: Types) -> TensorType:
         return tensor_type(types[0].shape[1:] or ((1,) if flat else ()), types[0].dtype)
 
-    def lower(rows: Any, count: Any) -> Any:
+    def lower(rows: jax.Array, count: jax.Array) -> Any:
         place = length - 1 - count if reverse else count
         row = lax.dynamic_index_in_dim(rows, place, 0, keepdims=False)
         return row.reshape((1,)) if flat and row.ndim == 0 else row
@@ -130,7 +133,7 @@ def take_row(length: int, reverse: bool, flat: bool) -> Call:
 def put_row(length: int, reverse: bool) -> Call:
     """Returns the call of an array, a row and a counter that puts the row in the array."""
 
-    def lower(rows: Any, row: Any, count: Any) -> Any:
+    def lower(rows: jax.Array, row: jax.Array, count: jax.Array) -> Any:
         place = length - 1 - count if reverse else count
         return lax.dynamic_update_index_in_dim(rows, row, place, 0)
 
@@ -150,7 +153,7 @@ def with_turn(is_endless: bool) -> Call:
             largest is kept.
     """
 
-    def lower(before: Any, *turn: Any) -> Any:
+    def lower(before: jax.Array, *turn: jax.Array) -> Any:
         first = before[:1] + 1 if is_endless else before[:0]
         most = jnp.maximum(before[int(is_endless) :], jnp.concatenate([before[:0], *turn]))
         return jnp.concatenate([first, most])
@@ -169,7 +172,7 @@ def joined_turns(before: int, after: int) -> Call:
     def infer(types: Types) -> TensorType:
         return turns_type(before + after + sum(kind.shape[0] for kind in types))
 
-    def lower(*counts: Any) -> Any:
+    def lower(*counts: jax.Array) -> Any:
         return jnp.concatenate(
             [jnp.zeros(before, "int32"), *counts, jnp.zeros(after, "int32")], dtype="int32"
         )

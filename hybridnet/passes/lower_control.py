@@ -18,13 +18,18 @@ from typing import Any, final
 
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.device_name import DEVICE, DeviceName
-from hybridnet.graph.cond import CondCall
-from hybridnet.graph.foreach import ForeachCall
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.graph.subgraph import ControlCall, Subgraph
-from hybridnet.graph.text import to_text
-from hybridnet.graph.while_loop import WhileCall
-from hybridnet.ops.core.call import Types
+from hybridnet.graph import (
+    CondCall,
+    ControlCall,
+    Edge,
+    ForeachCall,
+    Graph,
+    Node,
+    Subgraph,
+    WhileCall,
+    to_text,
+)
+from hybridnet.ops.core import Types
 
 from .flow import PIVOT, Scopes
 from .flow_choice import Choice

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, final
+from typing import Final, final
 
-from hybridnet.graph.foreach import ForeachCall
-from hybridnet.graph.node import Edge, Node
-from hybridnet.graph.subgraph import ControlCall, Subgraph
-from hybridnet.graph.while_loop import WhileCall
-from hybridnet.ops.core.call import Call, Types
+from hybridnet.base.attrs import Number
+from hybridnet.graph import ControlCall, Edge, ForeachCall, Node, Subgraph, WhileCall
+from hybridnet.ops.core import Call, Types
 
 from .flow_loop import LoopVariable, LoopWriter
 from .flow_writer import Reader, Scope, Writer
@@ -68,7 +66,7 @@ class LoweringSite:
     device: str
     scope: Scope
     inputs: Sequence[Reader]
-    scalars: tuple[Any, ...]
+    scalars: tuple[Number, ...]
     controls: tuple[Node, ...]
     counts: bool
 

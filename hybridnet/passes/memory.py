@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from hybridnet.base.errors import ParameterError
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.core.call import Types
+from hybridnet.graph import Edge, Graph, Node
+from hybridnet.ops.core import Types
 
 from .memory_arena import Arena
 from .memory_inplace import inplace_pairs

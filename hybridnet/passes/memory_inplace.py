@@ -6,12 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.gate import is_gate
-from hybridnet.graph.gradient import REROUTED
-from hybridnet.ops.core.backward import VjpCall
-from hybridnet.ops.core.call import Call, Types
-from hybridnet.ops.core.families import ELEMENTWISE
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.graph import REROUTED, is_gate
+from hybridnet.ops.core import ELEMENTWISE, Call, OpCall, Types, VjpCall
 
 __all__ = ["inplace_pairs"]
 

@@ -17,11 +17,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Final
 
-from hybridnet.graph.evaluate import infer_types
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.graph.recompute import Segments, needed_again, recomputed
-from hybridnet.graph.split import GradientGraph
-from hybridnet.ops.core.call import Types
+from hybridnet.graph import (
+    Edge,
+    GradientGraph,
+    Graph,
+    Node,
+    Segments,
+    infer_types,
+    needed_again,
+    recomputed,
+)
+from hybridnet.ops.core import Types
 
 __all__ = ["mirror", "mirror_marks"]
 

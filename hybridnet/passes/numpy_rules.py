@@ -37,7 +37,10 @@ def _of_two(function: Callable[[Array, Array], Any], floats_only: bool = False) 
     """A function of two arrays, in the dtype that they are combined in: that of the result."""
 
     def compute(
-        operands: list[Array], attrs: Mapping[str, Any], numbers: Sequence[Any], wanted: TensorType
+        operands: list[Array],
+        attrs: Mapping[str, object],
+        numbers: Sequence[object],
+        wanted: TensorType,
     ) -> Array | None:
         if wanted.dtype == BOOL or (floats_only and not is_float(wanted.dtype)):
             return None
@@ -51,7 +54,10 @@ def _with_number(function: Callable[[Array, Array], Any], floats_only: bool = Fa
     """A function of an array and a number, both in the dtype of the result."""
 
     def compute(
-        operands: list[Array], attrs: Mapping[str, Any], numbers: Sequence[Any], wanted: TensorType
+        operands: list[Array],
+        attrs: Mapping[str, object],
+        numbers: Sequence[Any],
+        wanted: TensorType,
     ) -> Array | None:
         floating = is_float(wanted.dtype)
         if floats_only and not floating:
@@ -94,7 +100,7 @@ def _full(
 
 
 def _literal(
-    _: list[Array], attrs: Mapping[str, Any], __: Sequence[Any], wanted: TensorType
+    _: list[Array], attrs: Mapping[str, Any], __: Sequence[object], wanted: TensorType
 ) -> Array:
     if is_float(wanted.dtype):
         elements = np.array([float(number) for number in attrs["value"].split()]).astype(
@@ -120,7 +126,7 @@ def _arange(
 
 
 def _cast(
-    operands: list[Array], _: Mapping[str, Any], __: Sequence[Any], wanted: TensorType
+    operands: list[Array], _: Mapping[str, object], __: Sequence[object], wanted: TensorType
 ) -> Array | None:
     (data,) = operands
     if is_float(data.dtype) and not is_float(wanted.dtype) and wanted.dtype != BOOL:
@@ -133,7 +139,10 @@ def _cast(
 
 def _joined(join: Callable[..., Array], axis: str) -> NumpyRule:
     def compute(
-        operands: list[Array], attrs: Mapping[str, Any], numbers: Sequence[Any], wanted: TensorType
+        operands: list[Array],
+        attrs: Mapping[str, object],
+        numbers: Sequence[object],
+        wanted: TensorType,
     ) -> Array:
         return join([operand.astype(wanted.dtype) for operand in operands], axis=attrs[axis])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import final
 
-from hybridnet.graph.node import Edge, Graph, Moves, Node, topological, variable
+from hybridnet.graph import Edge, Graph, Moves, Node, topological, variable
 
 from .context import PassContext
 

@@ -17,8 +17,8 @@ from hybridnet import engine
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import FormatError, GraphError
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.node import Edge, Graph, Node, variable
-from hybridnet.ops.core.call import Call
+from hybridnet.graph import Edge, Graph, Node, variable
+from hybridnet.ops.core import Call
 
 from .call_json import is_written, read_call, read_type, read_whole, write_call, write_type
 from .flow import (
@@ -62,7 +62,7 @@ def write_part(
     input_types: Sequence[TensorType],
     ranks: Mapping[Node, float],
     hosts: Sequence[HostScalar] = (),
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Returns a part as what `json` writes.
 
     Args:
@@ -119,7 +119,7 @@ class _Writer:
             self._frames[frame] = len(self._frames)
         return self._frames[frame]
 
-    def _node(self, node: Node, ranks: Mapping[Node, float]) -> dict[str, Any]:
+    def _node(self, node: Node, ranks: Mapping[Node, float]) -> dict[str, object]:
         part = self._part
         written: dict[str, Any] = {"name": node.name}
         if node.call is not None:
@@ -147,7 +147,7 @@ class _Writer:
             return {"host": self._hosts[scalar]}
         return repr(float(scalar))
 
-    def _call(self, node: Node, call: Call) -> dict[str, Any]:
+    def _call(self, node: Node, call: Call) -> dict[str, object]:
         if isinstance(call, (SendCall, RecvCall)):
             way = "send" if isinstance(call, SendCall) else "recv"
             kind = None if call.is_control else write_type(call.type)
@@ -170,7 +170,7 @@ class _Writer:
         return write_call(call)
 
 
-def read_part(data: Any, hosts: Sequence[HostScalar] = ()) -> ReadPart:
+def read_part(data: object, hosts: Sequence[HostScalar] = ()) -> ReadPart:
     """Returns the part that `write_part` wrote.
 
     Args:
@@ -184,7 +184,7 @@ def read_part(data: Any, hosts: Sequence[HostScalar] = ()) -> ReadPart:
 
 
 class _PartReader:
-    def __init__(self, data: Mapping[str, Any], hosts: Sequence[HostScalar]) -> None:
+    def __init__(self, data: Mapping[str, object], hosts: Sequence[HostScalar]) -> None:
         self._data = data
         self._hosts = hosts
         self._nodes: list[Node] = []
@@ -237,13 +237,13 @@ class _PartReader:
         )
         return ReadPart(part, types, {node: scope[2] for node, scope in self._scopes.items()})
 
-    def _read_frame(self, data: Mapping[str, Any]) -> Frame:
+    def _read_frame(self, data: Mapping[str, object]) -> Frame:
         parent = read_whole(data.get("parent"), -1, len(self._frames) - 1, "a frame's parent")
         parallel = read_whole(data.get("parallel"), 1, _NODES, "parallel")
         around = None if parent < 0 else self._frames[parent]
         return Frame(_text(data, "name"), around, parallel)
 
-    def _read_node(self, data: Mapping[str, Any]) -> None:
+    def _read_node(self, data: Mapping[str, object]) -> None:
         name, attrs = _text(data, "name"), data.get("attrs", {})
         if not isinstance(attrs, dict) or not all(isinstance(one, str) for one in attrs.values()):
             raise FormatError(f"node {name[:40]!r}: attrs must hold texts")
@@ -269,7 +269,7 @@ class _PartReader:
             level, region = (read_whole(one, 0, 1 << 40, "a scope") for one in scope[:2])
             self._scopes[node] = level, region, _float(scope[2])
 
-    def _read_call(self, data: Mapping[str, Any]) -> Call:
+    def _read_call(self, data: Mapping[str, object]) -> Call:
         for way, kind in (("send", SendCall), ("recv", RecvCall)):
             if way in data:
                 parts = _list(data, way, 3)
@@ -291,15 +291,15 @@ class _PartReader:
             raise FormatError(f"{name} needs its frame")
         return maker(found, number, data.get("constant") is True)
 
-    def _edge(self, data: Any) -> Edge:
+    def _edge(self, data: object) -> Edge:
         number, index = _pair(data, "an edge")
         node = self._at(number)
         return Edge(node, read_whole(index, 0, node.num_outputs - 1, f"an output of {node.name!r}"))
 
-    def _at(self, number: Any) -> Node:
+    def _at(self, number: object) -> Node:
         return self._nodes[read_whole(number, 0, len(self._nodes) - 1, "a node that came before")]
 
-    def _number(self, data: Any) -> Any:
+    def _number(self, data: object) -> Any:
         if isinstance(data, dict) and data.keys() == {"host"}:
             return self._hosts[read_whole(data["host"], 0, len(self._hosts) - 1, "a number")]
         return _float(data)
@@ -336,33 +336,33 @@ _FLOWS: Final[Mapping[str, _Maker]] = {
 }
 
 
-def _fields(data: Any, what: str) -> Mapping[str, Any]:
+def _fields(data: object, what: str) -> Mapping[str, object]:
     if isinstance(data, dict):
         return data
     raise FormatError(f"{what} must be an object, got {str(data)[:40]}")
 
 
-def _list(data: Mapping[str, Any], name: str, most: int) -> list[Any]:
+def _list(data: Mapping[str, object], name: str, most: int) -> list[Any]:
     found = data.get(name, [])
     if isinstance(found, list) and len(found) <= most:
         return found
     raise FormatError(f"{name} must be a list of {most} at most, got {str(found)[:40]}")
 
 
-def _pair(data: Any, what: str) -> tuple[Any, Any]:
+def _pair(data: object, what: str) -> tuple[Any, Any]:
     if isinstance(data, list) and len(data) == 2:
         return data[0], data[1]
     raise FormatError(f"{what} must be a pair, got {str(data)[:40]}")
 
 
-def _text(data: Mapping[str, Any], name: str) -> str:
+def _text(data: Mapping[str, object], name: str) -> str:
     found = data.get(name)
     if isinstance(found, str) and len(found) <= _TEXT:
         return found
     raise FormatError(f"{name} must be a text, got {str(found)[:40]}")
 
 
-def _line(data: Mapping[str, Any]) -> tuple[str, int] | None:
+def _line(data: Mapping[str, object]) -> tuple[str, int] | None:
     """Returns the user's line that made a node, if it is known."""
     if "line" not in data:
         return None
@@ -372,7 +372,7 @@ def _line(data: Mapping[str, Any]) -> tuple[str, int] | None:
     return file, read_whole(number, 0, 1 << 31, "a line")
 
 
-def _float(data: Any) -> float:
+def _float(data: object) -> float:
     if isinstance(data, (int, float)) and not isinstance(data, bool):
         return float(data)
     if isinstance(data, str) and len(data) < 40:

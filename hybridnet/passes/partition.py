@@ -19,8 +19,8 @@ import numpy as np
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import GraphError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.core.call import Types
+from hybridnet.graph import Edge, Graph, Node
+from hybridnet.ops.core import Types
 
 from .flow import ExecutorCall, FlowCall, Frame, Scopes
 

@@ -30,8 +30,8 @@ from typing import Any, Final, final
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import InternalError
 from hybridnet.base.locks import free_in_children
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.core.operator import OpCall, Operator
+from hybridnet.graph import Edge, Graph, Node
+from hybridnet.ops.core import OpCall, Operator
 from hybridnet.ops.core.registry import get
 
 from .conditions import FUNCTIONS, Value
@@ -99,7 +99,7 @@ class _Apply:
     inputs: tuple[_Any | _Apply, ...]
     numbers: tuple[tuple[Any, CodeType], ...]
     attrs: Mapping[str, tuple[Any, CodeType]]
-    defaults: Mapping[str, Any]
+    defaults: Mapping[str, object]
 
     def match(self, rewriter: Rewriter, edge: Edge, root: Node, bound: _Bound) -> bool:
         node = edge.node
@@ -257,7 +257,7 @@ def _pattern(tree: ast.expr) -> _Any | _Apply:
     )
 
 
-def _defaults(row: Operator, attrs: Mapping[str, Any]) -> dict[str, Any]:
+def _defaults(row: Operator, attrs: Mapping[str, object]) -> dict[str, object]:
     return {
         name: param.default
         for name, param in row.static.items()

@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from hybridnet.graph.node import Edge, Graph, Moves, Node, variable
+from hybridnet.graph import Edge, Graph, Moves, Node, variable
 
 from .partition import DevicePart, RecvCall, SendCall
 

@@ -17,10 +17,8 @@ from typing import Final, NamedTuple, final
 
 from hybridnet.base.device_name import COLOCATE, DEVICE, LOCALHOST, DeviceName
 from hybridnet.base.errors import GraphError
-from hybridnet.graph.attributes import stored_name
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.graph.subgraph import ControlCall
-from hybridnet.ops.core.call import Call, Types
+from hybridnet.graph import ControlCall, Edge, Graph, Node, stored_name
+from hybridnet.ops.core import Call, Types
 
 from .cost import CostModel
 from .earliest_finish import Plan, earliest_finish

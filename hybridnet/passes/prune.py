@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from hybridnet.base.errors import GraphError
-from hybridnet.graph.node import Edge, Graph, Moves, Node, topological
+from hybridnet.graph import Edge, Graph, Moves, Node, topological
 
 from .context import PassContext
 from .pattern import compiled

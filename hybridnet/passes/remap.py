@@ -13,8 +13,8 @@ from functools import cache
 from typing import Final
 
 from hybridnet.base.dtype import FLOAT32, FLOAT64
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.graph import Edge, Graph, Node
+from hybridnet.ops.core import OpCall
 
 from . import siblings
 from .context import TOLERANCE, PassContext
@@ -25,7 +25,7 @@ from .rule import Rule
 __all__ = ["RULES", "run"]
 
 # Scaling a weight at each run costs more than is saved, unless the data are so many times larger.
-_SMALL: Final = 32
+_SMALL_RATIO: Final = 32
 # XLA sums a product in another order where it reads a matrix the other way.
 _ORDER: Final = 1e-6
 
@@ -158,7 +158,7 @@ def _normalized(rewriter: Rewriter, node: Node) -> Replacement | None:
     if made.dtype not in (FLOAT32, FLOAT64) or norm.attrs["axis"] % len(made.shape) != axis:
         return None
     data, weight, *bias = before.node.inputs
-    if rewriter.type(weight).size * _SMALL >= made.size:
+    if rewriter.type(weight).size * _SMALL_RATIO >= made.size:
         return None
     place = 0
     if op_name(before.node) == "Deconvolution":

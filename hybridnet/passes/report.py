@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import final
 
-from hybridnet.graph.node import Graph
+from hybridnet.graph import Graph
 
 __all__ = ["Record", "Report", "size_of"]
 

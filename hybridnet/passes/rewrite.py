@@ -14,14 +14,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, final
+from typing import Final, final
 
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import InternalError, MXNetError
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.core.call import Call
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.graph import Edge, Graph, Node
+from hybridnet.ops.core import Call, OpCall
 from hybridnet.ops.core.registry import get
 
 from .context import PassContext, infer
@@ -189,7 +188,7 @@ class Rewriter:
         self,
         operator: str,
         inputs: Sequence[Edge],
-        attrs: Mapping[str, Any] | None = None,
+        attrs: Mapping[str, object] | None = None,
         *,
         of: Node,
         whole: bool = False,

@@ -12,8 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from hybridnet.base.device_name import DEVICE
-from hybridnet.graph.node import Edge, Graph, Moves, Node
-from hybridnet.graph.subgraph import ControlCall
+from hybridnet.graph import ControlCall, Edge, Graph, Moves, Node
 
 from .flow import FlowCall, Scopes
 from .rewrite import is_pure, op_name

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, final
 
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.core.call import Types
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.graph import Edge, Graph, Node
+from hybridnet.ops.core import OpCall, Types
 from hybridnet.ops.core.registry import get
 
 from .context import PassContext

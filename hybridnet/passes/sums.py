@@ -16,7 +16,7 @@ import numpy as np
 
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.dtype import BOOL, is_float
-from hybridnet.graph.node import Edge, Graph, Node
+from hybridnet.graph import Edge, Graph, Node
 
 from .pattern import FAMILIES, binary
 from .rewrite import Rewriter, RewriteStep, indexed, op_name

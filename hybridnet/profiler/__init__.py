@@ -44,7 +44,10 @@ from .marks import Task as Task
 from .old_names import dump_profile as dump_profile
 from .old_names import profiler_set_config as profiler_set_config
 from .old_names import profiler_set_state as profiler_set_state
+from .spans import Record as Record
 from .spans import Span as Span
+from .spans import events_of as events_of
+from .trace import trace_text as trace_text
 
 __all__ = [
     "Counter",
@@ -52,12 +55,14 @@ __all__ = [
     "Event",
     "Frame",
     "Marker",
+    "Record",
     "Span",
     "Task",
     "dump",
     "dump_profile",
     "dumps",
     "events",
+    "events_of",
     "pause",
     "profile",
     "profiler_set_config",
@@ -67,5 +72,6 @@ __all__ = [
     "set_kvstore_handle",
     "set_state",
     "timeline",
+    "trace_text",
     "traffic",
 ]

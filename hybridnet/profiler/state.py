@@ -11,10 +11,9 @@ from typing import Any, Final, final
 
 from hybridnet import engine
 from hybridnet.kvstore import traffic
-from hybridnet.runtime.memory import resident
-from hybridnet.runtime.observe import events, journal
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.segments.code import Code
+from hybridnet.runtime.calls import Code
+from hybridnet.runtime.recording import recorder
+from hybridnet.runtime.watching import events, journal, resident
 
 from .spans import Record, Span, events_of
 from .sums import Sums
@@ -79,7 +78,7 @@ class _Profiler:
         self._listen()
 
     def set_waiting(self, waits: bool) -> None:
-        """Has launches wait for the end of their programs, or not, while it listens."""
+        """Sets whether launches wait for the end of their programs while it listens."""
         self.waits = waits
         self._listen()
 

@@ -163,7 +163,7 @@ class Sums:
 
 @final
 class _Sum:
-    """What is known of some numbers: how many, how much together, the least and the greatest."""
+    """A summary of some numbers: how many, their sum, the least and the greatest."""
 
     __slots__ = ("count", "greatest", "least", "total")
 

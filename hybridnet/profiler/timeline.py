@@ -1,4 +1,4 @@
-"""What ran when as a picture in a page: a row for each thread and device, a bar for each event.
+"""A picture of what ran when, in a page: a row for each thread and device, a bar for each event.
 
 Bars within bars (a compilation in a launch) stand below them. The wheel with Ctrl, or the buttons,
 zoom; a click on a bar tells all that is known of it; a click on a kind in the legend hides it.
@@ -32,7 +32,7 @@ _KINDS: Final[Mapping[str, tuple[str, str]]] = {
 }
 #: More bars than this, and a browser takes seconds to show them: the longest are kept.
 _BARS: Final = 5000
-_HIGH: Final = 15  # pixels of a bar
+_BAR_HEIGHT: Final = 15  # pixels of a bar
 _STYLE: Final = """\
 .legend button { border: 1px solid #888; border-radius: 4px; margin-right: 4px; cursor: pointer;
   background: none; color: inherit; }
@@ -101,7 +101,7 @@ def timeline_page(events: Sequence[Span]) -> HtmlPage:
         f'<div id="scroll"><div id="rows">\n{drawn}\n</div></div>\n'
         '<code id="said">Click on a bar.</code>'
     )
-    height = 170 + sum(18 + _HIGH * (1 + max(_depths(spans))) for spans in rows.values())
+    height = 170 + sum(18 + _BAR_HEIGHT * (1 + max(_depths(spans))) for spans in rows.values())
     return HtmlPage("What ran when", body, _STYLE, _SCRIPT, min(height, 700))
 
 
@@ -130,13 +130,13 @@ def _row(name: str, spans: Sequence[Span], begin: float, end: float) -> str:
     for span, depth in zip(spans, depths, strict=True):
         place = (
             f"left:{(span.start - begin) * scale:.4f}%;width:{span.duration * scale:.4f}%;"
-            f"top:{17 + _HIGH * depth}px;background:{_KINDS[span.kind][0]}"
+            f"top:{17 + _BAR_HEIGHT * depth}px;background:{_KINDS[span.kind][0]}"
         )
         bars.append(
             f'<div class="bar {span.kind}" style="{place}" title="{escape(_words(span, begin))}">'
             f"{escape(span.name)}</div>"
         )
-    height = 19 + _HIGH * (max(depths) + 1)
+    height = 19 + _BAR_HEIGHT * (max(depths) + 1)
     return (
         f'<div class="row" style="height:{height}px"><span>{escape(name)}</span>\n'
         + "\n".join(bars)

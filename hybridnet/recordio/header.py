@@ -22,7 +22,7 @@ _HEADER: Final = struct.Struct("<IfQQ")
 
 
 class IRHeader(NamedTuple):
-    """What a record says about its image.
+    """The header of an image's record.
 
     Attributes:
         flag: how many labels follow the header; 0: the one in `label`. `pack` sets it.

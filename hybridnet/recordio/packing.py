@@ -24,7 +24,7 @@ _PARTIAL: Final = ".partial"
 
 @dataclass(frozen=True, kw_only=True)
 class PackOptions:
-    """What becomes of an image file.
+    """The options for packing an image file.
 
     Attributes:
         pass_through: keep the file as it is; the others are of no effect then.

@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from hybridnet import ndarray, symbol
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
-__all__ = ["Arrays", "BaseRNNCell", "RNNParams", "normalize_sequence"]
+__all__ = [
+    "ActivationOfSymbols",
+    "Arrays",
+    "BaseRNNCell",
+    "RNNParams",
+    "SymbolState",
+    "normalize_sequence",
+]
 
 #: Arrays by name.
 Arrays = Mapping[str, NDArray]
+#: The name of an activation, or a function of a symbol.
+ActivationOfSymbols = str | Callable[..., Symbol]
+
+
+class SymbolState(TypedDict):
+    """The description of a cell's state: its shape, 0 for the batch, and the names of its axes."""
+
+    shape: tuple[int, ...]
+    __layout__: str
 
 
 def normalize_sequence(
-    length: int | None, inputs: Any, layout: str, merge: bool | None
+    length: int | None, inputs: Symbol | Sequence[Symbol], layout: str, merge: bool | None
 ) -> tuple[Any, int]:
     """Makes a sequence one symbol, or a list of its steps.
 
@@ -101,7 +117,7 @@ class BaseRNNCell:
         for cell in getattr(self, "_cells", ()):
             cell.reset()
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Takes one step; subclasses define it.
 
         Args:
@@ -120,12 +136,12 @@ class BaseRNNCell:
         return self._params
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[SymbolState]:
         """The shape and layout of each state; subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} must define state_info")
 
     @property
-    def state_shape(self) -> list[Any]:
+    def state_shape(self) -> list[tuple[int, ...]]:
         """The shape of each state, with 0 for the batch."""
         return [info["shape"] for info in self.state_info]
 
@@ -200,8 +216,8 @@ class BaseRNNCell:
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Symbol | Sequence[Symbol],
+        begin_state: list[Symbol] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, Any]:
@@ -228,7 +244,9 @@ class BaseRNNCell:
         outputs, _ = normalize_sequence(length, outputs, layout, merge_outputs)
         return outputs, states
 
-    def _get_activation(self, inputs: Any, activation: Any, **kwargs: Any) -> Any:
+    def _get_activation(
+        self, inputs: Symbol, activation: ActivationOfSymbols, **kwargs: Any
+    ) -> Symbol:
         """Applies an activation: the name of one, or a function of symbols."""
         if isinstance(activation, str):
             return symbol.Activation(inputs, act_type=activation, **kwargs)

@@ -8,14 +8,16 @@ from typing import Any
 from hybridnet import symbol
 from hybridnet.base.defaults import with_defaults
 from hybridnet.base.errors import ParameterError
+from hybridnet.initializer.base import InitLike
+from hybridnet.symbol import Symbol
 
-from .base import BaseRNNCell, RNNParams
+from .base import ActivationOfSymbols, BaseRNNCell, RNNParams, SymbolState
 from .weighted import gru_step, lstm_step
 
 __all__ = ["BaseConvRNNCell", "ConvGRUCell", "ConvLSTMCell", "ConvRNNCell"]
 
 
-def _leaky(x: Any, **kwargs: Any) -> Any:
+def _leaky(x: Symbol, **kwargs: Any) -> Symbol:
     return symbol.LeakyReLU(x, act_type="leaky", slope=0.2, **kwargs)
 
 
@@ -32,11 +34,11 @@ class BaseConvRNNCell(BaseRNNCell):
         i2h_stride: Sequence[int],
         i2h_pad: Sequence[int],
         i2h_dilate: Sequence[int],
-        i2h_weight_initializer: Any,
-        h2h_weight_initializer: Any,
-        i2h_bias_initializer: Any,
-        h2h_bias_initializer: Any,
-        activation: Any,
+        i2h_weight_initializer: InitLike | None,
+        h2h_weight_initializer: InitLike | None,
+        i2h_bias_initializer: InitLike | None,
+        h2h_bias_initializer: InitLike | None,
+        activation: ActivationOfSymbols,
         prefix: str = "",
         params: RNNParams | None = None,
         conv_layout: str = "NCHW",
@@ -75,11 +77,13 @@ class BaseConvRNNCell(BaseRNNCell):
         self._hB = self.params.get("h2h_bias", init=h2h_bias_initializer)
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[SymbolState]:
         """The shape and layout of each state."""
         return [{"shape": self._state_shape, "__layout__": self._conv_layout} for _ in range(2)]
 
-    def _conv_forward(self, inputs: Any, states: Any, name: str) -> tuple[Any, Any]:
+    def _conv_forward(
+        self, inputs: Symbol, states: Sequence[Symbol], name: str
+    ) -> tuple[Symbol, Symbol]:
         """Returns the parts of all gates that the inputs and the hidden state make."""
         filters = self._num_hidden * self._num_gates
         i2h = symbol.Convolution(
@@ -90,10 +94,10 @@ class BaseConvRNNCell(BaseRNNCell):
         )
         return i2h, h2h
 
-    def _activated(self, x: Any, **kwargs: Any) -> Any:
+    def _activated(self, x: Symbol, **kwargs: Any) -> Symbol:
         return self._get_activation(x, self._activation, **kwargs)
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Takes one step; subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__(inputs, states)")
 
@@ -111,11 +115,11 @@ class _ConvCell(BaseConvRNNCell):
         i2h_stride: Sequence[int] = (1, 1),
         i2h_pad: Sequence[int] = (1, 1),
         i2h_dilate: Sequence[int] = (1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        activation: Any = _leaky,
+        i2h_weight_initializer: InitLike | None = None,
+        h2h_weight_initializer: InitLike | None = None,
+        i2h_bias_initializer: InitLike | None = "zeros",
+        h2h_bias_initializer: InitLike | None = "zeros",
+        activation: ActivationOfSymbols = _leaky,
         prefix: str = "ConvLSTM_",
         params: RNNParams | None = None,
         conv_layout: str = "NCHW",
@@ -149,11 +153,11 @@ class ConvRNNCell(_ConvCell):
         return ("",)
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[SymbolState]:
         """The shape and layout of the state."""
         return super().state_info[:1]
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Takes one step."""
         self._counter += 1
         at = f"{self._prefix}t{self._counter}_"
@@ -182,7 +186,7 @@ class ConvLSTMCell(_ConvCell):
     def _gate_names(self) -> Sequence[str]:
         return ("_i", "_f", "_c", "_o")
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Takes one step."""
         self._counter += 1
         at = f"{self._prefix}t{self._counter}_"
@@ -200,11 +204,11 @@ class ConvGRUCell(_ConvCell):
         return ("_r", "_z", "_o")
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[SymbolState]:
         """The shape and layout of the state."""
         return super().state_info[:1]
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Takes one step."""
         self._counter += 1
         at = f"{self._prefix}t{self._counter}_"

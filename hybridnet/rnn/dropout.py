@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hybridnet import symbol
 from hybridnet.base.errors import ParameterError
 from hybridnet.symbol import Symbol
 
-from .base import BaseRNNCell, RNNParams, normalize_sequence
+from .base import BaseRNNCell, RNNParams, SymbolState, normalize_sequence
 
 __all__ = ["DropoutCell"]
 
@@ -30,19 +31,19 @@ class DropoutCell(BaseRNNCell):
         self.dropout = dropout
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[SymbolState]:
         """An empty list."""
         return []
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Drops, in training."""
         return (symbol.Dropout(inputs, p=self.dropout) if self.dropout > 0 else inputs), states
 
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Symbol | Sequence[Symbol],
+        begin_state: list[Symbol] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, Any]:

@@ -10,8 +10,9 @@ from hybridnet import initializer, ndarray, symbol
 from hybridnet.base.errors import ParameterError
 from hybridnet.initializer.fused import FusedParts
 from hybridnet.ndarray import NDArray
+from hybridnet.symbol import Symbol
 
-from .base import Arrays, BaseRNNCell, RNNParams, normalize_sequence
+from .base import Arrays, BaseRNNCell, RNNParams, SymbolState, normalize_sequence
 from .dropout import DropoutCell
 from .stacks import BidirectionalCell, SequentialRNNCell
 from .weighted import GRUCell, LSTMCell, RNNCell
@@ -58,11 +59,11 @@ class FusedRNNCell(BaseRNNCell):
         self._parameter = self.params.get("parameters", init=init)
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[SymbolState]:
         """The shape and layout of each state, (layers * directions, batch, hidden)."""
         layers = self._num_layers * (2 if self._bidirectional else 1)
-        info = {"shape": (layers, 0, self._num_hidden), "__layout__": "LNC"}
-        return [dict(info) for _ in range(2 if self._mode == "lstm" else 1)]
+        info: SymbolState = {"shape": (layers, 0, self._num_hidden), "__layout__": "LNC"}
+        return [info.copy() for _ in range(2 if self._mode == "lstm" else 1)]
 
     @property
     def _gate_names(self) -> Sequence[str]:
@@ -85,15 +86,15 @@ class FusedRNNCell(BaseRNNCell):
         found[self._parameter.name or ""] = ndarray.concatenate(parts)
         return found
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Raises NotImplementedError: the operator takes the whole sequence."""
         raise NotImplementedError("FusedRNNCell: takes no single steps; use unroll, or unfuse")
 
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Symbol | Sequence[Symbol],
+        begin_state: list[Symbol] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, Any]:
@@ -122,7 +123,7 @@ class FusedRNNCell(BaseRNNCell):
             name=f"{self._prefix}rnn",
             **dict(zip(names, states, strict=True)),
         )
-        after: list[Any] = []
+        after: list[Symbol] = []
         if self._get_next_state:
             made, *after = made
         if axis == 1:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hybridnet import ndarray
 from hybridnet.base.errors import ParameterError
@@ -89,7 +90,7 @@ class BucketSentenceIter(DataIter):
         invalid_label: int = -1,
         data_name: str = "data",
         label_name: str = "softmax_label",
-        dtype: Any = "float32",
+        dtype: DTypeLike = "float32",
         layout: str = "NT",
     ) -> None:
         super().__init__(batch_size)

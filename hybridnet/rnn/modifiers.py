@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hybridnet import symbol
@@ -10,7 +10,7 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
-from .base import Arrays, BaseRNNCell, RNNParams, normalize_sequence
+from .base import Arrays, BaseRNNCell, RNNParams, SymbolState, normalize_sequence
 from .fused import FusedRNNCell
 from .stacks import BidirectionalCell
 
@@ -36,7 +36,7 @@ class ModifierCell(BaseRNNCell):
         return self.base_cell.params
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[SymbolState]:
         """The shape and layout of each state of the cell inside."""
         return self.base_cell.state_info
 
@@ -59,7 +59,7 @@ class ModifierCell(BaseRNNCell):
         """Returns the arrays with those of the gates joined: undoes `unpack_weights`."""
         return self.base_cell.pack_weights(args)
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Takes one step; subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__(inputs, states)")
 
@@ -91,13 +91,13 @@ class ZoneoutCell(ModifierCell):
     def reset(self) -> None:
         """Forgets the steps taken."""
         super().reset()
-        self.prev_output: Any = None
+        self.prev_output: Symbol | None = None
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Takes one step."""
         output, after = self.base_cell(inputs, states)
 
-        def mixed(p: float, new: Any, old: Any) -> Any:
+        def mixed(p: float, new: Symbol, old: Symbol) -> Symbol:
             if not p:
                 return new
             return symbol.where(symbol.Dropout(symbol.ones_like(new), p=p), new, old)
@@ -116,7 +116,7 @@ class ResidualCell(ModifierCell):
         base_cell: the cell.
     """
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Takes one step."""
         output, states = self.base_cell(inputs, states)
         return _added(output, inputs), states
@@ -124,8 +124,8 @@ class ResidualCell(ModifierCell):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Symbol | Sequence[Symbol],
+        begin_state: list[Symbol] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, Any]:
@@ -139,11 +139,11 @@ class ResidualCell(ModifierCell):
         finally:
             self.base_cell._modified = True
         merged = isinstance(outputs, Symbol)
-        inputs, _ = normalize_sequence(length, inputs, layout, merged)
+        steps, _ = normalize_sequence(length, inputs, layout, merged)
         if merged:
-            return _added(outputs, inputs), states
-        return [_added(*both) for both in zip(outputs, inputs, strict=True)], states
+            return _added(outputs, steps), states
+        return [_added(*both) for both in zip(outputs, steps, strict=True)], states
 
 
-def _added(output: Any, inputs: Any) -> Any:
+def _added(output: Symbol, inputs: Symbol) -> Symbol:
     return symbol.elemwise_add(output, inputs, name=f"{output.name}_plus_residual")

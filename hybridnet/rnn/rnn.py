@@ -11,6 +11,7 @@ from typing import Any
 
 from hybridnet import model
 from hybridnet.ndarray import NDArray
+from hybridnet.symbol import Symbol
 
 from .base import Arrays, BaseRNNCell
 
@@ -23,7 +24,7 @@ def rnn_unroll(
     cell: BaseRNNCell,
     length: int,
     inputs: Any = None,
-    begin_state: Any = None,
+    begin_state: list[Symbol] | None = None,
     input_prefix: str = "",
     layout: str = "NTC",
 ) -> tuple[Any, Any]:
@@ -43,7 +44,7 @@ def _all(cells: Cells) -> Sequence[BaseRNNCell]:
 
 
 def save_rnn_checkpoint(
-    cells: Cells, prefix: str, epoch: int, symbol: Any, arg_params: Arrays, aux_params: Arrays
+    cells: Cells, prefix: str, epoch: int, symbol: Symbol, arg_params: Arrays, aux_params: Arrays
 ) -> None:
     """Saves ``prefix-symbol.json`` and ``prefix-0005.params``, with one array for each gate.
 
@@ -62,7 +63,7 @@ def save_rnn_checkpoint(
 
 def load_rnn_checkpoint(
     cells: Cells, prefix: str, epoch: int
-) -> tuple[Any, dict[str, NDArray], dict[str, NDArray]]:
+) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
     """Loads what `save_rnn_checkpoint` has saved; returns symbol, weights and auxiliary states.
 
     Args:

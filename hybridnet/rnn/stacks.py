@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hybridnet import symbol
@@ -9,7 +10,7 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
-from .base import Arrays, BaseRNNCell, RNNParams, normalize_sequence
+from .base import Arrays, BaseRNNCell, RNNParams, SymbolState, normalize_sequence
 
 __all__ = ["BidirectionalCell", "SequentialRNNCell"]
 
@@ -34,7 +35,7 @@ class _Compound(BaseRNNCell):
         self.params._params.update(cell.params._params)
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[SymbolState]:
         """The shape and layout of each state, those of the first cell first."""
         return [info for cell in self._cells for info in cell.state_info]
 
@@ -74,10 +75,10 @@ class SequentialRNNCell(_Compound):
         self._cells.append(cell)
         self._take_over(cell)
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Takes one step through all cells."""
         self._counter += 1
-        after: list[Any] = []
+        after: list[Symbol] = []
         at = 0
         for cell in self._cells:
             count = len(cell.state_info)
@@ -89,15 +90,15 @@ class SequentialRNNCell(_Compound):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Symbol | Sequence[Symbol],
+        begin_state: list[Symbol] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, Any]:
         """Takes all steps, one cell after another; arguments as `BaseRNNCell.unroll`."""
         self.reset()
         before = self.begin_state() if begin_state is None else begin_state
-        after: list[Any] = []
+        after: list[Symbol] = []
         at = 0
         for number, cell in enumerate(self._cells, 1):
             count = len(cell.state_info)
@@ -134,7 +135,7 @@ class BidirectionalCell(_Compound):
         for cell in self._cells:
             self._take_over(cell)
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Raises NotImplementedError: the backward cell needs the whole sequence."""
         raise NotImplementedError(
             f"{type(self).__name__}: takes no single steps, because one of its cells begins at the "
@@ -144,8 +145,8 @@ class BidirectionalCell(_Compound):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Symbol | Sequence[Symbol],
+        begin_state: list[Symbol] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, Any]:

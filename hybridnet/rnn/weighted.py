@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hybridnet import initializer, symbol
+from hybridnet.symbol import Symbol
 
-from .base import BaseRNNCell, RNNParams
+from .base import ActivationOfSymbols, BaseRNNCell, RNNParams, SymbolState
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell", "gru_step", "lstm_step"]
 
 
 def lstm_step(
-    gates: Any, states: Any, at: str, activation: Any, axis: int = 1
-) -> tuple[Any, list[Any]]:
+    gates: Symbol,
+    states: Sequence[Symbol],
+    at: str,
+    activation: Callable[..., Symbol],
+    axis: int = 1,
+) -> tuple[Symbol, list[Symbol]]:
     """Returns what an LSTM cell makes of its gates: the output and the states.
 
     Args:
@@ -35,8 +40,13 @@ def lstm_step(
 
 
 def gru_step(
-    i2h: Any, h2h: Any, before: Any, at: str, activation: Any, axis: int = 1
-) -> tuple[Any, list[Any]]:
+    i2h: Symbol,
+    h2h: Symbol,
+    before: Symbol,
+    at: str,
+    activation: Callable[..., Symbol],
+    axis: int = 1,
+) -> tuple[Symbol, list[Symbol]]:
     """Returns what a GRU cell makes of its gates: the output and the state.
 
     Args:
@@ -77,11 +87,11 @@ class _WeightedCell(BaseRNNCell):
         self._hB = self.params.get("h2h_bias")
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[SymbolState]:
         """The shape and layout of the state, (batch, hidden)."""
         return [{"shape": (0, self._num_hidden), "__layout__": "NC"}]
 
-    def _products(self, inputs: Any, hidden: Any, at: str) -> tuple[Any, Any]:
+    def _products(self, inputs: Symbol, hidden: Symbol, at: str) -> tuple[Symbol, Symbol]:
         """Returns the parts of all gates that the inputs and the hidden state make."""
         rows = self._num_hidden * self._num_gates
         i2h = symbol.FullyConnected(inputs, self._iW, self._iB, num_hidden=rows, name=at + "i2h")
@@ -102,7 +112,7 @@ class RNNCell(_WeightedCell):
     def __init__(
         self,
         num_hidden: int,
-        activation: Any = "tanh",
+        activation: ActivationOfSymbols = "tanh",
         prefix: str = "rnn_",
         params: RNNParams | None = None,
     ) -> None:
@@ -113,7 +123,7 @@ class RNNCell(_WeightedCell):
     def _gate_names(self) -> Sequence[str]:
         return ("",)
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Takes one step."""
         self._counter += 1
         at = f"{self._prefix}t{self._counter}_"
@@ -143,7 +153,7 @@ class LSTMCell(_WeightedCell):
         super().__init__(num_hidden, prefix, params, init=init)
 
     @property
-    def state_info(self) -> list[dict[str, Any]]:
+    def state_info(self) -> list[SymbolState]:
         """The shape and layout of the hidden and the cell state, (batch, hidden)."""
         return super().state_info * 2
 
@@ -151,7 +161,7 @@ class LSTMCell(_WeightedCell):
     def _gate_names(self) -> Sequence[str]:
         return ("_i", "_f", "_c", "_o")
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Takes one step."""
         self._counter += 1
         at = f"{self._prefix}t{self._counter}_"
@@ -177,7 +187,7 @@ class GRUCell(_WeightedCell):
     def _gate_names(self) -> Sequence[str]:
         return ("_r", "_z", "_o")
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         """Takes one step."""
         self._counter += 1
         at = f"{self._prefix}t{self._counter}_"
@@ -185,5 +195,5 @@ class GRUCell(_WeightedCell):
         return gru_step(i2h, h2h, states[0], at, _tanh)
 
 
-def _tanh(x: Any, **kwargs: Any) -> Any:
+def _tanh(x: Symbol, **kwargs: Any) -> Symbol:
     return symbol.Activation(x, act_type="tanh", **kwargs)

@@ -5,7 +5,7 @@ becomes a program (`programs`); a program is dispatched at once, or by the engin
 inputs is still being made by a host task (`record.launch`). A trace is a segment that is kept
 (`record.trace`).
 
-The folders, lowest first; tests/test_layers.py says which may import which:
+The folders, lowest first; tests/house/test_layers.py says which may import which:
 
     platform      JAX's devices by context, and work in the background
     segments      what was recorded, as data; observe: who wants to know what happens is told
@@ -15,6 +15,14 @@ The folders, lowest first; tests/test_layers.py says which may import which:
     graphs        graphs as calls; tuning: better recipes for programs, by measurement
     specialize    programs for weights that stay the same
     executor      graphs on several devices
+
+What other floors use of all this is in the modules beside the folders, and nowhere else:
+
+    recording     values, storages, and their recorder; traces: recordings that are kept as graphs
+    calls         graphs as calls; tasks: work of the engine's that reads and writes values
+    contexts      JAX's devices and arrays on them; placing: devices by name, graphs placed on them
+    between_tasks what tasks of a cluster run and send; tuner: what `hybridnet.tune` looks into
+    watching      what happens, told to who wants to know
 
 For users: what ran, as text with their own lines.
 
@@ -42,9 +50,9 @@ And the devices: those there are, what nodes and transfers cost on them, and dev
 
 from __future__ import annotations
 
-from hybridnet.passes.cost import CostModel as CostModel
-from hybridnet.passes.cost import DeviceCost as DeviceCost
-from hybridnet.passes.cost import LinkCost as LinkCost
+from hybridnet.passes import CostModel as CostModel
+from hybridnet.passes import DeviceCost as DeviceCost
+from hybridnet.passes import LinkCost as LinkCost
 
 from .deterministic import deterministic as deterministic
 from .devices.calibrate import set_costs as set_costs
@@ -62,11 +70,10 @@ from .features import Features as Features
 from .features import feature_list as feature_list
 from .memory import Memory as Memory
 from .memory import memory as memory
-from .programs.cache import improvers as _improvers
+from .programs.making import improvers as _improvers
 from .specialize.improve import improve as _specialize
-from .tuning.blocks import improve as _use_blocks
+from .tuning.again import improve as _compile_again
 from .tuning.idle import improve as _tune
-from .tuning.libraries import improve as _call_libraries
 
 __all__ = [
     "CostModel",
@@ -89,6 +96,6 @@ __all__ = [
     "set_costs",
 ]
 
-# What programs that run often are looked at for: weights that stay the same, better recipes, how
-# their memory is asked for, and libraries that were not there before.
-_improvers.extend((_specialize, _tune, _use_blocks, _call_libraries))
+# What programs that run often are looked at for: weights that stay the same, better recipes, and
+# libraries and blocks of memory that they did without at first.
+_improvers.extend((_specialize, _tune, _compile_again))

@@ -81,7 +81,7 @@ def feature_list() -> list[Feature]:
 
 @final
 class Features(OrderedDict[str, Feature]):
-    """What this installation can do, by name; there is one such object."""
+    """The features of this installation, by name; there is one such object."""
 
     instance: ClassVar[Features | None] = None
 

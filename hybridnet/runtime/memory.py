@@ -25,7 +25,7 @@ __all__ = ["Memory", "memory", "resident"]
 @final
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What memory is used for, in bytes; printed, it is a table.
+    """The memory in use, in bytes, by what it is for; printed, it is a table.
 
     Attributes:
         arrays: of each context the arrays that are alive, JAX's own included.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hybridnet.base.errors import MXNetError
-from hybridnet.graph.node import Node
+from hybridnet.graph import Node
 
 __all__ = ["FeedError", "MissingFeedError", "UninitializedError"]
 

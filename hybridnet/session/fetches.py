@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, final
 
-from hybridnet.graph.node import Edge, Node
+from hybridnet.graph import Edge, Node
 
 __all__ = ["Fetches", "Joined"]
 

@@ -12,10 +12,9 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.call import Backward, Call, HostOnlyCall, Types
-from hybridnet.ops.state.variables import READ
+from hybridnet.graph import Edge, Graph, Node
+from hybridnet.ops.core import Backward, Call, HostOnlyCall, Types, registry
+from hybridnet.ops.state import READ
 
 __all__ = ["IS_HELD", "VALUE_OR", "asking", "resolve_held"]
 

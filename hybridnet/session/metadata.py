@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 from hybridnet.base.context import Context
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.locks import free_in_children
-from hybridnet.graph.node import Graph, Node
-from hybridnet.ops.core.call import Call
-from hybridnet.runtime.devices.device import full_name
-from hybridnet.runtime.observe import events
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.graph import Graph, Node
+from hybridnet.ops.core import Call
+from hybridnet.runtime.placing import full_name
+from hybridnet.runtime.recording import Value, recorder
+from hybridnet.runtime.watching import events
 
 if TYPE_CHECKING:
     from .step import SessionProgram

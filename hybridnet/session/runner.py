@@ -18,17 +18,18 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet.base.context import Context
+from hybridnet.base.device_name import DeviceName
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.graph.node import Node
+from hybridnet.graph import Node
 from hybridnet.ndarray import NDArray, array
 from hybridnet.ndarray.copies import put
-from hybridnet.ops.random.state import initial_state
-from hybridnet.runtime.record import generator, recorder
-from hybridnet.runtime.record.host_task import awaited
-from hybridnet.runtime.record.prepared import PreparedCall
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.ops.random import initial_state
+from hybridnet.runtime.calls import PreparedCall
+from hybridnet.runtime.placing import list_devices
+from hybridnet.runtime.recording import Value, generator, recorder
+from hybridnet.runtime.tasks import awaited
 
 from .metadata import Trace
 from .step import (
@@ -48,9 +49,9 @@ _LIMIT: Final = 256
 #: How many runs that change variables may be under way while another one begins.
 _AHEAD: Final = 1
 #: Larger arrays are copied into memory that XLA takes as its own, bytes.
-_SMALL: Final = 1 << 20
+_SMALL_BYTES: Final = 1 << 20
 #: Dtypes that JAX narrows, unless it is told not to.
-_WIDE: Final = frozenset(map(np.dtype, ("float64", "int64")))
+_WIDE_DTYPES: Final = frozenset(map(np.dtype, ("float64", "int64")))
 
 
 @final
@@ -94,6 +95,11 @@ class Runner:
         self.step: Final = lru_cache(_LIMIT)(make_step)
         self._under_way: deque[Value] = deque()
         self._lock: Final = free_in_children(threading.RLock())
+
+    @staticmethod
+    def devices() -> list[DeviceName]:
+        """Returns the devices of this process."""
+        return [one.name for one in list_devices()]
 
     # -- variables ---------------------------------------------------------------------------
 
@@ -254,10 +260,10 @@ def dispatch(
     for number in program.reads:
         value = given[number]
         if type(value) is np.ndarray:
-            if program.takes_arrays_of_numpy and value.nbytes <= _SMALL:
+            if program.takes_arrays_of_numpy and value.nbytes <= _SMALL_BYTES:
                 arrays.append(value.copy())  # whose it is may change it at once
                 hosts = True
-                wide = wide or value.dtype in _WIDE
+                wide = wide or value.dtype in _WIDE_DTYPES
                 continue
             value = array(value, program.ctx, value.dtype)
         elif value.context is not program.ctx:

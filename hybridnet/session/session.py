@@ -12,8 +12,7 @@ from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import DTYPE_OF_CODE, as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.graph.attributes import attributes_of
-from hybridnet.graph.node import Edge, Node
+from hybridnet.graph import Edge, Node, attributes_of
 from hybridnet.ndarray import NDArray, array
 from hybridnet.symbol import Symbol
 
@@ -27,7 +26,7 @@ __all__ = ["Session", "fetched"]
 
 
 class StepRunner(Protocol):
-    """What carries out the runs of a session, and keeps its variables: see `Runner`."""
+    """A runner: it carries out the runs of a session, and keeps its variables; see `Runner`."""
 
     @property
     def ctx(self) -> Context:

@@ -16,23 +16,28 @@ from hybridnet.base.context import Context
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.graph.evaluate import infer_types
-from hybridnet.graph.node import Edge, Graph, Node, topological
-from hybridnet.graph.structure import structure_of, with_open_scalars
-from hybridnet.graph.subgraph import names_devices
-from hybridnet.graph.transform import STATE, prepare
-from hybridnet.passes.place import asked_for, on_devices, place
-from hybridnet.passes.prune import pruned
-from hybridnet.runtime.devices.device import (
+from hybridnet.graph import (
+    STATE,
+    Edge,
+    Graph,
+    Node,
+    infer_types,
+    names_devices,
+    prepare,
+    structure_of,
+    topological,
+    with_open_scalars,
+)
+from hybridnet.passes import asked_for, on_devices, place, pruned
+from hybridnet.runtime.calls import GraphCall, PreparedCall, shared_call
+from hybridnet.runtime.placing import (
+    PartitionedCall,
     device_at,
     devices_with,
     find_device,
     full_name,
     sites_of,
 )
-from hybridnet.runtime.executor.partitioned import PartitionedCall
-from hybridnet.runtime.graphs.graph_call import GraphCall, shared_call
-from hybridnet.runtime.record.prepared import PreparedCall
 
 from .held import asking, resolve_held
 
@@ -100,7 +105,7 @@ _late = LateCalls()
 
 
 def register_late_calls(late: LateCalls) -> None:
-    """Has sessions replace the calls of a front end; there is one that has some."""
+    """Registers how the calls of a front end are replaced; there is one that has some."""
     global _late
     _late = late
 

@@ -2,6 +2,8 @@
 
 The functions are made from the operator registry (`hybridnet.ops`), so ``sym.relu`` is declared
 where the operator ``relu`` is, and its documentation is the operator's.
+
+Names that are here and not in ``__all__`` are for floors above, which make symbols of their own.
 """
 
 from __future__ import annotations
@@ -9,7 +11,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 
-from hybridnet.ops.core.functions import Functions as _Functions
+from hybridnet.attribute import AttrScope as AttrScope
+from hybridnet.ops.core import Functions as _Functions
 from hybridnet.ops.core.registry import public_operators as _public_operators
 
 from . import _internal as _internal
@@ -20,12 +23,18 @@ from . import random as random
 from . import sparse as sparse
 from ._lower import lower_control
 from ._memory import MemoryEstimate, estimate_memory, plan_memory
+from .composition import scope_attributes as scope_attributes
+from .composition import user_attributes as user_attributes
 from .create import *  # noqa: F403
 from .create import __all__ as _create_names
 from .custom import Custom
 from .functions import *  # noqa: F403
 from .functions import __all__ as _function_names
 from .functions import symbol_function as _symbol_function
+from .inside import Inside as Inside
+from .inside import is_inside as is_inside
+from .inside import joined as joined
+from .inside import outside as outside
 from .optimization import optimize as optimize
 from .structured import case, cond, while_loop
 from .symbol import Group, Symbol
@@ -37,6 +46,7 @@ _functions = _Functions(
     globals(),
     {name: op for name, op in _public_operators().items() if name not in _by_hand},
     _symbol_function,
+    prefix="",
 )
 
 __all__ = [

@@ -36,7 +36,7 @@ class ArraysOnly:
 
 
 def _refusal(name: str, alias: str | None) -> Callable[..., NoReturn]:
-    def method(self: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    def method(self: Any, *args: object, **kwargs: object) -> NoReturn:
         raise NotImplementedForSymbol(name, alias, *args)
 
     method.__name__ = name

@@ -4,41 +4,51 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from hybridnet import engine
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import GraphError, MXNetError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.executor import Executor
-from hybridnet.graph.node import Edge
-from hybridnet.graph.shapes import is_known
+from hybridnet.executor.bound import Bound
+from hybridnet.graph import Edge, is_known
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray.blank import zeros_of
-from hybridnet.ndarray.storage_types import storage_type
-from hybridnet.runtime.graphs.graph_programs import GraphPrograms
+from hybridnet.ndarray.internal import storage_type, zeros_of
+from hybridnet.runtime.calls import GraphPrograms
 
 from . import _infer
 from ._place import Contexts, Places, check_contexts, places_of
 from ._storage import CODE_OF_STYPE, STYPE_OF_CODE
 
-if TYPE_CHECKING:
-    from .symbol import Symbol
-
-__all__ = ["all_types", "bind", "requests_of", "simple_bind"]
+__all__ = ["Bindable", "all_types", "bind", "requests_of", "simple_bind"]
 
 _REQUESTS = ("write", "add", "null")
 
 
+class Bindable(Bound, Protocol):
+    """The part of a symbol that binding uses; symbols import this file."""
+
+    #: What executors have compiled for this graph.
+    _programs: GraphPrograms | None
+
+    def list_arguments(self) -> list[str]:
+        """Returns the names of the variables that are no auxiliary states."""
+
+    def list_auxiliary_states(self) -> list[str]:
+        """Returns the names of the auxiliary states."""
+
+
 def bind(
-    self: Symbol,
+    self: Bindable,
     /,
     ctx: Contexts,
-    args: Any,
-    args_grad: Any = None,
-    grad_req: Any = "write",
-    aux_states: Any = None,
+    args: Sequence[NDArray] | Mapping[str, NDArray] | None,
+    args_grad: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    aux_states: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
     group2ctx: Mapping[str, Context] | None = None,
     shared_exec: Executor | None = None,
 ) -> Executor:
@@ -95,17 +105,17 @@ def bind(
 
 
 def simple_bind(
-    self: Symbol,
+    self: Bindable,
     /,
     ctx: Contexts,
-    grad_req: Any = "write",
-    type_dict: Mapping[str, Any] | None = None,
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    type_dict: Mapping[str, DTypeLike] | None = None,
     stype_dict: Mapping[str, str] | None = None,
     group2ctx: Mapping[str, Context] | None = None,
     shared_arg_names: Sequence[str] | None = None,
     shared_exec: Executor | None = None,
-    shared_buffer: dict[str, Any] | None = None,
-    **kwargs: Any,
+    shared_buffer: dict[str, NDArray] | None = None,
+    **kwargs: object,
 ) -> Executor:
     """Returns an executor with arrays of its own, of the shapes that follow from some.
 
@@ -167,7 +177,7 @@ def simple_bind(
 
 
 def all_types(
-    what: str, symbol: Symbol, shapes: Mapping[str, Any], dtypes: Mapping[str, Any]
+    what: str, symbol: Bindable, shapes: Mapping[str, object], dtypes: Mapping[str, object]
 ) -> dict[str, tuple[tuple[int, ...], Any]]:
     """Returns shape and dtype of every argument and auxiliary state.
 
@@ -189,13 +199,12 @@ def all_types(
     }
 
 
-def _programs(symbol: Symbol, places: Places) -> GraphPrograms:
+def _programs(symbol: Bindable, places: Places) -> GraphPrograms:
     if places.devices is not None:
         return GraphPrograms(symbol.graph, symbol.name or "group", (), places.devices)
     if symbol._programs is None:
         symbol._programs = GraphPrograms(symbol.graph, symbol.name or "group")
-    programs: GraphPrograms = symbol._programs
-    return programs
+    return symbol._programs
 
 
 def _check_names(what: str, names: Sequence[str]) -> None:
@@ -216,7 +225,7 @@ def _check_contexts(what: str, arrays: Mapping[str, NDArray], places: Places) ->
             )
 
 
-def _made_at(symbol: Symbol, names: Sequence[str]) -> str:
+def _made_at(symbol: Bindable, names: Sequence[str]) -> str:
     """Returns, for messages, the user's lines that made some variables."""
     made = [engine.resolve_origin(x.origin) for x in symbol.graph.inputs if x.name in names]
     lines = dict.fromkeys(f"{value[0]}:{value[1]}" for value in made if value is not None)
@@ -224,7 +233,7 @@ def _made_at(symbol: Symbol, names: Sequence[str]) -> str:
 
 
 def _by_name(
-    symbol: Symbol, what: str, names: Sequence[str], given: Any, partial: bool = False
+    symbol: Bindable, what: str, names: Sequence[str], given: object, partial: bool = False
 ) -> dict[str, NDArray]:
     """Returns arrays by name, from a list in order or a dict.
 
@@ -260,7 +269,9 @@ def _by_name(
     return found
 
 
-def requests_of(what: str, names: Sequence[str], grad_req: Any) -> dict[str, str]:
+def requests_of(
+    what: str, names: Sequence[str], grad_req: str | Sequence[str] | Mapping[str, str]
+) -> dict[str, str]:
     """Returns 'write', 'add' or 'null' for each argument."""
     if isinstance(grad_req, str):
         requests = dict.fromkeys(names, grad_req)
@@ -290,7 +301,7 @@ def _shared(name: str, shape: tuple[int, ...], source: Executor) -> NDArray:
     return found
 
 
-def _storage_types(symbol: Symbol, given: Mapping[str, str]) -> dict[str, str]:
+def _storage_types(symbol: Bindable, given: Mapping[str, str]) -> dict[str, str]:
     """Returns the storage types of the variables that are not dense."""
     found = {}
     for node in symbol.graph.inputs:
@@ -306,7 +317,7 @@ def _storage_types(symbol: Symbol, given: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _zeros(shape: tuple[int, ...], ctx: Context, dtype: Any, stype: str | None) -> NDArray:
+def _zeros(shape: tuple[int, ...], ctx: Context, dtype: DTypeLike, stype: str | None) -> NDArray:
     """Returns zeros of a storage type; None: a dense array."""
     if stype is None:
         return zeros_of(shape, ctx, dtype)
@@ -317,9 +328,9 @@ def _zeros(shape: tuple[int, ...], ctx: Context, dtype: Any, stype: str | None) 
 def _buffered(
     name: str,
     shape: tuple[int, ...],
-    dtype: Any,
+    dtype: DTypeLike,
     ctx: Context,
-    buffer: dict[str, Any] | None,
+    buffer: dict[str, NDArray] | None,
     stype: str | None,
 ) -> NDArray:
     if buffer is None or stype is not None:
@@ -332,7 +343,7 @@ def _buffered(
 
 
 def _aux_state(
-    name: str, shape: tuple[int, ...], dtype: Any, ctx: Context, source: Executor | None
+    name: str, shape: tuple[int, ...], dtype: DTypeLike, ctx: Context, source: Executor | None
 ) -> NDArray:
     found = None if source is None else source.aux_dict.get(name)
     if found is None or (found.shape, found.inferred_dtype, found.context) != (shape, dtype, ctx):

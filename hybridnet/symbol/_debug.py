@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from hybridnet.graph.attributes import attributes_of
-from hybridnet.graph.node import Edge, Node, topological
+from hybridnet.graph import Edge, Node, attributes_of, topological
 
 __all__ = ["debug_string"]
 

@@ -7,11 +7,8 @@ from collections.abc import Sequence
 from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import GraphError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.graph.gradient import gradients
-from hybridnet.graph.node import Edge, Graph, Node, topological
-from hybridnet.graph.shapes import is_known
-from hybridnet.ops.core.backward import VjpCall
-from hybridnet.ops.core.call import Types
+from hybridnet.graph import Edge, Graph, Node, gradients, is_known, topological
+from hybridnet.ops.core import Types, VjpCall
 from hybridnet.ops.core.registry import get
 
 from ._infer import inferred_dtypes, inferred_shapes

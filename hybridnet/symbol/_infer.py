@@ -12,10 +12,8 @@ import numpy as np
 from hybridnet.base.dtype import DTYPE_OF_CODE, FLOAT32, as_dtype
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.numpy_mode import mode
-from hybridnet.graph.dtypes import infer_dtypes
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.graph.shapes import infer_shapes
-from hybridnet.ops.core.rules import UNKNOWN
+from hybridnet.graph import Edge, Graph, Node, infer_dtypes, infer_shapes
+from hybridnet.ops.core import UNKNOWN
 
 __all__ = [
     "inferred_dtypes",
@@ -30,8 +28,8 @@ DType = np.dtype[Any]
 
 
 def known_by_name(
-    what: str, names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> dict[str, Any]:
+    what: str, names: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]
+) -> dict[str, object]:
     """Returns what the user told about arguments, by position or by name.
 
     Raises:
@@ -66,7 +64,7 @@ def inferred_dtypes(
 
 
 def inferred_shapes(
-    graph: Graph, given: Mapping[str, Any], dtypes: Mapping[Edge, DType | None] | None = None
+    graph: Graph, given: Mapping[str, object], dtypes: Mapping[Edge, DType | None] | None = None
 ) -> dict[Edge, Shape | None]:
     """Infers shapes, from those given by name and those that variables were made with.
 
@@ -98,7 +96,7 @@ def shown(shape: Shape | None) -> Shape | None:
     return tuple(0 if size == UNKNOWN else size for size in shape or ())
 
 
-def warn_unknown(what: str, values: Mapping[str, Any]) -> None:
+def warn_unknown(what: str, values: Mapping[str, object]) -> None:
     """Warns that inference did not come to an end, as MXNet does, listing what is not known."""
     unknown = UNKNOWN if mode.shape else 0
     listed = "".join(f"\n\t{name}: {value}" for name, value in values.items())
@@ -109,7 +107,7 @@ def warn_unknown(what: str, values: Mapping[str, Any]) -> None:
     )
 
 
-def _shape(name: str, value: Any) -> Shape:
+def _shape(name: str, value: object) -> Shape:
     if not isinstance(value, (tuple, list)) or not all(
         isinstance(item, (int, np.integer)) and item >= UNKNOWN for item in value
     ):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hybridnet.base.context import current_context
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.graph.transform import STATE, prepare
-from hybridnet.passes.lower_control import Lowered
-from hybridnet.runtime.executor.partitioned import PartitionedCall
-from hybridnet.runtime.graphs.graph_call import GraphCall
+from hybridnet.graph import STATE, prepare
+from hybridnet.passes import Lowered
+from hybridnet.runtime.calls import GraphCall
+from hybridnet.runtime.placing import PartitionedCall
 
 from ._bind import all_types
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["lower_control"]
 
 
-def lower_control(symbol: Symbol, *, everything: bool = True, **shapes: Any) -> Lowered:
+def lower_control(symbol: Symbol, *, everything: bool = True, **shapes: object) -> Lowered:
     """Returns a symbol's graph with its loops and branches taken apart; printing it shows it.
 
     To run a symbol there is no need for this: what must be taken apart is, when it is bound.

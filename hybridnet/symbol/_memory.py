@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.context import current_context
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.graph.transform import STATE
-from hybridnet.ops.core.call import Types
-from hybridnet.passes.memory import STRATEGIES
-from hybridnet.runtime.graphs.allocation import PlannedGraph, allocation_of, planned
-from hybridnet.runtime.graphs.graph_programs import GraphPrograms, Run
+from hybridnet.graph import STATE
+from hybridnet.ops.core import Types
+from hybridnet.passes import STRATEGIES
+from hybridnet.runtime.calls import GraphPrograms, PlannedGraph, Run, allocation_of, planned
 
-from ._bind import all_types, requests_of
-
-if TYPE_CHECKING:
-    from .symbol import Symbol
+from ._bind import Bindable, all_types, requests_of
 
 __all__ = ["MemoryEstimate", "estimate_memory", "plan_memory"]
 
@@ -61,12 +58,12 @@ class MemoryEstimate:
 
 
 def estimate_memory(
-    symbol: Symbol,
+    symbol: Bindable,
     is_train: bool = False,
     strategy: str = "both",
-    type_dict: Mapping[str, Any] | None = None,
-    grad_req: Any = "write",
-    **kwargs: Any,
+    type_dict: Mapping[str, DTypeLike] | None = None,
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    **kwargs: object,
 ) -> MemoryEstimate:
     """Tells how much memory it takes to run once, before anything is allocated or run.
 
@@ -112,12 +109,12 @@ def estimate_memory(
 
 
 def plan_memory(
-    symbol: Symbol,
+    symbol: Bindable,
     is_train: bool = False,
     strategy: str = "both",
-    type_dict: Mapping[str, Any] | None = None,
-    grad_req: Any = "write",
-    **kwargs: Any,
+    type_dict: Mapping[str, DTypeLike] | None = None,
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    **kwargs: object,
 ) -> PlannedGraph:
     """Returns the plan that `estimate_memory` counts the internal results of.
 
@@ -136,11 +133,11 @@ def plan_memory(
 
 def _prepared(
     what: str,
-    symbol: Symbol,
+    symbol: Bindable,
     is_train: bool,
-    type_dict: Mapping[str, Any] | None,
-    grad_req: Any,
-    shapes: Mapping[str, Any],
+    type_dict: Mapping[str, DTypeLike] | None,
+    grad_req: str | Sequence[str] | Mapping[str, str],
+    shapes: Mapping[str, object],
 ) -> tuple[GraphPrograms, Run, dict[str, TensorType], tuple[int, ...]]:
     """Returns programs, a run, the types of inputs by name, and which inputs get gradients."""
     requests = requests_of(what, symbol.list_arguments(), grad_req)

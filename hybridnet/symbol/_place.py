@@ -7,16 +7,12 @@ from typing import Any, NamedTuple
 
 from hybridnet.base import config
 from hybridnet.base.context import Context
-from hybridnet.base.device_name import DEVICE, device_name
+from hybridnet.base.device_name import DEVICE, DeviceName
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.attributes import stored_name
-from hybridnet.graph.node import Graph, Node
-from hybridnet.graph.subgraph import names_devices
-from hybridnet.passes.context import PassContext
-from hybridnet.passes.place import ANYWHERE, Placement, asked_for, place, wish_of
-from hybridnet.runtime.devices.calibrate import costs_of
-from hybridnet.runtime.devices.device import Device, device_at, devices_with, full_name, sites_of
+from hybridnet.graph import Graph, Node, names_devices, stored_name
+from hybridnet.passes import ANYWHERE, PassContext, Placement, asked_for, place, wish_of
+from hybridnet.runtime.placing import Device, costs_of, device_at, devices_with, full_name, sites_of
 
 __all__ = ["Places", "check_contexts", "places_of"]
 
@@ -81,7 +77,7 @@ def places_of(
     choice = [
         device_at(place) for place in dict.fromkeys([home] if isinstance(ctx, Context) else ctx)
     ]
-    names = {group: device_name(place) for group, place in groups.items()}
+    names = {group: DeviceName.of(place) for group, place in groups.items()}
     # Several contexts are all there is to choose from; one is where nodes run that ask for none.
     there = devices_with(asked_for(graph, names))
     devices = choice if several else list(dict.fromkeys([*choice, *there]))

@@ -14,10 +14,18 @@ from hybridnet.attribute import AttrScope
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.device_scope import current_device
 from hybridnet.base.errors import ParameterError
-from hybridnet.graph.attributes import HIDDEN, attributes_of, stored_name
-from hybridnet.graph.node import Edge, Moves, Node, topological, variable
+from hybridnet.graph import (
+    HIDDEN,
+    Edge,
+    Moves,
+    Node,
+    attributes_of,
+    stored_name,
+    topological,
+    variable,
+)
 from hybridnet.name import NameManager
-from hybridnet.ops.core.operator import OpCall, Operator
+from hybridnet.ops.core import OpCall, Operator
 
 __all__ = ["annotate", "make_node", "scope_attributes", "substitute", "user_attributes"]
 
@@ -73,7 +81,7 @@ def scope_attributes(given: Mapping[str, str]) -> dict[str, str]:
     return attrs
 
 
-def user_attributes(where: str, given: Mapping[str, Any]) -> dict[str, str]:
+def user_attributes(where: str, given: Mapping[str, object]) -> dict[str, str]:
     """Returns attributes as they are kept.
 
     Raises:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hybridnet.ops.core.functions import Functions as _Functions
+from hybridnet.ops.core import Functions as _Functions
 from hybridnet.ops.core.registry import public_operators as _public_operators
-from hybridnet.ops.random.candidates import log_uniform_candidates
+from hybridnet.ops.random import log_uniform_candidates
 
 from . import _internal
 from .control_flow import cond, foreach, while_loop
@@ -16,7 +16,9 @@ from .functions import symbol_function as _function
 from .random import uniform as _uniform
 from .symbol import Symbol
 
-_functions = _Functions("sym.contrib", globals(), _public_operators("_contrib_"), _function)
+_functions = _Functions(
+    "sym.contrib", globals(), _public_operators("_contrib_"), _function, "_contrib_"
+)
 
 __all__ = [
     "adamw_update",
@@ -51,7 +53,7 @@ def adamw_update(
     clip_gradient: float = -1,
     out: Symbol | None = None,
     name: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """A step of AdamW; see ``nd.contrib.adamw_update``. `out` has no meaning for symbols."""
     numbers = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon}
@@ -77,7 +79,7 @@ def mp_adamw_update(
     clip_gradient: float = -1,
     out: Symbol | None = None,
     name: str | None = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """A step of AdamW in mixed precision; see ``nd.contrib.mp_adamw_update``."""
     arrays = (weight, grad, mean, var, weight32, _scale(rescale_grad))

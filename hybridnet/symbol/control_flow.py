@@ -12,9 +12,7 @@ from typing import Any
 
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.nested import Layout, flattened, loop_arguments, nested, unpacked
-from hybridnet.graph.cond import open_cond
-from hybridnet.graph.foreach import open_foreach
-from hybridnet.graph.while_loop import open_while
+from hybridnet.graph import open_cond, open_foreach, open_while
 
 from .inside import (
     Inside,
@@ -28,7 +26,7 @@ __all__ = ["cond", "foreach", "while_loop"]
 
 
 def foreach(
-    body: Callable[..., Any], data: Any, init_states: Any, name: str = "foreach"
+    body: Callable[..., object], data: object, init_states: object, name: str = "foreach"
 ) -> tuple[Any, Any]:
     """Runs a function for each row of some arrays, with states that go from row to row.
 
@@ -64,9 +62,9 @@ def foreach(
 
 
 def while_loop(
-    cond: Callable[..., Any],
-    func: Callable[..., Any],
-    loop_vars: Any,
+    cond: Callable[..., object],
+    func: Callable[..., object],
+    loop_vars: object,
     max_iterations: int | None = None,
     name: str = "while_loop",
 ) -> tuple[Any, Any]:
@@ -112,7 +110,10 @@ def while_loop(
 
 
 def cond(
-    pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond"
+    pred: Symbol,
+    then_func: Callable[[], object],
+    else_func: Callable[[], object],
+    name: str = "cond",
 ) -> Any:
     """Runs one of two functions, whichever a value says.
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from hybridnet import engine
+from hybridnet.base.array_types import Dims, DTypeLike
 from hybridnet.base.dtype import CODE_OF, FLOAT32, as_dtype
 from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.base.remote import read_file
 from hybridnet.base.shape_arguments import listed_sizes
-from hybridnet.graph import json
-from hybridnet.graph.attributes import stored_name
-from hybridnet.graph.node import Edge, variable
+from hybridnet.graph import Edge, json, stored_name, variable
 from hybridnet.ops.core import registry
 
 from ._storage import CODE_OF_STYPE
@@ -33,8 +32,6 @@ __all__ = [
     "zeros",
 ]
 
-Dims = int | Sequence[int]
-
 
 def var(
     name: str,
@@ -42,7 +39,7 @@ def var(
     shape: Dims | None = None,
     lr_mult: float | None = None,
     wd_mult: float | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     init: Any = None,
     stype: str | None = None,
     **kwargs: Any,
@@ -130,7 +127,7 @@ def _made(operator: str, params: dict[str, Any], kwargs: Mapping[str, Any]) -> S
     return Symbol.apply_operator(op, (), {**options, **params}, name=name, attr=attr)
 
 
-def zeros(shape: Dims, dtype: Any = None, **kwargs: Any) -> Symbol:
+def zeros(shape: Dims, dtype: DTypeLike = None, **kwargs: object) -> Symbol:
     """Returns a symbol of zeros.
 
     Args:
@@ -141,12 +138,12 @@ def zeros(shape: Dims, dtype: Any = None, **kwargs: Any) -> Symbol:
     return _made("_zeros", {"shape": shape, "dtype": dtype}, kwargs)
 
 
-def ones(shape: Dims, dtype: Any = None, **kwargs: Any) -> Symbol:
+def ones(shape: Dims, dtype: DTypeLike = None, **kwargs: object) -> Symbol:
     """Returns a symbol of ones; the arguments are those of `zeros`."""
     return _made("_ones", {"shape": shape, "dtype": dtype}, kwargs)
 
 
-def full(shape: Dims, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
+def full(shape: Dims, val: float, dtype: DTypeLike = None, **kwargs: object) -> Symbol:
     """Returns a symbol filled with `val`; the other arguments are those of `zeros`."""
     return _made("_full", {"shape": shape, "value": float(val), "dtype": dtype}, kwargs)
 
@@ -158,7 +155,7 @@ def arange(
     repeat: int = 1,
     infer_range: bool = False,
     name: str | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> Symbol:
     """Returns numbers from `start` up to, not including, `stop`.
 
@@ -181,7 +178,7 @@ def linspace(
     num: int,
     endpoint: bool = True,
     name: str | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> Symbol:
     """Returns `num` evenly spaced numbers from `start` to `stop`.
 
@@ -197,7 +194,7 @@ def linspace(
     return _made("_linspace", params, {"name": name})
 
 
-def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
+def eye(N: int, M: int = 0, k: int = 0, dtype: DTypeLike = None, **kwargs: object) -> Symbol:
     """Returns a matrix with ones on a diagonal.
 
     Args:

@@ -7,10 +7,9 @@ from typing import Any
 
 from hybridnet import engine
 from hybridnet.base.errors import ParameterError
-from hybridnet.graph.attributes import HIDDEN
-from hybridnet.graph.node import Edge, Node, variable
+from hybridnet.graph import HIDDEN, Edge, Node, variable
 from hybridnet.name import NameManager
-from hybridnet.ops.core.custom import custom_call
+from hybridnet.ops.core import custom_call
 
 from .composition import scope_attributes, user_attributes
 from .symbol import Symbol

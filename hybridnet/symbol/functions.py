@@ -7,10 +7,14 @@ from numbers import Number
 from typing import Any
 
 from hybridnet.base.errors import ParameterError
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.documentation import documentation, signature_of
-from hybridnet.ops.core.handle import passed_over, split_arguments
-from hybridnet.ops.core.operator import Operator
+from hybridnet.ops.core import (
+    Operator,
+    documentation,
+    passed_over,
+    registry,
+    signature_of,
+    split_arguments,
+)
 
 from .symbol import Symbol
 
@@ -26,7 +30,9 @@ __all__ = [
 ]
 
 
-def _either(lhs: Any, rhs: Any, symbols: str, scalar: str, reverse: str) -> Any:
+def _either(
+    lhs: Symbol | float, rhs: Symbol | float, symbols: str, scalar: str, reverse: str
+) -> Any:
     """Applies the operator on two symbols, or the scalar form when one of them is a number."""
     if isinstance(lhs, Symbol) and isinstance(rhs, Symbol):
         return Symbol.apply_operator(registry.get(symbols), (lhs, rhs), {})
@@ -43,22 +49,22 @@ def _either(lhs: Any, rhs: Any, symbols: str, scalar: str, reverse: str) -> Any:
     return Symbol.apply_operator(registry.get(name), (operand,), {"scalar": number}, hint=hint)
 
 
-def maximum(left: Any, right: Any) -> Any:
+def maximum(left: Symbol | float, right: Symbol | float) -> Any:
     """Returns the larger of each pair; one of the two may be a number."""
     return _either(left, right, "_maximum", "_maximum_scalar", "_maximum_scalar")
 
 
-def minimum(left: Any, right: Any) -> Any:
+def minimum(left: Symbol | float, right: Symbol | float) -> Any:
     """Returns the smaller of each pair; one of the two may be a number."""
     return _either(left, right, "_minimum", "_minimum_scalar", "_minimum_scalar")
 
 
-def hypot(left: Any, right: Any) -> Any:
+def hypot(left: Symbol | float, right: Symbol | float) -> Any:
     """Returns ``sqrt(left**2 + right**2)``; one of the two may be a number."""
     return _either(left, right, "_hypot", "_hypot_scalar", "_hypot_scalar")
 
 
-def power(base: Any, exp: Any) -> Any:
+def power(base: Symbol | float, exp: Symbol | float) -> Any:
     """Returns `base` to the power of `exp`; one of the two may be a number."""
     return _either(base, exp, "_power", "_power_scalar", "_rpower_scalar")
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 from hybridnet import engine
 from hybridnet.attribute import AttrScope, subgraph_name
 from hybridnet.base.errors import ParameterError
-from hybridnet.graph.node import Edge, Graph, Node, topological, variable
+from hybridnet.graph import Edge, Graph, Node, topological, variable
 from hybridnet.name import NameManager
-from hybridnet.ops.core.call import Call
+from hybridnet.ops.core import Call
 from hybridnet.ops.core.registry import get
 
 from .composition import scope_attributes
@@ -61,7 +61,7 @@ def distinct(symbols: Sequence[Symbol], first_state: int) -> list[Edge]:
 def symbols_of(
     call: Call,
     inputs: Sequence[Edge],
-    numbers: tuple[Any, ...],
+    numbers: tuple[object, ...],
     insides: Sequence[Inside],
     name: str | None = None,
     attrs: Mapping[str, str] | None = None,

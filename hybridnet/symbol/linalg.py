@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hybridnet.ops.core.functions import Functions as _Functions
+from hybridnet.ops.core import Functions as _Functions
 from hybridnet.ops.core.registry import public_operators as _public_operators
 
 from .functions import symbol_function as _function
 from .symbol import Symbol
 
-_functions = _Functions("sym.linalg", globals(), _public_operators("_linalg_"), _function)
+_functions = _Functions(
+    "sym.linalg", globals(), _public_operators("_linalg_"), _function, "_linalg_"
+)
 
 __all__ = [*_functions]
 

@@ -29,7 +29,7 @@ class NumpySymbol(NumpyMethods, Symbol):  # type: ignore[misc]  # methods are Nu
 
     __hash__ = object.__hash__
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         """Returns one of several outputs; of a single output, a part, by a basic index."""
         if len(self.edges) > 1 or isinstance(key, str):
             return super().__getitem__(key)

@@ -4,38 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Protocol, TypeVar
 
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.context import current_context
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.graph.shapes import is_known
-from hybridnet.graph.subgraph import ControlCall
-from hybridnet.graph.transform import call_with_train
-from hybridnet.passes.context import TOLERANCE, PassContext
-from hybridnet.passes.pipeline import optimize as run_passes
-from hybridnet.passes.report import Report
+from hybridnet.graph import ControlCall, Edge, Graph, Node, call_with_train, is_known
+from hybridnet.passes import TOLERANCE, PassContext, Report
+from hybridnet.passes import optimize as run_passes
 
 from . import _infer
-from ._bind import all_types
-
-if TYPE_CHECKING:
-    from .symbol import Symbol
+from ._bind import Bindable, all_types
 
 __all__ = ["optimize", "optimize_with_report", "with_context"]
 
 
+class _Made(Bindable, Protocol):
+    """A symbol, of which there can be others."""
+
+    def __init__(self, edges: Sequence[Edge] | None) -> None: ...
+
+
+S = TypeVar("S", bound=_Made)
+
+
 def optimize(
-    symbol: Symbol,
+    symbol: S,
     passes: Sequence[str] | None = None,
     unsafe: bool = False,
     train: bool = False,
     tolerance: float = TOLERANCE,
     keep: Iterable[str] = (),
-    type_dict: Mapping[str, Any] | None = None,
+    type_dict: Mapping[str, DTypeLike] | None = None,
     report: bool = False,
-    **kwargs: Any,
-) -> Symbol:
+    **kwargs: object,
+) -> S:
     """Returns a symbol that computes the same with fewer or faster operators.
 
     ``hn.passes.pipeline`` lists the passes, ``docs/passes.md`` what they do. Outputs have the
@@ -68,15 +71,15 @@ def optimize(
 
 
 def optimize_with_report(
-    symbol: Symbol,
+    symbol: S,
     passes: Sequence[str] | None = None,
     unsafe: bool = False,
     train: bool = False,
     tolerance: float = TOLERANCE,
     keep: Iterable[str] = (),
-    type_dict: Mapping[str, Any] | None = None,
-    **kwargs: Any,
-) -> tuple[Symbol, Report]:
+    type_dict: Mapping[str, DTypeLike] | None = None,
+    **kwargs: object,
+) -> tuple[S, Report]:
     """Returns what `optimize` does, and the report of what was done."""
     graph, context = with_context(
         symbol, unsafe, train, tolerance, keep, type_dict, "optimize", **kwargs
@@ -87,14 +90,14 @@ def optimize_with_report(
 
 
 def with_context(
-    symbol: Symbol,
+    symbol: Bindable,
     unsafe: bool = False,
     train: bool = False,
     tolerance: float = TOLERANCE,
     keep: Iterable[str] = (),
-    type_dict: Mapping[str, Any] | None = None,
+    type_dict: Mapping[str, DTypeLike] | None = None,
     function: str = "optimize",
-    **kwargs: Any,
+    **kwargs: object,
 ) -> tuple[Graph, PassContext]:
     """Returns the graph over which the passes are run, and the context in which they are.
 
@@ -116,7 +119,7 @@ def with_context(
 
 
 def _with_shapes(
-    graph: Graph, given: Mapping[str, Any], before: Graph, context: PassContext
+    graph: Graph, given: Mapping[str, object], before: Graph, context: PassContext
 ) -> Sequence[Edge]:
     """Notes the shapes of variables that could be told before the passes, and cannot any more.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from hybridnet.base.array_types import Dims, DTypeLike
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.functions import Functions
+from hybridnet.ops.core import Functions, registry
 from hybridnet.ops.core.registry import public_operators
-from hybridnet.ops.random.draws import drawing_function as _function
+from hybridnet.ops.random import drawing_function as _function
 
 from .functions import symbol_function
 from .symbol import Symbol
@@ -43,8 +43,8 @@ def _draw(
     name: str,
     params: Mapping[str, Any],
     /,
-    shape: Any = None,
-    dtype: Any = None,
+    shape: Dims | None = None,
+    dtype: DTypeLike = None,
     **kwargs: Any,
 ) -> Symbol:
     """Draws from a distribution whose parameters are numbers, or all symbols of them."""
@@ -82,7 +82,11 @@ generalized_negative_binomial = _function("generalized_negative_binomial", _draw
 
 
 def multinomial(
-    data: Symbol, shape: Any = None, get_prob: bool = True, dtype: Any = "int32", **kwargs: Any
+    data: Symbol,
+    shape: Dims | None = None,
+    get_prob: bool = True,
+    dtype: DTypeLike = "int32",
+    **kwargs: Any,
 ) -> Symbol:
     """Draws categories by their probabilities.
 
@@ -100,7 +104,13 @@ def multinomial(
     return Symbol.apply_operator(registry.get("_sample_multinomial"), (data,), attrs, **kwargs)
 
 
-def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, **kwargs: Any) -> Symbol:
+def randn(
+    *shape: int,
+    loc: Symbol | float = 0,
+    scale: Symbol | float = 1,
+    dtype: DTypeLike = None,
+    **kwargs: object,
+) -> Symbol:
     """Draws an array of the given dimensions from the normal distribution.
 
     Without dimensions it has the shape that the rest of the graph wants. Symbols given by other
@@ -111,7 +121,9 @@ def randn(*shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, **kwargs
     return drawn
 
 
-def randint(low: int, high: int, shape: Any = None, dtype: Any = "int32", **kwargs: Any) -> Symbol:
+def randint(
+    low: int, high: int, shape: Dims | None = None, dtype: DTypeLike = "int32", **kwargs: Any
+) -> Symbol:
     """Draws whole numbers from [low, high), each as likely."""
     attrs = {"low": low, "high": high, "dtype": as_dtype(dtype or "int32").name}
     if "ctx" in kwargs:

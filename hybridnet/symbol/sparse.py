@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.functions import Functions
-from hybridnet.ops.sparse.names import SPARSE_OPERATORS
+from hybridnet.ops.core import Functions, registry
+from hybridnet.ops.sparse import SPARSE_OPERATORS
 
 from .functions import symbol_function
 

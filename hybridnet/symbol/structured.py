@@ -19,9 +19,8 @@ from typing import Any
 
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.nested import leaves_of, with_leaves
-from hybridnet.graph.cond import open_cond
-from hybridnet.graph.while_loop import open_while
-from hybridnet.passes.lower_control import PARALLEL_ITERATIONS
+from hybridnet.graph import open_cond, open_while
+from hybridnet.passes import PARALLEL_ITERATIONS
 
 from .inside import (
     Inside,
@@ -36,8 +35,8 @@ __all__ = ["case", "cond", "while_loop"]
 
 def cond(
     pred: Symbol,
-    true_fn: Callable[[], Any],
-    false_fn: Callable[[], Any],
+    true_fn: Callable[[], object],
+    false_fn: Callable[[], object],
     name: str = "cond",
 ) -> Any:
     """Runs one of two functions, whichever a value says.
@@ -81,7 +80,7 @@ def cond(
 
 def case(
     pred_fn_pairs: Sequence[tuple[Symbol, Callable[[], Any]]] | Mapping[Symbol, Callable[[], Any]],
-    default: Callable[[], Any],
+    default: Callable[[], object],
     name: str = "case",
 ) -> Any:
     """Runs the function of the first condition that holds.
@@ -114,8 +113,8 @@ def case(
 
 def while_loop(
     cond: Callable[..., Symbol],
-    body: Callable[..., Any],
-    loop_vars: Sequence[Any],
+    body: Callable[..., object],
+    loop_vars: Sequence[object],
     parallel_iterations: int = 10,
     maximum_iterations: int | None = None,
     name: str = "while",
@@ -178,7 +177,7 @@ def while_loop(
     return with_leaves(loop_vars, symbols)
 
 
-def _symbols(structure: Any, what: str) -> list[Symbol]:
+def _symbols(structure: object, what: str) -> list[Symbol]:
     leaves = leaves_of(structure)
     for leaf in leaves:
         if not isinstance(leaf, Symbol):
@@ -189,6 +188,6 @@ def _symbols(structure: Any, what: str) -> list[Symbol]:
     return leaves
 
 
-def _form(structure: Any) -> Any:
+def _form(structure: object) -> Any:
     """Returns what a structure is without its symbols, as people write it."""
     return with_leaves(structure, [...] * len(leaves_of(structure)))

@@ -8,21 +8,26 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn, Self
 
-import numpy as np
-
 from hybridnet.base import modules
+from hybridnet.base.array_types import Dims, DType, DTypeLike
+from hybridnet.base.attrs import Number
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import NotImplementedForSymbol, ParameterError
 from hybridnet.base.files import atomic_write
-from hybridnet.graph import json
-from hybridnet.graph.attributes import attributes_of, stored_name, with_short_names
-from hybridnet.graph.node import Edge, Graph, Node, topological, variable
-from hybridnet.graph.shapes import is_known
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.call import Call
-from hybridnet.ops.core.custom import CustomCall
-from hybridnet.ops.core.methods import FluentMethods
-from hybridnet.ops.core.operator import OpCall, Operator
+from hybridnet.graph import (
+    Edge,
+    Graph,
+    Node,
+    attributes_of,
+    is_known,
+    json,
+    stored_name,
+    topological,
+    variable,
+    with_short_names,
+)
+from hybridnet.ops.core import Call, CustomCall, FluentMethods, OpCall, Operator, registry
+from hybridnet.runtime.calls import GraphPrograms
 
 from . import _bind, _infer, _memory, optimization
 from ._arrays_only import ArraysOnly
@@ -58,13 +63,13 @@ class Symbol(ArraysOnly, FluentMethods):
 
     __slots__ = ("__weakref__", "_edges", "_programs")
     # Keeps NumPy from taking ``numpy_array + symbol`` apart element by element.
-    __array_ufunc__: Any = None
+    __array_ufunc__: None = None
 
     def __init__(self, edges: Sequence[Edge] | None) -> None:
         # None is what MXNet's pickles of symbols begin with, before `__setstate__`.
         self._edges = tuple(edges or ())
         # What executors have compiled for this graph, kept for the next ones.
-        self._programs: Any = None
+        self._programs: GraphPrograms | None = None
 
     # -- making ------------------------------------------------------------------------------
 
@@ -73,10 +78,10 @@ class Symbol(ArraysOnly, FluentMethods):
         cls,
         op: Operator,
         inputs: Sequence[Any],
-        attrs: Mapping[str, Any],
+        attrs: Mapping[str, object],
         *,
         name: str | None = None,
-        out: Any = None,
+        out: object = None,
         attr: Mapping[str, str] | None = None,
         hint: str | None = None,
     ) -> Symbol:
@@ -101,7 +106,7 @@ class Symbol(ArraysOnly, FluentMethods):
 
     @classmethod
     def apply_call(
-        cls, call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...] = ()
+        cls, call: Call, inputs: Sequence[object], scalars: tuple[Number, ...] = ()
     ) -> list[Any]:
         """Adds a node for a bound call; returns all its outputs, hidden ones too."""
         node = Node(call, tuple(_single(call.name, x) for x in inputs), call.name, scalars, {})
@@ -132,7 +137,7 @@ class Symbol(ArraysOnly, FluentMethods):
         return nodes.pop().name if len(nodes) == 1 else None
 
     @property
-    def inferred_dtype(self) -> np.dtype[Any] | None:
+    def inferred_dtype(self) -> DType | None:
         """Not known before the symbol is bound."""
         return None
 
@@ -268,7 +273,7 @@ class Symbol(ArraysOnly, FluentMethods):
     def __copy__(self) -> Symbol:
         return Symbol(self._edges)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Symbol:
+    def __deepcopy__(self, memo: dict[int, object]) -> Symbol:
         made = object.__new__(type(self))
         made.__setstate__(self.__getstate__())
         return made
@@ -281,7 +286,7 @@ class Symbol(ArraysOnly, FluentMethods):
         """Becomes the symbol whose ``__getstate__`` gave this state, ours or MXNet's."""
         Symbol.__init__(self, json.loads(state["handle" if "handle" in state else "json"]))
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         # Named here: what pickle does by itself depends on its protocol.
         return copyreg.__newobj__, (type(self),), self.__getstate__()  # type: ignore[attr-defined]
 
@@ -312,14 +317,14 @@ class Symbol(ArraysOnly, FluentMethods):
     def optimize_for(
         self,
         backend: str,
-        args: Any = None,
-        aux: Any = None,
+        args: object = None,
+        aux: object = None,
         ctx: Context | None = None,
-        shape_dict: Any = None,
-        type_dict: Any = None,
-        stype_dict: Any = None,
+        shape_dict: object = None,
+        type_dict: object = None,
+        stype_dict: object = None,
         skip_infer: bool = False,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Symbol:
         """Returns the symbol as it is, as MXNet does for a backend that finds no part for it.
 
@@ -342,12 +347,12 @@ class Symbol(ArraysOnly, FluentMethods):
             None,
         )
 
-    def astype(self, dtype: Any) -> Symbol:
+    def astype(self, dtype: DTypeLike) -> Symbol:
         """Returns the values in another dtype."""
         op = registry.get("Cast")
         return Symbol.apply_operator(op, (self,), {"dtype": dtype}, hint="cast")
 
-    def reshape(self, *shape: Any, **kwargs: Any) -> Symbol:
+    def reshape(self, *shape: Dims, **kwargs: Any) -> Symbol:
         """Returns the values in another shape; see ``sym.reshape`` for the codes."""
         if shape:
             whole = shape[0] if isinstance(shape[0], (tuple, list)) else shape
@@ -366,7 +371,7 @@ class Symbol(ArraysOnly, FluentMethods):
 
     # -- inference ---------------------------------------------------------------------------
 
-    def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+    def infer_shape(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
         """Infers all shapes from some.
 
         Args:
@@ -386,7 +391,7 @@ class Symbol(ArraysOnly, FluentMethods):
         shown = self._in_three({edge: _infer.shown(shape) for edge, shape in shapes.items()})
         return self._complete("shape", found, shown, is_known)
 
-    def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+    def infer_shape_partial(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
         """Infers what can be told, as `infer_shape`.
 
         Unknown dimensions are 0, and a shape of which nothing is known is (); in NumPy mode they
@@ -396,13 +401,13 @@ class Symbol(ArraysOnly, FluentMethods):
         return self._in_three({edge: _infer.shown(shape) for edge, shape in shapes.items()})
 
     def _inferred_shapes(
-        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, args: Sequence[object], kwargs: Mapping[str, object]
     ) -> Mapping[Edge, Any]:
         names = self.list_inputs() if kwargs else self.list_arguments()
         given = _infer.known_by_name("infer_shape", names, args, kwargs)
         return _infer.inferred_shapes(self.graph, given)
 
-    def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+    def infer_type(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
         """Infers all dtypes from some, as `infer_shape` does shapes.
 
         Returns:
@@ -414,7 +419,7 @@ class Symbol(ArraysOnly, FluentMethods):
         found = self.infer_type_partial(*args, **kwargs)
         return self._complete("type", found, found, lambda dtype: dtype is not None)
 
-    def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+    def infer_type_partial(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
         """Infers what can be told, as `infer_type`; None is a dtype that is not known."""
         names = self.list_inputs() if kwargs else self.list_arguments()
         given = _infer.known_by_name("infer_type", names, args, kwargs)
@@ -527,7 +532,7 @@ def Group(symbols: Sequence[Symbol]) -> Symbol:
     return Symbol([edge for item in listed for edge in item.edges])
 
 
-def _single(where: str, operand: Any) -> Edge:
+def _single(where: str, operand: object) -> Edge:
     """Returns the one output of a symbol that is used as an input."""
     if not isinstance(operand, Symbol):
         raise ParameterError(

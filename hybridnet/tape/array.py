@@ -1,4 +1,4 @@
-"""What an array must offer so that it can be on the tape."""
+"""The interface that an array must offer so that it can be on the tape."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.runtime.recording import Value
 
 from .nodes import Edge
 
@@ -47,7 +47,7 @@ class TapeArray(Protocol):
     def read(self) -> Value:
         """Returns the Value this array shows now."""
 
-    def as_kind(self, kind: Any) -> Any:
+    def as_kind(self, kind: object) -> Any:
         """Returns an array of another class on the same memory."""
 
     def as_nd_ndarray(self) -> Any:

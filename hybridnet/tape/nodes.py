@@ -11,9 +11,10 @@ import threading
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from hybridnet.base.attrs import Number
 from hybridnet.base.context import Context
-from hybridnet.ops.core.call import Call, Types
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.ops.core import Call, Types
+from hybridnet.runtime.recording import Value
 
 __all__ = ["Edge", "Leaf", "TapeNode", "order", "record_call", "state"]
 
@@ -109,7 +110,7 @@ class TapeNode:
     inputs: Sequence[Value] | None
     order: int
     outputs: Sequence[Value | None] | None
-    scalars: tuple[Any, ...]
+    scalars: tuple[Number, ...]
     types: Types
     wanted: bool
 
@@ -117,7 +118,7 @@ class TapeNode:
 def record_call(
     call: Call,
     edges: Sequence[Edge | None],
-    scalars: tuple[Any, ...],
+    scalars: tuple[Number, ...],
     inputs: Sequence[Value],
     outputs: Sequence[Value],
     types: Types,

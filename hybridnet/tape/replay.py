@@ -11,17 +11,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Final, final
 
-from hybridnet.base.attrs import HostScalar
+from hybridnet.base.attrs import HostScalar, Number
 from hybridnet.base.dtype import BOOL
 from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.gradient import EdgeHandle
-from hybridnet.graph.node import Edge as GraphEdge
-from hybridnet.graph.node import Graph, Node, variable
-from hybridnet.ops.core.backward import CASTS
-from hybridnet.ops.core.call import Backward, Call, Types
+from hybridnet.graph import Edge as GraphEdge
+from hybridnet.graph import EdgeHandle, Graph, Node, variable
+from hybridnet.ops.core import CASTS, Backward, Call, Scalars, Types
 from hybridnet.ops.core.registry import revision
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 
 from .nodes import Edge, Leaf, TapeNode
 
@@ -67,8 +65,8 @@ def reached_edges(nodes: Sequence[TapeNode], ends: Sequence[Edge]) -> Collection
 
 def apply_rule(
     node: TapeNode,
-    scalars: tuple[Any, ...],
-    inputs: Sequence[Any],
+    scalars: tuple[Number, ...],
+    inputs: Sequence[object],
     outputs: Sequence[Any],
     outs: list[Any],
     grads: dict[Edge, Any],
@@ -96,7 +94,7 @@ def apply_rule(
             accumulate(grads, source, _fitted(node.call, grad, x))
 
 
-def accumulate(grads: dict[Edge, Any], edge: Edge, grad: Any) -> None:
+def accumulate(grads: dict[Edge, Any], edge: Edge, grad: object) -> None:
     """Adds a gradient to what has arrived at a place on the tape before."""
     before = grads.get(edge)
     if before is None:
@@ -198,7 +196,7 @@ class Replay:
                 grads[edge] = wrap(known[at], ctx)
         return grads, reached
 
-    def _number(self, value: Any, nodes: Sequence[TapeNode]) -> Any:
+    def _number(self, value: object, nodes: Sequence[TapeNode]) -> Any:
         if type(value) is not HostScalar:
             return value
         number, place = self.scalars[value.index]
@@ -314,7 +312,7 @@ class _Maker:
         self,
         number: int,
         node: TapeNode,
-        outs: list[Any],
+        outs: list[object],
         grads: dict[Edge, EdgeHandle],
         reached: Collection[Edge],
     ) -> None:
@@ -363,7 +361,7 @@ class _Maker:
             found.append((number, index, at))
         return Replay([self._reads[node] for node in reads], steps, self._scalars, found)
 
-    def _spec(self, scalars: tuple[Any, ...]) -> Any:
+    def _spec(self, scalars: Scalars) -> Any:
         """Returns scalars in the form that `Replay.steps` describes."""
         if not scalars or any(type(scalar) is not HostScalar for scalar in scalars):
             return scalars

@@ -15,9 +15,8 @@ from typing import Any, Final
 
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
-from hybridnet.runtime.platform.collecting import without_collecting
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.storage import in_place
+from hybridnet.runtime.recording import in_place, recorder
+from hybridnet.runtime.watching import without_collecting
 
 from .array import TapeArray
 from .nodes import Edge, Leaf, TapeNode, state
@@ -45,7 +44,7 @@ _SPARSE_IN_TRACE: Final = (
 )
 # A backward pass over at least this many nodes is done with the garbage collector switched off. (It
 # would run after each 700 new objects.)
-_MANY: Final = 64
+_MANY_NODES: Final = 64
 _USED_UP: Final = (
     "backward: what was recorded is used up by an earlier backward(); to differentiate it twice, "
     "pass retain_graph=True the first time"
@@ -167,7 +166,7 @@ def _replayed(
     Returns:
         What `Replay.run` returns; None if there can be no replay.
     """
-    if len(nodes) < _MANY:
+    if len(nodes) < _MANY_NODES:
         replay = replay_of(nodes, ends)
         return None if replay is None else replay.run(nodes, seeds)
     with without_collecting():
@@ -274,7 +273,7 @@ def _write_leaves(grads: dict[Edge, Any], reached: dict[Edge, None]) -> None:
             raise MXNetError(_BEFORE_TRACE)
         if leaf.sparse and recorder.current_trace() is not None:
             raise MXNetError(_SPARSE_IN_TRACE)
-        if grad is not None and grad.stype != target.stype:
+        if type(grad) is not type(target) and grad is not None and grad.stype != target.stype:
             # Not under the lock below, as it may have to wait.
             grad = grad.tostype("default").tostype(target.stype)
         leaf.fresh = True

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
@@ -40,6 +41,7 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, Any]
+_Item = TypeVar("_Item")
 
 
 def random_arrays(*shapes: Sequence[int]) -> Any:
@@ -49,14 +51,14 @@ def random_arrays(*shapes: Sequence[int]) -> Any:
 
 
 def random_uniform_arrays(
-    *shapes: Sequence[int], low: float = 0.0, high: float = 1.0, dtype: Any = None
+    *shapes: Sequence[int], low: float = 0.0, high: float = 1.0, dtype: DTypeLike | None = None
 ) -> list[Array]:
     """Returns an array of numbers between `low` and `high` for each shape; float32 by default."""
     dtype = dtype or default_dtype()
     return [np.asarray(np.random.uniform(low, high, size=shape)).astype(dtype) for shape in shapes]
 
 
-def random_sample(population: Sequence[Any], k: int) -> list[Any]:
+def random_sample(population: Sequence[_Item], k: int) -> list[_Item]:
     """Returns k different elements, in the order they have in the population."""
     places = sorted(random.sample(range(len(population)), k))
     return [population[place] for place in places]
@@ -89,8 +91,8 @@ def rand_ndarray(
     shape: Sequence[int],
     stype: str = "default",
     density: float | None = None,
-    dtype: Any = None,
-    modifier_func: Callable[[Any], Any] | None = None,
+    dtype: DTypeLike | None = None,
+    modifier_func: Callable[[float], float] | None = None,
     shuffle_csr_indices: bool = False,
     distribution: str | None = None,
     ctx: Context | None = None,
@@ -121,11 +123,11 @@ def rand_sparse_ndarray(
     shape: Sequence[int],
     stype: str,
     density: float | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     distribution: str | None = None,
     data_init: float | None = None,
     rsp_indices: Sequence[int] | None = None,
-    modifier_func: Callable[[Any], Any] | None = None,
+    modifier_func: Callable[[float], float] | None = None,
     shuffle_csr_indices: bool = False,
     ctx: Context | None = None,
 ) -> tuple[NDArray, tuple[Array, ...]]:
@@ -194,7 +196,7 @@ def _kept(
     )
 
 
-def assign_each(the_input: Array, function: Callable[[Any], Any] | None) -> Array:
+def assign_each(the_input: Array, function: Callable[[float], float] | None) -> Array:
     """Returns the array with each element put through a function; None: as it is."""
     source = np.array(the_input)
     if function is None:
@@ -202,7 +204,9 @@ def assign_each(the_input: Array, function: Callable[[Any], Any] | None) -> Arra
     return np.asarray(np.vectorize(function, otypes=[source.dtype])(source))
 
 
-def assign_each2(input1: Array, input2: Array, function: Callable[[Any, Any], Any] | None) -> Array:
+def assign_each2(
+    input1: Array, input2: Array, function: Callable[[float, float], float] | None
+) -> Array:
     """Returns a function of each pair of elements of two arrays; None: the first array."""
     source = np.array(input1)
     if function is None:
@@ -210,12 +214,12 @@ def assign_each2(input1: Array, input2: Array, function: Callable[[Any, Any], An
     return np.asarray(np.vectorize(function, otypes=[source.dtype])(source, input2))
 
 
-def create_2d_tensor(rows: int, columns: int, dtype: Any = np.int64) -> NDArray:
+def create_2d_tensor(rows: int, columns: int, dtype: DTypeLike = np.int64) -> NDArray:
     """Returns an array whose every element is the number of its row."""
     return array(np.repeat(np.arange(rows), columns).reshape(rows, columns), dtype=dtype)
 
 
-def create_vector(size: int, dtype: Any = np.int64) -> NDArray:
+def create_vector(size: int, dtype: DTypeLike = np.int64) -> NDArray:
     """Returns the array 0, 1, ..., size - 1."""
     return array(np.arange(size), dtype=dtype)
 
@@ -231,7 +235,10 @@ def get_identity_mat_batch(size: int) -> Array:
 
 
 def np_reduce(
-    dat: Array, axis: Any, keepdims: bool, numpy_reduce_func: Callable[..., Any]
+    dat: Array,
+    axis: int | Sequence[int] | None,
+    keepdims: bool,
+    numpy_reduce_func: Callable[..., Array],
 ) -> Array:
     """Returns a NumPy reduction over one axis, several, or all (None)."""
     axes = (axis,) if isinstance(axis, int) else axis

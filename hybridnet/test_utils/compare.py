@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray, waitall
@@ -14,6 +15,7 @@ from hybridnet.ndarray import NDArray, waitall
 from .defaults import Tolerance, get_etol, get_tols
 
 __all__ = [
+    "Given",
     "almost_equal",
     "assert_allclose",
     "assert_almost_equal",
@@ -28,25 +30,27 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, Any]
+#: An array of ours, or what NumPy makes one of.
+Given: TypeAlias = "NDArray | ArrayLike"
 
 
-def _host(value: Any) -> Array:
+def _host(value: Given) -> Array:
     """Returns an array of ours, of NumPy's, or a number, as NumPy's array."""
     return value.asnumpy() if hasattr(value, "asnumpy") else np.asarray(value)
 
 
-def _comparable(value: Any) -> Array:
+def _comparable(value: Given) -> Array:
     """Returns it in a dtype that NumPy compares with tolerances."""
     host = _host(value)
     return host if host.dtype.kind in "biufc" else host.astype(np.float32)  # bfloat16
 
 
-def same(a: Any, b: Any) -> bool:
+def same(a: Given, b: Given) -> bool:
     """Whether two arrays have the same shape and elements, bit for bit but for -0.0."""
     return bool(np.array_equal(_host(a), _host(b)))
 
 
-def checkShapes(a: Any, b: Any) -> None:
+def checkShapes(a: Given, b: Given) -> None:
     """Raises AssertionError unless two arrays have one shape."""
     shapes = np.shape(a), np.shape(b)
     if shapes[0] != shapes[1]:
@@ -54,8 +58,8 @@ def checkShapes(a: Any, b: Any) -> None:
 
 
 def almost_equal(
-    a: Any,
-    b: Any,
+    a: Given,
+    b: Given,
     rtol: Tolerance = None,
     atol: Tolerance = None,
     equal_nan: bool = False,
@@ -80,8 +84,8 @@ def almost_equal(
 
 
 def assert_almost_equal(
-    a: Any,
-    b: Any,
+    a: Given,
+    b: Given,
     rtol: Tolerance = None,
     atol: Tolerance = None,
     names: Sequence[str] = ("a", "b"),
@@ -114,8 +118,8 @@ def _violation(a: Array, b: Array, rtol: float, atol: float, equal_nan: bool) ->
 
 
 def _report(
-    a: Any,
-    b: Any,
+    a: Given,
+    b: Given,
     rtol: Tolerance,
     atol: Tolerance,
     names: Sequence[str],
@@ -143,15 +147,15 @@ def _report(
 
 
 def assert_allclose(
-    a: Any, b: Any, rtol: float = 1e-07, atol: float = 0, equal_nan: bool = True
+    a: Given, b: Given, rtol: float = 1e-07, atol: float = 0, equal_nan: bool = True
 ) -> None:
     """Is `assert_almost_equal` with the defaults of NumPy's function of this name."""
     assert_almost_equal(a, b, rtol, atol, equal_nan=equal_nan)
 
 
 def assert_almost_equal_with_err(
-    a: Any,
-    b: Any,
+    a: Given,
+    b: Given,
     rtol: Tolerance = None,
     atol: Tolerance = None,
     etol: float | None = None,
@@ -172,8 +176,8 @@ def assert_almost_equal_with_err(
 
 
 def assert_almost_equal_ignore_nan(
-    a: Any,
-    b: Any,
+    a: Given,
+    b: Given,
     rtol: Tolerance = None,
     atol: Tolerance = None,
     names: Sequence[str] = ("a", "b"),
@@ -186,7 +190,7 @@ def assert_almost_equal_ignore_nan(
 
 
 def assert_exception(
-    f: Callable[..., Any], exception_type: type[BaseException], *args: Any, **kwargs: Any
+    f: Callable[..., object], exception_type: type[BaseException], *args: Any, **kwargs: Any
 ) -> None:
     """Raises AssertionError unless ``f(*args, **kwargs)`` raises an error of this type.
 
@@ -201,7 +205,7 @@ def assert_exception(
     raise AssertionError(f"{name} must raise {exception_type.__name__}, but raised nothing")
 
 
-def retry(n: int) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+def retry(n: int) -> Callable[[Callable[..., object]], Callable[..., None]]:
     """Makes a test of random numbers run up to n times, until it passes once.
 
     Raises:
@@ -210,7 +214,7 @@ def retry(n: int) -> Callable[[Callable[..., Any]], Callable[..., None]]:
     if n <= 0:
         raise ParameterError(f"retry: n must be positive, got {n}")
 
-    def decorate(test: Callable[..., Any]) -> Callable[..., None]:
+    def decorate(test: Callable[..., object]) -> Callable[..., None]:
         @functools.wraps(test)
         def repeated(*args: Any, **kwargs: Any) -> None:
             for left in reversed(range(n)):

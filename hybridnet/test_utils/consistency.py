@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hybridnet import autograd
 from hybridnet.base.errors import ParameterError
@@ -30,16 +31,16 @@ def check_consistency(
     sym: Symbol | Sequence[Symbol],
     ctx_list: Sequence[Mapping[str, Any]],
     scale: float = 1.0,
-    grad_req: Any = "write",
-    arg_params: dict[str, Any] | None = None,
-    aux_params: dict[str, Any] | None = None,
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    arg_params: dict[str, Array] | None = None,
+    aux_params: dict[str, Array] | None = None,
     rtol: Tolerance = None,
     atol: Tolerance = None,
     raise_on_err: bool = True,
-    ground_truth: dict[str, Any] | None = None,
+    ground_truth: dict[str, Array] | None = None,
     equal_nan: bool = False,
     use_uniform: bool = False,
-    rand_type: Any = np.float64,
+    rand_type: DTypeLike = np.float64,
 ) -> dict[str, Any]:
     """Compares a symbol's outputs and gradients between contexts and dtypes.
 
@@ -107,7 +108,7 @@ def check_consistency(
     return truth
 
 
-def _precision(dtype: np.dtype[Any]) -> int:
+def _precision(dtype: np.dtype[np.generic]) -> int:
     return dtype.itemsize
 
 
@@ -117,7 +118,7 @@ def _forward(executors: Sequence[Executor], train: bool) -> Sequence[Executor]:
     return executors
 
 
-def _train(executors: Sequence[Executor], dtypes: Sequence[np.dtype[Any]]) -> None:
+def _train(executors: Sequence[Executor], dtypes: Sequence[np.dtype[np.generic]]) -> None:
     """Runs a training pass of each, with the first one's outputs as gradients of the outputs."""
     _forward(executors, True)
     least = min(dtypes, key=_precision)
@@ -130,12 +131,12 @@ def _train(executors: Sequence[Executor], dtypes: Sequence[np.dtype[Any]]) -> No
         executor.backward(grads)
 
 
-def _hosts(arrays: Mapping[str, NDArray | None]) -> dict[str, Any]:
+def _hosts(arrays: Mapping[str, NDArray | None]) -> dict[str, Array | None]:
     return {name: None if array is None else array.asnumpy() for name, array in arrays.items()}
 
 
 def _tols(
-    value: Array, truth: Any, least: np.dtype[Any], rtol: Tolerance, atol: Tolerance
+    value: Array, truth: Any, least: np.dtype[np.generic], rtol: Tolerance, atol: Tolerance
 ) -> tuple[float, float]:
     """Returns tolerances; float32 gradients of a float16 network have float16's precision."""
     truth = truth.asnumpy() if isinstance(truth, NDArray) else np.asarray(truth)
@@ -148,11 +149,11 @@ def _tols(
 
 def _fill(
     executors: Sequence[Executor],
-    arg_params: dict[str, Any] | None,
-    aux_params: dict[str, Any] | None,
+    arg_params: dict[str, Array] | None,
+    aux_params: dict[str, Array] | None,
     scale: float,
     uniform: bool,
-    rand_type: Any,
+    rand_type: DTypeLike,
 ) -> None:
     """Gives all executors the same arguments and states, and zeros for gradients."""
     arguments = {} if arg_params is None else arg_params
@@ -182,14 +183,14 @@ class _Kept(Initializer):
         super().__init__()
         self._values = values
 
-    def __call__(self, desc: Any, arr: Any) -> None:
+    def __call__(self, desc: str, arr: NDArray) -> None:
         arr[:] = self._values[str(desc)]
 
 
 def check_gluon_hybridize_consistency(
     net_builder: Callable[..., HybridBlock],
     data_l: Sequence[NDArray],
-    numpy_func: Callable[..., Any] | None = None,
+    numpy_func: Callable[..., Array] | None = None,
     test_grad: bool = True,
     rtol: float = 1e-4,
     atol: float = 1e-4,
@@ -249,8 +250,8 @@ def _run(net: HybridBlock, data_l: Sequence[NDArray], test_grad: bool) -> tuple[
 def compare_optimizer(
     opt1: Optimizer,
     opt2: Optimizer,
-    shape: Any,
-    dtype: Any,
+    shape: Sequence[int],
+    dtype: DTypeLike,
     w_stype: str = "default",
     g_stype: str = "default",
     rtol: float = 1e-4,
@@ -295,7 +296,7 @@ def compare_optimizer(
         compare_ndarray_tuple(copy.copy(states1), states2, rtol, atol)
 
 
-def _weight(shape: Any, dtype: Any, stype: str) -> NDArray:
+def _weight(shape: Sequence[int], dtype: DTypeLike, stype: str) -> NDArray:
     if stype == "default":
         made: NDArray = random.uniform(shape=shape, ctx=default_context(), dtype=dtype)
         return made

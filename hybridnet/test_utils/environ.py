@@ -10,7 +10,7 @@ from typing import Any
 from hybridnet import engine
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import waitall
-from hybridnet.runtime.platform.jax_devices import num_devices
+from hybridnet.runtime.contexts import num_devices
 
 __all__ = ["EnvManager", "environment", "list_gpus"]
 

@@ -14,7 +14,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.gluon.repository import download as gluon_download
+from hybridnet.base.fetching import download as gluon_download
 from hybridnet.io import DataBatch, DataIter, MNISTIter, MXDataIter
 from hybridnet.io.mnist import load_mnist
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hybridnet import symbol as sym_api
 from hybridnet.base.context import Context
@@ -15,7 +16,7 @@ from hybridnet.executor import Executor
 from hybridnet.ndarray import NDArray, array
 from hybridnet.symbol import Symbol
 
-from .compare import assert_almost_equal
+from .compare import Given, assert_almost_equal
 from .defaults import (
     Tolerance,
     default_context,
@@ -33,12 +34,14 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, Any]
+#: Arrays in order, or by name.
+GivenByName: TypeAlias = Sequence[Given] | Mapping[str, Given]
 _FLOATS = (np.float16, np.float32, np.float64)
 _PROJECTION = "__random_proj"
 
 
 def simple_forward(
-    sym: Symbol, ctx: Context | None = None, is_train: bool = False, **inputs: Any
+    sym: Symbol, ctx: Context | None = None, is_train: bool = False, **inputs: Given
 ) -> Any:
     """Computes a symbol of arrays given by name.
 
@@ -52,14 +55,16 @@ def simple_forward(
     return outputs[0] if len(outputs) == 1 else outputs
 
 
-def _check_dtype(where: str, dtype: Any, numpy_too: bool = False) -> None:
+def _check_dtype(where: str, dtype: DTypeLike, numpy_too: bool = False) -> None:
     if dtype in _FLOATS or (numpy_too and isinstance(dtype, str) and dtype == "asnumpy"):
         return
     also = " or 'asnumpy'" if numpy_too else ""
     raise ParameterError(f"{where}: dtype must be a floating NumPy type{also}, got {dtype!r}")
 
 
-def _by_name(where: str, names: Sequence[str], given: Any, ctx: Context, dtype: Any) -> Any:
+def _by_name(
+    where: str, names: Sequence[str], given: GivenByName, ctx: Context, dtype: DTypeLike
+) -> dict[str, NDArray]:
     """Returns arrays by name, of arrays in order or by name; NumPy's become ours."""
     if isinstance(given, Mapping):
         if set(given) != set(names):
@@ -74,7 +79,7 @@ def _by_name(where: str, names: Sequence[str], given: Any, ctx: Context, dtype: 
     return {name: _as_array(value, ctx, dtype) for name, value in chosen.items()}
 
 
-def _as_array(value: Any, ctx: Context, dtype: Any) -> NDArray:
+def _as_array(value: Given, ctx: Context, dtype: DTypeLike) -> NDArray:
     if isinstance(value, NDArray):
         return value
     host = np.asarray(value)
@@ -82,20 +87,27 @@ def _as_array(value: Any, ctx: Context, dtype: Any) -> NDArray:
 
 
 def _bindable(
-    where: str, sym: Symbol, location: Any, aux_states: Any, ctx: Context, dtype: Any
+    where: str,
+    sym: Symbol,
+    location: GivenByName,
+    aux_states: GivenByName | None,
+    ctx: Context,
+    dtype: DTypeLike,
 ) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
     """Returns a symbol's arguments and its auxiliary states, by name."""
     arrays = _by_name(where, sym.list_arguments(), location, ctx, dtype)
     return arrays, _by_name(where, sym.list_auxiliary_states(), aux_states or {}, ctx, dtype)
 
 
-def _expected_by_name(names: Sequence[str], expected: Any) -> dict[str, Any]:
+def _expected_by_name(names: Sequence[str], expected: GivenByName) -> dict[str, Any]:
     if isinstance(expected, Mapping):
         return dict(expected)
     return dict(zip(names, expected, strict=False))
 
 
-def _requests(names: Sequence[str], grad_req: Any) -> dict[str, str]:
+def _requests(
+    names: Sequence[str], grad_req: str | Sequence[str] | Mapping[str, str]
+) -> dict[str, str]:
     if isinstance(grad_req, str):
         return dict.fromkeys(names, grad_req)
     if isinstance(grad_req, Mapping):
@@ -106,10 +118,10 @@ def _requests(names: Sequence[str], grad_req: Any) -> dict[str, str]:
 def numeric_grad(
     executor: Executor,
     location: dict[str, Array],
-    aux_states: Mapping[str, Any] | None = None,
+    aux_states: Mapping[str, Given] | None = None,
     eps: float = 1e-4,
     use_forward_train: bool = True,
-    dtype: Any = np.float32,
+    dtype: DTypeLike = np.float32,
 ) -> dict[str, Array]:
     """Differentiates the sum of an executor's first output by central differences.
 
@@ -148,7 +160,7 @@ def _differences(
     location: Mapping[str, Array],
     total: Callable[[], float],
     eps: float,
-    dtype: Any,
+    dtype: DTypeLike,
 ) -> dict[str, Array]:
     """Returns the central differences of a total by each element of an executor's arguments."""
     grads = {name: np.zeros(np.shape(value), dtype) for name, value in location.items()}
@@ -171,16 +183,16 @@ def _differences(
 
 def check_numeric_gradient(
     sym: Symbol,
-    location: Any,
-    aux_states: Any = None,
+    location: GivenByName,
+    aux_states: GivenByName | None = None,
     numeric_eps: Tolerance = None,
     rtol: Tolerance = None,
     atol: Tolerance = None,
-    grad_nodes: Any = None,
+    grad_nodes: Sequence[str] | Mapping[str, str] | None = None,
     use_forward_train: bool = True,
     ctx: Context | None = None,
     grad_stype_dict: Mapping[str, str] | None = None,
-    dtype: Any = np.float32,
+    dtype: DTypeLike = np.float32,
 ) -> None:
     """Compares a symbol's gradients with numeric ones, along a random direction of its output.
 
@@ -214,8 +226,8 @@ def check_numeric_gradient(
     _, (shape, *_), _ = sym.infer_shape(**{name: value.shape for name, value in arrays.items()})
     # Weights with no small ones among them, so that every part of the output counts.
     arrays[_PROJECTION] = array(np.random.rand(*shape) + 0.1, ctx, dtype)
-    before = {name: np.random.normal(size=host[name].shape) for name in requests}
-    before[_PROJECTION] = np.random.normal(size=shape)
+    before = {name: np.asarray(np.random.normal(size=host[name].shape)) for name in requests}
+    before[_PROJECTION] = np.asarray(np.random.normal(size=shape))
     projected = sym_api.MakeLoss(sym * sym_api.var(_PROJECTION))
     executor = projected.bind(
         ctx,
@@ -239,9 +251,9 @@ def _compare(
     where: str,
     name: str,
     request: str,
-    expected: Any,
-    found: Any,
-    before: Any,
+    expected: Array,
+    found: Array,
+    before: Array,
     rtol: Tolerance,
     atol: Tolerance,
     equal_nan: bool = False,
@@ -259,14 +271,14 @@ def _compare(
 
 def check_symbolic_forward(
     sym: Symbol,
-    location: Any,
-    expected: Any,
+    location: GivenByName,
+    expected: GivenByName,
     rtol: Tolerance = None,
     atol: Tolerance = None,
-    aux_states: Any = None,
+    aux_states: GivenByName | None = None,
     ctx: Context | None = None,
     equal_nan: bool = False,
-    dtype: Any = np.float32,
+    dtype: DTypeLike = np.float32,
 ) -> list[NDArray]:
     """Compares a symbol's outputs with expected ones.
 
@@ -303,17 +315,17 @@ def check_symbolic_forward(
 
 def check_symbolic_backward(
     sym: Symbol,
-    location: Any,
-    out_grads: Any,
-    expected: Any,
+    location: GivenByName,
+    out_grads: GivenByName,
+    expected: GivenByName,
     rtol: Tolerance = None,
     atol: Tolerance = None,
-    aux_states: Any = None,
-    grad_req: Any = "write",
+    aux_states: GivenByName | None = None,
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     ctx: Context | None = None,
     grad_stypes: Mapping[str, str] | None = None,
     equal_nan: bool = False,
-    dtype: Any = np.float32,
+    dtype: DTypeLike = np.float32,
 ) -> dict[str, NDArray]:
     """Compares a symbol's gradients with expected ones.
 

@@ -58,7 +58,7 @@ class Admission:
         concrete: ConcreteFunction,
         guards: Guards,
         arrays: Sequence[NDArray],
-        owner: Callable[[], Any] | None,
+        owner: Callable[[], object] | None,
     ) -> None:
         self.concrete = concrete
         self._owner = owner
@@ -78,7 +78,7 @@ class Admission:
 
     @classmethod
     def of(
-        cls, concrete: ConcreteFunction, given: CallArguments, function: Callable[..., Any]
+        cls, concrete: ConcreteFunction, given: CallArguments, function: Callable[..., object]
     ) -> Admission | None:
         """Returns what admits calls like one that was made; None where that is not simple.
 
@@ -134,7 +134,7 @@ class Admission:
         return args
 
 
-def _is_object(value: Any) -> bool:
+def _is_object(value: object) -> bool:
     """Whether an argument is an object that traces know by its identity, and nothing else."""
     if isinstance(value, (NDArray, np.ndarray)) or flatten(value)[1] is not None:
         return False

@@ -10,19 +10,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from hybridnet import tape
-from hybridnet.base.attrs import HostScalar
+from hybridnet.base.attrs import HostScalar, Number
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.node import Edge, Graph, Node, variable
-from hybridnet.graph.subgraph import ControlCall
+from hybridnet.graph import ControlCall, Edge, Graph, Node, variable
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray.parts import cast_call, fill_call
+from hybridnet.ndarray.internal import cast_call, fill_call
 from hybridnet.ops.core.registry import get
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.trace import host_scalars
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.runtime.recording import Value, recorder
+from hybridnet.runtime.traces import host_scalars
 
 from .build import ArrayResult, Output, Outside, Plan, build
 from .structure import Arguments
@@ -217,7 +215,7 @@ class Bodies:
     def apply(
         self,
         call: ControlCall,
-        scalars: Sequence[Any],
+        scalars: Sequence[Number],
         num_results: int,
         tracked: Sequence[bool],
         first: Sequence[NDArray] = (),

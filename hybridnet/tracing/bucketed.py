@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 from weakref import WeakKeyDictionary
@@ -13,9 +13,9 @@ import numpy as np
 
 from hybridnet import tape
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.graph.node import Graph
+from hybridnet.graph import Graph
 from hybridnet.ndarray import NDArray, array
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 
 from .autograph import run_converted
 from .buckets import Buckets, several
@@ -92,7 +92,7 @@ class Bucketed:
         self._strict = strict
         self._known: WeakKeyDictionary[ConcreteFunction, _Known] = WeakKeyDictionary()
         # The operators of the traces for which padding was seen to change nothing.
-        self._checked: set[Any] = set()
+        self._checked: set[Hashable] = set()
 
     @classmethod
     def of_function(
@@ -116,7 +116,7 @@ class Bucketed:
             )
         return cls(function, made, positional_names(parameters))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Pads, runs the trace for the sizes, and cuts the result back.
 
         Inside another traced function, whose shapes are fixed, nothing is padded.
@@ -153,17 +153,17 @@ class Bucketed:
     def __repr__(self) -> str:
         return f"<hn.function {self.name}, bucketed>"
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         """As a method, binds ``self`` like any function."""
         return self if instance is None else types.MethodType(self, instance)
 
-    def plain(self, *args: Any, **kwargs: Any) -> Any:
+    def plain(self, *args: object, **kwargs: object) -> Any:
         """Runs the Python function as it is, without padding, with masks of ones."""
         call = _Call(self._buckets, self._targets, args, kwargs)
         args, kwargs = self._masked(call, (args, kwargs), call.lengths)
         return run_converted(self.python_function, args, kwargs)
 
-    def graph(self, *args: Any, **kwargs: Any) -> Graph:
+    def graph(self, *args: object, **kwargs: object) -> Graph:
         """Returns the graph for arguments of these lengths, once they are padded."""
         call = _Call(self._buckets, self._targets, args, kwargs)
         return self._find(call, call.sizes())[1].graph
@@ -185,8 +185,8 @@ class Bucketed:
         self,
         buckets: Buckets,
         leaves: Sequence[Any],
-        args: Sequence[Any],
-        kwargs: Mapping[str, Any],
+        args: Sequence[object],
+        kwargs: Mapping[str, object],
     ) -> list[tuple[int, int]]:
         """Returns which leaves of the arguments are padded, and along which axis."""
         axes = buckets.axes
@@ -210,7 +210,7 @@ class Bucketed:
             raise ParameterError(f"{self.name}: needs an array to pad in {what}, got none")
         return found
 
-    def _axis(self, axis: int, shape: tuple[int, ...], key: Any) -> int:
+    def _axis(self, axis: int, shape: tuple[int, ...], key: object) -> int:
         if not -len(shape) <= axis < len(shape):
             raise ShapeError(
                 f"{self.name}: argument {key!r} must have axis {axis}, which is to be padded, got "
@@ -289,7 +289,9 @@ class Bucketed:
             return True
         return False
 
-    def _cuts(self, padded: Sequence[Any], plain: Sequence[Any], size: int, length: int) -> _Cuts:
+    def _cuts(
+        self, padded: Sequence[object], plain: Sequence[object], size: int, length: int
+    ) -> _Cuts:
         """Compares the results of two traces, of which the second has one axis not padded."""
         where = {"name": self.name, "size": size, "length": length}
         if len(padded) != len(plain):
@@ -337,8 +339,8 @@ class _Call:
         self,
         buckets: Sequence[Buckets],
         targets: Callable[..., list[tuple[int, int]]],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
     ) -> None:
         self._buckets = buckets
         self._leaves, self._tree = flatten((args, kwargs))

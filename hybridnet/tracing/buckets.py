@@ -9,6 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import ParameterError, ShapeError
 
 __all__ = ["Buckets", "several"]
@@ -108,7 +109,7 @@ class Buckets:
         step = max(1, (1 << (length - 1).bit_length() >> 1) // self.per_octave)
         return -(-length // step) * step
 
-    def stack(self, rows: Sequence[Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    def stack(self, rows: Sequence[object]) -> tuple[NumpyArray, NumpyArray]:
         """Makes one batch of sequences of different lengths, padded to one of the sizes.
 
         It computes in host memory only, so that the workers of a data loader may call it.

@@ -11,13 +11,13 @@ from typing import Any, final
 from hybridnet import tape
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context, cpu
-from hybridnet.graph.node import Graph
+from hybridnet.graph import Graph
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.core.call import Types
-from hybridnet.runtime.devices.device import full_name
-from hybridnet.runtime.platform.jax_devices import device_of, on_device
-from hybridnet.runtime.record.trace import Captured, GraphBuilder, Trace, init_scope
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.ops.core import Types
+from hybridnet.runtime.contexts import device_of, on_device
+from hybridnet.runtime.placing import full_name
+from hybridnet.runtime.recording import Value
+from hybridnet.runtime.traces import Captured, GraphBuilder, Trace, init_scope
 
 from .gradient_routes import GradientRoutes
 from .structure import Arguments, Tree, flatten, unflatten
@@ -31,19 +31,20 @@ class Outside:
 
     Attributes:
         memory: an array on the same memory, which is nowhere on the tape.
+        find: returns the array as it was found, None if that is gone.
     """
 
-    __slots__ = ("_handle", "memory")
+    __slots__ = ("find", "memory")
 
     def __init__(self, memory: NDArray, handle: NDArray | None) -> None:
         self.memory = memory
         # Weakly, so that an array is seen to be gone, which the function would find no more.
-        self._handle = None if handle is None else weakref.ref(handle)
+        self.find = weakref.ref(memory if handle is None else handle)
 
     def get(self) -> NDArray:
         """Returns the array as it was found, with its place on the tape, if it is still there."""
-        handle = None if self._handle is None else self._handle()
-        return self.memory if handle is None else handle
+        found = self.find()
+        return self.memory if found is None else found
 
 
 @final
@@ -129,8 +130,12 @@ class Plan:
     contexts: tuple[Context, ...] | None
     handles: tuple[tuple[weakref.ref[NDArray], bool], ...]
 
+    def number(self, output: Output) -> int:
+        """Returns which of the graph's outputs one is."""
+        return output.index if output.tracked else self.num_tracked + output.index
 
-def build(function: Callable[..., Any], arguments: Arguments) -> Plan:
+
+def build(function: Callable[..., object], arguments: Arguments) -> Plan:
     """Runs a function once, for arguments of one kind, and returns what it did."""
     trace = Trace(next(tape.order))
     before = tape.state.recording, tape.state.training
@@ -200,7 +205,7 @@ class _Planner:
         self._tracked: list[tuple[Value, tape.Edge]] = []
         self._plain: list[Value] = []
 
-    def plan(self, results: list[Any], values: dict[int, Value], tree: Tree) -> Plan:
+    def plan(self, results: list[object], values: dict[int, Value], tree: Tree) -> Plan:
         """Makes the plan.
 
         Args:

@@ -8,10 +8,9 @@ from typing import Any, final
 from hybridnet import tape
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.graph.node import Edge, Graph, topological
-from hybridnet.graph.open_shapes import has_open_shapes, settled
+from hybridnet.graph import Edge, Graph, has_open_shapes, settled, topological
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.ops.core import OpCall
 
 from .traced import Function
 
@@ -28,15 +27,15 @@ class CachedOp:
         thread_safe: nothing: it can be called by several threads.
     """
 
-    def __init__(self, sym: Any, flags: Any = (), thread_safe: bool = False) -> None:
+    def __init__(self, sym: Any, flags: object = (), thread_safe: bool = False) -> None:
         self._names: list[str] = sym.list_inputs()
         self._edges: Sequence[Edge] = tuple(sym.edges)
         self._function = Function(self._run, "CachedOp", autograph=False)
 
-    def _run(self, *arrays: Any) -> Any:
+    def _run(self, *arrays: NDArray) -> Any:
         return run_graph(self._edges, dict(zip(self._names, arrays, strict=True)))
 
-    def __call__(self, *args: Any, out: Any = None, default_ctx: Any = None) -> Any:
+    def __call__(self, *args: Any, out: object = None, default_ctx: object = None) -> Any:
         """Computes the outputs: one array, or a list of several.
 
         Args:
@@ -61,7 +60,7 @@ class CachedOp:
         return out
 
 
-def _as_list(value: Any) -> Sequence[Any]:
+def _as_list(value: object) -> Sequence[object]:
     return value if isinstance(value, (list, tuple)) else [value]
 
 

@@ -46,8 +46,8 @@ class ArgumentReader:
     def __init__(
         self,
         name: str,
-        function: Callable[..., Any],
-        input_signature: Any = None,
+        function: Callable[..., object],
+        input_signature: object = None,
         static_argnames: str | Sequence[str] = (),
         ctx: Context | None = None,
     ) -> None:
@@ -59,11 +59,11 @@ class ArgumentReader:
         self._is_plain = self._signature is None and self._static is None and ctx is None
 
     @property
-    def specs(self) -> list[Any]:
+    def specs(self) -> list[object]:
         """The input signature of the positional arguments; empty without one."""
         return [] if self._signature is None else self._signature.specs
 
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallArguments:
+    def __call__(self, args: tuple[object, ...], kwargs: dict[str, object]) -> CallArguments:
         """Reads the arguments of a call."""
         if self._is_plain:
             return CallArguments(Arguments(args, kwargs), args, kwargs)
@@ -76,7 +76,7 @@ class ArgumentReader:
             return CallArguments(Arguments(args, kwargs), args, kwargs, moved)
         return CallArguments(Arguments(*self._static(args, kwargs)), args, kwargs, moved)
 
-    def of_specs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallArguments:
+    def of_specs(self, args: tuple[object, ...], kwargs: dict[str, object]) -> CallArguments:
         """Reads arguments for tracing only: specs stand for arrays, and a signature for all."""
         if self._signature is not None and not args and not kwargs:
             args = self._signature.stand_ins()
@@ -86,7 +86,7 @@ class ArgumentReader:
             args, kwargs = unflatten(tree, made)
         return self(args, kwargs)
 
-    def _on_device(self, given: Any, moved: list[tuple[NDArray, NDArray]]) -> Any:
+    def _on_device(self, given: object, moved: list[tuple[NDArray, NDArray]]) -> Any:
         """Returns arguments with all arrays on the function's device."""
         assert self._ctx is not None
         leaves, tree = flatten(given)

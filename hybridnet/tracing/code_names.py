@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dis
 import types
-from collections.abc import Iterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Hashable, Iterator
+from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 __all__ = ["Item", "Path", "paths_of"]
@@ -14,7 +14,7 @@ __all__ = ["Item", "Path", "paths_of"]
 class Item(NamedTuple):
     """A constant with which a list or dict is indexed."""
 
-    key: Any
+    key: Hashable
 
 
 #: What is read, one from another, beginning with a variable: attributes by name, and items.

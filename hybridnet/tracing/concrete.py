@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
-from typing import Any, Final, final
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Final, NamedTuple, final
 
 from hybridnet import tape
 from hybridnet.autograd import pause
 from hybridnet.base.attrs import HostScalar
+from hybridnet.base.context import Context
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.graph.transform import STATE
+from hybridnet.graph import STATE, Graph
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.executor.partitioned import PartitionedCall
-from hybridnet.runtime.graphs.graph_call import shared_call
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.prepared import Attempts, PreparedCall
-from hybridnet.runtime.record.storage import Storage, in_place
-from hybridnet.runtime.record.trace import host_scalars
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.ndarray.internal import edges_of
+from hybridnet.ops.core import Scalars
+from hybridnet.runtime.calls import Attempts, PreparedCall, shared_call
+from hybridnet.runtime.placing import PartitionedCall
+from hybridnet.runtime.recording import Storage, Value, in_place, recorder
+from hybridnet.runtime.traces import host_scalars
 
-from .build import ArrayResult, Output, Outside, build, on_tape
+from .build import ArrayResult, Output, Outside, Plan, build
 from .call_arguments import ArgumentReader, CallArguments
 from .host_call import finish_host_calls
 from .placed_call import PlacedCall, placed_call
@@ -30,8 +30,6 @@ from .structure import unflatten
 
 __all__ = ["ConcreteFunction"]
 
-# Runs after which a call is prepared for the next: there is none before it has a program, and for
-# many there is none at all.
 # Stands for a number that only Python knows, such as a learning rate, where any will do.
 _ANY_NUMBER: Final = 0.5
 
@@ -39,6 +37,49 @@ _SHARED: Final = (
     "{name}: it overwrites an array whose memory it was given in two ways (as two arguments, or as "
     "an argument and from outside), which would part; pass a copy, or the array only once"
 )
+
+
+class _Signature(NamedTuple):
+    """The arguments that a trace is for.
+
+    Attributes:
+        kinds: the name of each leaf, and what it was.
+        key: that of `Arguments`.
+        reader: of arguments, for calls.
+    """
+
+    kinds: list[tuple[str, str]]
+    key: Hashable
+    reader: ArgumentReader
+
+
+@final
+class _Numbers:
+    """The numbers that a call takes, of which some are asked for at each call.
+
+    Args:
+        scalars: they, in the call's order; a `HostScalar` for one that is asked for.
+        sources: see `Plan`.
+    """
+
+    __slots__ = ("_known", "_places", "scalars", "sources")
+
+    def __init__(self, scalars: Scalars, sources: Sequence[Any]) -> None:
+        self.scalars = scalars
+        self.sources = sources
+        self._known = [scalar for scalar in scalars if type(scalar) is not HostScalar]
+        # Where each one is, where those that are asked for come behind the others.
+        asked = itertools.chain(*(stand_ins for _, stand_ins in sources))
+        places = dict(zip(asked, itertools.count(len(self._known))))
+        same = itertools.count()
+        self._places = [places[x] if type(x) is HostScalar else next(same) for x in scalars]
+
+    def ask(self) -> list[float]:
+        """Returns the numbers of the next call."""
+        found = self._known.copy()
+        for source, stand_ins in self.sources:
+            found += host_scalars(source, len(stand_ins))
+        return [found[place] for place in self._places]
 
 
 @final
@@ -52,12 +93,9 @@ class ConcreteFunction:
 
     Attributes:
         call: the graph as one call, with open scalars.
-        graph: the same graph, with the numbers that the function had.
-        captured: the arrays from outside that it reads or writes.
-        ctx: where it runs; None where nothing says it.
-        inputs: where those of the graph come from: see `Plan`.
-        scalars: the numbers that the call takes; some may be asked for at each call.
-        tree: puts the leaves of the result together.
+        plan: what the trace found.
+        written: the arguments that it overwrites, by number.
+        shown: the outputs of the call that the results are made of.
     """
 
     __slots__ = (
@@ -65,29 +103,17 @@ class ConcreteFunction:
         "_attempts",
         "_handles",
         "_is_dispatched",
-        "_is_update",
-        "_key",
-        "_kinds",
-        "_known",
-        "_num_tracked",
+        "_numbers",
         "_outside",
         "_overwritten",
         "_placed",
-        "_places",
         "_prepared",
-        "_reader",
-        "_results",
+        "_signature",
         "_single",
-        "_sources",
-        "_writes",
+        "_wanted",
         "call",
-        "captured",
-        "ctx",
-        "graph",
-        "inputs",
-        "scalars",
+        "plan",
         "shown",
-        "tree",
         "written",
     )
 
@@ -96,49 +122,33 @@ class ConcreteFunction:
     ) -> None:
         arguments = given.arguments
         names = argument_names(function, given.args, given.kwargs)
-        #: The leaves of the arguments: their names, and what they were.
-        self._kinds = list(zip(names, map(described, arguments.leaves), strict=False))
-        self._key = arguments.key
-        self._reader = reader
-        plan = build(function, arguments)
-        self.graph = plan.graph
+        kinds = list(zip(names, map(described, arguments.leaves), strict=False))
+        self._signature = _Signature(kinds, arguments.key, reader)
+        plan = self.plan = build(function, arguments)
         self._placed: PlacedCall | None = None
+        kind = (plan.graph, plan.types, name, plan.num_tracked)
         if plan.contexts is None or plan.ctx is None:
-            self.call, self.scalars = shared_call(plan.graph, plan.types, name, plan.num_tracked)
+            self.call, scalars = shared_call(*kind)
         else:
             where = [
                 (arguments.arrays[x] if isinstance(x, int) else _memory(x)).context
                 for x in plan.inputs
             ]
-            kind = (plan.graph, plan.types, name, plan.num_tracked)
-            self._placed, self.scalars = placed_call(*kind, where, plan.contexts, plan.ctx)
+            self._placed, scalars = placed_call(*kind, where, plan.contexts, plan.ctx)
             self.call = self._placed.call
-        self.inputs = plan.inputs
-        self._results = plan.results
-        self.tree = plan.tree
-        self._writes = plan.writes
-        self._sources = plan.sources
-        #: The numbers that stay the same; those that are asked for come behind them.
-        self._known = [scalar for scalar in self.scalars if type(scalar) is not HostScalar]
-        #: Where each scalar is among all these.
-        self._places = self._places_of_scalars()
-        self._num_tracked = plan.num_tracked
-        self.ctx = plan.ctx
-        outside = [x for x in plan.inputs if isinstance(x, Outside)]
-        outside += [write.target for write in plan.writes if isinstance(write.target, Outside)]
-        self._outside = {handle.memory.storage: handle.memory for handle in outside}
-        self.captured = list(self._outside.values())
+        self._numbers = _Numbers(scalars, plan.sources)
+        targets = [write.target for write in plan.writes]
+        handles = [x for x in (*plan.inputs, *targets) if isinstance(x, Outside)]
+        #: By storage the arrays from outside that it reads or writes.
+        self._outside = {handle.memory.storage: handle.memory for handle in handles}
         # Arrays that were made and dropped while tracing are not expected back.
         self._handles = tuple(handle for handle in plan.handles if handle[0]() is not None)
-        #: The arguments that it overwrites, by number, and the storages outside.
-        self.written = {write.target for write in plan.writes if isinstance(write.target, int)}
-        overwritten = (write.target for write in plan.writes if type(write.target) is Outside)
-        self._overwritten = frozenset(handle.memory.storage for handle in overwritten)
-        #: What changes arrays, and is recorded in one go.
-        self._is_update = bool(plan.writes) and not (self.call.on_host or self._placed)
+        self.written = {target for target in targets if isinstance(target, int)}
+        #: The storages outside that it overwrites.
+        self._overwritten = frozenset(x.memory.storage for x in targets if type(x) is Outside)
         #: Whether its program can be dispatched as it is: gradients are none of its affair, it is
         #: on one device, and all that it changes is arrays outside, as a whole.
-        self._is_dispatched = not (self._num_tracked or self._placed or self.call.on_host) and all(
+        self._is_dispatched = not (plan.num_tracked or self._placed or self.call.on_host) and all(
             type(write.target) is Outside
             and write.target.memory.offset is None
             and type(write.output) is Output
@@ -147,13 +157,29 @@ class ConcreteFunction:
         )
         self._prepared: PreparedCall | None = None
         self._attempts = Attempts()
-        #: The outputs of its call that its results are made of.
-        parts = [result for result in self._results if type(result) is ArrayResult]
+        #: By which inputs are on the tape those whose gradients are computed.
+        self._wanted: dict[tuple[bool, ...], tuple[int, ...]] = {}
+        parts = [result for result in plan.results if type(result) is ArrayResult]
         # One output may be returned in several places.
-        outputs = [self._number(part.source) for part in parts if type(part.source) is Output]
+        outputs = [plan.number(part.source) for part in parts if type(part.source) is Output]
         self.shown = list(dict.fromkeys(outputs))
         #: The class of a result that is one array, an output and nothing else; else None.
-        self._single = parts[0].kind if len(parts) == 1 and _is_output(self, parts[0]) else None
+        self._single = parts[0].kind if len(parts) == 1 and _is_output(plan, parts[0]) else None
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, with the numbers that the function had."""
+        return self.plan.graph
+
+    @property
+    def ctx(self) -> Context | None:
+        """Where it runs; None where nothing says it."""
+        return self.plan.ctx
+
+    @property
+    def captured(self) -> list[NDArray]:
+        """The arrays from outside that it reads or writes."""
+        return list(self._outside.values())
 
     def fits(self) -> bool:
         """Whether the arrays it found outside are still there, and gradients as wanted as then.
@@ -176,8 +202,8 @@ class ConcreteFunction:
             ParameterError: they are of another kind; the message names the first that differs.
             MXNetError: an array that the function found outside is gone.
         """
-        given = self._reader(args, kwargs)
-        if given.arguments.key != self._key:
+        given = self._signature.reader(args, kwargs)
+        if given.arguments.key != self._signature.key:
             raise ParameterError(self._difference(given))
         if not self.fits():
             raise MXNetError(
@@ -188,9 +214,9 @@ class ConcreteFunction:
 
     def _difference(self, given: CallArguments) -> str:
         """Says how arguments differ from those that it was made for."""
-        names = [name for name, _ in self._kinds]
+        names = [name for name, _ in self._signature.kinds]
         kinds = [described(leaf) for leaf in given.arguments.leaves]
-        for (name, wanted), got in zip(self._kinds, kinds, strict=False):
+        for (name, wanted), got in zip(self._signature.kinds, kinds, strict=False):
             if wanted != got:
                 return f"{self.call.name}: argument {name!r} must be {wanted}, got {got}"
         return (
@@ -200,19 +226,19 @@ class ConcreteFunction:
 
     def pretty_printed_signature(self) -> str:
         """Returns what it takes and gives, in words: ``f(x: float32[2,3] on cpu(0)) -> ...``."""
-        takes = ", ".join(f"{name}: {kind}" for name, kind in self._kinds)
+        takes = ", ".join(f"{name}: {kind}" for name, kind in self._signature.kinds)
         gives = []
-        for part in self._results:
+        for part in self.plan.results:
             if type(part) is not ArrayResult:
                 gives.append(described(part))
             elif type(part.source) is Output:
-                gives.append(str(self.call.output_types[self._number(part.source)]))
+                gives.append(str(self.call.output_types[self.plan.number(part.source)]))
             elif isinstance(part.source, int):
                 gives.append(f"argument {part.source}")
             else:
                 gives.append("an array from outside")
         result = ", ".join(gives)
-        if self.tree is not None:
+        if self.plan.tree is not None:
             result = f"({result})"
         return f"{self.call.name}({takes}) -> {result}"
 
@@ -222,10 +248,11 @@ class ConcreteFunction:
         Args:
             arrays: as in `Arguments.arrays`.
         """
-        if self._writes:
+        if self.plan.writes:
             self._refuse_shared(arrays)
         # First: it may run user's code, which may change any array.
-        scalars = self.numbers() if self._sources else self.scalars
+        numbers = self._numbers
+        scalars = numbers.ask() if numbers.sources else numbers.scalars
         if self._is_dispatched and not tape.state.recording:
             prepared = self._prepared
             if prepared is not None:
@@ -243,36 +270,38 @@ class ConcreteFunction:
 
     def _returned(self, arrays: Sequence[NDArray], values: Sequence[Value]) -> Any:
         """Returns what the function returned, of the outputs in `shown`."""
-        assert self.ctx is not None
+        assert self.plan.ctx is not None
         outputs: list[Any] = [None] * len(self.call.output_types)
         for number, value in zip(self.shown, values, strict=True):
-            outputs[number] = NDArray.from_value(value, self.ctx)
-        return unflatten(self.tree, self.leaves(arrays, outputs))
+            outputs[number] = NDArray.from_value(value, self.plan.ctx)
+        return unflatten(self.plan.tree, self.leaves(arrays, outputs))
 
-    def _prepare(self, arrays: Sequence[NDArray], scalars: Sequence[Any]) -> Any:
+    def _prepare(self, arrays: Sequence[NDArray], scalars: Sequence[float]) -> Any:
         """Does what `_record` does, and prepares the next calls, if that can be done by now."""
         result = self._record(arrays, scalars)
         sources = self._whole_sources() if self._attempts.is_due() else None
-        if sources is None or self.ctx is None or recorder.current_trace() is not None:
+        if sources is None or self.plan.ctx is None or recorder.current_trace() is not None:
             return result
         count = len(arrays)
-        if self._writes:
+        if self.plan.writes:
             writes = [
                 (write.target.memory.storage, write.output.index)
-                for write in self._writes
+                for write in self.plan.writes
                 if type(write.target) is Outside and type(write.output) is Output
             ]
             self._prepared = PreparedCall.repeating(self.call, count, sources, writes, self.shown)
         else:
-            numbers = None if self._sources else self.scalars
+            numbers = None if self._numbers.sources else self._numbers.scalars
             types = self.call.input_types
-            self._prepared = PreparedCall.pure(self.ctx, self.call, types, numbers, count, sources)
+            self._prepared = PreparedCall.pure(
+                self.plan.ctx, self.call, types, numbers, count, sources
+            )
         return result
 
     def _whole_sources(self) -> list[int | Storage] | None:
         """Returns where the inputs come from; None if one is a part of an array."""
         sources: list[int | Storage] = []
-        for x in self.inputs:
+        for x in self.plan.inputs:
             if isinstance(x, int):
                 sources.append(x)
                 continue
@@ -282,7 +311,7 @@ class ConcreteFunction:
             sources.append(memory.storage)
         return sources
 
-    def _record(self, arrays: Sequence[NDArray], scalars: Sequence[Any]) -> Any:
+    def _record(self, arrays: Sequence[NDArray], scalars: Sequence[float]) -> Any:
         """Records the graph as one call; returns what the function returned."""
         recording = tape.state.recording
         if not recording:
@@ -292,7 +321,8 @@ class ConcreteFunction:
         trace = recorder.current_trace()
         if trace is not None:
             trace.depend([ref() for ref, _ in self._handles])
-        if self._is_update:
+        # What changes arrays is recorded in one go.
+        if self.plan.writes and not (self.call.on_host or self._placed):
             if recorder.several:
                 recorder.launch_others([*arrays, *self._outside])
             with in_place:
@@ -304,19 +334,19 @@ class ConcreteFunction:
         if self.call.on_host and trace is None:
             for storage in self._outside:
                 finish_host_calls(storage)
-        return unflatten(self.tree, leaves)
+        return unflatten(self.plan.tree, leaves)
 
-    def _applied(self, arrays: Sequence[NDArray], scalars: Sequence[Any]) -> list[Any]:
+    def _applied(self, arrays: Sequence[NDArray], scalars: Sequence[float]) -> list[Any]:
         """Records the graph, and writes what it overwrites; returns the leaves of the result."""
         recording = tape.state.recording
         operands = self._operands(arrays)
         # What the function recorded is on the caller's tape, and nothing else.
-        tape.state.recording = self._num_tracked > 0
+        tape.state.recording = self.plan.num_tracked > 0
         try:
             outputs = self._apply(operands, tuple(scalars))
-            for untracked in outputs[self._num_tracked :]:
+            for untracked in outputs[self.plan.num_tracked :]:
                 untracked.set_edge(None)
-            for write in self._writes:
+            for write in self.plan.writes:
                 target = write.target
                 array = arrays[target] if isinstance(target, int) else target.get()
                 output = write.output
@@ -324,7 +354,7 @@ class ConcreteFunction:
                     array.write(output)
                     continue
                 assert type(output) is Output
-                value = outputs[self._number(output)]
+                value = outputs[self.plan.number(output)]
                 array.write(value.read())
                 if output.tracked:
                     array.set_edge(value.edge)
@@ -332,18 +362,26 @@ class ConcreteFunction:
         finally:
             tape.state.recording = recording
 
-    def _apply(self, operands: list[NDArray], scalars: tuple[Any, ...]) -> list[NDArray]:
+    def _apply(self, operands: list[NDArray], scalars: Scalars) -> list[NDArray]:
         """Records the graph as one call; returns its outputs."""
         if self._placed is not None:
             return self._placed.apply(operands, scalars)
         call = self.call
         if tape.state.recording:
-            taped = tuple(i for i, x in enumerate(operands) if on_tape(x))
-            # Whole numbers have gradients where they are alone, as of single operators.
-            wanted = tuple(i for i in taped if is_float(operands[i].inferred_dtype)) or taped
+            taped = tuple([e is not None and e.node.wanted for e in edges_of(operands)])
+            wanted = self._wanted.get(taped)
+            if wanted is None:
+                wanted = self._wanted[taped] = self._wanted_of(taped)
             call = call.training(wanted) if wanted else call
-        outputs: list[NDArray] = NDArray.apply_call(call, operands, scalars, self.ctx)
+        outputs: list[NDArray] = NDArray.apply_call(call, operands, scalars, self.plan.ctx)
         return outputs
+
+    def _wanted_of(self, taped: tuple[bool, ...]) -> tuple[int, ...]:
+        """Returns the inputs whose gradients are computed, of those on the tape."""
+        found = tuple(i for i, is_taped in enumerate(taped) if is_taped)
+        # Whole numbers have gradients where they are alone, as of single operators.
+        types = self.call.input_types
+        return tuple(i for i in found if is_float(types[i].dtype)) or found
 
     def try_out(self, arrays: Sequence[NDArray]) -> list[NDArray]:
         """Returns the arrays that a call gives, and all that it computes and might write.
@@ -353,7 +391,7 @@ class ConcreteFunction:
         Args:
             arrays: as in `Arguments.arrays`.
         """
-        numbers = tuple(_ANY_NUMBER if type(x) is HostScalar else x for x in self.scalars)
+        numbers = tuple(_ANY_NUMBER if type(x) is HostScalar else x for x in self._numbers.scalars)
         with pause(), recorder.outside_trace():
             outputs = self._apply(self._operands(arrays), numbers)
             leaves = self.leaves(arrays, outputs)
@@ -362,13 +400,13 @@ class ConcreteFunction:
     @property
     def tried_shapes(self) -> list[tuple[int, ...]]:
         """The shapes of what `try_out` returns."""
-        given = [result.shape for result in self._results if isinstance(result, ArrayResult)]
+        given = [result.shape for result in self.plan.results if isinstance(result, ArrayResult)]
         return [*given, *(type_.shape for type_ in self.call.output_types)]
 
     @property
-    def results(self) -> tuple[Any, ...]:
+    def results(self) -> tuple[object, ...]:
         """The leaves of the result: an `ArrayResult` for an array, any other object itself."""
-        return self._results
+        return self.plan.results
 
     @property
     def partitioned(self) -> PartitionedCall | None:
@@ -383,7 +421,7 @@ class ConcreteFunction:
     @property
     def is_repeatable(self) -> bool:
         """Whether running it once more would change nothing and give the same."""
-        return not (self._writes or self._sources or self.draws or self.call.on_host)
+        return not (self.plan.writes or self._numbers.sources or self.draws or self.call.on_host)
 
     @property
     def draws(self) -> bool:
@@ -391,40 +429,26 @@ class ConcreteFunction:
         return STATE in self.call.input_types
 
     def _operands(self, arrays: Sequence[NDArray]) -> list[NDArray]:
-        return [
-            arrays[x] if isinstance(x, int) else x.get() if type(x) is Outside else x
-            for x in self.inputs
-        ]
-
-    def numbers(self) -> list[Any]:
-        """Asks for the numbers of this call."""
-        if not self._sources:
-            return list(self.scalars)
-        known = self._known.copy()
-        for source, stand_ins in self._sources:
-            known += host_scalars(source, len(stand_ins))
-        return [known[place] for place in self._places]
-
-    def _places_of_scalars(self) -> list[int]:
-        same = itertools.count()
-        asked = itertools.chain(*(stand_ins for _, stand_ins in self._sources))
-        places = dict(zip(asked, itertools.count(len(self._known))))
-        return [places[x] if type(x) is HostScalar else next(same) for x in self.scalars]
-
-    def _number(self, output: Output) -> int:
-        return output.index if output.tracked else self._num_tracked + output.index
+        operands: list[NDArray] = []
+        for x in self.plan.inputs:
+            if type(x) is Outside:  # as its `get` says; asked at each call, for each parameter
+                found = x.find()
+                operands.append(x.memory if found is None else found)
+            else:
+                operands.append(arrays[x] if isinstance(x, int) else x)
+        return operands
 
     def leaves(self, arrays: Sequence[NDArray], outputs: Sequence[NDArray]) -> list[Any]:
         """Returns the leaves of the result; what was one object is one."""
         made: dict[int, Any] = {}
-        for part in self._results:
+        for part in self.plan.results:
             if type(part) is not ArrayResult or id(part) in made:
                 continue
             source = part.source
             if type(source) is int:
                 array = arrays[source]
             elif type(source) is Output:
-                array = outputs[self._number(source)]
+                array = outputs[self.plan.number(source)]
             else:
                 assert isinstance(source, Outside)
                 array = source.get()
@@ -432,7 +456,8 @@ class ConcreteFunction:
                 array = (array if part.tracked else array.detach()).view(part.offset, part.shape)
             made[id(part)] = array.as_kind(part.kind)
         return [
-            made[id(result)] if type(result) is ArrayResult else result for result in self._results
+            made[id(result)] if type(result) is ArrayResult else result
+            for result in self.plan.results
         ]
 
     def _refuse_shared(self, arrays: Sequence[NDArray]) -> None:
@@ -446,10 +471,9 @@ class ConcreteFunction:
             raise MXNetError(_SHARED.format(name=self.call.name))
 
 
-def _is_output(concrete: ConcreteFunction, part: ArrayResult) -> bool:
+def _is_output(plan: Plan, part: ArrayResult) -> bool:
     """Whether a part is a whole output, and the whole result."""
-    whole = type(part.source) is Output and part.offset is None
-    return whole and concrete.tree is None
+    return type(part.source) is Output and part.offset is None and plan.tree is None
 
 
 def _memory(array: Outside | NDArray) -> NDArray:

@@ -14,12 +14,9 @@ from hybridnet.attribute import subgraph_name
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.nested import Layout, flattened, loop_arguments, nested, unpacked
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.graph.cond import CondCall
-from hybridnet.graph.foreach import ForeachCall, ForeachSpec
-from hybridnet.graph.subgraph import opened, shared
-from hybridnet.graph.while_loop import WhileCall
+from hybridnet.graph import CondCall, ForeachCall, ForeachSpec, WhileCall, opened, shared
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray.control_flow import TRACED
+from hybridnet.ndarray.internal import TRACED
 from hybridnet.ops.core.registry import get
 
 from .bodies import Bodies, Body, Flow
@@ -119,7 +116,7 @@ def row_type(array: NDArray) -> TensorType:
 
 
 def _foreach(
-    body: Callable[..., Any],
+    body: Callable[..., object],
     rows: Sequence[NDArray],
     data_layout: Layout,
     states: Sequence[NDArray],
@@ -143,8 +140,8 @@ def _foreach(
 
 
 def _while_loop(
-    cond: Callable[..., Any],
-    func: Callable[..., Any],
+    cond: Callable[..., object],
+    func: Callable[..., object],
     variables: Sequence[NDArray],
     layout: Layout,
     limit: int,
@@ -175,7 +172,7 @@ def _while_loop(
 
 
 def _cond(
-    pred: NDArray, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str
+    pred: NDArray, then_func: Callable[[], object], else_func: Callable[[], object], name: str
 ) -> Any:
     """Traces a choice; see `hybridnet.ndarray.control_flow`."""
     layouts: list[Any] = []
@@ -183,7 +180,7 @@ def _cond(
     # Named as those of symbols; MXNet counts that of the condition, too.
     _, *names = [subgraph_name(f"{name}_{part}") for part in ("pred", "then", "else")]
 
-    def traced(what: str, named: str, function: Callable[[], Any]) -> Body:
+    def traced(what: str, named: str, function: Callable[[], object]) -> Body:
         def run() -> list[NDArray]:
             outs, layout = flattened(function(), NDArray, f"cond: what {what} returns")
             layouts.append(layout)

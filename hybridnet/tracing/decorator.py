@@ -20,7 +20,7 @@ _Result = TypeVar("_Result")
 
 
 class _Decorator(Protocol):
-    """What `function` is without a function: it takes one."""
+    """The decorator that `function` returns when it is given no function."""
 
     def __call__(self, fn: Callable[_Args, _Result], /) -> Function[_Args, _Result]: ...
 
@@ -29,7 +29,7 @@ class _Decorator(Protocol):
 def function(
     fn: Callable[_Args, _Result],
     *,
-    input_signature: Sequence[Any] | None = None,
+    input_signature: Sequence[object] | None = None,
     autograph: bool = True,
     reduce_retracing: bool = False,
     static_argnames: str | Sequence[str] = (),
@@ -42,7 +42,7 @@ def function(
 def function(
     fn: None = None,
     *,
-    input_signature: Sequence[Any] | None = None,
+    input_signature: Sequence[object] | None = None,
     autograph: bool = True,
     reduce_retracing: bool = False,
     static_argnames: str | Sequence[str] = (),
@@ -53,7 +53,7 @@ def function(
 
 @overload
 def function(
-    fn: Callable[..., Any] | None = None,
+    fn: Callable[..., object] | None = None,
     *,
     autograph: bool = True,
     static_argnames: str | Sequence[str] = (),
@@ -64,9 +64,9 @@ def function(
 
 
 def function(
-    fn: Callable[..., Any] | None = None,
+    fn: Callable[..., object] | None = None,
     *,
-    input_signature: Sequence[Any] | None = None,
+    input_signature: Sequence[object] | None = None,
     autograph: bool = True,
     reduce_retracing: bool = False,
     static_argnames: str | Sequence[str] = (),

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, final
 
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 
 from .call_arguments import CallArguments
 from .code_names import Item, Path, paths_of
@@ -29,11 +29,11 @@ _MISSING: Final = object()
 
 
 def environment_key(
-    function: Callable[..., Any],
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    function: Callable[..., object],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
     identities: list[Identity],
-) -> tuple[Any, ...]:
+) -> tuple[Hashable, ...]:
     """Returns a key of everything outside its arguments that a traced function depends on.
 
     These are the objects that the names in the function refer to (globals, closures, attributes),
@@ -51,7 +51,7 @@ def environment_key(
 
 
 def environment_names(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> list[str]:
     """Returns, for each element of `environment_key`, the name that stands for it in the code."""
     visit = _Visit([], with_names=True)
@@ -100,7 +100,7 @@ class _Place(NamedTuple):
         return self.kind == "global" or self.key in self.owner
 
     def clear(self, keep: bool) -> None:
-        """Has None be there, or nothing."""
+        """Sets the place to None, or deletes it where that is possible and `keep` is false."""
         if self.kind == "cell":
             self.owner.cell_contents = None
         elif self.kind == "attribute":
@@ -123,7 +123,7 @@ class FirstCall:
     and that call runs as it is, on arrays; the next one finds them there, and is traced.
     """
 
-    def __init__(self, function: Callable[..., Any], given: CallArguments) -> None:
+    def __init__(self, function: Callable[..., object], given: CallArguments) -> None:
         visit = _Visit([], with_names=True)
         visit.function(function, given.args, given.kwargs)
         #: Where nothing is yet, and whether None is kept there.
@@ -137,14 +137,14 @@ class FirstCall:
         return bool(made)
 
 
-def _is_traced(value: Any) -> bool:
+def _is_traced(value: object) -> bool:
     """Whether a value is, or holds, an array that a trace has made."""
     trace = recorder.current_trace()
     arrays = [leaf for leaf in flatten(value)[0] if isinstance(leaf, NDArray)]
     return any(array.storage.owner not in (None, trace) for array in arrays)
 
 
-def guards_of(function: Callable[..., Any], args: Sequence[Any]) -> Guards | None:
+def guards_of(function: Callable[..., object], args: Sequence[object]) -> Guards | None:
     """Returns what must not change for `environment_key` to be the same; None if too much."""
     guards = Guards()
     _Visit([], guards=guards).function(function, args, {})
@@ -173,14 +173,14 @@ class _Visit:
         guards: Guards | None = None,
     ) -> None:
         self._guards = guards
-        self.found: list[Any] = []
+        self.found: list[object] = []
         self.names: list[str] = []
         self.places: list[_Place] = []
         self._with_names = with_names
         self._identities = identities
         self._visited: set[int] = set()
 
-    def function(self, function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    def function(self, function: Any, args: Sequence[object], kwargs: Mapping[str, object]) -> None:
         """Adds the meaning of a function's names."""
         function, args = _plain_function(function, args)
         if function is None or id(function) in self._visited:
@@ -216,12 +216,12 @@ class _Visit:
                     held = _MISSING
                 self._follow(name, held, path)
 
-    def _add(self, name: str, key: Any) -> None:
+    def _add(self, name: str, key: object) -> None:
         self.found.append(key)
         if self._with_names:
             self.names.append(name)
 
-    def _follow(self, name: str, value: Any, path: Path, bound: Sequence[Any] = ()) -> None:
+    def _follow(self, name: str, value: object, path: Path, bound: Sequence[object] = ()) -> None:
         """Adds a value and what is read from it."""
         if value is _MISSING:
             self._add(name, None)
@@ -233,7 +233,7 @@ class _Visit:
         elif path and not isinstance(value, NDArray):
             self._step(name, value, path)
 
-    def _step(self, name: str, owner: Any, path: Path) -> None:
+    def _step(self, name: str, owner: object, path: Path) -> None:
         first = path[0]
         if isinstance(first, Item):
             value, is_method = _item(owner, first.key), False
@@ -267,7 +267,7 @@ def _plain_function(function: Any, args: Sequence[Any]) -> tuple[Any, Sequence[A
     return function, args
 
 
-def _is_followed(value: Any) -> bool:
+def _is_followed(value: object) -> bool:
     """Whether a value is a function whose own names count: the user's, not a library's."""
     if isinstance(value, types.FunctionType):
         return (value.__module__ or "").partition(".")[0] not in _FIXED
@@ -275,12 +275,12 @@ def _is_followed(value: Any) -> bool:
     return isinstance(value, wrappers) or _traced_from(value) is not None
 
 
-def _is_fixed(value: Any) -> bool:
+def _is_fixed(value: object) -> bool:
     """Whether a value is a module whose attributes are taken as they are."""
     return isinstance(value, types.ModuleType) and value.__name__.partition(".")[0] in _FIXED
 
 
-def _traced_from(value: Any) -> Any:
+def _traced_from(value: object) -> Any:
     """Returns the Python function of an `hn.function`; None for anything else."""
     try:
         return vars(value).get("python_function")
@@ -288,7 +288,7 @@ def _traced_from(value: Any) -> Any:
         return None
 
 
-def _attribute(owner: Any, name: str) -> tuple[Any, bool]:
+def _attribute(owner: Any, name: str) -> tuple[object, bool]:
     """Returns what an object or its class has under a name, and whether that is a method.
 
     No code is run to find it.

@@ -12,12 +12,10 @@ from collections.abc import Mapping, Sequence
 from typing import final
 
 from hybridnet import tape
-from hybridnet.graph.gradient import REROUTED
-from hybridnet.graph.node import Edge, Node
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.call import Call
-from hybridnet.runtime.record.trace import GraphBuilder, Trace
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.graph import REROUTED, Edge, Node
+from hybridnet.ops.core import Call, registry
+from hybridnet.runtime.recording import Value
+from hybridnet.runtime.traces import GraphBuilder, Trace
 
 __all__ = ["GradientRoutes"]
 

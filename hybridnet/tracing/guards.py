@@ -32,8 +32,8 @@ class Guards:
     __slots__ = ("_attributes", "_cells", "_items", "_names", "is_complete")
 
     def __init__(self) -> None:
-        self._names: list[tuple[Mapping[str, Any], str, Any, bool]] = []
-        self._attributes: list[tuple[Callable[[], Any], str, Any, bool]] = []
+        self._names: list[tuple[Mapping[str, object], str, Any, bool]] = []
+        self._attributes: list[tuple[Callable[[], object], str, Any, bool]] = []
         self._cells: list[tuple[types.CellType, Any, bool]] = []
         self._items: list[tuple[Any, Any, Any, bool]] = []
         self.is_complete = True
@@ -67,7 +67,7 @@ class Guards:
     def __bool__(self) -> bool:
         return bool(self._names or self._attributes or self._cells or self._items)
 
-    def note_name(self, names: Mapping[str, Any], name: str) -> None:
+    def note_name(self, names: Mapping[str, object], name: str) -> None:
         """Notes what a dict of globals, of a module or of a class has under a name."""
         self._names.append((names, name, *_expected(names.get(name, _ABSENT))))
 
@@ -88,7 +88,7 @@ class Guards:
         except (LookupError, TypeError):
             self.is_complete = False
 
-    def note_attribute(self, owner: Any, name: str) -> None:
+    def note_attribute(self, owner: object, name: str) -> None:
         """Notes what an object has under a name, by itself or from its class."""
         if isinstance(owner, types.ModuleType):
             self.note_name(vars(owner), name)
@@ -113,7 +113,7 @@ class Guards:
                 return
 
 
-def _expected(value: Any) -> _Expected:
+def _expected(value: object) -> _Expected:
     """Returns a value as it is compared: held only where nothing can refer to it."""
     if value is _ABSENT or type(value) in _ATOMS:
         return value, False

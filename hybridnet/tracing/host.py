@@ -12,10 +12,10 @@ import numpy as np
 from hybridnet.base.context import current_context
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
+from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.runtime.recording import Value, recorder
 
 from .host_call import HostCall, world
 from .structure import flatten, unflatten
@@ -23,7 +23,7 @@ from .structure import flatten, unflatten
 __all__ = ["print", "py_func"]
 
 
-def print(*args: Any, sep: str = " ", end: str = "\n", file: Any = None) -> None:
+def print(*args: object, sep: str = " ", end: str = "\n", file: Any = None) -> None:
     """Prints the values that arrays have when the program comes here.
 
     In a traced function Python's `print` shows, once, that something was traced; this one prints at
@@ -39,7 +39,7 @@ def print(*args: Any, sep: str = " ", end: str = "\n", file: Any = None) -> None
     places = [number for number, leaf in enumerate(leaves) if isinstance(leaf, NDArray)]
     rest = [None if isinstance(leaf, NDArray) else leaf for leaf in leaves]
 
-    def run(*arrays: Any) -> Sequence[Any]:
+    def run(*arrays: DeviceArray) -> Sequence[Any]:
         shown = list(rest)
         for place, array in zip(places, arrays, strict=True):
             shown[place] = array
@@ -109,10 +109,10 @@ def py_func(
         ) from None
     name = f"py_func({getattr(fn, '__name__', type(fn).__name__)})"
 
-    def listed(result: Any) -> Sequence[Any]:
+    def listed(result: object) -> Sequence[object]:
         return result if isinstance(result, (list, tuple)) else [result]
 
-    def run(*values: Any) -> Sequence[Any]:
+    def run(*values: object) -> Sequence[Any]:
         made = fn(*values)
         return listed(made) if several else [made]
 

@@ -16,18 +16,19 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet import engine, tape
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import DTypeError, MXNetError, ShapeError
+from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.copies import put
-from hybridnet.ops.core.call import Arrays, Backward, HostOnlyCall, Scalars, Types
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.host_task import push_task
-from hybridnet.runtime.record.trace import init_scope
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.ops.core import Arrays, Backward, HostOnlyCall, Operand, Scalars, Types
+from hybridnet.runtime.recording import Value, recorder
+from hybridnet.runtime.tasks import push_task
+from hybridnet.runtime.traces import init_scope
 
 __all__ = ["HostCall", "finish_host_calls", "world"]
 
@@ -155,10 +156,12 @@ class HostCall(HostOnlyCall):
         """The types it was made with."""
         return (*self.types, *types[-1:]) if self._ordered else self.types
 
-    def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
-        """Has the code run as a task of the engine, after the calls before it."""
+    def run_on_host(
+        self, ctx: Context, values: Arrays, scalars: Scalars, record: object
+    ) -> list[Any]:
+        """Runs the code as a task of the engine, after the calls before it."""
 
-        def task(*arrays: Any) -> list[Any]:
+        def task(*arrays: DeviceArray) -> list[Any]:
             return [*self._run(ctx, arrays), None]
 
         given = list(values[:-1]) if self._ordered else list(values)
@@ -177,7 +180,7 @@ class HostCall(HostOnlyCall):
                 recorder.ready_array(made[-1])
         return [*made[:-1], *values[-1:]] if self._ordered else made[:-1]
 
-    def _run(self, ctx: Context, arrays: Sequence[Any]) -> list[Any]:
+    def _run(self, ctx: Context, arrays: Sequence[object]) -> list[Any]:
         """Runs the code; returns its results on the device."""
         state = tape.state
         before = state.recording, state.training, _thread.inside
@@ -191,7 +194,7 @@ class HostCall(HostOnlyCall):
             raise ShapeError(f"{self.name}: must return {len(self.types)} arrays, got {len(made)}")
         return [put(self._checked(value, number), ctx).array for number, value in enumerate(made)]
 
-    def _checked(self, value: Any, number: int) -> np.ndarray[Any, Any]:
+    def _checked(self, value: object, number: int) -> NumpyArray:
         """Returns a result as an array of the type that was announced."""
         wanted = self.types[number]
         host = value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
@@ -205,8 +208,8 @@ class HostCall(HostOnlyCall):
             )
         return host.astype(wanted.dtype, copy=False)
 
-    def gradient(self, back: Backward) -> Sequence[Any]:
-        """Has the user's code for the gradient run, which is not itself differentiated."""
+    def gradient(self, back: Backward) -> Sequence[Operand | None]:
+        """Calls the user's code for the gradient, which is not itself differentiated."""
         assert self._gradient is not None
         count = len(back.inputs) - self._ordered
         inputs = back.inputs[:count]
@@ -220,7 +223,7 @@ class HostCall(HostOnlyCall):
             return [None] * len(back.inputs)
         gradient, name = self._gradient, f"gradient of {self.name}"
 
-        def run(*arrays: Any) -> list[Any]:
+        def run(*arrays: DeviceArray) -> list[Any]:
             found = list(gradient(*arrays))
             if len(found) != count:
                 raise ShapeError(

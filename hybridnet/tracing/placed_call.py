@@ -13,13 +13,12 @@ from hybridnet import tape
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError
-from hybridnet.graph.node import Graph
-from hybridnet.graph.structure import structure_of, with_open_scalars
+from hybridnet.graph import Graph, structure_of, with_open_scalars
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.core.call import Backward, HostOnlyCall, Types
-from hybridnet.runtime.executor.partitioned import PartitionedCall
-from hybridnet.runtime.graphs.graph_call import GraphCall
-from hybridnet.runtime.record import recorder
+from hybridnet.ops.core import Backward, HostOnlyCall, Operand, Scalars, Types
+from hybridnet.runtime.calls import GraphCall
+from hybridnet.runtime.placing import PartitionedCall
+from hybridnet.runtime.recording import recorder
 
 from .build import on_tape
 
@@ -85,7 +84,7 @@ class PlacedCall(HostOnlyCall):
         return made
 
     def apply(
-        self, operands: Sequence[NDArray], scalars: tuple[Any, ...], watches: bool = True
+        self, operands: Sequence[NDArray], scalars: Scalars, watches: bool = True
     ) -> list[NDArray]:
         """Runs it; while recording, puts it on the tape.
 
@@ -122,7 +121,7 @@ class PlacedCall(HostOnlyCall):
         """Those of the graph."""
         return self.call.infer(types)
 
-    def gradient(self, back: Backward) -> Sequence[Any]:
+    def gradient(self, back: Backward) -> Sequence[Operand | None]:
         """Runs the backward graph, each part of it where that of the forward graph ran."""
         call = self.call
         given = back.given

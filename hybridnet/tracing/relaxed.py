@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, final
 
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 
 from .bucketed import Bucketed
 from .buckets import Buckets
@@ -29,9 +30,9 @@ class Relaxed:
 
     def __init__(self, function: Function[..., Any]) -> None:
         self._function = function
-        self._seen: dict[Any, tuple[tuple[int, ...], ...]] = {}
-        self._bucketed: dict[Any, Bucketed] = {}
-        self._refused: set[Any] = set()
+        self._seen: dict[Hashable, tuple[tuple[int, ...], ...]] = {}
+        self._bucketed: dict[Hashable, Bucketed] = {}
+        self._refused: set[Hashable] = set()
 
     def __call__(self, given: CallArguments) -> Any:
         """Runs the function, on padded arrays if their sizes vary."""
@@ -54,7 +55,7 @@ class Relaxed:
             self._refused.add(kind)
             return run(given)
 
-    def _vary(self, kind: Any, shapes: tuple[tuple[int, ...], ...]) -> Bucketed | None:
+    def _vary(self, kind: Hashable, shapes: tuple[tuple[int, ...], ...]) -> Bucketed | None:
         """Notes shapes; returns what pads, once they are seen to vary."""
         before = self._seen.setdefault(kind, shapes)
         if before == shapes:
@@ -73,14 +74,14 @@ class Relaxed:
         return self._bucketed.setdefault(kind, made)
 
 
-def _kind_and_shapes(given: CallArguments) -> tuple[Any, tuple[tuple[int, ...], ...]]:
+def _kind_and_shapes(given: CallArguments) -> tuple[Hashable, tuple[tuple[int, ...], ...]]:
     """Returns what stays the same when sizes vary, and the shapes; None where nothing is padded.
 
     Only arrays that are arguments by themselves, by position, are; and those are not that have
     gradients.
     """
     shapes: list[tuple[int, ...]] = []
-    kinds: list[Any] = []
+    kinds: list[Hashable] = []
     if given.kwargs or given.moved:
         return None, ()
     for arg in given.args:

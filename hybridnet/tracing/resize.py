@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from hybridnet import tape
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.copies import put
-from hybridnet.ops.core.call import Backward, HostOnlyCall, Types
-from hybridnet.runtime.record.host_task import push_task
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.ops.core import Backward, HostOnlyCall, Operand, Types
+from hybridnet.runtime.recording import Value
+from hybridnet.runtime.tasks import push_task
 
 __all__ = ["fitted", "resized"]
 
 Shape = tuple[int, ...]
 
 
-def fitted(host: np.ndarray[Any, Any], shape: Shape, pad: float) -> np.ndarray[Any, Any]:
+def fitted(host: NumpyArray, shape: Shape, pad: float) -> NumpyArray:
     """Returns an array cut or padded at the end of its axes."""
     corner = tuple(slice(0, min(sizes)) for sizes in zip(host.shape, shape, strict=True))
     made = np.full(shape, pad, host.dtype)
@@ -46,7 +47,7 @@ class Resize(HostOnlyCall):
     def run(self, value: Value, ctx: Context) -> Value:
         """Makes the copy: at once if the array is there, else in the engine when it is."""
 
-        def copy(source: Any) -> Value:
+        def copy(source: object) -> Value:
             return put(fitted(np.asarray(source), self._shape, self._pad), ctx)
 
         if value.array is not None and value.array.is_ready():
@@ -59,7 +60,7 @@ class Resize(HostOnlyCall):
         """The same dtype in the new shape."""
         return (tensor_type(self._shape, types[0].dtype),)
 
-    def gradient(self, back: Backward) -> Sequence[Any]:
+    def gradient(self, back: Backward) -> Sequence[Operand | None]:
         """0 for what was cut off; that of the padding is cut off."""
         return [resized(back.grads[0], self._source)]
 

@@ -17,7 +17,7 @@ from .structure import Identity, flatten, requirement
 __all__ = ["RetracingWarning", "Watch", "argument_names", "described"]
 
 # Traces in a row that differ in the same thing: fewer are a few sizes, or a warm-up.
-_MANY: Final = 5
+_MANY_TRACES: Final = 5
 # Calls for each of these traces: a function that uses them more often has merely many kinds.
 _SELDOM: Final = 3
 _LENGTH: Final = 60
@@ -51,7 +51,7 @@ class RetracingWarning(UserWarning):
     """A function is traced anew at nearly every call."""
 
 
-def described(value: Any) -> str:
+def described(value: object) -> str:
     """Returns what of an argument counts, in words."""
     if isinstance(value, NDArray):
         kind = "" if type(value) is NDArray else "np "
@@ -75,7 +75,7 @@ def _leaf_names(name: str, value: Any) -> Iterator[str]:
 
 
 def argument_names(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    function: Callable[..., object], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> list[str]:
     """Returns the names of the leaves of arguments: ``x``, ``batch['label']``, ``args[2]``."""
     parameters = parameters_of(function)
@@ -97,10 +97,10 @@ def argument_names(
 class Watch:
     """Looks at the traces of one function, and warns when there are ever new ones."""
 
-    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+    def __init__(self, name: str, function: Callable[..., object]) -> None:
         self._name = name
         self._function = function
-        self._last: dict[str, tuple[Any, str]] | None = None
+        self._last: dict[str, tuple[object, str]] | None = None
         self._changed: frozenset[str] = frozenset()
         self._count = 0
         self._since = 0
@@ -109,8 +109,8 @@ class Watch:
     def note(
         self,
         given: CallArguments,
-        environment: Sequence[Any],
-        modes: Sequence[Any],
+        environment: Sequence[object],
+        modes: Sequence[object],
         calls: int,
     ) -> None:
         """Notes a trace that is made; warns if the last ones differed in the same thing.
@@ -133,7 +133,7 @@ class Watch:
             self._changed, self._count, self._since = changed, 1, calls
         self._count += 1
         seldom = calls - self._since < _SELDOM * self._count
-        if self._count < _MANY or not seldom or changed in self._told:
+        if self._count < _MANY_TRACES or not seldom or changed in self._told:
             return
         self._told.add(changed)
         self._warn(changed, last, facts)
@@ -141,11 +141,11 @@ class Watch:
     def _facts(
         self,
         given: CallArguments,
-        environment: Sequence[Any],
-        modes: Sequence[Any],
-    ) -> dict[str, tuple[Any, str]]:
+        environment: Sequence[object],
+        modes: Sequence[object],
+    ) -> dict[str, tuple[object, str]]:
         """Returns what a trace depends on, by name: to compare, and in words."""
-        facts: dict[str, tuple[Any, str]] = {}
+        facts: dict[str, tuple[object, str]] = {}
         names = argument_names(self._function, given.args, given.kwargs)
         for name, leaf in zip(names, given.arguments.leaves, strict=False):
             text = described(leaf)
@@ -159,8 +159,8 @@ class Watch:
     def _warn(
         self,
         changed: frozenset[str],
-        last: Mapping[str, tuple[Any, str]],
-        facts: Mapping[str, tuple[Any, str]],
+        last: Mapping[str, tuple[object, str]],
+        facts: Mapping[str, tuple[object, str]],
     ) -> None:
         absent = (None, "not there")
         first = min(changed)
@@ -196,7 +196,7 @@ def _advice(what: str, old: str, new: str) -> str:
     return _NUMBERS
 
 
-def _of_key(key: Any) -> tuple[Any, str]:
+def _of_key(key: Any) -> tuple[object, str]:
     """Returns what an element of `environment_key` is: to compare, and in words."""
     if isinstance(key, Identity):
         held = key.get()

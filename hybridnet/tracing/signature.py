@@ -8,12 +8,13 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray, array
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.runtime.recording import Value
 
 from .structure import Static, flatten, unflatten
 
@@ -45,7 +46,10 @@ class TensorSpec:
     __slots__ = ("dtype", "name", "shape")
 
     def __init__(
-        self, shape: Iterable[int | None] | None, dtype: Any = np.float32, name: str | None = None
+        self,
+        shape: Iterable[int | None] | None,
+        dtype: DTypeLike = np.float32,
+        name: str | None = None,
     ) -> None:
         self.shape = None if shape is None else tuple(shape)
         self.dtype = as_dtype(dtype)
@@ -73,7 +77,7 @@ class TensorSpec:
         pairs = zip(self.shape, shape, strict=False)
         return len(shape) == len(self.shape) and all(a is None or a == b for a, b in pairs)
 
-    def read(self, given: Any, what: str, ctx: Context | None = None) -> NDArray:
+    def read(self, given: object, what: str, ctx: Context | None = None) -> NDArray:
         """Returns an argument as an array; numbers, lists and NumPy arrays are converted.
 
         Args:
@@ -106,7 +110,7 @@ class TensorSpec:
         made: NDArray = array(host, ctx, self.dtype)
         return made if made.shape == host.shape else made.reshape(host.shape)
 
-    def _refusal(self, what: str, shape: Sequence[int], dtype: Any) -> str:
+    def _refusal(self, what: str, shape: Sequence[int], dtype: DTypeLike) -> str:
         return f"{what} must be {self}, got {np.dtype(dtype).name}{list(shape)}"
 
     def __eq__(self, other: object) -> bool:
@@ -139,7 +143,7 @@ def stand_in(spec: TensorSpec, ctx: Context | None = None) -> NDArray:
     return made
 
 
-def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+def parameters_of(function: Callable[..., object]) -> list[inspect.Parameter]:
     """Returns the parameters of a callable; none where Python cannot tell."""
     try:
         return list(inspect.signature(function).parameters.values())
@@ -164,7 +168,7 @@ class InputSignature:
         ParameterError: something else is in it, or the function takes fewer arguments.
     """
 
-    def __init__(self, name: str, function: Callable[..., Any], signature: Any) -> None:
+    def __init__(self, name: str, function: Callable[..., object], signature: object) -> None:
         if not isinstance(signature, (list, tuple)):
             raise ParameterError(
                 f"hn.function: input_signature must be a list or tuple with one TensorSpec (or "
@@ -193,7 +197,9 @@ class InputSignature:
         rest = range(count, len(signature))
         self._names = [*names[self.first :], *(f"args[{i}]" for i in rest)][: len(signature)]
 
-    def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+    def __call__(
+        self, args: tuple[object, ...], kwargs: Mapping[str, object]
+    ) -> tuple[object, ...]:
         """Returns the arguments in order, arrays where the signature has specs.
 
         Raises:
@@ -218,7 +224,7 @@ class InputSignature:
         ]
         return (*given[: self.first], *made)
 
-    def stand_ins(self) -> tuple[Any, ...]:
+    def stand_ins(self) -> tuple[object, ...]:
         """Returns arguments for tracing.
 
         Raises:
@@ -257,7 +263,9 @@ class StaticNames:
         ParameterError: it has no such parameters.
     """
 
-    def __init__(self, name: str, function: Callable[..., Any], names: str | Sequence[str]) -> None:
+    def __init__(
+        self, name: str, function: Callable[..., object], names: str | Sequence[str]
+    ) -> None:
         self._name = name
         self.names = (names,) if isinstance(names, str) else tuple(names)
         parameters = parameters_of(function)
@@ -276,7 +284,7 @@ class StaticNames:
         }
 
     def __call__(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+        self, args: tuple[object, ...], kwargs: Mapping[str, object]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Returns the arguments, the static ones marked as such.
 
@@ -293,7 +301,7 @@ class StaticNames:
                 named[name] = self._static(name, named[name])
         return tuple(given), named
 
-    def _static(self, name: str, value: Any) -> Any:
+    def _static(self, name: str, value: object) -> Any:
         what = f"{self._name}: the static argument {name!r}"
         if any(isinstance(leaf, (NDArray, np.ndarray)) for leaf in flatten(value)[0]):
             raise ParameterError(

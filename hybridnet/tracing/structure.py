@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 import weakref
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, Final, final
 
 import numpy as np
@@ -23,7 +23,7 @@ _INEXACT: Final = (float, complex)
 Tree = tuple[Any, Any, tuple[Any, ...]] | None
 
 
-def flatten(structure: Any) -> tuple[list[Any], Tree]:
+def flatten(structure: object) -> tuple[list[Any], Tree]:
     """Takes nested lists, tuples, named tuples and dicts apart; anything else is a leaf.
 
     Dicts keep the order of their keys.
@@ -43,16 +43,16 @@ def _flatten(value: Any, leaves: list[Any]) -> Tree:
     return None
 
 
-def _is_named_tuple(value: Any) -> bool:
+def _is_named_tuple(value: object) -> bool:
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
-def unflatten(tree: Tree, leaves: Sequence[Any]) -> Any:
+def unflatten(tree: Tree, leaves: Sequence[object]) -> Any:
     """Puts a structure together again."""
     return _unflatten(tree, iter(leaves))
 
 
-def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
+def _unflatten(tree: Tree, leaves: Iterator[object]) -> Any:
     if tree is None:
         return next(leaves)
     kind, extra, parts = tree
@@ -78,16 +78,16 @@ class Identity:
 
     __slots__ = ("_hash", "_held", "_ref")
 
-    def __init__(self, held: Any) -> None:
+    def __init__(self, held: object) -> None:
         self._held = held
-        self._ref: Callable[[], Any] | None = None
+        self._ref: Callable[[], object] | None = None
         self._hash = id(held)
 
     def get(self) -> Any:
         """Returns the object; None if it is gone."""
         return self._held if self._ref is None else self._ref()
 
-    def let_go(self, gone: Callable[[Any], None]) -> None:
+    def let_go(self, gone: Callable[[weakref.ref[Any]], None]) -> None:
         """Holds the object no more, if it can be referred to weakly; calls `gone` when it goes."""
         try:
             self._ref = weakref.ref(self._held, gone)
@@ -105,7 +105,7 @@ class Identity:
         return self._hash
 
 
-def static_key(value: Any, identities: list[Identity]) -> Any:
+def static_key(value: Any, identities: list[Identity]) -> Hashable:
     """Returns what stands for a Python value in a key: itself with its type, or its identity.
 
     Args:
@@ -141,7 +141,7 @@ class Static:
 
     __slots__ = ("key", "value")
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         hash(value)
         self.value = value
         # Equal values of two types (1, 1.0, True) do not trace alike.
@@ -164,14 +164,14 @@ class Arguments:
 
     __slots__ = ("arrays", "grads", "identities", "key", "leaves", "places", "tree")
 
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(self, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         self.leaves, self.tree = flatten((args, kwargs))
         self.arrays: list[NDArray] = []
         self.places: dict[int, int] = {}
         self.grads: dict[int, int] = {}
         self.identities: list[Identity] = []
         numbers: dict[int, int] = {}
-        keys: list[Any] = [self.tree]
+        keys: list[Hashable] = [self.tree]
         for position, leaf in enumerate(self.leaves):
             if isinstance(leaf, np.ndarray):
                 leaf = self.leaves[position] = array(leaf)

@@ -8,7 +8,7 @@ import threading
 import types
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from typing import Any, Final, Generic, NamedTuple, ParamSpec, Self, TypeVar, final, overload
 
@@ -16,9 +16,9 @@ from hybridnet import tape
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.locks import free_in_children, if_free
-from hybridnet.graph.node import Graph
-from hybridnet.runtime.platform.collecting import without_collecting
-from hybridnet.runtime.record import recorder
+from hybridnet.graph import Graph
+from hybridnet.runtime.recording import recorder
+from hybridnet.runtime.watching import without_collecting
 
 from .admission import Admission
 from .autograph import converted
@@ -109,7 +109,7 @@ class Function(Generic[_Args, _Result]):
         self.read = ArgumentReader(
             self.name, python_function, input_signature, static_argnames, self._device
         )
-        self._traces: OrderedDict[Any, ConcreteFunction] = OrderedDict()
+        self._traces: OrderedDict[Hashable, ConcreteFunction] = OrderedDict()
         # Traces that hold on to an object that is gone, and can never be used again.
         self._dead: deque[weakref.ref[ConcreteFunction]] = deque()
         self._lock = free_in_children(threading.RLock())
@@ -156,13 +156,13 @@ class Function(Generic[_Args, _Result]):
     def __get__(self, instance: None, owner: type | None = None) -> Self: ...
 
     @overload
-    def __get__(self, instance: Any, owner: type | None = None) -> Callable[..., _Result]: ...
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., _Result]: ...
 
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         """As a method, binds ``self`` like any function."""
         return self if instance is None else types.MethodType(self, instance)
 
-    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+    def get_concrete_function(self, *args: object, **kwargs: object) -> ConcreteFunction:
         """Returns the trace for arguments of this kind, made if need be, without running it.
 
         Args:
@@ -174,7 +174,7 @@ class Function(Generic[_Args, _Result]):
         """
         return self.find(self.read.of_specs(args, kwargs))
 
-    def graph(self, *args: Any, **kwargs: Any) -> Graph:
+    def graph(self, *args: object, **kwargs: object) -> Graph:
         """Returns the graph for arguments of this kind."""
         return self.get_concrete_function(*args, **kwargs).graph
 
@@ -246,7 +246,7 @@ class Function(Generic[_Args, _Result]):
             self._device or current_context(),
         )
 
-    def _look_up(self, key: Any) -> ConcreteFunction | None:
+    def _look_up(self, key: tuple[Hashable, ...]) -> ConcreteFunction | None:
         with self._lock:
             self._bury()
             found = self._traces.get(key)
@@ -303,9 +303,9 @@ def _move_back(concrete: ConcreteFunction, given: CallArguments) -> None:
 
 
 def _forget(
-    function: weakref.ref[Function[..., Any]], trace: weakref.ref[ConcreteFunction], _: Any
+    function: weakref.ref[Function[..., Any]], trace: weakref.ref[ConcreteFunction], _: object
 ) -> None:
-    """Has a function drop a trace, an object in whose key is gone."""
+    """Makes a function drop a trace in whose key an object is gone."""
     owner = function()
     if owner is None:
         return
@@ -314,7 +314,7 @@ def _forget(
     if_free(owner._lock, owner._bury)
 
 
-def _runs_later(function: Any) -> bool:
+def _runs_later(function: object) -> bool:
     return (
         inspect.isgeneratorfunction(function)
         or inspect.iscoroutinefunction(function)

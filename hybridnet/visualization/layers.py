@@ -11,9 +11,8 @@ from typing import Any, Final
 
 from hybridnet.base.device_name import DEVICE, LOCALHOST, DeviceName
 from hybridnet.base.errors import ParameterError, ShapeError
-from hybridnet.graph.attributes import stored_name
-from hybridnet.graph.node import Edge, Node, topological
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.graph import Edge, Node, stored_name, topological
+from hybridnet.ops.core import OpCall
 from hybridnet.symbol import Symbol
 
 __all__ = [

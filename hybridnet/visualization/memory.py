@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from hybridnet.base.errors import ParameterError
-from hybridnet.graph.node import Edge, Graph
+from hybridnet.graph import Edge, Graph
 from hybridnet.symbol import Symbol, plan_memory
 
 from .layers import FAMILIES, family_of, import_extra

@@ -7,12 +7,18 @@ from typing import Any, Final
 
 from hybridnet.base.errors import ParameterError
 from hybridnet.executor import Executor
-from hybridnet.graph.evaluate import infer_types
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.core.call import Types
-from hybridnet.passes.partition import DevicePart, RecvCall, SendCall, Transfer
-from hybridnet.passes.pipeline import PIPELINE, optimize, passes_by_name
-from hybridnet.passes.report import size_of
+from hybridnet.graph import Edge, Graph, Node, infer_types
+from hybridnet.ops.core import Types
+from hybridnet.passes import (
+    PIPELINE,
+    DevicePart,
+    RecvCall,
+    SendCall,
+    Transfer,
+    optimize,
+    passes_by_name,
+    size_of,
+)
 from hybridnet.symbol import Symbol
 from hybridnet.symbol.optimization import with_context
 
@@ -23,7 +29,7 @@ __all__ = ["plot_partitions", "plot_passes"]
 
 #: Boxes that the next pass takes away, and those that the last one put in.
 _GOING: Final = {"color": "#c0392b", "penwidth": "3", "style": "filled,dashed"}
-_NEW: Final = {"color": "#27803b", "penwidth": "3"}
+_NEW_STYLE: Final = {"color": "#27803b", "penwidth": "3"}
 _LINK: Final = {"color": "#c0392b", "penwidth": "2"}
 #: Names of gradients are long: boxes are as wide as they need to be.
 _STYLE: Final = {"fixedsize": "false", "width": "1.5", "height": "0.6"}
@@ -92,7 +98,7 @@ def plot_passes(
             graph.nodes, _shapes(context.types(graph)), {}, _auxiliary(graph), hide_weights
         )
         marks = {
-            layer.name: (_NEW if _fact(layer.node) not in last else {})
+            layer.name: (_NEW_STYLE if _fact(layer.node) not in last else {})
             | (_GOING if _fact(layer.node) not in following else {})
             for layer in layers
         }

@@ -1,1 +1,1 @@
-"""What drives the protocol's machines: events come from a transport and a clock."""
+"""The drivers of the protocol's machines: events come from a transport and a clock."""

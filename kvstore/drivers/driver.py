@@ -1,4 +1,4 @@
-"""What drives a machine: its events come from a transport and a clock, its actions are carried out.
+"""The driver of a machine: it takes events from a transport and a clock, and carries out actions.
 
 Each role has a driver of its own; this is what they share. A driver is one thread's.
 """
@@ -65,7 +65,7 @@ ANSWERS: Final = (Applied, Initialized, PartValue, PartStates, StatesPut)
 #: What says who is where.
 _TELLING: Final = frozenset((Hello, Welcome, Peers))
 #: Bytes in mapped files from which on it is said at once that they are there.
-_EARLY: Final = 1 << 18
+_EARLY_BYTES: Final = 1 << 18
 #: Names of processes without a rank whose way back is remembered.
 _MOST_NAMES: Final = 1 << 16
 
@@ -265,7 +265,7 @@ class Driver(ABC):
         if payload is not None:
             self.bytes_sent += payload.size
             self._shared += payload.shared
-            if self._shared >= _EARLY:  # the receiver has work to do while the next is copied
+            if self._shared >= _EARLY_BYTES:  # the receiver has work to do while the next is copied
                 self._shared = 0
                 self._transport.flush()
 

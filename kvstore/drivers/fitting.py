@@ -1,4 +1,4 @@
-"""What a word may say in this run: whose it is, and which processes, shards and parts it names.
+"""Checks that a word fits this run: whose it is, which processes, shards and parts it names.
 
 That a word has a form, and numbers in the range of their kind, is known when it is read; whether
 they are numbers of this run only who knows its plan can say. Machines take it for granted.
@@ -28,7 +28,7 @@ from hybridnet.kvstore.transport.wire import WireError
 
 __all__ = ["check_fits"]
 
-_LAST: Final = 1 << 61
+_LAST_NUMBER: Final = 1 << 61
 
 
 def check_fits(plan: RunPlan, event: Arrived) -> None:
@@ -64,8 +64,10 @@ def _check_part(plan: RunPlan, part: Part) -> None:
 def _check_view(plan: RunPlan, view: View | None) -> None:
     if view is None:
         return
-    if view.number >= _LAST:
-        raise WireError(f"a view's number is below {_LAST}, as others follow, got {view.number}")
+    if view.number >= _LAST_NUMBER:
+        raise WireError(
+            f"a view's number is below {_LAST_NUMBER}, as others follow, got {view.number}"
+        )
     if len(view.places) not in (0, plan.shards):
         raise WireError(f"this run has {plan.shards} shards, got a view of {len(view.places)}")
     for state in view.peers:

@@ -47,7 +47,7 @@ class KnownKeys:
     def __init__(self) -> None:
         self._keys: dict[Key, KnownKey] = {}
 
-    def new(self, key: Key, value: Array, is_rows: bool, is_whole: bool) -> KnownKey:
+    def new(self, key: Key, value: Array, is_rows: bool, is_whole: bool, store: int) -> KnownKey:
         """Takes in a key; the arguments are those of `RemoteStore.init`.
 
         Raises:
@@ -64,7 +64,7 @@ class KnownKeys:
             raise KVStoreError(f"init requires rows for key {key!r}, got shape {value.shape}")
         spec = KeySpec(
             value.size, value.shape[0] if is_rows else 0, value.itemsize, value.dtype.name,
-            value.shape, is_whole,
+            value.shape, is_whole, store,
         )  # fmt: skip
         if known is None:
             known = self._keys[key] = KnownKey(spec, dtype_of(spec.dtype))

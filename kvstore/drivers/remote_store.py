@@ -23,6 +23,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, final
 
@@ -49,11 +50,13 @@ from hybridnet.kvstore.protocol.words import (
     CallRestore,
     CallStates,
     Incoming,
+    KeySpec,
     StoreSettings,
 )
 from hybridnet.kvstore.storage.pushed import part_of
 from hybridnet.kvstore.storage.updates import Array, PartOf
 from hybridnet.kvstore.transport.interface import Transport
+from hybridnet.kvstore.transport.json_words import write_word
 from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
 
 __all__ = ["Completion", "Done", "RemoteStore"]
@@ -62,6 +65,9 @@ __all__ = ["Completion", "Done", "RemoteStore"]
 Done = Callback
 
 _PRIORITIES: Final = 2**31 - 1
+#: Characters of the settings of all stores together: the view of the run, which has them, is sent
+#: to all whenever something changes, and may have twice as many (`wire.py`).
+_MOST_SETTINGS: Final = 1 << 19
 _LINGER: Final = 1.0  # seconds that the last messages may take to leave
 
 
@@ -98,8 +104,8 @@ class RemoteStore:
         self._inbox: deque[tuple[Incoming, Waiting]] = deque()
         self._idle = self._told = False
         self._lock = threading.Lock()
-        self._threshold: float | None = None
-        self._staleness: int | None = None
+        self._rules: dict[int, _Rules] = {}  # by store
+        self._sizes: dict[int, int] = {}  # by store, of its settings
         self._ended: BaseException | None = None
         self._began = Completion()
         self._residuals: Residuals | None = None
@@ -197,7 +203,7 @@ class RemoteStore:
             if isinstance(event, CallPush) and inbox:
                 event, waiting = self._with_pull(event, waiting)
             driver.calls[event.call] = waiting  # type: ignore[union-attr]
-            if self._threshold is not None and isinstance(event, CallPush):
+            if isinstance(event, CallPush):
                 self._compress(event)
             driver.handle(event)
 
@@ -210,7 +216,7 @@ class RemoteStore:
             or pull.rows is not None
             or push.rows is not None
             or push.wants_value
-            or self._staleness is not None  # a pull may have to wait longer than its push
+            or self._is_held_back(push.name)
         ):
             return push, waiting
         self._inbox.popleft()
@@ -228,17 +234,26 @@ class RemoteStore:
         waiting.done = done
         return push, waiting
 
+    def _is_held_back(self, key: Key) -> bool:
+        """Whether a pull of a key may have to wait longer than the push before it."""
+        return self._rules_of(self._keys.find("pull", key).spec).staleness is not None
+
+    def _rules_of(self, spec: KeySpec) -> _Rules:
+        return self._rules.get(spec.store, _NO_RULES)
+
     def _compress(self, event: CallPush) -> None:
         key, given = self._keys.find("push", event.name), event.payload
+        threshold = self._rules_of(key.spec).threshold
+        if threshold is None:
+            return
         if event.rows is not None or key.spec.rows or key.spec.dtype != "float32":
             return
-        assert self._threshold is not None
         machine = self._driver.machine
         number, pushes = machine.key_number(event.name), machine.pushes_of(event.name)
         assert self._residuals is not None
         residual = self._residuals.begin(number, key.spec.size, pushes)
         parts = parts_of(0, event.name, key.spec, self._plan)
-        WorkerDriver.compress(given, parts, residual, self._threshold)
+        WorkerDriver.compress(given, parts, residual, threshold)
         self._residuals.commit(number, pushes + 1)
 
     def _end(self, error: BaseException) -> None:
@@ -283,10 +298,14 @@ class RemoteStore:
         consistency: str = "sync",
         compression: Mapping[str, Any] | None = None,
         staleness: int | None = None,
+        store: int = 0,
         changes: bool = False,
         done: Done | None = None,
     ) -> None:
         """Tells all servers what to do with gradients. Rank 0's counts; of others it is ignored.
+
+        It is said for the keys of one store: a program may have several, which know nothing of each
+        other.
 
         A worker that was started again says it once more at its beginning, as its program does,
         and changes nothing: servers have what holds by now.
@@ -298,8 +317,9 @@ class RemoteStore:
             consistency: "sync" or "async".
             compression: {"type": "2bit", "threshold": 0.5}, or None.
             staleness: for async, how many pushes a worker may be ahead; None for any number.
-            changes: whether something else held before, and all workers call it between the same
-                two pushes.
+            store: for the keys that are made with this number; the same in all workers.
+            changes: whether something else held before, and all workers call it before the same
+                push to the store, when all that they have pushed to it counts.
             done: called when all servers do so; None: this call waits for that.
 
         Raises:
@@ -307,26 +327,38 @@ class RemoteStore:
         """
         if consistency not in ("sync", "async"):
             raise KVStoreError(f"consistency must be 'sync' or 'async', got {consistency!r}")
-        self._threshold, self._staleness = _threshold(compression), staleness
+        rules = _Rules(_threshold(compression), staleness)
         text = "" if optimizer == "assign" else _json({"name": optimizer, "parameters": parameters})
-        codec = "" if self._threshold is None else _json({"threshold": self._threshold})
+        codec = "" if rules.threshold is None else _json({"threshold": rules.threshold})
         kind: Any = consistency
-        settings = StoreSettings(0, kind, text, staleness, codec)
+        settings = StoreSettings(0, kind, text, staleness, codec, store)
+        self._check_size(settings)
+        self._rules[store] = rules
         done, wait = _waited(done)
         self._call(lambda call: CallConfigure(call, settings, changes), Waiting(done), wait)
 
-    @property
-    def optimizer(self) -> tuple[str, Mapping[str, Any]]:
-        """What servers do with gradients: the arguments of the `configure` that holds."""
-        settings = self._driver.view.settings
-        if settings is None or not settings.optimizer:
+    def _check_size(self, settings: StoreSettings) -> None:
+        others = sum(size for store, size in self._sizes.items() if store != settings.store)
+        size = len(write_word(settings))
+        if others + size > _MOST_SETTINGS:
+            raise KVStoreError(
+                f"configure requires the settings of all stores of a run to have {_MOST_SETTINGS} "
+                f"characters of JSON together, got {others + size} with those of store "
+                f"{settings.store}; use the stores that there are again, instead of new ones"
+            )
+        self._sizes[settings.store] = size
+
+    def optimizer(self, store: int = 0) -> tuple[str, Mapping[str, Any]]:
+        """The optimizer of a store at the servers: the arguments of the `configure` that holds."""
+        settings = self._driver.view.settings_of(store)
+        if not settings.optimizer:
             return "assign", {}
         found = json.loads(settings.optimizer)
         return found["name"], found["parameters"]
 
     def init(
         self, key: Key, value: Array, *, is_rows: bool = False, is_whole: bool = False,
-        done: Done | None = None,
+        store: int = 0, done: Done | None = None,
     ) -> None:  # fmt: skip
         """Makes a key with its first value. All ranks call it; rank 0's value counts.
 
@@ -336,12 +368,13 @@ class RemoteStore:
             is_rows: whether this is a row-sparse table: pushed and pulled by rows.
             is_whole: whether one server is to have all of it, for an optimizer whose update of an
                 element depends on the others.
+            store: whose `configure` says what is done with its pushes.
             done: called when it is there; None: this call waits for that.
 
         Raises:
             KVStoreError: the key exists, or its values are of another kind.
         """
-        known = self._keys.new(key, value, is_rows, is_whole)
+        known = self._keys.new(key, value, is_rows, is_whole, store)
         spec = known.spec
         if known.recalled:
             known.recalled = False
@@ -414,7 +447,7 @@ class RemoteStore:
         Raises:
             KVStoreError: there is no such key, or an array does not fit it.
         """
-        if self._staleness is not None:
+        if self._is_held_back(key):
             self.push(key, value, priority=priority)
             self.pull(key, out, priority=priority, done=done)
             return
@@ -527,7 +560,7 @@ class RemoteStore:
         self._call(lambda call: CallCommand(call, str(head), body), Waiting(done), wait)
 
     def snapshot(self, name: str, *, done: Done | None = None) -> None:
-        """Has all servers write values and states to files `NAME.server-RANK.npz`.
+        """Makes all servers write values and states to files `NAME.server-RANK.npz`.
 
         Args:
             name: a path below the folder that the job has named for snapshots
@@ -581,6 +614,23 @@ class RemoteStore:
     def is_cut(self, key: Key) -> bool:
         """Whether a key is in several parts, each of which is updated on its own."""
         return len(self.parts(key)) > 1
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The rules of this worker for the pushes and pulls of a store's keys.
+
+    Attributes:
+        threshold: of 2-bit compression; None without it.
+        staleness: as in `RemoteStore.configure`.
+    """
+
+    threshold: float | None = None
+    staleness: int | None = None
+
+
+_NO_RULES: Final = _Rules()
 
 
 def _waited(done: Done | None) -> tuple[Done, Completion | None]:

@@ -1,4 +1,4 @@
-"""What 2-bit compression has left to send, in files that outlive a killed worker.
+"""The residuals of 2-bit compression, in files that outlive a killed worker.
 
 A gradient that is compressed leaves a rest, which is added to the next one. A worker that is
 started again compresses the pushes of the interrupted step once more, and needs the rests of before

@@ -1,4 +1,4 @@
-"""What drives the scheduler, and how a supervisor tells it of processes that have ended."""
+"""The driver of the scheduler, and how a supervisor tells it of processes that have ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What drives a server: parts with their sums, values and states, kept where a kill leaves them."""
+"""The driver of a server: parts with sums, values and states, kept where a kill leaves them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -34,6 +34,7 @@ from hybridnet.kvstore.protocol.words import (
     Fold,
     InitPart,
     Install,
+    KeySpec,
     PartId,
     PartStates,
     PartValue,
@@ -60,6 +61,7 @@ __all__ = ["ServerDriver", "server_driver"]
 
 _MEMORY: Final = "memory.json"
 _MOST_UPDATES: Final = 1 << 62
+_THRESHOLD: Final = 0.5  # of 2-bit compression, where nobody says another
 #: Characters of JSON in an answer to "keys", but for one key that is longer.
 _MOST_KEYS_TEXT: Final = 32 << 10
 #: What brings bytes of a part, or names rows of one.
@@ -91,9 +93,7 @@ class ServerDriver(Driver):
         me = identity_of(cluster, transport.address)
         machine = ServerMachine(plan, me, memory, [one.stored for one in stores])
         super().__init__(machine, transport, plan)
-        self._settings = StoreSettings(0)
-        self._threshold = 0.5  # of 2-bit compression
-        self._updates: Updates = Assign({})
+        self._stores: dict[int, _Store] = {}  # what they were told to do with pushes
         self._checks = PartChecks(cluster.state_folder)
         for one in stores:
             self._checks.add(one.stored.part, one.stored.spec)
@@ -180,7 +180,7 @@ class ServerDriver(Driver):
     ) -> tuple[Payload | None, Buffer | None, bool]:
         if previous and store.is_rows:
             return Payload.of(_bytes(store.previous[0])), None, False
-        copy = self._settings.consistency == "async"
+        copy = self._store_of(store.spec).is_async
         shared = store.previous_shared if previous else store.shared
         if shared.shared >= LEAST and not copy and store.path is not None and self._is_near(to):
             return shared, None, True
@@ -206,8 +206,9 @@ class ServerDriver(Driver):
             case Fold():
                 rows = action.rows
                 numbers = None if rows is None else rows.numbers
-                values = action.payload.values(self._threshold)
-                self._parts[action.part].fold(values, numbers, first=action.first)
+                store = self._parts[action.part]
+                values = action.payload.values(self._store_of(store.spec).threshold)
+                store.fold(values, numbers, first=action.first)
             case Commit():
                 return self._try(action.part, self._commit, action)
             case Install():
@@ -235,15 +236,17 @@ class ServerDriver(Driver):
         return ""
 
     def _commit(self, action: Commit) -> None:
-        self._parts[action.part].commit(action.record, self._updates, action.scale)
+        store = self._parts[action.part]
+        store.commit(action.record, self._store_of(store.spec).updates, action.scale)
 
     def _install(self, action: Install) -> None:
         part = action.part.id
         old = self._parts.get(part)
         given: Given = action.payload
+        rules = self._store_of(action.spec)
         store = PartStore.create(
             self._folder, action.part, action.name, action.spec, action.record,
-            _name_of(self._settings.optimizer), self._updates,
+            rules.name, rules.updates,
             given.now if action.previous else given.full if action.full else given.values(0.0),
             previous=given.previous if action.previous else None,
             serial=1 if old is None else old.serial + 1, keeps_sum=self._plan.standby,
@@ -254,17 +257,23 @@ class ServerDriver(Driver):
         self._checks.add(action.part, action.spec)
 
     def _adopt(self, settings: StoreSettings) -> None:
-        """Takes another optimizer; one that cannot be had fails every commit, with its reason."""
-        self._settings = settings
-        self._threshold = float(json.loads(settings.codec or "{}").get("threshold", 0.5))
-        try:
-            self._updates = self._find(settings.optimizer)
-        except Exception as error:  # whatever a user's module raises
-            self._updates = _Failing(f"{type(error).__name__}: {error}")
-            return
+        """Takes a store's optimizer; one that cannot be had fails every commit, with its reason."""
+        threshold = float(json.loads(settings.codec or "{}").get("threshold", _THRESHOLD))
+        is_async = settings.consistency == "async"
         name = _name_of(settings.optimizer)
+        try:
+            updates = self._find(settings.optimizer)
+        except Exception as error:  # whatever a user's module raises
+            failing = _Failing(f"{type(error).__name__}: {error}")
+            self._stores[settings.store] = _Store(name, failing, threshold, is_async)
+            return
+        self._stores[settings.store] = _Store(name, updates, threshold, is_async)
         for part, store in list(self._parts.items()):
-            self._try(part, store.adopt, name, self._updates)
+            if store.spec.store == settings.store:
+                self._try(part, store.adopt, name, updates)
+
+    def _store_of(self, spec: KeySpec) -> _Store:
+        return self._stores.get(spec.store, _NEW_STORE)
 
     def _find(self, text: str) -> Updates:
         if not text:
@@ -361,6 +370,27 @@ class _Failing(Updates):
         new: Sequence[Array], rows: Array | None = None,
     ) -> None:  # fmt: skip
         raise KVStoreError(self._sentence)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """A store of the workers, and what is done with its pushes.
+
+    Attributes:
+        name: of the optimizer; see `_name_of`.
+        updates: that optimizer.
+        threshold: of 2-bit compression.
+        is_async: each push is an update.
+    """
+
+    name: str
+    updates: Updates
+    threshold: float
+    is_async: bool
+
+
+_NEW_STORE: Final = _Store("", Assign({}), _THRESHOLD, False)
 
 
 def _name_of(optimizer: str) -> str:

@@ -1,4 +1,4 @@
-"""What drives a worker: whole keys become parts on the way out, and parts keys on the way in."""
+"""The driver of a worker: whole keys become parts on the way out, and parts keys on the way in."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ Callback = Callable[[BaseException | None], None]
 @final
 @dataclass(slots=True, eq=False)
 class Outgoing:
-    """What a call sends: a key or rows of one.
+    """The data that a call sends: a key or rows of one.
 
     Attributes:
         array: flat, one piece of memory; of a table two-dimensional, its rows or those named.
@@ -182,12 +182,12 @@ class WorkerDriver(Driver):
 
     @property
     def machine(self) -> WorkerMachine:
-        """What decides."""
+        """The machine, which decides."""
         return self._machine
 
     @property
     def view(self) -> View:
-        """What the scheduler has told of all processes."""
+        """The state of all processes, as the scheduler has told it."""
         return self._view
 
     def _data(self, post: Post) -> tuple[Payload | None, Buffer | None, bool]:

@@ -1,4 +1,4 @@
-"""What a worker remembers: calls that are not complete, and slices of keys."""
+"""A worker's memory: calls that are not complete, and slices of keys."""
 
 from __future__ import annotations
 

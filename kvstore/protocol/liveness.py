@@ -107,7 +107,7 @@ def _time_of(loss: PeerLoss, after: float, restart: float) -> float:
 
 @final
 class Repeats(Generic[K]):
-    """What has had no answer, and when it is said again: later each time.
+    """The messages without an answer, and when each is said again: later each time.
 
     Args:
         patience: how long the times are.
@@ -139,7 +139,7 @@ class Repeats(Generic[K]):
         self._times.pop(key, None)
 
     def due(self, now: float) -> list[K]:
-        """What is to be said again now; it counts as said."""
+        """Returns what is to be said again now; it counts as said."""
         if now < self._next:
             return []
         patience, found, following = self._patience, [], inf

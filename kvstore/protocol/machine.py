@@ -1,4 +1,4 @@
-"""What the machines have in common: events in, actions out, a `Wake` for the next deadline."""
+"""The base of the machines: events in, actions out, a `Wake` for the next deadline."""
 
 from __future__ import annotations
 

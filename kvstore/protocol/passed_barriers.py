@@ -16,15 +16,16 @@ class PassedBarriers:
     """The barriers that a worker has come to, and the pushes between them.
 
     A worker that was started again goes on in the middle of its program, and has not been at the
-    barriers before. So those without a name are known, in a synchronous store, by how many pushes
-    came before, which are as many in all workers, and by their order since then. Before its first
-    push it comes to those of the program's beginning, then to those of the middle; where nothing is
-    left to push it takes the next one for the one that followed the last push.
+    barriers before. So those without a name are known, where a store is synchronous, by how many
+    pushes of such stores came before, which are as many in all workers, and by their order since
+    then. Before its first push it comes to those of the program's beginning, then to those of the
+    middle; where nothing is left to push it takes the next one for the one that followed the last
+    push.
 
     Attributes:
         counts: how often this worker has come to each barrier.
         passed: how often it has passed each, as all had come.
-        is_sync: whether all workers push equally often.
+        is_sync: whether there are keys that all workers push equally often.
         resumes: how many pushes of each key a predecessor made.
         before: how many barriers come before the first push.
     """
@@ -37,11 +38,6 @@ class PassedBarriers:
         self.before = 0
         self._pushes = 0  # of the key that this process has pushed most
 
-    @property
-    def begins_again(self) -> bool:
-        """Whether the program was started again, and is still before its first push."""
-        return self.resumes > 0 and not self._pushes
-
     def following(self, name: str) -> tuple[str, int]:
         """The name of the barrier that this worker comes to, and the how-manieth time it is."""
         count = self.counts.get(name, 0) + 1
@@ -52,15 +48,24 @@ class PassedBarriers:
         return _AFTER_PUSHES, max(so_far, self.counts.get(_AFTER_PUSHES, 0)) + 1
 
     def pushed(self, times: int) -> tuple[str, int] | None:
-        """A key is pushed for the how-manieth time.
+        """A key that all workers push is pushed for the how-manieth time.
 
         Returns:
-            A barrier that this worker comes to by it: the first push of a process that replaces one
-            says that no barrier before it is come to.
+            A barrier that this worker comes to by it; see `goes_on`.
         """
         if times <= self._pushes:
             return None
-        first, self._pushes = not self._pushes, times
-        if first and self.is_sync and self.resumes:
+        barrier = self.goes_on()
+        self._pushes = times
+        return barrier
+
+    def goes_on(self) -> tuple[str, int] | None:
+        """The next thing that all workers do is a push.
+
+        Returns:
+            A barrier that this worker comes to by its first push, or before it, if it replaces a
+            process: that says that no barrier before the push is come to.
+        """
+        if self.is_sync and self.resumes and not self._pushes:
             return _AFTER_PUSHES, (self.resumes + 1) * _BETWEEN
         return None

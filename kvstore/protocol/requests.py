@@ -1,4 +1,4 @@
-"""What a worker has said and has no answer to: it is said again until the answer comes."""
+"""A worker's requests that have no answer: each is said again until the answer comes."""
 
 from __future__ import annotations
 

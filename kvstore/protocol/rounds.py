@@ -12,7 +12,8 @@ always there, as the next round of a part needs a push of this worker's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, final
 
@@ -127,7 +128,7 @@ class Rounds:
         committed: called after a commit; is to settle the part, at once or later.
 
     Attributes:
-        settings: how pushes are taken.
+        settings: how pushes are taken, by store.
         members: ranks whose pushes are waited for.
         left: ranks that have finished.
     """
@@ -138,7 +139,7 @@ class Rounds:
         out: list[Action],
         committed: Callable[[HeldPart], None],
     ) -> None:
-        self.settings = StoreSettings(0)
+        self.settings: defaultdict[int, StoreSettings] = defaultdict(lambda: StoreSettings(0))
         self.members: frozenset[int] = frozenset(range(plan.workers))
         self.left: frozenset[int] = frozenset()
         self._plan = plan
@@ -155,7 +156,7 @@ class Rounds:
             self.refuse(rank, message.ticket, "broke", held.broken)
         elif number > top + 1:
             self._lose(held, rank, message.ticket, number, top)
-        elif self._is_useless(rank, message):
+        elif self._is_useless(held, rank, message):
             return
         elif number <= top:
             self._answer_again(held, rank, message)
@@ -225,18 +226,33 @@ class Rounds:
             )
             self._committed(held)
 
+    def adopt(self, settings: StoreSettings, parts: Iterable[HeldPart]) -> None:
+        """Goes by other settings of a store, whose parts among these can be committed again.
+
+        The sum of a commit that was made by the older ones would make another of it by these: a
+        standby that lacks it is sent all of the part.
+        """
+        self.settings[settings.store] = settings
+        for held in parts:
+            if held.spec.store == settings.store:
+                held.broken = ""
+                held.merged = False
+
     # -- decisions ---------------------------------------------------------------------------
+
+    def _is_sync(self, held: HeldPart) -> bool:
+        return self.settings[held.spec.store].consistency == "sync"
 
     def number(self, held: HeldPart, rank: int) -> int:
         """The number of this rank's last push that counts: in "sync" every round is everybody's."""
         record = held.record
-        return record.round if self.settings.consistency == "sync" else record.pushes[rank]
+        return record.round if self._is_sync(held) else record.pushes[rank]
 
     def proceed(self, held: HeldPart) -> None:
         """Adds up what may be added up, and commits when that completes a round."""
         if not held.settled or not held.kept or held.broken:
             return
-        if self.settings.consistency == "async":
+        if not self._is_sync(held):
             rank = next(iter(held.kept))
             self._fold(held, rank, held.kept[rank])
         elif not self._fold_in_order(held):
@@ -306,7 +322,7 @@ class Rounds:
 
     def _ended_by(self, held: HeldPart) -> int | None:
         """Returns a worker that has finished and is missing in the next round, which cannot be."""
-        if self._plan.on_loss != "fail" or self.settings.consistency == "async":
+        if self._plan.on_loss != "fail" or not self._is_sync(held):
             return None
         return min((rank for rank in self.left if rank not in held.kept), default=None)
 
@@ -320,7 +336,7 @@ class Rounds:
     def _commit(self, held: HeldPart) -> None:
         """Commits the sum; those who are in it get their answers when it is settled."""
         old, ranks = held.record, held.folded
-        sync = self.settings.consistency == "sync"
+        sync = self._is_sync(held)
         pushes = list(old.pushes)
         for rank in ranks:
             pushes[rank] = old.round + 1 if sync else pushes[rank] + 1
@@ -362,9 +378,9 @@ class Rounds:
 
     # -- answers -----------------------------------------------------------------------------
 
-    def _is_useless(self, rank: int, message: PushPart) -> bool:
+    def _is_useless(self, held: HeldPart, rank: int, message: PushPart) -> bool:
         """Refuses a push of an asynchronous store without an updater: sums would never end."""
-        if self.settings.consistency == "sync" or self.settings.optimizer:
+        if self._is_sync(held) or self.settings[held.spec.store].optimizer:
             return False
         what = (
             "dist_async requires an optimizer on the servers, and there is none; call "
@@ -405,15 +421,18 @@ class Rounds:
         """Whether the value has this rank's push, and the rank is not too far ahead of others."""
         if not held.settled or self.number(held, rank) < least:
             return False
-        bound, pushes = self.settings.staleness, held.record.pushes
-        if bound is None or self.settings.consistency == "sync" or not self.members:
+        settings, pushes = self.settings[held.spec.store], held.record.pushes
+        bound = settings.staleness
+        if bound is None or settings.consistency == "sync" or not self.members:
             return True
-        return pushes[rank] - min(pushes[one] for one in self.members) <= bound
+        # Where it goes on, and not what its predecessor pushed: in a store with rounds the others
+        # may wait for it to do that again.
+        return least - min(pushes[one] for one in self.members) <= bound
 
     def _give(self, held: HeldPart, rank: int, message: PullPart | PullStates) -> None:
         ticket, part, content = message.ticket, message.part, Content.STORED
         turn = held.record.round
-        if message.least < turn and self.settings.consistency == "sync":
+        if message.least < turn and self._is_sync(held):
             # It repeats the step that its predecessor died in, and others have done this part of.
             if message.least == turn - 1 and held.has_previous:
                 turn, content = turn - 1, Content.PREVIOUS

@@ -68,10 +68,12 @@ class SchedulerMachine(Machine):
         self._names: dict[Peer, str] = {}
         self._ranked_here: set[Peer] = set()  # who did not say which rank it has
         self._places = Places(plan)
-        self._settings: StoreSettings | None = None
-        self._set_in = 0
+        #: by store, and in the view of which number they came.
+        self._settings: dict[int, StoreSettings] = {}
+        self._set_in: dict[int, int] = {}
         self._seen: dict[Peer, int] = {}
-        self._configuring: dict[int, int] = {}
+        #: by rank and store, the number of those that a worker waits for.
+        self._configuring: dict[tuple[int, int], int] = {}
         self._barriers = Barriers()
         self._watch = LossWatch()
         self._repeats: Repeats[Peer] = Repeats(plan.patience)
@@ -232,8 +234,8 @@ class SchedulerMachine(Machine):
         self._complete = True
         self._give_up = inf
         self._number += 1
-        self._settings = self._best.settings
-        self._set_in = self._number
+        self._settings = {one.store: one for one in self._best.settings}
+        self._set_in = dict.fromkeys(self._settings, self._number)
         self._places.begin(self._best.places, self._number)
         self._lose_disks()
         # All at once: who came early would else wait until its next Hello.
@@ -253,7 +255,7 @@ class SchedulerMachine(Machine):
 
     def _view(self) -> View:
         peers = tuple(self._states[peer] for peer in self._everybody if peer in self._states)
-        return View(self._number, peers, self._places.now, self._settings)
+        return View(self._number, peers, self._places.now, tuple(self._settings.values()))
 
     def _change(self) -> None:
         self._places.pair(self._number + 1, self._is_up)
@@ -373,27 +375,34 @@ class SchedulerMachine(Machine):
     # -- settings and barriers ---------------------------------------------------------------
 
     def _configure(self, source: Peer, generation: int, message: Configure) -> None:
-        self._configuring[source.rank] = message.number
-        known = self._settings.number if self._settings is not None else 0
-        if self._complete and message.settings is not None and message.number > known:
-            self._settings = replace(message.settings, number=message.number)
-            self._set_in = self._number + 1
+        store, number, given = message.store, message.number, message.settings
+        self._configuring[source.rank, store] = number
+        known = self._settings.get(store)
+        newer = known is None or number > known.number
+        if self._complete and given is not None and newer:
+            self._settings[store] = replace(given, number=number, store=store)
+            self._set_in[store] = self._number + 1
             self._change()
         else:
             self._answer_configured()
 
     def _answer_configured(self) -> None:
         """Says which settings are in force: those that all servers have put down."""
-        if self._settings is None or not self._configuring or not self._complete:
+        if not self._configuring or not self._complete:
             return
-        for peer, state in self._states.items():
-            counts = peer.role == "server" and state.state != "gone"
-            if counts and self._seen.get(peer, 0) < self._set_in:
-                return
-        for rank, number in list(self._configuring.items()):
-            if number <= self._settings.number:
-                del self._configuring[rank]
-                self._post(Peer("worker", rank), Configured(number))
+        seen = min(
+            (
+                self._seen.get(peer, 0)
+                for peer, state in self._states.items()
+                if peer.role == "server" and state.state != "gone"
+            ),
+            default=self._number,
+        )
+        for (rank, store), number in list(self._configuring.items()):
+            known = self._settings.get(store)
+            if known is not None and number <= known.number and self._set_in[store] <= seen:
+                del self._configuring[rank, store]
+                self._post(Peer("worker", rank), Configured(store, number))
 
     def _barrier(self, source: Peer, generation: int, message: Barrier) -> None:
         self._barriers.wait(message.name, source.rank, message.count)
@@ -431,7 +440,7 @@ class SchedulerMachine(Machine):
         self._end(Stop(message.reason or "the run was stopped"))
 
     def _end(self, stop: Stop) -> None:
-        """Has all others end, and stays a moment for those who have not heard it."""
+        """Makes all others end, and stays a moment for those who have not heard it."""
         self._over = stop
         for peer, state in self._states.items():
             if state.state in ("up", "lost"):

@@ -57,7 +57,7 @@ from hybridnet.kvstore.protocol.words import (
 __all__ = ["ServerMachine"]
 
 #: So many messages that come before the scheduler's Welcome wait for it; workers repeat the rest.
-_EARLY: Final = 4096
+_MAX_EARLY: Final = 4096
 #: Answers to commands that are kept for those who ask again.
 _COMMANDS: Final = 64
 
@@ -98,7 +98,7 @@ class ServerMachine(Machine):
         self._unborn: dict[PartId, dict[int, int]] = {}
         self._joining: dict[tuple[int, int], int] = {}  # by rank and shard, tickets that wait
         self._rounds = Rounds(plan, self._out, self._committed)
-        self._leader = Leader(plan.patience, self._out, self._settle)
+        self._leader = Leader(plan.patience, self._out, self._settle, self._rounds.settings)
         self._repeats: Repeats[str] = Repeats(plan.patience)
         self._welcomed = False
         self._early: list[tuple[Peer, int, Message]] = []
@@ -131,8 +131,7 @@ class ServerMachine(Machine):
     # -- the run -----------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        if self._view.settings is not None:
-            self._adopt(self._view)
+        self._adopt(self._view)
         self._hello()
 
     def _hello(self) -> None:
@@ -212,13 +211,10 @@ class ServerMachine(Machine):
         self._post(SCHEDULER, Seen(self._view.number))
 
     def _adopt(self, view: View) -> None:
-        settings = view.settings
-        if settings is not None and settings.number > self._rounds.settings.number:
-            self._rounds.settings = settings
-            self._leader.settings = settings.number
-            self._out.append(Adopt(settings))
-            for held in self._parts.values():
-                held.broken = ""
+        for settings in view.settings:
+            if settings.number > self._rounds.settings[settings.store].number:
+                self._rounds.adopt(settings, self._parts.values())
+                self._out.append(Adopt(settings))
 
     def _count_members(self, view: View) -> None:
         left = (one.peer.rank for one in view.peers if one.state == "left")
@@ -273,7 +269,7 @@ class ServerMachine(Machine):
 
     def _receive(self, source: Peer, generation: int, message: Message) -> None:
         if not self._welcomed and not isinstance(message, (Welcome, WhoAreYou, Refused, Stop)):
-            if len(self._early) < _EARLY:
+            if len(self._early) < _MAX_EARLY:
                 self._early.append((source, generation, message))
             return
         if type(message) in _FROM_WORKERS and not self._admit(source, generation, message):
@@ -316,7 +312,7 @@ class ServerMachine(Machine):
                 self._post(Peer("worker", rank), Joined(ticket, high, below))
 
     def _settle(self, held: HeldPart) -> None:
-        """What was committed last may be seen."""
+        """Lets what was committed last be seen."""
         self._rounds.settle(held)
         if self._joining:
             self._answer_joins(held.part.shard)
@@ -434,7 +430,7 @@ class ServerMachine(Machine):
     def _copy(self, source: Peer, generation: int, message: Copy) -> None:
         if not self._follows(message.part.shard, message.since):
             return
-        if message.settings != self._rounds.settings.number:
+        if message.settings != self._rounds.settings[message.spec.store].number:
             return  # one of the two will hear of the settings; then it is sent again
         part = message.part.id
         held = follow(self._parts.get(part), message, self._out)

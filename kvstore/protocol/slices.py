@@ -83,6 +83,11 @@ class Slices:
         before = one.number if one.ready else self.resumes
         return before + sum(isinstance(event, CallPush) for event in one.waiting)
 
+    def pushes_to(self, store: int) -> int:
+        """How many pushes there are of that key of a store which is pushed most."""
+        names = (name for name, key in self.keys.items() if key.spec.store == store)
+        return max(map(self.pushes_of, names), default=0)
+
     # -- calls -------------------------------------------------------------------------------
 
     def divide(self, event: CallInit) -> tuple[Part, ...]:
@@ -90,7 +95,7 @@ class Slices:
         return parts_of(len(self.keys), event.name, event.spec, self._plan, self._loads)
 
     def make(self, event: CallInit, parts: tuple[Part, ...], payload: Any) -> None:
-        """Has servers make the parts of a key.
+        """Makes the parts of a key on the servers.
 
         Args:
             event: names the key.
@@ -293,7 +298,7 @@ class Slices:
             self.send_pushes()
 
     def pulled(self, ticket: int, part: PartId, payload: Any, rows: Any, number: int) -> None:
-        """What a server was asked for has come."""
+        """Delivers what a server was asked for, which has come."""
         request = self._requests.answered(ticket)
         if request is None or request.slice is None:
             return

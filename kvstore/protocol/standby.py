@@ -12,7 +12,7 @@ does not know it gets no `Copied` any more, and so answers nobody.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import final
 
@@ -35,6 +35,7 @@ from hybridnet.kvstore.protocol.words import (
     Post,
     ShardPlace,
     StandbyReady,
+    StoreSettings,
 )
 
 __all__ = ["Leader", "follow", "tell"]
@@ -48,15 +49,17 @@ class Leader:
         patience: how long it waits for an answer.
         out: takes the actions.
         settle: called when a part's last commit is at the standby.
-
-    Attributes:
-        settings: the number of those that commits are made by.
+        settings: by store, those that commits are made by now.
     """
 
     def __init__(
-        self, patience: Patience, out: list[Action], settle: Callable[[HeldPart], None]
+        self,
+        patience: Patience,
+        out: list[Action],
+        settle: Callable[[HeldPart], None],
+        settings: Mapping[int, StoreSettings],
     ) -> None:
-        self.settings = 0
+        self._settings = settings
         self._out = out
         self._settle = settle
         self._repeats: Repeats[PartId] = Repeats(patience)
@@ -86,7 +89,7 @@ class Leader:
             self._repeats.drop(held.part.id)
 
     def copy(self, held: HeldPart, place: ShardPlace, now: float) -> None:
-        """Has the last commit made there, by its sum if that is all that is missing."""
+        """Makes the standby take the last commit, by its sum if that is all that is missing."""
         full = held.followed != place.since or not held.merged
         self._send(held, place, full, now)
 
@@ -152,7 +155,7 @@ class Leader:
             content,
             rows,
             held.scale,
-            self.settings,
+            self._settings[held.spec.store].number,
             full and held.has_previous,
         )
         self._repeats.add(held.part.id, now)

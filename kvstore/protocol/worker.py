@@ -78,7 +78,9 @@ _WHAT: Final = {
     CallRestore: "load_optimizer_states",
 }
 #: Whose settings and first values count.
-_FIRST: Final = Peer("worker", 0)
+_FIRST_WORKER: Final = Peer("worker", 0)
+#: How many settings of a store there may be between two pushes to it.
+_BETWEEN: Final = 1 << 20
 
 
 @final
@@ -99,7 +101,10 @@ class WorkerMachine(Machine):
         self._slices = Slices(plan, self._out, self._requests, self._calls)
         self._barriers = PassedBarriers()
         self._watch = LossWatch()
-        self._configured = 0
+        #: by store: the number of the settings that were asked for last, and whether it has rounds.
+        self._configured: dict[int, int] = {}
+        self._is_sync: dict[int, bool] = {}
+        self._pushed: set[int] = set()  # stores of which this process has pushed a key
         self._heights: dict[Hashable, tuple[int, bool]] = {}
         self._trouble: tuple[Code, str] | None = None
         self._leaving: CallLeave | None = None
@@ -172,15 +177,42 @@ class WorkerMachine(Machine):
 
     def _call_configure(self, event: CallConfigure) -> None:
         if self._begin_call(event, 1):
-            self._barriers.is_sync = event.settings.consistency == "sync"
-            if self._configured and self._barriers.begins_again and not event.changes:
+            store = event.settings.store
+            self._is_sync[store] = event.settings.consistency == "sync"
+            self._barriers.is_sync = any(self._is_sync.values())
+            if not event.changes and self._begins_again(store):
                 self._calls.answered(event.call)
                 return
-            self._configured += 1
+            barrier = self._barriers.goes_on() if event.changes and self._is_sync[store] else None
+            if barrier is not None:  # others may wait there, and this process here for them
+                self._come_to(*barrier, None)
+            number = self._configured[store] = self._next_number(store)
             mine = self.me.peer.rank == 0
-            settings = replace(event.settings, number=self._configured) if mine else None
-            message = Configure(self._configured, settings)
-            self._requests.ask_scheduler(("configure", self._configured), message, event.call)
+            settings = replace(event.settings, number=number) if mine else None
+            message = Configure(store, number, settings)
+            self._requests.ask_scheduler(("configure", store, number), message, event.call)
+
+    def _begins_again(self, store: int) -> bool:
+        """Whether this process replaces one that pushed to a store, and has not done so yet."""
+        if not self._slices.resumes or store in self._pushed:
+            return False
+        known = self._slices.pushes_to if self._is_sync[store] else self._configured.get
+        return bool(known(store))
+
+    def _next_number(self, store: int) -> int:
+        """The number of the settings that a worker asks for.
+
+        Where there are rounds it tells how many pushes came before, which are as many in all
+        workers: a process that replaces one need not know how often there were others, and whether
+        those that it finds in force come before its next push or after it. Elsewhere it cannot know
+        that, and waits for none that are still to come, but the first.
+        """
+        number = self._configured.get(store, 0) + 1
+        if self._is_sync[store]:
+            return max(number, self._slices.pushes_to(store) * _BETWEEN + 1)
+        if self._slices.resumes and self.me.peer.rank:
+            return max(1, min(number, self._requests.view.settings_of(store).number))
+        return number
 
     def _call_init(self, event: CallInit) -> None:
         if self._open and event.name in self._slices.keys:
@@ -210,8 +242,11 @@ class WorkerMachine(Machine):
     def _call_push(self, event: CallPush) -> None:
         key = self._begin_slices(event)
         if key is not None:
+            store = key.spec.store
+            self._pushed.add(store)
             key.pushes += 1
-            barrier = self._barriers.pushed(key.pushes)
+            # Workers need not push equally often where there are no rounds.
+            barrier = self._barriers.pushed(key.pushes) if self._is_sync.get(store, True) else None
             if barrier is not None:
                 self._come_to(*barrier, None)
             self._slices.begin(key, event)
@@ -285,7 +320,9 @@ class WorkerMachine(Machine):
         self._slices.states_put(message)
 
     def _configured_now(self, source: Peer, generation: int, message: Configured) -> None:
-        request = self._requests.answered(("configure", message.number))
+        if self._requests.view.settings_of(message.store).number < message.number:
+            return  # who called looks them up; it is asked again
+        request = self._requests.answered(("configure", message.store, message.number))
         if request is not None:
             self._calls.answered(request.call)
 
@@ -374,9 +411,11 @@ class WorkerMachine(Machine):
         high, resumes = resume_at(list(self._heights.values()))
         self._slices.high, self._slices.resumes = high, resumes
         self._barriers.resumes = resumes
-        settings = self._requests.view.settings
-        if resumes and settings is not None:
-            self._configured = settings.number
+        if resumes:
+            known = self._requests.view.settings
+            self._configured = {
+                one.store: one.number for one in known if one.consistency == "async"
+            }
         self._open = True
         rank, workers = self.me.peer.rank, self.plan.workers
         self._out.append(Begin(rank, workers, resumes, self._requests.view))
@@ -439,7 +478,7 @@ class WorkerMachine(Machine):
                 needed = self.plan.on_loss == "fail"
             if needed:
                 self._fail_all("dead", what)
-            elif state.peer == _FIRST:
+            elif state.peer == _FIRST_WORKER:
                 self._watch.lose(state.peer, self._now, state.reason)
 
     def _lost(self, event: PeerLost) -> None:
@@ -470,7 +509,7 @@ class WorkerMachine(Machine):
 
     def _needs(self, request: Request, peer: Peer) -> bool:
         """Whether a request waits for a peer; for worker 0, that is for its settings or values."""
-        if peer == _FIRST:
+        if peer == _FIRST_WORKER:
             return isinstance(request.message, (InitPart, Configure))
         return self._requests.target(request) == peer
 

@@ -1,1 +1,1 @@
-"""What a server keeps: parts with their sums, values and states, so that a kill loses nothing."""
+"""The storage of a server: parts with sums, values and states, so that a kill loses nothing."""

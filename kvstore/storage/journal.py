@@ -28,8 +28,8 @@ Array = np.ndarray[Any, Any]
 
 _HEAD: Final = struct.Struct("<4sIQQ40x")  # magic, crc, rows, their complement: 64 bytes
 _MAGIC: Final = b"HNjl"
-_ALL: Final = 2**64 - 1
-_LEAST: Final = 1 << 16  # bytes of a new journal
+_ALL_BITS: Final = 2**64 - 1
+_MIN_BYTES: Final = 1 << 16  # bytes of a new journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,12 @@ class Journal:
         self._path = path
         self._shapes = [(one.shape[1:], one.dtype) for one in tables]
         self._ranks = ranks
-        if path is not None and path.exists() and path.stat().st_size >= _LEAST:
-            self._file = MappedFile.open(path, least=_LEAST)
+        if path is not None and path.exists() and path.stat().st_size >= _MIN_BYTES:
+            self._file = MappedFile.open(path, least=_MIN_BYTES)
         else:
             if path is not None:
                 path.unlink(missing_ok=True)  # its process died while making it
-            self._file = MappedFile.create(path, _LEAST)
+            self._file = MappedFile.create(path, _MIN_BYTES)
 
     def write(self, entry: JournalEntry) -> None:
         """Puts down an entry in the place of the last one; when this returns it is committed."""
@@ -89,7 +89,7 @@ class Journal:
         """Returns the entry; None if there is none, or its process died while writing it."""
         memory = self._file.memory
         magic, _, count, complement = _HEAD.unpack_from(memory)
-        if magic != _MAGIC or count ^ complement != _ALL:
+        if magic != _MAGIC or count ^ complement != _ALL_BITS:
             return None
         at = _HEAD.size + body_size(self._ranks)
         body = memory[_HEAD.size : at]
@@ -123,6 +123,6 @@ def _head(rows: int, body: bytes) -> bytes:
 
     Not of the rows: they are written before it, and a process that dies has written in order.
     """
-    fields = (rows, rows ^ _ALL)
+    fields = (rows, rows ^ _ALL_BITS)
     crc = zlib.crc32(_HEAD.pack(_MAGIC, 0, *fields) + body)
     return _HEAD.pack(_MAGIC, crc, *fields)

@@ -1,4 +1,4 @@
-"""What workers and primaries send of a part, checked against the part: a server's door.
+"""A server's door: it checks what workers and primaries send of a part against the part.
 
 Whatever does not fit is refused before anything is done with it: more or fewer bytes than the part
 has, rows that lie outside of it or come twice, keys that no server could hold.

@@ -1,4 +1,4 @@
-"""What a server has committed of a part, in two places of mapped memory.
+"""The record of what a server has committed of a part, in two places of mapped memory.
 
 The place that is valid and was written last counts. A commit writes into the other one, so a
 process that dies in the middle leaves the older record, which is valid: a record says its serial
@@ -24,7 +24,7 @@ _FORM: Final = "<4sIQQI36x"  # magic, crc, serial, its complement, ranks: 64 byt
 _HEAD: Final = struct.Struct(_FORM)
 _CRC: Final = struct.Struct("<I")
 _MAGIC: Final = b"HNrc"
-_ALL: Final = 2**64 - 1
+_ALL_BITS: Final = 2**64 - 1
 
 
 def body_size(ranks: int) -> int:
@@ -63,7 +63,7 @@ def record_size(ranks: int) -> int:
 def _unpack(data: memoryview, ranks: int) -> tuple[int, PartRecord] | None:
     """Returns the serial number and the record; None if it is torn or was never written."""
     magic, crc, serial, complement, count = _HEAD.unpack_from(data)
-    if magic != _MAGIC or serial ^ complement != _ALL or count != ranks:
+    if magic != _MAGIC or serial ^ complement != _ALL_BITS or count != ranks:
         return None
     body = bytes(data[_HEAD.size : _HEAD.size + body_size(ranks)])
     if zlib.crc32(_HEAD.pack(magic, 0, serial, complement, count) + body) != crc:
@@ -102,7 +102,7 @@ class Records:
         other, data, pushes = 1 - self.place, self._data, record.pushes
         self._serial = serial = self._serial + 1
         self._form.pack_into(
-            data, 0, _MAGIC, 0, serial, serial ^ _ALL, len(pushes),
+            data, 0, _MAGIC, 0, serial, serial ^ _ALL_BITS, len(pushes),
             record.round, record.since, record.ahead, record.restored, *pushes,
         )  # fmt: skip
         _CRC.pack_into(data, 4, zlib.crc32(data))

@@ -168,7 +168,7 @@ class Slots:
 
     @property
     def record(self) -> PartRecord:
-        """What is committed."""
+        """The record of what is committed."""
         current = self._records.current
         assert current is not None
         return current

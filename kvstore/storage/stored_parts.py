@@ -174,13 +174,18 @@ class PartStore:
 
     @property
     def stored(self) -> StoredPart:
-        """What the server's machine is told at a restart."""
+        """The part as the server's machine is told of it at a restart."""
         what = self._what
         return StoredPart(what.part, what.name, what.spec, self.record, self.has_previous)
 
     @property
+    def spec(self) -> KeySpec:
+        """The specification of the key."""
+        return self._what.spec
+
+    @property
     def record(self) -> PartRecord:
-        """What is committed."""
+        """The record of what is committed."""
         return self._slots.record
 
     @property

@@ -1,4 +1,4 @@
-"""What a server does with a gradient: the interface for optimizers, and how a server finds them.
+"""The updates that a server makes: the interface for optimizers, and how a server finds them.
 
 A server knows names and JSON, never objects: `configure("sgd", {"learning_rate": 0.1})` on a worker
 makes the servers call ``find_updates("sgd")({"learning_rate": 0.1})``. The names here need no

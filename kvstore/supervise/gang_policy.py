@@ -1,4 +1,4 @@
-"""What to do when a process of a gang ends: all of them end, and all are started again.
+"""The policy when a process of a gang ends: all of them end, and all are started again.
 
 A gang (`hybridnet.distributed`) computes by collective calls, which no process can come back to:
 it begins anew, from a checkpoint. Decisions only, as `Policy`.

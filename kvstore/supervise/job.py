@@ -81,7 +81,7 @@ class ProcessPlan:
 
     @property
     def title(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         if self.role == "scheduler":
             return "the scheduler"
         if self.count > 1:

@@ -1,4 +1,4 @@
-"""What to do when a process of a job ends: restart it, wait for the others, or end them all.
+"""The policy when a process of a job ends: restart it, wait for the others, or end them all.
 
 A state machine without processes and clock: `handle(event, now)` returns what is to be done, and
 `runner.py` does it.

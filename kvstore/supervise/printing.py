@@ -1,4 +1,4 @@
-"""What the processes of a job print, in whole lines: those of one do not break those of another.
+"""The output of a job's processes in whole lines: those of one do not break those of another.
 
 A process writes a line in pieces (Python does where its output is unbuffered), and those of several
 would mix. So each prints into a pipe, from which whole lines are handed on. Where this process has
@@ -16,7 +16,7 @@ from typing import Final, final
 __all__ = ["Lines", "hand_on_rest", "pipes"]
 
 _CHUNK: Final = 1 << 16  # bytes that are read at once, and that a line has at most
-_LAST: Final = 1.0  # seconds in which the last lines are handed on
+_LAST_SECONDS: Final = 1.0  # seconds in which the last lines are handed on
 
 #: One for both descriptors, which may be one file.
 _lock: Final = threading.Lock()
@@ -25,7 +25,7 @@ _threads: Final[list[threading.Thread]] = []
 
 @final
 class Lines:
-    """What one process prints, handed on to a descriptor of this one line by line.
+    """The output of one process, handed on to a descriptor of this one line by line.
 
     Args:
         target: the descriptor, 1 or 2.
@@ -74,7 +74,7 @@ def pipes() -> tuple[int | None, int | None]:
 
 def hand_on_rest() -> None:
     """Waits a moment until all is handed on; what a process has left behind may print more."""
-    deadline = time.monotonic() + _LAST
+    deadline = time.monotonic() + _LAST_SECONDS
     for thread in _threads:
         thread.join(max(0.0, deadline - time.monotonic()))
 

@@ -20,7 +20,7 @@ __all__ = ["THREADS", "Tenant"]
 
 #: What Ray sets in its actors to the processors that they have asked for, and to 1 for none.
 THREADS: Final = "OMP_NUM_THREADS"
-_LOOK: Final = 0.05  # seconds between looks at the process, and at what it prints
+_LOOK_SECONDS: Final = 0.05  # seconds between looks at the process, and at what it prints
 _CHUNK: Final = 1 << 16  # bytes that are read at once
 _CHUNKS: Final = 64  # that wait to be fetched; then the process waits, as it does for a full pipe
 _HOLD: Final = 1.0  # seconds that a question for output may wait for some
@@ -77,7 +77,7 @@ class Tenant:
                 one.start()
         try:
             while (code := self._handle.poll()) is None:
-                time.sleep(_LOOK)
+                time.sleep(_LOOK_SECONDS)
         finally:
             self._over.set()
             for one in readers:
@@ -106,7 +106,7 @@ class Tenant:
         with contextlib.closing(open(pipe, "rb", buffering=0)) as file:
             while True:
                 ended = self._over.is_set
-                if not select.select([file], [], [], _LOOK)[0]:
+                if not select.select([file], [], [], _LOOK_SECONDS)[0]:
                     if ended:  # what it has left behind may hold the pipe open for ever
                         return
                     continue

@@ -1,4 +1,4 @@
-"""What happens to the processes of a job, and what is done with them, in the policies' words."""
+"""The policies' words: what happens to the processes of a job, and what is done with them."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _NONCE: Final = 16
 
 
 def _name(who: Peer | None) -> str:
-    """What keys are derived from; a rank that is not known yet is left out."""
+    """Returns the text that keys are derived from; a rank that is not known yet is left out."""
     if who is None:
         return "task"
     return who.role if who.rank < 0 else f"{who.role} {who.rank}"
@@ -53,13 +53,13 @@ class Admission:
         self._token, self._library, self._me = token, library, me
 
     def listen(self, socket: Any) -> None:
-        """Has the address that a socket is bound to next ask for keys, and encrypt."""
+        """Makes the address that a socket is bound to next ask for keys, and encrypt."""
         socket.zap_domain = _DOMAIN
         socket.curve_server = 1
         socket.curve_secretkey = self._secret("listens", self._me)
 
     def listen_in_clear(self, socket: Any) -> None:
-        """Has the address that a socket is bound to next ask for passwords, and not encrypt."""
+        """Makes the address that a socket is bound to next ask for passwords, and not encrypt."""
         socket.zap_domain = _DOMAIN
         socket.plain_server = 1
 

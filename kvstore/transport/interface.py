@@ -1,4 +1,4 @@
-"""What drivers need of a network: messages of frames to peers, and who is connected.
+"""The interface of a network to drivers: messages of frames to peers, and who is connected.
 
 A transport belongs to the thread that made it; only `wake` may be called from others.
 """

@@ -173,7 +173,7 @@ _NO_PART: Final = (0, 0)
 #: Written out, since every push and every answer comes by here, and by `_MADE`.
 _SAID: Final[dict[type, Callable[[Any], tuple[int, w.PartId, int, int, int]]]] = {
     w.WhoAreYou: lambda m: (0, _NO_PART, 0, 0, 0),
-    w.Configured: lambda m: (0, _NO_PART, m.number, 0, 0),
+    w.Configured: lambda m: (m.store, _NO_PART, m.number, 0, 0),
     w.Left: lambda m: (0, _NO_PART, int(m.waits), 0, 0),
     w.Join: lambda m: (m.ticket, _NO_PART, m.shard, 0, 0),
     w.Joined: lambda m: (m.ticket, _NO_PART, m.high, 0, _BELOW if m.below else 0),
@@ -196,7 +196,7 @@ _SAID: Final[dict[type, Callable[[Any], tuple[int, w.PartId, int, int, int]]]] =
 #: The same kinds -> a message made of (ticket, part, number, priority, flags, payload, rows).
 _MADE: Final[dict[type, Callable[..., Any]]] = {
     w.WhoAreYou: lambda t, p, n, y, f, d, r: w.WhoAreYou(),
-    w.Configured: lambda t, p, n, y, f, d, r: w.Configured(n),
+    w.Configured: lambda t, p, n, y, f, d, r: w.Configured(t, n),
     w.Left: lambda t, p, n, y, f, d, r: w.Left(bool(n)),
     w.Join: lambda t, p, n, y, f, d, r: w.Join(t, n),
     w.Joined: lambda t, p, n, y, f, d, r: w.Joined(t, n, bool(f & _BELOW)),

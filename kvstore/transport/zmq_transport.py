@@ -51,7 +51,7 @@ _AGAIN: Final = 20
 #: After so many connections that were closed without a word a process is not let in.
 _HUNG_UP: Final = 4
 #: Bytes from which on a frame is not copied: below, copying is quicker.
-_LARGE: Final = 1 << 16
+_LARGE_BYTES: Final = 1 << 16
 #: Bytes of messages that leave together at most.
 _TOGETHER: Final = 1 << 19
 #: What a monitor says: the event, and its value.
@@ -284,7 +284,7 @@ class ZmqTransport(Transport):
             if is_route:
                 out.send(where, self._more)
             for place, frame in enumerate(frames):
-                small = copy or len(frame) < _LARGE
+                small = copy or len(frame) < _LARGE_BYTES
                 out.send(frame, self._more if place < last else self._last, copy=small, track=False)
         except self._zmq.ZMQError:  # the peer has gone, and its connection with it
             return False

@@ -30,7 +30,7 @@ def s3():
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    monkeypatch.setattr(upload, "_PART", 5 << 20)
+    monkeypatch.setattr(upload, "_PART_BYTES", 5 << 20)
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ ENDS = """
 import sys
 import hybridnet as mx
 from hybridnet.base import upload
-upload._PART = 5 << 20
+upload._PART_BYTES = 5 << 20
 writer = mx.recordio.MXRecordIO(sys.argv[1], "w")
 for _ in range(100):
     writer.write(bytes(1 << 20))
@@ -196,7 +196,7 @@ def test_what_is_written_in_parts_is_read_back(s3, small_parts):
 
 
 def test_later_parts_are_larger_so_that_they_are_never_too_many(s3, monkeypatch):
-    monkeypatch.setattr(upload, "_PART", 5 << 20)
+    monkeypatch.setattr(upload, "_PART_BYTES", 5 << 20)
     monkeypatch.setattr(upload, "_GROWS", 2)
     with remote.open_binary(f"{FAR}/grown.bin", "wb") as file:
         file.write(bytes(31 << 20))

@@ -68,7 +68,7 @@ def test_memory_is_lent_again_when_its_reader_has_let_go():
 
 
 def test_memory_that_its_sender_drops_is_not_kept_by_its_reader(monkeypatch):
-    monkeypatch.setattr("hybridnet.clusters.lanes._KEPT", 200_000)
+    monkeypatch.setattr("hybridnet.clusters.lanes._KEPT_BYTES", 200_000)
     out, back = OutLanes(), InLanes()
     for seed in range(3):  # each larger than what is kept
         lent, place = out.lend(payload(300_000, seed))

@@ -10,8 +10,8 @@ import pytest
 import hybridnet as mx
 from hybridnet import nd
 from hybridnet.base.errors import FormatError, MXNetError, ParameterError
-from hybridnet.compat.tf1.summaries.events import summary_iterator
 from hybridnet.contrib import tensorboard, text
+from hybridnet.events.messages import summary_iterator
 
 WORDS = "a b b\nc C d\nd d  e"
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 from gangs import free_port
 from launched import launch, popen, script
-from processes import gone, watched
+from processes import children, gone, watched
 from slurm_cluster import slurm_cluster, why_no_slurm
 
 pytestmark = pytest.mark.slow
@@ -168,7 +168,7 @@ def test_no_process_outlives_a_launcher_that_is_killed(launcher, request, tmp_pa
     running = popen(script(tmp_path, STAYS), *RUN, launcher, environ=environ)
     lines = (line.strip() for line in running.stdout)
     processes = [int(next(line for line in lines if line.isdecimal())) for _ in range(2)]
-    watches = watched(processes)
+    watches = watched([*processes, *children(running.pid)])
     running.send_signal(signal.SIGKILL)
     assert gone(watches)
     running.wait()

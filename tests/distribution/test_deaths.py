@@ -30,6 +30,8 @@ OPTIONS = (
     {"compressed": True},
     {"adam": True, "rates": True},
     {"named": True},
+    {"several": True, "rates": True},
+    {"several": True, "named": True},
 )
 SWITCHES = (("-s", 2), ("-s", 2), ("-s", 1), ("-s", 3), ("-s", 2, "--standby"), ("-s", 2, "--p3"))
 
@@ -134,6 +136,26 @@ def test_a_step_that_begins_with_another_rate_is_the_one_that_is_done_again(kind
         status, weights, said = run({**options, "dies": [step, *dead]}, ("-s", 2))
         assert status == 0, said
         assert weights == quiet(json.dumps(options), ("-s", 2)), [step, *said]
+
+
+@pytest.mark.parametrize("halfway", [False, True])
+@pytest.mark.parametrize("dead", [[0], [1], [0, 1]])
+def test_a_worker_that_trains_two_networks_goes_on_with_both(dead, halfway):
+    """Each has its optimizer and its rate, whichever was made and trained first."""
+    options = {"several": True, "rates": True, "named": True}
+    for step in thorough((14, 15, 18, 20), (15,)):
+        died = {**options, "dies": [step, *dead], "halfway": halfway}
+        status, weights, said = run(died, ("-s", 2))
+        assert status == 0, said
+        assert weights == quiet(json.dumps(options), ("-s", 2)), [step, *said]
+
+
+@pytest.mark.parametrize("role", ["server", "scheduler"])
+def test_a_server_that_is_started_again_has_the_optimizers_of_all_stores(role):
+    options = {"several": True, "rates": True, "named": True}
+    status, weights, said = run(options, ("-s", 2), [(0.0, role, 0)], 16)
+    assert status == 0, said
+    assert weights == quiet(json.dumps(options), ("-s", 2)), said
 
 
 def test_a_server_dies_and_before_it_is_back_a_worker_does():

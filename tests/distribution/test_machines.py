@@ -15,6 +15,7 @@ from hybridnet.kvstore.protocol.rounds import HeldPart
 from hybridnet.kvstore.protocol.standby import Leader, follow, tell
 from hybridnet.kvstore.protocol.words import (
     SCHEDULER,
+    Adopt,
     Applied,
     Arrived,
     Barrier,
@@ -28,6 +29,8 @@ from hybridnet.kvstore.protocol.words import (
     CallPush,
     CallRestore,
     Commit,
+    Configure,
+    Configured,
     Content,
     Copied,
     Copy,
@@ -61,6 +64,7 @@ from hybridnet.kvstore.protocol.words import (
     Raise,
     Refused,
     RunPlan,
+    Seen,
     ServerMemory,
     ShardPlace,
     StatesPut,
@@ -85,7 +89,8 @@ def state(peer, generation=1, how="up"):
 
 
 def view(number=1, settings=None, *states):
-    return View(number, states or (state(W0), state(W1), state(S0)), (ShardPlace(0),), settings)
+    every = settings if isinstance(settings, tuple) else (settings,) if settings else ()
+    return View(number, states or (state(W0), state(W1), state(S0)), (ShardPlace(0),), every)
 
 
 def arrive(machine, source, message, generation=1, run=5, now=0.0):
@@ -102,16 +107,17 @@ def a_server(settings=None):
     return machine
 
 
-def a_worker(high=0, below=False, before=0):
+def a_worker(high=0, below=False, before=0, settings=None, me=W0):
     """A worker that has a key."""
-    machine = WorkerMachine(PLAN, ProcessIdentity("w", W0, 1))
+    machine = WorkerMachine(PLAN, ProcessIdentity("w", me, 1))
     machine.start(0.0)
-    join = arrive(machine, SCHEDULER, Welcome("w", W0, view(), before))[-1].message
-    assert Begin(0, 2, high - below, view()) in arrive(
+    seen = view(1, settings)
+    join = arrive(machine, SCHEDULER, Welcome("w", me, seen, before))[-1].message
+    assert Begin(me.rank, 2, high - below, seen) in arrive(
         machine, S0, Joined(join.ticket, high, below)
     )
     (post,) = machine.handle(CallInit(1, "w", SPEC, "value"), 0.0)
-    assert arrive(machine, S0, Initialized(post.message.ticket, PART.id, 0)) == [Done(1)]
+    assert arrive(machine, S0, Initialized(post.message.ticket, PART.id, high)) == [Done(1)]
     return machine
 
 
@@ -157,6 +163,190 @@ def test_barriers_of_asynchronous_stores_are_counted():
     assert [come_to(worker, 4).count, come_to(worker, 5).count] == [1, 2]
 
 
+def test_pushes_without_rounds_do_not_count_for_barriers_where_there_are_rounds():
+    worker, other = a_worker(), KeySpec(3, store=1)
+    worker.handle(CallConfigure(2, StoreSettings(0)), 0.0)
+    worker.handle(CallConfigure(3, replace(ASYNC, store=1)), 0.0)
+    (post,) = messages(worker.handle(CallInit(4, "v", other, "value"), 0.0))
+    arrive(worker, S0, Initialized(post.ticket, post.part.id, 0))
+    worker.handle(CallPush(5, "v", 1), 0.0)
+    assert come_to(worker, 6) == Barrier("", 1)
+    worker.handle(CallPush(7, "w", 1), 0.0)
+    once = come_to(worker, 8)
+    for call in (9, 10):
+        worker.handle(CallPush(call, "v", 1), 0.0)
+    assert come_to(worker, 11) == Barrier(once.name, once.count + 1)
+
+
+def configured(scheduler, store, number, settings=None, rank=W0):
+    """Has a worker ask for settings, and all servers hear of them; returns who is answered."""
+    said = arrive(scheduler, rank, Configure(store, number, settings))
+    for one in views(said):
+        said += arrive(scheduler, S0, Seen(one.number))
+    return [(one.to, one.message) for one in said if isinstance(one.message, Configured)]
+
+
+def test_settings_of_stores_are_counted_apart():
+    scheduler = a_scheduler()
+    sgd, adam = StoreSettings(0, optimizer="sgd"), StoreSettings(0, optimizer="adam", store=1)
+    for store, number, settings in ((0, 1, sgd), (0, 2, sgd), (1, 1, adam)):
+        found = configured(scheduler, store, number, settings)
+        assert set(found) == {(W0, Configured(store, number))}
+    # Worker 0 has not said the second of that store.
+    assert not configured(scheduler, 1, 2, rank=W1)
+    assert configured(scheduler, 0, 2, rank=W1) == [(W1, Configured(0, 2))]
+    found = configured(scheduler, 1, 2, replace(adam, optimizer="nag"))
+    assert set(found) == {(W0, Configured(1, 2)), (W1, Configured(1, 2))}
+
+    # One that takes its place hears of them all from the others.
+    another = SchedulerMachine(PLAN, ProcessIdentity("d", SCHEDULER, 2))
+    another.start(0.0)
+    newest = view(9, (replace(sgd, number=2), replace(adam, number=2, optimizer="nag")))
+    for peer, seen in ((W0, None), (W1, None), (S0, newest)):
+        told = messages(
+            arrive(another, peer, Hello(peer.role + str(peer.rank), peer, 1, view=seen))
+        )
+    welcome = next(one for one in told if isinstance(one, Welcome))
+    assert welcome.view.settings == newest.settings
+    arrive(another, S0, Seen(welcome.view.number))
+    assert configured(another, 0, 2) == [(W0, Configured(0, 2))]
+    (changed, *_) = views(arrive(another, W0, Configure(1, 3, adam)))
+    assert changed.settings_of(1) == replace(adam, number=3)
+    assert changed.settings_of(0) == newest.settings[0]
+
+
+def test_a_server_takes_pushes_as_the_store_of_the_key_says():
+    """A round waits for all beside a push that is an update; one store has no optimizer yet."""
+    specs = [KeySpec(3, store=store) for store in (0, 1, 2)]
+    parts = [Part(store, 0, 0, 0, 3) for store in (0, 1, 2)]
+    server = a_server((StoreSettings(4), replace(ASYNC, store=1)))
+    for part, spec in zip(parts[1:], specs[1:], strict=True):
+        arrive(server, W0, InitPart(1, part, f"w{spec.store}", spec, "value"))
+    assert arrive(server, W1, PushPart(3, parts[0].id, 1, "it")) == []
+    assert Commit(parts[1].id, PartRecord(1, (1, 0))) in arrive(
+        server, W0, PushPart(4, parts[1].id, 1, "it")
+    )
+    assert arrive(server, W1, PushPart(5, parts[2].id, 1, "it")) == []
+    # What is set for one is adopted for that one, and what is older is not.
+    bare, older = StoreSettings(2, "async", store=2), StoreSettings(3, "async", "sgd")
+    done = arrive(server, SCHEDULER, Peers(view(2, (older, replace(ASYNC, store=1), bare))))
+    assert [one for one in done if isinstance(one, Adopt)] == [Adopt(bare)]
+    (answer,) = messages(arrive(server, W0, PushPart(6, parts[2].id, 1, "it")))
+    assert answer.code == "wrong" and "set_optimizer" in answer.sentence
+    assert arrive(server, W1, PullPart(7, parts[0].id, 1)) == []
+
+
+def asks(worker, call, settings, changes=False):
+    """Asks for settings; returns which store's, and after how many pushes the how-manieth."""
+    (asked,) = [
+        one
+        for one in messages(worker.handle(CallConfigure(call, settings, changes), 0.0))
+        if isinstance(one, Configure)
+    ]
+    assert asked.settings == replace(settings, number=asked.number)
+    return asked.store, *divmod(asked.number, 1 << 20)
+
+
+def push(worker, call, name):
+    """A push, and its answer."""
+    for one in messages(worker.handle(CallPush(call, name, 1), 0.0)):
+        if isinstance(one, PushPart):
+            arrive(worker, S0, Applied(one.ticket, one.part, one.number))
+
+
+def two_stores(high=0):
+    """A worker with a key in each of two stores, both of which it may have pushed so often."""
+    worker = a_worker(high, settings=(RATES, replace(RATES, store=1)))
+    (post,) = messages(worker.handle(CallInit(90, "v", KeySpec(3, store=1), "value"), 0.0))
+    arrive(worker, S0, Initialized(post.ticket, post.part.id, high))
+    return worker
+
+
+RATES = StoreSettings(0, optimizer="sgd")
+
+
+def test_settings_are_known_by_the_pushes_before_them():
+    """So a worker that begins again need not know how often there were others."""
+    first, other = two_stores(), replace(RATES, store=1)
+    assert [asks(first, call, RATES) for call in (1, 2)] == [(0, 0, 1), (0, 0, 2)]
+    assert asks(first, 3, other) == (1, 0, 1)
+    for call in (4, 5, 6):
+        push(first, call, "w")
+    push(first, 7, "v")
+    after = [asks(first, call, RATES, True) for call in (8, 9)]
+    assert after == [(0, 3, 1), (0, 3, 2)]
+    assert asks(first, 10, other, True) == (1, 1, 1)
+
+
+def test_a_worker_that_begins_again_does_so_in_each_store():
+    """A second trainer sets its store up when the first one has begun to push."""
+    worker, other = two_stores(high=5), replace(RATES, store=1)
+    assert worker.handle(CallConfigure(2, RATES), 0.0) == [Done(2)]
+    assert asks(worker, 3, RATES, True) == (0, 5, 1)
+    push(worker, 4, "w")
+    assert worker.handle(CallConfigure(5, other), 0.0) == [Done(5)]
+    assert asks(worker, 6, RATES) == (0, 6, 1)
+    # One that nobody has pushed to is set up as at the first time.
+    third = replace(RATES, store=2)
+    assert [asks(worker, call, third) for call in (7, 8)] == [(2, 0, 1), (2, 0, 2)]
+
+
+def test_settings_without_rounds_are_counted():
+    each = replace(ASYNC, number=0)
+    worker = a_worker(high=5, settings=replace(each, number=3))
+    assert worker.handle(CallConfigure(2, each), 0.0) == [Done(2)]
+    push(worker, 3, "w")
+    assert [asks(worker, call, each) for call in (4, 5)] == [(0, 0, 4), (0, 0, 5)]
+    # Another one does not know which of them are to come: worker 0 waits for nobody.
+    worker = a_worker(high=5, settings=replace(each, number=3), me=W1)
+    push(worker, 3, "w")
+    for call, store in ((4, 0), (5, 0), (6, 1)):
+        (asked,) = messages(worker.handle(CallConfigure(call, replace(each, store=store)), 0.0))
+        assert asked == Configure(store, 1 if store else 3)
+
+
+def test_a_call_for_settings_ends_when_this_worker_knows_of_them():
+    worker = two_stores()
+    assert asks(worker, 2, replace(RATES, store=1)) == (1, 0, 1)
+    assert arrive(worker, SCHEDULER, Configured(0, 1)) == []
+    # Who asked looks at what it is told of all: it is not told earlier.
+    assert arrive(worker, SCHEDULER, Configured(1, 1)) == []
+    arrive(worker, SCHEDULER, Peers(view(2, StoreSettings(1, store=1))))
+    assert arrive(worker, SCHEDULER, Configured(1, 1)) == [Done(2)]
+
+
+def test_who_begins_again_with_other_settings_passes_the_barriers_before_them():
+    worker = two_stores(high=5)
+    told = messages(worker.handle(CallConfigure(2, RATES, changes=True), 0.0))
+    (passed,) = [one for one in told if isinstance(one, Barrier)]
+    assert [one.number for one in told if isinstance(one, Configure)] == [(5 << 20) + 1]
+    (again,) = [
+        one for one in messages(worker.handle(CallPush(3, "w", 1), 0.0)) if isinstance(one, Barrier)
+    ]
+    assert again == passed
+
+
+def test_a_commit_made_by_older_settings_is_copied_whole():
+    """The standby would make another one of its sum by the newer ones."""
+    plan, place = replace(PLAN, standby=True), ShardPlace(0, 1, True, 5)
+    peers = (state(W0), state(W1), state(S0), state(Peer("server", 1)))
+    other = replace(ASYNC, optimizer="adam", store=1)
+    server = ServerMachine(plan, ProcessIdentity("s", S0))
+    server.start(0.0)
+    arrive(server, SCHEDULER, Welcome("s", S0, View(1, peers, (place,), (ASYNC, other))))
+    for number in (0, 1):
+        part = Part(number, 0, 0, 0, 3)
+        arrive(server, W0, InitPart(1, part, f"w{number}", KeySpec(3, store=number), "value"))
+        arrive(server, Peer("server", 1), Copied(part.id, 5, 0))
+        copies = messages(arrive(server, W0, PushPart(2, part.id, 1, "it")))
+        assert [(one.full, one.settings) for one in copies] == [(False, 1)]
+    newer = (replace(ASYNC, number=2, optimizer="nag"), other)
+    arrive(server, SCHEDULER, Peers(View(2, peers, (place,), newer)))
+    for number, full in ((0, True), (1, False)):
+        (copy,) = messages(arrive(server, Peer("server", 1), Copied((number, 0), 5, 0)))
+        assert (copy.full, copy.settings) == (full, 2 - number)
+
+
 def test_a_round_is_added_up_by_rank_and_answered_after_its_commit():
     server = a_server()
     assert arrive(server, W1, PushPart(7, PART.id, 1, "from 1", wants_value=True)) == []
@@ -195,6 +385,15 @@ def test_an_asynchronous_push_without_an_optimizer_is_refused():
     (answer,) = messages(arrive(server, W0, PushPart(3, PART.id, 1, "it")))
     assert answer.code == "wrong"
     assert "set_optimizer" in answer.sentence
+
+
+def test_who_begins_again_is_not_ahead_of_others_by_what_its_predecessor_pushed():
+    server = a_server(replace(ASYNC, staleness=0))
+    for ticket, worker, number in ((1, W0, 1), (2, W1, 1), (3, W0, 2)):
+        arrive(server, worker, PushPart(ticket, PART.id, number, "it"))
+    assert arrive(server, W0, PullPart(4, PART.id, 2)) == []
+    (told,) = messages(arrive(server, W0, PullPart(5, PART.id, 1), generation=2))
+    assert told == PartValue(5, PART.id, 3, Content.STORED)
 
 
 def test_a_pull_waits_for_the_push_that_it_names():
@@ -495,7 +694,7 @@ def test_a_standby_takes_over_states_that_were_put():
     before = Copy(PART, "w", SPEC, 5, PartRecord(4, (4, 4), 5), False, "sum")
     assert follow(held, before, out) is held and len(out) == 1
     told = []
-    leader = Leader(PLAN.patience, told, lambda held: told.append("settled"))
+    leader = Leader(PLAN.patience, told, lambda held: told.append("settled"), {0: ASYNC})
     place = ShardPlace(0, 1, True, 5)
     held = HeldPart(PART, "w", SPEC, PartRecord(3, (3, 3), 0, 4, 1), followed=5, merged=True)
     leader.copied(held, place, Copied(PART.id, 5, 3, 0), 0.0)
@@ -508,7 +707,7 @@ def test_a_worker_is_told_how_far_a_shard_is_when_that_cannot_be_lost_any_more()
     """A server that was started again does not know yet whether its standby has all."""
     plan, late = replace(PLAN, standby=True), Part(1, 0, 0, 0, 3)
     place = ShardPlace(0, 1, True, 5)
-    seen = View(6, (state(W0), state(W1), state(S0)), (place,), ASYNC)
+    seen = View(6, (state(W0), state(W1), state(S0)), (place,), (ASYNC,))
     parts = [
         StoredPart(PART, "w", SPEC, PartRecord(4, (2, 2))),
         StoredPart(late, "v", SPEC, PartRecord(3, (1, 2))),
@@ -543,7 +742,8 @@ def test_a_pull_is_given_the_round_that_it_names():
     """Worker 0 repeats a step that others have done this part of; then it goes on."""
     plan = replace(PLAN, workers=2)
     place = ShardPlace(0, None, False, 5)
-    seen = View(6, (state(W0), state(W1), state(S0)), (place,), replace(ASYNC, consistency="sync"))
+    rounds = replace(ASYNC, consistency="sync")
+    seen = View(6, (state(W0), state(W1), state(S0)), (place,), (rounds,))
     for has_previous in (True, False):
         stored = StoredPart(PART, "w", SPEC, PartRecord(4, (4, 4)), has_previous)
         server = ServerMachine(
@@ -562,7 +762,7 @@ def test_a_pull_is_given_the_round_that_it_names():
 
 def test_a_standby_gets_the_round_before_with_a_full_copy():
     told = []
-    leader = Leader(PLAN.patience, told, lambda held: None)
+    leader = Leader(PLAN.patience, told, lambda held: None, {0: ASYNC})
     place = ShardPlace(0, 1, True, 5)
     held = HeldPart(PART, "w", SPEC, PartRecord(3, (3, 3)), has_previous=True)
     leader.copy(held, place, 0.0)

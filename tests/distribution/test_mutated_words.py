@@ -60,6 +60,12 @@ PEERS = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def folder(monkeypatch, tmp_path):
+    """Servers write snapshots where they were started."""
+    monkeypatch.chdir(tmp_path)
+
+
 class Lists(Transport):
     """What is sent goes nowhere, but must be what others could read."""
 
@@ -175,7 +181,9 @@ def introduced(driver, run):
     """Feeds what a run begins with, so that there is something to be disturbed."""
     peers = [w.Peer("worker", 0), w.Peer("worker", 1), w.Peer("server", 0)]
     states = tuple(w.PeerState(one, 1, "tcp://127.0.0.1:1|m", "h", "up") for one in peers)
-    view = w.View(2**32 + 1, states, (w.ShardPlace(0),), w.StoreSettings(1))
+    view = w.View(
+        2**32 + 1, states, (w.ShardPlace(0),), (w.StoreSettings(1), w.StoreSettings(2, store=1))
+    )
     part, spec = w.Part(0, 0, 0, 0, 4), w.KeySpec(4, shape=(4,))
     value = Payload((bytes(16),))
     said = [(one, w.Hello(str(one), one, 1, "tcp://127.0.0.1:1|m", "h"), None) for one in peers]
@@ -217,7 +225,7 @@ def test_no_word_ends_a_process(role, seed):
 
 
 def test_a_word_with_a_number_out_of_range_is_refused():
-    text = json.loads(write_word(w.Configure(1, w.StoreSettings(1))))
+    text = json.loads(write_word(w.Configure(0, 1, w.StoreSettings(1))))
     for number in (-1, 2**63, 2**64, 1.5, "1", None):
         text["number"] = number
         with pytest.raises(wire.WireError):

@@ -196,6 +196,62 @@ def test_asynchronous_pushes_count_one_by_one():
         assert pulled(both, "a", np.zeros(5, np.float32))[0].tolist() == [6 + 55] * 5
 
 
+def test_settings_and_keys_belong_to_a_store():
+    """Three in one run: rounds with an optimizer, none with another, and 2 bits."""
+    with started(2, 2) as run:
+        both = run.workers()
+        how = {"type": "2bit", "threshold": 0.5}
+        for number, arguments, more in (
+            (0, ("numpy_sgd", {"learning_rate": 0.5}), {}),
+            (1, ("sum", {}), {"consistency": "async"}),
+            (2, ("sum", {}), {"compression": how}),
+        ):
+            each(
+                both,
+                lambda store, done, number=number, arguments=arguments, more=more: store.configure(
+                    *arguments, **more, store=number, done=done
+                ),
+            )
+            each(
+                both,
+                lambda store, done, number=number: store.init(
+                    number, np.zeros(9, np.float32), store=number, done=done
+                ),
+            )
+        assert [both[0].optimizer(n)[0] for n in range(4)] == ["numpy_sgd", "sum", "sum", "assign"]
+        out, gradient = np.empty(9, np.float32), np.full(9, 0.75, np.float32)
+        both[0].push_pull(1, gradient, out)  # waits for nobody
+        assert out.tolist() == [0.75] * 9
+        run.kill("server", 0)
+        run.kill("server", 1)
+        for turn in range(1, 4):
+            for store in both:
+                for key in (0, 2):
+                    store.push(key, gradient)
+            for key, want in ((0, -0.75 * turn), (2, 1.0 * turn)):
+                for got in pulled(both, key, out):
+                    assert got.tolist() == [want] * 9, (key, turn)
+        each(both, lambda store, done: store.push(1, gradient, done=done))
+        for got in pulled(both, 1, out):
+            assert got.tolist() == [3 * 0.75] * 9
+
+
+def test_more_settings_than_a_run_may_have_are_refused():
+    with started(1, 1) as run:
+        (store,) = run.workers()
+        many = {"table": "x" * 60_000}
+        for number in range(8):
+            store.configure("sum", many, store=number)
+        with pytest.raises(KVStoreError, match="of all stores of a run to have 524288 characters"):
+            store.configure("sum", many, store=8)
+        store.configure("sum", many, store=3)  # in the place of what it had
+        store.configure("sum", {}, store=8)
+        value = np.ones(3, np.float32)
+        store.init("a", value, store=8)
+        store.push_pull("a", value, out := np.empty_like(value))
+        assert out.tolist() == [2, 2, 2]
+
+
 def test_compressed_pushes_arrive_as_their_bytes_say():
     with started(2, 2, big_array=1000, part_bytes=1 << 12) as run:
         both = run.workers()

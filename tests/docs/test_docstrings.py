@@ -7,7 +7,7 @@ import doctest
 import pytest
 
 import hybridnet as hn
-from hybridnet import autograd, gluon, nd
+from hybridnet import autograd, gluon, nd, passes
 
 NAMES = {"autograd": autograd, "gluon": gluon, "hn": hn, "nd": nd}
 
@@ -15,7 +15,7 @@ NAMES = {"autograd": autograd, "gluon": gluon, "hn": hn, "nd": nd}
 @pytest.mark.parametrize(
     "shown",
     [nd.array, nd.full, nd.arange, nd.random.randint, autograd.record, autograd.pause, hn.cpu,
-     gluon.nn.HybridSequential],
+     gluon.nn.HybridSequential, passes.register],
     ids=lambda shown: shown.__qualname__,
 )  # fmt: skip
 def test_examples_print_what_they_say(shown):

@@ -57,6 +57,14 @@ def inside_functions(house):
     return rules.inside_functions(house, {})
 
 
+def faces(house):
+    return rules.faces(house, {"ops": ()})
+
+
+def borrowed(house):
+    return rules.borrowed(house, {"compat/tf1": ("session",)})
+
+
 #: What is wrong -> the rule that says so, the files, and how its message begins.
 BREACHES = {
     "a floor imports from above": (
@@ -231,6 +239,63 @@ BREACHES = {
         },
         "ops/a.py:4: uses hybridnet.base.b._c, which is private to base/. Use what",
     ),
+    "a module inside of a floor": (
+        faces,
+        {"graph/a.py": "from hybridnet.ops.b import c", "ops/b.py": ""},
+        "graph/a.py:1: imports hybridnet.ops.b.c, which is inside of ops. Import it from",
+    ),
+    "a module of a face's name, inside of a folder": (
+        faces,
+        {"graph/a.py": "from ..ops.nn import core", "ops/nn/core.py": ""},
+        "graph/a.py:1: imports hybridnet.ops.nn.core, which is inside of ops. Import it from",
+    ),
+    "a face that nobody uses": (
+        lambda house: rules.faces(house, {"ops": ("core",)}),
+        {"ops/core.py": ""},
+        "the faces of ops: hybridnet.ops.core is shown, and nobody outside imports from it.",
+    ),
+    "a face of many modules": (
+        lambda house: rules.faces(house, {"ops": tuple(f"m{k}" for k in range(13))}),
+        {"graph/a.py": "".join(f"from hybridnet.ops.m{k} import a\n" for k in range(13))},
+        "the faces of ops: 13 modules are shown, and 12 may be. Show names of several in one",
+    ),
+    "one module more than a package borrows": (
+        borrowed,
+        {
+            "compat/tf1/graph/a.py": "\nfrom hybridnet.session import Session, step",
+            "session/__init__.py": "from .session import Session",
+            "session/step.py": "",
+        },
+        "compat/tf1/graph/a.py:2: imports hybridnet.session.step, and compat/tf1 may not import",
+    ),
+    "what is borrowed for types only": (
+        lambda house: rules.borrowed(house, {"compat/tf1": ()}),
+        {"compat/tf1/a.py": "if TYPE_CHECKING:\n    from ...ops import nn", "ops/nn.py": ""},
+        "compat/tf1/a.py:2: imports hybridnet.ops.nn, and compat/tf1 may not import from ops/nn",
+    ),
+    "what a package does not borrow": (
+        borrowed,
+        {"compat/tf1/a.py": "from . import b", "compat/tf1/b.py": ""},
+        "what compat/tf1 borrows: hybridnet.session is in the table, and compat/tf1 imports",
+    ),
+    "a package that borrows much": (
+        lambda house: rules.borrowed(house, {"compat": tuple(f"m{k}" for k in range(13))}),
+        {"compat/a.py": "".join(f"from hybridnet.m{k} import a\n" for k in range(13))},
+        "what compat borrows: 13 modules are imported, and 12 may be. Have the faces below show",
+    ),
+    "an attribute of another folder's": (
+        rules.attributes,
+        {
+            "graph/a.py": "def f(x):\n    return x._held",
+            "ops/b.py": "class B:\n    def __init__(self):\n        self._held = 1",
+        },
+        "graph/a.py:2: uses the attribute _held, which is private to ops/. Use what",
+    ),
+    "a method of another folder's": (
+        rules.attributes,
+        {"graph/a.py": "f = lambda x: x._go()", "ops/b.py": "class B:\n    def _go(self): ..."},
+        "graph/a.py:1: uses the attribute _go, which is private to ops/. Use what",
+    ),
     "a circle": (
         rules.circles,
         {
@@ -241,6 +306,15 @@ BREACHES = {
         "ops/a.py:1: 3 files need each other: ops/a.py:1 imports hybridnet.ops.b, "
         "ops/b.py:2 imports hybridnet.ops.c, ops/c.py:1 imports hybridnet.ops.a. "
         "Put what",
+    ),
+    "a circle by types": (
+        rules.circles,
+        {
+            "ops/a.py": "from . import b",
+            "ops/b.py": "if TYPE_CHECKING:\n    from .a import c",
+        },
+        "ops/a.py:1: 2 files need each other: ops/a.py:1 imports hybridnet.ops.b, "
+        "ops/b.py:2 imports hybridnet.ops.a. Put what",
     ),
     "a circle with the package": (
         rules.circles,
@@ -350,12 +424,38 @@ RIGHT = {
             "ops/_c.py": "_d = 1",
         },
     ),
+    "faces": (
+        lambda house: rules.faces(house, {"ops": (".", "core")}),
+        {
+            "ops/__init__.py": "from .fold import fold",
+            "ops/fold.py": "from . import inner",
+            "ops/inner.py": "",
+            "graph/a.py": "from ..ops import fold\nfrom hybridnet.ops.core import registry",
+            "ops/core.py": "",
+            "graph/b.py": "from hybridnet.base import lazy",
+        },
+    ),
+    "borrowed": (
+        borrowed,
+        {
+            "compat/tf1/graph/a.py": "from hybridnet.session import runner\nfrom ..b import c\n",
+            "compat/tf1/b.py": "from hybridnet import session",
+            "compat/mxnet.py": "from hybridnet.session.runner import Runner",
+            "session/__init__.py": "from . import runner",
+            "session/runner.py": "",
+        },
+    ),
+    "attributes": (
+        lambda house: rules.attributes(house, ["_fields"]),
+        {
+            "graph/a.py": "import os\nos._exit(1)\ndef f(x):\n    return x._fields, x._own",
+            "graph/b.py": "class B:\n    _own: int",
+            "ops/b.py": "class B:\n    _fields = ()\n    def _exit(self): ...",
+        },
+    ),
     "circles": (
         rules.circles,
-        {
-            "ops/a.py": "from . import b",
-            "ops/b.py": "if TYPE_CHECKING:\n    from .a import c",
-        },
+        {"ops/a.py": "from . import b", "ops/b.py": "from .c import d", "ops/c.py": ""},
     ),
     "known circles": (
         lambda house: rules.circles(house, ["hybridnet/ops/b.py: hybridnet.ops.a"]),

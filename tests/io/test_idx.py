@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridnet.base.errors import FormatError
-from hybridnet.io.idx import read_idx
+from hybridnet.io import read_idx
 from hybridnet.io.mnist import load_images_and_labels, load_mnist
 
 CODES = {"u1": 8, "i1": 9, "i2": 11, "i4": 12, "f4": 13, "f8": 14}

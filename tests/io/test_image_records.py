@@ -91,7 +91,7 @@ def test_threads_change_nothing(
     from hybridnet.io import image_source
 
     monkeypatch.setattr(image_source, "num_threads", lambda: threads)
-    monkeypatch.setattr(image_source, "_SMALL", 0)
+    monkeypatch.setattr(image_source, "_SMALL_BYTES", 0)
     path = write(tmp_path, [encoded(cv2)["jpg"]] * 7)
     options = {"rand_crop": True, "random_h": 30, "rand_mirror": True, "data_shape": (3, 9, 9)}
     it = ImageRecordIter(path_imgrec=path, batch_size=3, preprocess_threads=threads, **options)

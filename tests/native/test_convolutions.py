@@ -118,7 +118,7 @@ def test_nan_and_infinity_come_through():
 
 
 def test_few_kernels_are_kept(monkeypatch):
-    monkeypatch.setattr(convolutions, "_MOST", 2)
+    monkeypatch.setattr(convolutions, "_KEPT_KERNELS", 2)
     for batch in (1, 2, 3, 1, 2, 3):
         check(SMALL._replace(source=(batch, 5, 5, 4), destination=(batch, 5, 5, 6)))
     assert len(convolutions._kernels) == 2

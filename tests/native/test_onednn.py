@@ -63,6 +63,8 @@ from hybridnet.runtime.programs.program_rules import may_call_onednn
 from hybridnet.runtime.segments.code import Code
 from hybridnet.runtime.specialize import improve, specializing
 from hybridnet.runtime.specialize.constants import Specialized, memory
+from hybridnet.runtime.tiers.choice import Decision, Purchase
+from hybridnet.runtime.tuning import again
 from hybridnet.runtime.tuning.timing import Comparison
 
 NAME, PACKED = onednn_convolution.NAME, onednn_convolution.PACKED
@@ -535,6 +537,7 @@ def winning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(making, "later", at_once)
     monkeypatch.setattr(improve, "later", at_once)
+    monkeypatch.setattr(improve, "decide_constants", lambda *_: Decision(Purchase.CONSTANTS))
     monkeypatch.setattr(specializing, "compare", lambda *_: Comparison(1.0, 0.5, 0.5, 0.0))
     yield
     programs.cache.clear()
@@ -1144,6 +1147,11 @@ def test_a_small_program_does_without_until_its_calls_are_built(
     monkeypatch.setattr(onednn, "is_built", lambda: bool(built))
     monkeypatch.setattr(onednn, "build", lambda: built.append(True))
     monkeypatch.setattr(making, "is_worth_twice", lambda account, prices: True)
+    monkeypatch.setattr(
+        again,
+        "decide_again",
+        lambda account, *other: Decision(Purchase.LIBRARY if account.is_plain else Purchase.NONE),
+    )
     x = random(2, 3, 8, 8)
     images, weight = nd.array(x), nd.array(random(4, 3, 3, 3, seed=1))
 

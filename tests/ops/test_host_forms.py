@@ -109,7 +109,7 @@ def test_convolution_is_that_of_torch(groups, stride, dilation, channels):
         np.testing.assert_allclose(ours, theirs.grad.numpy())
 
 
-@pytest.mark.parametrize("count", [0, 1, 7, 1001])
+@pytest.mark.parametrize("count", [0, 1, 7, 1001, 1 << 14, (1 << 15) + 1])
 def test_random_bits_are_those_of_jax(count):
     def draw(words):
         with array_jax.threefry_partitionable(True):

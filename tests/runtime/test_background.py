@@ -18,8 +18,9 @@ from hybridnet.ops.core.registry import get
 from hybridnet.runtime.platform import background
 from hybridnet.runtime.platform.background import at_low_priority
 from hybridnet.runtime.programs import compiling
+from hybridnet.runtime.programs.aside import compile_to_bytes
 from hybridnet.runtime.programs.cache import cache
-from hybridnet.runtime.programs.compiling import compile_aside, compile_code, executable_from
+from hybridnet.runtime.programs.compiling import compile_code, executable_from, to_bytes
 from hybridnet.runtime.segments.code import Code
 
 
@@ -79,7 +80,7 @@ def test_xla_compiles_at_low_priority_what_nobody_waits_for() -> None:
     assert int(low) > 5 * int(other)
 
 
-def test_what_is_compiled_aside_computes_the_same() -> None:
+def test_what_is_compiled_aside_computes_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     code = Code(
         cpu(0),
         ((get("_mul_scalar").bind({"scalar": 2.0})[0], (~0,)),),
@@ -87,9 +88,17 @@ def test_what_is_compiled_aside_computes_the_same() -> None:
         (0,),
         (),
     )
-    found = compile_aside(code)
-    assert found is not None  # None: this JAX has other names for what `aside` uses
-    for executable in (found[0], executable_from(code, found[1]), compile_code(code)):
+    written = []
+    monkeypatch.setattr(
+        compiling,
+        "compile_to_bytes",
+        lambda *how: written.append(compile_to_bytes(*how)) or written[0],
+    )
+    aside = compile_code(code, for_disk=True, in_background=True)
+    assert len(written) == 1  # else this JAX has other names for what `aside` uses
+    data = to_bytes(code, aside)
+    assert data == written[0]  # with its machine code
+    for executable in (aside, executable_from(code, data), compile_code(code)):
         with jax.enable_x64(True):
             (doubled,) = executable(jax.device_put(np.arange(3, dtype="float32")), np.array([2.0]))
         np.testing.assert_array_equal(doubled, [0, 2, 4])

@@ -8,7 +8,8 @@ from hybridnet import engine, nd
 from hybridnet.runtime.programs.cache import cache
 from hybridnet.runtime.programs.compiling import compile_code, compile_in_blocks, to_bytes
 from hybridnet.runtime.programs.recipe import BY_RULES
-from hybridnet.runtime.tuning import blocks
+from hybridnet.runtime.tiers.choice import Decision, Purchase
+from hybridnet.runtime.tuning import again
 
 pytestmark = [pytest.mark.compiled, pytest.mark.optimized]
 
@@ -63,13 +64,20 @@ def test_a_program_that_has_run_for_long_gets_blocks(monkeypatch):
     x = values()
     array = nd.array(x)
     found = program_of(many_products, array)
-    monkeypatch.setattr(blocks, "_LONG", found.account.runs + 3)
-    monkeypatch.setattr(blocks, "_MUCH", 1)
+    due = found.account.runs + 3
+
+    def decide(account, prices, load, memory):
+        if account.is_in_blocks or account.runs < due:
+            return Decision(Purchase.NONE, due=due)
+        assert memory > 24 << 20
+        return Decision(Purchase.BLOCKS)
+
+    monkeypatch.setattr(again, "decide_again", decide)
     found.account.look = 0  # asked at the next run
     in_blocks = compile_in_blocks(found.code, BY_RULES)
     assert in_blocks is not None
     made = []
-    monkeypatch.setattr(blocks, "compile_in_blocks", lambda *how: made.append(how) or in_blocks)
+    monkeypatch.setattr(again, "compile_in_blocks", lambda *how: made.append(how) or in_blocks)
     for _ in range(6):
         np.testing.assert_allclose(many_products(array).asnumpy(), expected(x), rtol=1e-3)
         engine.wait_for_all()

@@ -28,6 +28,8 @@ from hybridnet.runtime.specialize import improve, specializing, splitting
 from hybridnet.runtime.specialize.constants import Specialized, Version, memory
 from hybridnet.runtime.specialize.improve import Watch
 from hybridnet.runtime.specialize.splitting import split
+from hybridnet.runtime.tiers.choice import Decision, Purchase
+from hybridnet.runtime.tiers.ledger import Account
 from hybridnet.runtime.tuning.timing import Comparison
 
 _WEIGHT = (64, 64, 3, 3)  # 147 KB
@@ -45,6 +47,7 @@ def winning(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(making, "later", at_once)
     monkeypatch.setattr(improve, "later", at_once)
+    monkeypatch.setattr(improve, "decide_constants", lambda *_: Decision(Purchase.CONSTANTS))
     monkeypatch.setattr(specializing, "compare", win)
     programs.cache.clear()
     yield
@@ -228,6 +231,24 @@ def test_inputs_that_stay_the_same_are_found() -> None:
     small = jnp.zeros(8)
     watch = Watch()
     assert look(watch, small) == look(watch, small) == ()
+
+
+def test_it_is_put_off_until_it_is_worth_its_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    due: list[int] = []
+
+    def decide(account: Account, *_: Any) -> Decision:
+        assert account.by_program.runs or account.by_steps.runs  # how long it takes is known
+        due.append(account.runs)
+        bought = Purchase.CONSTANTS if account.runs >= 30 else Purchase.NONE
+        return Decision(bought, due=2 * account.runs)
+
+    monkeypatch.setattr(improve, "decide_constants", decide)
+    function = hn.function(lambda x, w: turned(x, w))
+    weight = nd.array(random(512, 64))
+    for i in range(80):
+        function(nd.array(random(4, 64, seed=i)), weight).wait_to_read()
+        assert bool(specialized()) == (due[-1:] >= [30])
+    assert len(due) == 2
 
 
 @pytest.mark.parametrize("batches", range(2, 12))

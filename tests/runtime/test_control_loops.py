@@ -11,7 +11,7 @@ import threading
 import jax
 import numpy as np
 import pytest
-from helpers import run_script
+from helpers import is_in, run_script
 from oracle import control_cases
 from oracle.case import HERE
 from partitioned_calls import TOYS, call_of, run
@@ -307,9 +307,13 @@ def test_a_device_without_a_kernel_for_what_is_inside_is_named():
 def test_ctrl_c_ends_a_loop_without_an_end():
     with simulated(Simulated(0), Simulated(1)) as toys, running_on(ThreadedEngine()):
         call = call_of(counted(1e9), toys[0].context, (NUMBER,))
+        me = threading.get_ident()
+        told = []
 
         def interrupt(name):
-            if len(toys[1].ran) == 50:
+            # What is interrupted before it waits does not know of the loop yet.
+            if not told and is_in(me, hn.engine.wait_for_var):
+                told.append(name)
                 os.kill(os.getpid(), signal.SIGINT)
 
         toys[1].before = interrupt

@@ -166,13 +166,14 @@ def test_the_exception_of_a_handler_loses_nothing_while_jax_starts_a_program_for
     with striking():
         count = min(struck_at(first_start()[0], 0, also) for _ in range(3))
         begun = 0
-        for at in drawn(count, TRIES):
+        strikes = sorted({1, *drawn(count, TRIES)})  # the first is before JAX begins
+        for at in strikes:
             begin, made, weight = first_start()
             with contextlib.suppress(Struck):
                 struck_at(begin, at, also)
             assert made or not weight.is_deleted()
             begun += bool(made)
-    assert 0 < begun < min(count, TRIES)
+    assert 0 < begun < len(strikes)
 
 
 @pytest.mark.parametrize("together", [False, True])

@@ -25,6 +25,7 @@ from hybridnet import autograd, cpu, gpu
 from hybridnet.autograd._function_call import FunctionCall, SavedCall
 from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import tensor_type
+from hybridnet.cli.cache import run_cache
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.ndarray._advanced import Gather, Scatter, Window, WindowAssign
 from hybridnet.ops.core.backward import vjp_call
@@ -39,7 +40,9 @@ from hybridnet.runtime.programs.making import Decide
 from hybridnet.runtime.programs.program_key import key_of
 from hybridnet.runtime.programs.program_store import ProgramStore
 from hybridnet.runtime.segments.code import Code
-from hybridnet.runtime.tiers.choice import decide
+from hybridnet.runtime.tiers.choice import Decision, Load, Purchase, Whose, decide
+from hybridnet.runtime.tiers.ledger import Account
+from hybridnet.runtime.tiers.prices import Prices
 
 pytestmark = [pytest.mark.compiled, pytest.mark.optimized]
 
@@ -703,3 +706,40 @@ def test_a_context_without_device_is_refused_as_ever(folder):
     code = make_code(gpu(7))
     with pytest.raises(Exception, match=r"gpu\(7\)"):
         ProgramCache(store=ProgramStore(folder)).run(code, [], [3.0])
+
+
+def test_a_process_goes_on_from_what_those_before_it_have_overpaid(tmp_path, monkeypatch):
+    monkeypatch.setenv("HYBRIDNET_CACHE_DIR", str(tmp_path))
+    monkeypatch.delenv("HYBRIDNET_HOST", raising=False)
+    x = jax.numpy.asarray(np.ones(7, "float32"))
+    one = tensor_type((7,), np.dtype("float32"))
+    calls = [get(name).bind({})[0] for name in ("sin", "cos")]
+    code = Code(cpu(0), ((calls[0], (~0,)), (calls[1], (0,))), (one,), (1,), ())
+
+    def process(part: float) -> list[float]:
+        """Returns what was known at each decision of a process that overpays part of the price."""
+        known: list[float] = []
+
+        def decide(whose: Whose, account: Account, prices: Prices, load: Load) -> Decision:
+            if whose is not Whose.WHOLE:
+                return Decision(Purchase.NONE)
+            known.append(account.before)
+            return Decision(Purchase.NONE, False, 0, 2.0 * (account.before + part), 2.0)
+
+        cache = ProgramCache()
+        cache.decide = decide
+        for _ in range(3):
+            cache.run(code, [x], [])
+        cache.keep_overpaid()
+        return known
+
+    assert process(0.05) == [0.0, 0.0, 0.0]
+    assert process(0.25) == [0.0, 0.0, 0.0]  # too little was left
+    assert process(0.5) == [0.0, 0.0, 0.25]
+    assert process(9.0) == [0.0, 0.0, 0.75]
+    assert process(0.0) == [0.0, 0.0, 1.0]
+    for path in (tmp_path / "overpaid").iterdir():
+        path.write_bytes(b"damaged")
+    assert process(0.0) == [0.0, 0.0, 0.0]
+    run_cache("clear")
+    assert not list((tmp_path / "overpaid").iterdir())

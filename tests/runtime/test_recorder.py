@@ -803,14 +803,15 @@ def test_an_interrupt_after_the_dispatch_loses_nothing(monkeypatch):
     for _ in range(4):
         step()
         settle()
-    put = launch_module._put
+    dispatch = launch_module._dispatch
 
-    def interrupted(values, arrays):
-        monkeypatch.setattr(launch_module, "_put", put)
+    def interrupted(segment):
+        monkeypatch.setattr(launch_module, "_dispatch", dispatch)
+        dispatch(segment)
         raise KeyboardInterrupt
 
     step()
-    monkeypatch.setattr(launch_module, "_put", interrupted)
+    monkeypatch.setattr(launch_module, "_dispatch", interrupted)
     with pytest.raises(KeyboardInterrupt):
         nd.waitall()
     np.testing.assert_array_equal(w.asnumpy(), [31, 31, 31, 31])

@@ -169,7 +169,7 @@ def launch_of(function, *arrays):
     """Returns the last launch of a computation."""
     given = [nd.array(one) for one in arrays]
     settle()
-    for _ in range(4):  # until it is one program
+    for _ in range(20):  # until it is one program (`deciding.loops_soon`)
         with captured() as found:
             function(*given).wait_to_read()
         settle()

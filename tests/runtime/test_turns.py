@@ -14,6 +14,7 @@ from hybridnet import nd
 from hybridnet.runtime.programs import cache as programs
 from hybridnet.runtime.programs import making
 from hybridnet.runtime.specialize import improve, specializing
+from hybridnet.runtime.tiers.choice import Decision, Purchase
 from hybridnet.runtime.tuning.timing import Comparison, Turns, compare
 
 # Seconds that something which must not happen is waited for, and something that must.
@@ -125,6 +126,7 @@ def test_a_program_is_held_up_while_it_is_compared_and_right_all_along(
 
     for one in (making, improve):
         monkeypatch.setattr(one, "later", lambda work, name, **_: work())
+    monkeypatch.setattr(improve, "decide_constants", lambda *_: Decision(Purchase.CONSTANTS))
     monkeypatch.setattr(specializing, "compare", look)
     programs.cache.clear()
     for _ in range(40):

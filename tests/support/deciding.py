@@ -11,8 +11,8 @@ __all__ = ["always_whole", "loops_soon", "never_whole"]
 # The runtime calls what is here, in which a Ctrl-C is not between two statements of a user.
 __name__ = "hybridnet.deciding"
 
-# A loop goes on after so many launches in a row; small things, as what is computed between steps,
-# and the initialization of parameters, which has no inputs, come often.
+# A loop goes on after so many launches; small things, as what is computed between steps, come
+# often.
 _LOOP, _SMALL_LOOP = 4, 16
 _SMALL = 8
 # What runs this often is worth a program of its own.
@@ -43,12 +43,10 @@ def loops_soon(whose: Whose, account: Account, prices: Prices, load: Load) -> De
         return found
     if whose is Whose.ALONE and account.launches >= _OFTEN:
         return Decision(Purchase.COMPILE)
-    if whose is Whose.WHOLE and account.streak >= _in_a_row(account):
+    if whose is Whose.WHOLE and account.launches > _in_a_row(account):
         return Decision(Purchase.COMPILE)
     return Decision(Purchase.NONE, due=account.by_numpy.runs + 1 if whose is not Whose.WHOLE else 0)
 
 
 def _in_a_row(account: Account) -> int:
-    if account.weight >= _SMALL:
-        return _LOOP
-    return _SMALL_LOOP if account.nbytes else _OFTEN
+    return _LOOP if account.weight >= _SMALL else _SMALL_LOOP

@@ -248,6 +248,14 @@ def in_thread(function: Callable[[], Any]) -> Any:
         return pool.submit(function).result()
 
 
+def is_in(thread: int, function: Any) -> bool:
+    """Whether a thread, given by its ident, is in a function just now."""
+    frame = sys._current_frames().get(thread)
+    while frame is not None and frame.f_code is not function.__code__:
+        frame = frame.f_back
+    return frame is not None
+
+
 def run_script(script: str, *, timeout: float = 120, **environ: str) -> str:
     """Runs Python code in a process of its own, which must end well and without noise.
 

@@ -267,11 +267,154 @@ def _owner(house: House, module: str, name: str) -> str | None:
     return None
 
 
+# -- faces -----------------------------------------------------------------------------------
+
+#: The most modules that a floor shows to others.
+MOST_MODULES = 12
+
+
+def faces(house: House, shown: Rows) -> list[Finding]:
+    """Other floors use what a floor shows them, and nothing inside of it.
+
+    Args:
+        house: the tree.
+        shown: floor -> the modules that others may import from, "." for its ``__init__``. Floors
+            that are not named show all of their modules.
+    """
+    found = []
+    used = set()
+    modules = {floor: {_shown(floor, one) for one in row} for floor, row in shown.items()}
+    for source in _in_floors(house):
+        for one in _of_the_house(source):
+            floor = (one.module.split(".") + [""])[1]
+            if floor == source.floor or floor not in modules:
+                continue
+            taken = _taken_from(house, one)
+            used.add(taken)
+            if taken not in modules[floor]:
+                what = f"imports {one}, which is inside of {floor}"
+                found.append(_breach(source, one, what, _FACE))
+    for floor, row in modules.items():
+        table = f"the faces of {floor}"
+        if len(row) > MOST_MODULES:
+            what = f"{len(row)} modules are shown, and {MOST_MODULES} may be"
+            found.append(Finding(floor, table, what, "Show names of several in one"))
+        for one in sorted(row - used):
+            what = f"{one} is shown, and nobody outside imports from it"
+            found.append(Finding(one, table, what, "Take it off the list"))
+    return found
+
+
+_FACE = "Import it from a module that the floor shows; if others should have it, show it there"
+
+
+def _shown(floor: str, module: str) -> str:
+    return f"hybridnet.{floor}" if module == "." else f"hybridnet.{floor}.{module}"
+
+
+def _taken_from(house: House, one: Import) -> str:
+    """Returns the module that an import names; of a name that is a module's, too, the package."""
+    package, _, last = one.module.rpartition(".")
+    if one.name or package not in house.sources or package == "hybridnet":
+        return one.module
+    offered = {each.bound for each in house.sources[package].imports}
+    return package if last in offered and one.bound else one.module
+
+
+def borrowed(house: House, rows: Rows) -> list[Finding]:
+    """A package that stands on the house as a stranger's would imports few modules of it.
+
+    Args:
+        house: the tree.
+        rows: package, such as "compat/tf1" -> all modules that it may import from. A package whose
+            ``__init__`` shows names is one; a module inside of it is another.
+    """
+    found = []
+    for name, row in rows.items():
+        package, modules, used = _module(name), {_module(one) for one in row}, set()
+        for source in house.sources.values():
+            if not f"{source.module}.".startswith(f"{package}."):
+                continue
+            for one in _of_the_house(source):
+                taken = _taken_from(house, one)
+                if f"{taken}.".startswith(f"{package}."):
+                    continue
+                used.add(taken)
+                if taken not in modules:
+                    what = f"imports {one}, and {name} may not import from {_path(taken)}"
+                    found.append(_breach(source, one, what, _FEW))
+        table = f"what {name} borrows"
+        if len(modules) > MOST_MODULES:
+            what = f"{len(modules)} modules are imported, and {MOST_MODULES} may be"
+            found.append(Finding(name, table, what, "Have the faces below show what it needs"))
+        for one in sorted(modules - used):
+            what = f"{one} is in the table, and {name} imports nothing from it"
+            found.append(Finding(one, table, what, "Take it off the list"))
+    return found
+
+
+_FEW = "Import it from a module in the table; if that lacks it, show it in that one's `__init__`"
+
+
+def attributes(house: House, foreign: Collection[str] = ()) -> list[Finding]:
+    """An attribute that begins with an underscore is used in the folder that gives it.
+
+    Args:
+        house: the tree.
+        foreign: names that others than the house gave, such as `_fields` of a named tuple.
+    """
+    givers: dict[str, set[str]] = defaultdict(set)
+    for source in house.sources.values():
+        for name in _given(source.tree):
+            givers[name].add(source.folder)
+    found = []
+    for source in house.sources.values():
+        modules = {one.bound for one in source.imports if not one.name}
+        for node in ast.walk(source.tree):
+            if not isinstance(node, ast.Attribute) or not is_private(node.attr):
+                continue
+            if node.attr in foreign:
+                continue
+            if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls", *modules):
+                continue
+            folders = givers.get(node.attr, set())
+            if folders and source.folder not in folders:
+                where = f"{source.path}:{node.lineno}"
+                owner = ", ".join(sorted(_path(one) for one in folders))
+                what = f"uses the attribute {node.attr}, which is private to {owner}/"
+                found.append(Finding(f"{source.path}: {node.attr}", where, what, _PUBLIC))
+    return found
+
+
+def _given(tree: ast.Module) -> Iterable[str]:
+    """Yields the private names that classes define, and those that are set on `self`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef(body=body):
+                for one in body:
+                    match one:
+                        case ast.FunctionDef(name=name) if is_private(name):
+                            yield name
+                        case ast.AnnAssign(target=ast.Name(id=name)) if is_private(name):
+                            yield name
+                        case ast.Assign(targets=targets):
+                            yield from _private_names(targets)
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name, ctx=ast.Store()):
+                if is_private(name):
+                    yield name
+
+
+def _private_names(targets: Iterable[ast.expr]) -> Iterable[str]:
+    for one in targets:
+        if isinstance(one, ast.Name) and is_private(one.id):
+            yield one.id
+
+
 # -- circles ---------------------------------------------------------------------------------
 
 
 def circles(house: House, known: Collection[str] = ()) -> list[Finding]:
-    """No file needs itself by way of others, imports inside functions counted too.
+    """No file needs itself by way of others; imports inside functions and for types count, too.
 
     Where files need each other, all of them are one finding, with a shortest circle among them.
 
@@ -284,7 +427,7 @@ def circles(house: House, known: Collection[str] = ()) -> list[Finding]:
     closing: dict[str, tuple[str, str]] = {}
     for source in house.sources.values():
         for one in source.imports:
-            if one.typing or one.module not in edges or one.module == source.module:
+            if one.module not in edges or one.module == source.module:
                 continue
             key = f"{source.path}: {one}"
             if key in known:

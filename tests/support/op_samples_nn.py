@@ -177,6 +177,13 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         for prefix in ("", "preloaded_")
         for kind, states in (("sgd", 2), ("sgd_mom", 3), ("mp_sgd", 3), ("mp_sgd_mom", 4))
     },
+    **{
+        f"_multi_{kind}_update": [
+            sample(*[_POSITIVE] * _UPDATES[f"{kind}_update"][0] * 2, **_RATES[""][1], num_weights=2)
+        ]
+        for kind in ("nag_mom", "signsgd", "signum", "adam", "rmsprop", "rmspropalex", "ftrl")
+    },
+    "_multi_sparse_adagrad_update": [sample(*[_POSITIVE] * 6, **_RATES[""][1], num_weights=2)],
     **{key: value for kind, params in _DRAW.items() for key, value in _drawn(kind, params).items()},
     "_random_randint": [sample(low=-3, high=9, shape=(2, 3)), sample(low=0, high=2, dtype="int64")],
     "_sample_unique_zipfian": [Sample((), {"range_max": 9, "shape": (2, 3)}, outputs=2)],

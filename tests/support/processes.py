@@ -6,6 +6,7 @@ import contextlib
 import os
 import select
 from collections.abc import Iterable
+from pathlib import Path
 
 __all__ = ["descriptors", "gone", "watched"]
 
@@ -13,6 +14,12 @@ __all__ = ["descriptors", "gone", "watched"]
 def watched(processes: Iterable[int]) -> list[int]:
     """Returns a descriptor for each process, for `gone`; before whatever ends them."""
     return [os.pidfd_open(process) for process in processes]
+
+
+def children(process: int) -> list[int]:
+    """Returns the processes that one has started and not waited for."""
+    tasks = Path(f"/proc/{process}/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
 
 
 def gone(watches: Iterable[int], seconds: float = 30) -> bool:

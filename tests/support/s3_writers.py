@@ -123,7 +123,7 @@ WRITERS: dict[str, Callable[[str, int], Any]] = {
 
 def main() -> None:
     """Does each writer that is named."""
-    upload._PART = 5 << 20  # as small as may be, so that there are several
+    upload._PART_BYTES = 5 << 20  # as small as may be, so that there are several
     for name in sys.argv[2:]:
         where = f"{sys.argv[1]}/{name}"
         writer = WRITERS.get(name, save_checkpoint)

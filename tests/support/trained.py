@@ -5,8 +5,10 @@
 It draws nothing but by the number of the step, so that a step that is done again is the same one.
 Shapes are found at the first batch, batches are not all of one size, and what `options` names comes
 on top: "rates": the learning rate is another every few steps; "adam"; "compressed": 2 bits; "rows":
-a table of rows beside the network; "named": the trainer makes the store; "dies": [step, rank, ...]:
-these workers are killed as they begin that step, the first time.
+a table of rows beside the network; "named": the trainer makes the store; "several": a second
+network with another optimizer and a store of its own, made before the first one's and trained after
+it; "dies": [step, rank, ...]: these workers are killed as they begin that step, the first time, or
+("halfway") between the two networks.
 """
 
 import hashlib
@@ -43,6 +45,7 @@ def main(steps, options):
     kind, numbers = "sgd", {"learning_rate": 0.1, "momentum": 0.9}
     if options.get("adam"):
         kind, numbers = "adam", {"learning_rate": 0.01}
+    second = _Second(options) if options.get("several") else None
     given = options.get("store", "dist_sync") if options.get("named") else store
     trainer = gluon.Trainer(
         net.collect_params(), kind, numbers, kvstore=given, compression_params=compression
@@ -54,7 +57,8 @@ def main(steps, options):
     label = (data @ rng.rand(32, 10)).argmax(1).astype("float32")
     for step in range(store.resumes, steps):
         at, *ranks = options.get("dies", [-1])
-        if step == at and store.rank in ranks and os.environ["DMLC_NUM_ATTEMPT"] == "0":
+        dies = step == at and store.rank in ranks and os.environ["DMLC_NUM_ATTEMPT"] == "0"
+        if dies and not options.get("halfway"):
             os.kill(os.getpid(), signal.SIGKILL)
         size = BATCH if step % 7 else BATCH // 2
         chosen = np.random.RandomState(1000 + step).choice(256, size)
@@ -65,6 +69,11 @@ def main(steps, options):
             loss = loss_of(net(nd.array(data[mine])), nd.array(label[mine]))
         loss.backward()
         trainer.step(size)
+        if dies:
+            nd.waitall()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if second is not None:
+            second.step(step, nd.array(data[mine]), size)
         if table is not None:
             table.step(step)
         nd.waitall()
@@ -72,9 +81,35 @@ def main(steps, options):
             say("step", step)
     weights = [one.data().asnumpy() for name, one in net.collect_params().items()
                if "running" not in name]  # fmt: skip
+    if second is not None:
+        weights += [one.data().asnumpy() for one in second.net.collect_params().values()]
     if table is not None:
         weights.append(table.value())
     say("weights", store.rank, hashlib.md5(b"".join(one.tobytes() for one in weights)).hexdigest())
+
+
+class _Second:
+    """A network that learns to give back what it is given, by Adam."""
+
+    RATE = 0.02
+
+    def __init__(self, options):
+        self._changes = options.get("rates")
+        self.net = gluon.nn.HybridSequential()
+        self.net.add(gluon.nn.Dense(16, activation="tanh"), gluon.nn.Dense(32))
+        self.net.initialize(hn.init.Xavier())
+        self._trainer = gluon.Trainer(
+            self.net.collect_params(), "adam", {"learning_rate": self.RATE}, kvstore="dist_sync"
+        )
+
+    def step(self, step, x, size):
+        """Trains a batch; the rate is another in other steps than that of the first network."""
+        if self._changes:
+            self._trainer.set_learning_rate(self.RATE * 0.8 ** (step // 3))
+        with autograd.record():
+            loss = ((self.net(x) - x) ** 2).sum()
+        loss.backward()
+        self._trainer.step(size)
 
 
 class _Table:

@@ -256,7 +256,7 @@ def test_networks_of_one_structure_share_programs():
     def train(name):
         training = Training(optimizer.Adam(), dropout=False)
         step = hn.function(training.step, name=name)
-        for _ in range(4):
+        for _ in range(6):  # until it is compiled, see `deciding.loops_soon`
             step(data, label)
             settle()
 

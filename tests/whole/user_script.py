@@ -13,6 +13,7 @@ import hybridnet as hn
 import hybridnet as mx
 from hybridnet import autograd, gluon, nd, np, npx, sym
 from hybridnet.gluon import nn
+from hybridnet.gluon.types import Data, Operators
 
 
 def arrays() -> None:
@@ -43,6 +44,32 @@ def arrays() -> None:
         assert_type(row, nd.NDArray)
     first, _ = nd.split(a, 2)
     first.wait_to_read()
+
+
+def arguments() -> None:
+    """What may be given: checkers refuse none of it."""
+    a = nd.zeros((3, 2), dtype=onp.float32)
+    for dtype in ("float16", onp.dtype("int32"), float):
+        a.astype(dtype)
+    for index in (nd.array([0, 1]), [0, 1], onp.array([True, False, True]), (..., None), slice(2)):
+        assert_type(a[index], nd.NDArray)
+    a[0, 1] = onp.float32(3)
+    a[1:] = [[5, 6], [7, 8]]
+    assert_type(a.reshape(2, -1).reshape((3, 2)), nd.NDArray)
+    p = np.array([[1, 2], [3, 4]], dtype=np.float32)
+    made = [
+        *(nd.maximum(a, 2), nd.power(2, a), nd.ones(3, dtype="float16"), nd.array(onp.arange(3))),
+        nd.sparse.csr_matrix(([1.0], [1], [0, 1, 1, 1]), shape=(3, 2)),
+        *(np.sum(p, axis=(0, 1), dtype="float64"), np.sum([1, 2]), np.add(p, 1, out=p)),
+        *(np.concatenate((p, onp.ones((2, 2)))), np.where(p > 0, p, 0), np.clip(p, 0, None)),
+        *(np.tensordot(p, p, axes=([0], [1])), np.einsum("ij,jk->ik", p, p)),
+        *(np.insert(p, 1, 3, axis=0), np.delete(p, slice(1), axis=0), np.tile(p, (2, 1))),
+        *(np.random.uniform(low=p, high=p + 1), np.linalg.norm(p, axis=1, ord=2)),
+    ]
+    assert all(isinstance(one, nd.NDArray) for one in made)
+    x = sym.var("x", shape=(3, 2), dtype="float32")
+    x.bind(mx.cpu(), {"x": a}, args_grad=[a.copy()], grad_req="add").forward()
+    x.simple_bind(mx.cpu(), type_dict={"x": onp.float32}, grad_req={"x": "null"}, x=(3, 2))
 
 
 def numpys() -> None:
@@ -111,6 +138,21 @@ class Untyped(gluon.HybridBlock):  # as most scripts write it
         return F.relu(x)
 
 
+class Scaled(gluon.HybridBlock):  # with the types that layers have
+    def __init__(self, units: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.scale = self.params.get("scale", shape=(units,), init="ones", dtype="float32")
+
+    def hybrid_forward(self, F: Operators[Data], x: Data, scale: Data) -> Data:
+        first, second = F.split(F.broadcast_mul(x, scale), num_outputs=2)
+        return F.relu(first) + second * F.linalg.sumlogdiag(F.random.normal(shape=(1, 1)) ** 2)
+
+
+class Loud(mx.image.Augmenter):
+    def __call__(self, src: nd.NDArray) -> nd.NDArray:
+        return src * 2
+
+
 class Two(gluon.Block):
     def forward(self, x: nd.NDArray, y: nd.NDArray) -> tuple[nd.NDArray, nd.NDArray]:
         return x * y, x / y
@@ -122,12 +164,18 @@ def blocks() -> None:
     assert_type(net(x), nd.NDArray)
     assert_type(net(np.ones((2, 5))), np.ndarray)
     assert_type(net(sym.var("x")), sym.Symbol)
+    scaled = Scaled(4, prefix="scaled_")
+    scaled.initialize(mx.init.One())
+    assert_type(scaled(nd.ones((3, 4))), nd.NDArray)
+    assert_type(scaled(sym.var("x")), sym.Symbol)
+    assert_type(scaled.scale.var(), sym.Symbol)
     product, ratio = Two()(x, x + 1)
     assert_type(product + ratio, nd.NDArray)
     cell = gluon.rnn.GRUCell(3)
     cell.initialize()
     out, states = cell(x, [nd.zeros((2, 3))])
     assert out.shape == states[0].shape
+    assert_type(cell.state_info(4)[0]["shape"], tuple[int, ...])
     layer = gluon.rnn.LSTM(3)
     layer.initialize()
     words = nd.ones((4, 2, 5))
@@ -159,8 +207,22 @@ def training() -> None:
     assert_type(accuracy, mx.metric.Accuracy)
     assert_type(accuracy.get(), tuple[Any, Any])
     assert_type(mx.metric.create("acc"), mx.metric.EvalMetric)
-    batch = mx.io.NDArrayIter(x, y, batch_size=2).next()
-    assert_type(batch.data[0], nd.NDArray)
+    batches = mx.io.NDArrayIter({"data": x}, y, batch_size=2)
+    assert_type(batches.next().data[0], nd.NDArray)
+    batches.reset()
+    assert_type(trainer.optimizer, mx.optimizer.Optimizer)
+    slower = mx.lr_scheduler.FactorScheduler(10, base_lr=0.001)
+    adam = mx.optimizer.Adam(beta1=0.8, wd=1e-4, lr_scheduler=slower)
+    adam.set_lr_mult({"dense0_weight": 2.0})
+    assert_type(adam.learning_rate, float)
+    samples = gluon.data.ArrayDataset(x, y).transform_first(Loud())
+    assert len(list(gluon.data.DataLoader(samples, batch_size=2))) == 2
+    scores = sym.FullyConnected(sym.var("data"), num_hidden=3)
+    module = mx.mod.Module(sym.SoftmaxOutput(scores, name="softmax"))
+    module.bind([("data", (2, 5))], [("softmax_label", (2,))])
+    module.init_params(mx.init.Xavier())
+    assert_type(module.get_params(), tuple[dict[str, nd.NDArray], dict[str, nd.NDArray]])
+    assert_type(module.score(batches, "acc"), list[tuple[str, float]])
 
 
 @hn.function
@@ -193,6 +255,7 @@ def functions() -> None:
 
 def main() -> None:
     arrays()
+    arguments()
     numpys()
     symbols()
     layers()

@@ -1,4 +1,4 @@
-"""What several sessions use by a name: queues, and accumulators of gradients.
+"""Things that several sessions use by a name: queues, and accumulators of gradients.
 
 Each is a `SharedThing`: it is asked something, and answers when it can. A session of one process
 has them in a `SharedStore` of its graph, a task of a cluster in one for all its clients.

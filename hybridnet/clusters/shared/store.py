@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
-from hybridnet.graph.node import Node
+from hybridnet.graph import Node
 
 from ..errors import WrongError
 from .accumulators import DenseAccumulator, RowsAccumulator
@@ -17,7 +17,7 @@ from .thing import Array, Asked, SharedThing
 __all__ = ["SharedStore", "SharedUse"]
 
 #: Things in one store, and axes of a shape at most.
-_MOST: Final = 1 << 16
+_MAX_ITEMS: Final = 1 << 16
 _AXES: Final = 32
 
 
@@ -72,8 +72,8 @@ class SharedStore:
         with self._lock:
             found = self._held.get(name)
             if found is None:
-                if len(self._held) >= _MOST:
-                    raise WrongError(f"there are {_MOST} queues and accumulators already")
+                if len(self._held) >= _MAX_ITEMS:
+                    raise WrongError(f"there are {_MAX_ITEMS} queues and accumulators already")
                 found = self._held[name] = (about, _made(name, about))
         if found[0] != about:
             differ = [one for one in about if found[0].get(one) != about[one]]

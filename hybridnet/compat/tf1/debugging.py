@@ -1,30 +1,11 @@
 """``tf.debugging``: checks of tensors."""
 
-from __future__ import annotations
+# ruff: noqa: F403, F405
 
-from .operations.checks import Assert as Assert
-from .operations.checks import assert_equal as assert_equal
-from .operations.checks import assert_greater as assert_greater
-from .operations.checks import assert_greater_equal as assert_greater_equal
-from .operations.checks import assert_less as assert_less
-from .operations.checks import assert_less_equal as assert_less_equal
-from .operations.checks import assert_negative as assert_negative
-from .operations.checks import assert_non_negative as assert_non_negative
-from .operations.checks import assert_non_positive as assert_non_positive
-from .operations.checks import assert_none_equal as assert_none_equal
-from .operations.checks import assert_positive as assert_positive
-from .operations.checks import assert_rank as assert_rank
-from .operations.checks import check_numerics as check_numerics
-from .operations.checks import verify_tensor_all_finite as assert_all_finite
-from .operations.elementwise import is_finite as is_finite
-from .operations.elementwise import is_inf as is_inf
-from .operations.elementwise import is_nan as is_nan
-from .operations.known import assert_integer as assert_integer
-from .operations.known import assert_rank_at_least as assert_rank_at_least
-from .operations.known import assert_rank_in as assert_rank_in
-from .operations.known import assert_scalar as assert_scalar
-from .operations.known import assert_type as assert_type
-from .operations.known import is_numeric_tensor as is_numeric_tensor
+from .operations import is_finite, is_inf, is_nan
+from .operations import verify_tensor_all_finite as assert_all_finite
+from .operations.checks import *
+from .operations.known import *
 
 __all__ = [
     "Assert", "assert_all_finite", "assert_equal", "assert_greater", "assert_greater_equal",

@@ -7,11 +7,8 @@ from abc import ABC, abstractmethod
 from typing import Any, final
 
 from .dtypes import as_dtype, int32
-from .graph.arguments import known_numbers
-from .graph.control import name_scope
-from .graph.shapes import TensorShape
-from .graph.tensor import Tensor
-from .graph.values import convert_to_tensor, require_same
+from .graph import Tensor, TensorShape, convert_to_tensor, known_numbers, name_scope, require_same
+from .operations import argmax, concat, one_hot, reduce_sum, reshape, transpose, where
 from .operations.creation import ones_like, zeros_like
 from .operations.creation import shape as shape_of
 from .operations.elementwise import (
@@ -32,15 +29,9 @@ from .operations.elementwise import (
     square,
     subtract,
 )  # fmt: skip
-from .operations.gathering import one_hot
-from .operations.joining import concat
 from .operations.nn.activation import log_softmax, softmax, softplus
 from .operations.nn.entropy import sigmoid_cross_entropy_with_logits
-from .operations.ordering import argmax
 from .operations.random import multinomial, random_normal, random_uniform
-from .operations.reduction import reduce_sum
-from .operations.reshaping import reshape, transpose
-from .operations.scripts import where
 
 __all__ = ["Bernoulli", "Categorical", "Normal", "Uniform", "kl_divergence"]
 
@@ -50,30 +41,24 @@ _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 class Distribution(ABC):
     """Random numbers: one distribution, or several side by side.
 
+    `validate_args` and `allow_nan_stats` of all of them are without meaning here; `name` is that of
+    the scope of what they make.
+
     Args:
         base: a tensor of the shape of one sample of each.
         dtype: of samples.
-        name: of the scope of what it makes.
 
     Attributes:
-        dtype: of samples.
-        name: as given.
+        dtype, name: as given.
+        batch_shape: the shape of the distributions side by side, as far as it is known.
+        event_shape: the shape of one sample of one of them: none has more than a number.
     """
 
     def __init__(self, base: Tensor, dtype: Any, name: str) -> None:
         self._base = base
+        self.batch_shape, self.event_shape = base.shape, TensorShape([])
         self.dtype = as_dtype(dtype).base_dtype
         self.name = name
-
-    @property
-    def batch_shape(self) -> TensorShape:
-        """The shape of the distributions side by side, as far as it is known."""
-        return self._base.shape
-
-    @property
-    def event_shape(self) -> TensorShape:
-        """The shape of one sample of one of them: none has more than a number."""
-        return TensorShape([])
 
     def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Tensor:
         """Returns the shape of the distributions side by side, as a tensor."""
@@ -92,7 +77,6 @@ class Distribution(ABC):
         Args:
             sample_shape: a number, or a shape.
             seed: without meaning here; see `tf.set_random_seed`.
-            name: of the scope.
         """
         with name_scope(f"{self.name}/{name}"):
             count = reshape(convert_to_tensor(sample_shape, int32), [-1])
@@ -141,9 +125,6 @@ class Normal(Distribution):
     Args:
         loc: its mean.
         scale: its standard deviation; broadcasts with `loc`.
-        validate_args: without meaning here.
-        allow_nan_stats: likewise.
-        name: of the scope of what it makes.
 
     Attributes:
         loc, scale: as given.
@@ -197,9 +178,6 @@ class Uniform(Distribution):
     Args:
         low: the least.
         high: the end; broadcasts with `low`.
-        validate_args: without meaning here.
-        allow_nan_stats: likewise.
-        name: of the scope of what it makes.
 
     Attributes:
         low, high: as given.
@@ -247,9 +225,6 @@ class Bernoulli(Distribution):
         logits: the logarithms of how much likelier 1 is than 0.
         probs: or the probabilities of 1.
         dtype: of samples.
-        validate_args: without meaning here.
-        allow_nan_stats: likewise.
-        name: of the scope of what it makes.
 
     Attributes:
         logits, probs: as given, and what follows.
@@ -273,9 +248,8 @@ class Bernoulli(Distribution):
             super().__init__(self.probs, dtype, name)
 
     def _sample(self, shape: Any, count: Any) -> Tensor:
-        made: Tensor = cast(
-            less(random_uniform(shape, dtype=self.probs.dtype), self.probs), self.dtype
-        )
+        drawn = less(random_uniform(shape, dtype=self.probs.dtype), self.probs)
+        made: Tensor = cast(drawn, self.dtype)
         return made
 
     def _log_prob(self, value: Tensor) -> Tensor:
@@ -310,9 +284,6 @@ class Categorical(Distribution):
         logits: (..., classes) the logarithms of probabilities, up to a constant.
         probs: or the probabilities.
         dtype: of samples.
-        validate_args: without meaning here.
-        allow_nan_stats: likewise.
-        name: of the scope of what it makes.
 
     Attributes:
         logits, probs: as given, and what follows.
@@ -391,7 +362,6 @@ def kl_divergence(
         distribution_a: that by which the mean is taken.
         distribution_b: the other.
         allow_nan_stats: without meaning here.
-        name: of the scope.
 
     Raises:
         NotImplementedError: they are of two kinds.

@@ -6,7 +6,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.base.dtype import BFLOAT16
+from hybridnet.base import BFLOAT16
 
 __all__ = [
     "DType",
@@ -27,7 +27,7 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
-]
+]  # fmt: skip
 
 _REF: Final = "_ref"
 
@@ -38,50 +38,31 @@ class DType:
 
     Attributes:
         name: 'float32'; 'float32_ref' is that of a variable.
+        base_dtype: the type without the mark of a variable.
         as_numpy_dtype: the NumPy scalar type; `object` for strings.
+        is_floating: whether values have fractions.
+        is_integer: whether values are whole numbers; `bool` is not.
+        is_unsigned: whether values are whole numbers from 0 on.
+        is_bool: whether values are truth values.
+        is_numpy_compatible: whether NumPy has the type; it has all.
+        size: bytes of an element; 1 for strings.
     """
 
-    __slots__ = ("as_numpy_dtype", "name", "numpy")
+    __slots__ = (
+        "as_numpy_dtype", "base_dtype", "is_bool", "is_floating", "is_integer",
+        "is_numpy_compatible", "is_unsigned", "name", "numpy", "size",
+    )  # fmt: skip
 
     def __init__(self, name: str, numpy: Any) -> None:
         self.name = name
+        self.base_dtype = self
         self.numpy: np.dtype[Any] = np.dtype(numpy)
         self.as_numpy_dtype = object if name.startswith("string") else self.numpy.type
-
-    @property
-    def base_dtype(self) -> DType:
-        """The type without the mark of a variable."""
-        return _BY_NAME[self.name.removesuffix(_REF)]
-
-    @property
-    def is_floating(self) -> Any:
-        """Whether values have fractions."""
-        return self.numpy.kind == "f" or self.numpy == BFLOAT16
-
-    @property
-    def is_integer(self) -> Any:
-        """Whether values are whole numbers; `bool` is not."""
-        return self.numpy.kind in "iu"
-
-    @property
-    def is_unsigned(self) -> Any:
-        """Whether values are whole numbers from 0 on."""
-        return self.numpy.kind == "u"
-
-    @property
-    def is_bool(self) -> Any:
-        """Whether values are truth values."""
-        return self.numpy.kind == "b"
-
-    @property
-    def is_numpy_compatible(self) -> Any:
-        """Whether NumPy has the type; it has all."""
-        return True
-
-    @property
-    def size(self) -> int:
-        """Bytes of an element; 1 for strings."""
-        return 1 if self.as_numpy_dtype is object else self.numpy.itemsize
+        kind = self.numpy.kind
+        self.is_floating = kind == "f" or self.numpy == BFLOAT16
+        self.is_integer, self.is_unsigned = kind in "iu", kind == "u"
+        self.is_bool, self.is_numpy_compatible = kind == "b", True
+        self.size = 1 if self.as_numpy_dtype is object else self.numpy.itemsize
 
     @property
     def limits(self) -> tuple[Any, Any]:
@@ -111,11 +92,11 @@ class DType:
         except TypeError:
             return False
 
-    def __ne__(self, other: object) -> Any:
-        return not self == other
-
     def __hash__(self) -> int:
         return hash(self.name)
+
+    def __reduce__(self) -> Any:
+        return as_dtype, (self.name,)
 
     def __str__(self) -> str:
         return f"<dtype: {self.name!r}>"
@@ -130,8 +111,8 @@ _REFS: Final[dict[DType, DType]] = {}
 
 def _made(name: str, numpy: Any) -> DType:
     made = _BY_NAME[name] = DType(name, numpy)
-    ref = _BY_NAME[name + _REF] = DType(name + _REF, numpy)
-    _REFS[made] = ref
+    ref = _REFS[made] = _BY_NAME[name + _REF] = DType(name + _REF, numpy)
+    ref.base_dtype = made
     return made
 
 

@@ -2,44 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-from hybridnet.base.errors import MXNetError
+from hybridnet.base import MXNetError
 
 __all__ = [
-    "AbortedError",
-    "AlreadyExistsError",
-    "CancelledError",
-    "DataLossError",
-    "DeadlineExceededError",
-    "FailedPreconditionError",
-    "InternalError",
-    "InvalidArgumentError",
-    "NotFoundError",
-    "OpError",
-    "OperatorNotAllowedInGraphError",
-    "OutOfRangeError",
-    "PermissionDeniedError",
-    "ResourceExhaustedError",
-    "UnavailableError",
-    "UnimplementedError",
+    "AbortedError", "AlreadyExistsError", "CancelledError", "DataLossError",
+    "DeadlineExceededError", "FailedPreconditionError", "InternalError", "InvalidArgumentError",
+    "NotFoundError", "OpError", "OperatorNotAllowedInGraphError", "OutOfRangeError",
+    "PermissionDeniedError", "ResourceExhaustedError", "UnavailableError", "UnimplementedError",
     "UnknownError",
-]
+]  # fmt: skip
 
 
 class OpError(MXNetError):
     """A node failed in a run.
 
     Args:
-        node_def: what is known of the node, or None.
+        node_def: what is known of the node, or None; or the message, where nothing else is told.
         op: the Operation, or None.
         message: what happened.
         error_code: TensorFlow's number of the kind; that of the class where it is not given.
 
     Attributes:
-        message: as given.
-        op: as given.
-        node_def: as given.
+        message, op, node_def: as given.
         error_code: the number.
     """
 
@@ -48,7 +34,7 @@ class OpError(MXNetError):
     def __init__(
         self, node_def: Any = None, op: Any = None, message: str = "", error_code: int | None = None
     ) -> None:
-        if isinstance(node_def, str):  # raised anew, with more said before the message
+        if isinstance(node_def, str):  # as Python's errors are raised, and ours are raised anew
             node_def, message = None, node_def
         super().__init__(message)
         self.node_def = node_def
@@ -154,19 +140,9 @@ class DataLossError(OpError):
     code = 15
 
 
-OK: Final = 0
-CANCELLED: Final = 1
-UNKNOWN: Final = 2
-INVALID_ARGUMENT: Final = 3
-DEADLINE_EXCEEDED: Final = 4
-NOT_FOUND: Final = 5
-ALREADY_EXISTS: Final = 6
-PERMISSION_DENIED: Final = 7
-RESOURCE_EXHAUSTED: Final = 8
-FAILED_PRECONDITION: Final = 9
-ABORTED: Final = 10
-OUT_OF_RANGE: Final = 11
-UNIMPLEMENTED: Final = 12
-INTERNAL: Final = 13
-UNAVAILABLE: Final = 14
-DATA_LOSS: Final = 15
+#: The numbers of the kinds.
+(
+    OK, CANCELLED, UNKNOWN, INVALID_ARGUMENT, DEADLINE_EXCEEDED, NOT_FOUND, ALREADY_EXISTS,
+    PERMISSION_DENIED, RESOURCE_EXHAUSTED, FAILED_PRECONDITION, ABORTED, OUT_OF_RANGE,
+    UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS,
+) = range(16)  # fmt: skip

@@ -17,24 +17,10 @@ from difflib import get_close_matches
 from typing import Any, Final, final
 
 __all__ = [
-    "FLAGS",
-    "DEFINE_bool",
-    "DEFINE_boolean",
-    "DEFINE_enum",
-    "DEFINE_float",
-    "DEFINE_integer",
-    "DEFINE_list",
-    "DEFINE_multi_float",
-    "DEFINE_multi_integer",
-    "DEFINE_multi_string",
-    "DEFINE_string",
-    "DuplicateFlagError",
-    "Error",
-    "FlagValues",
-    "IllegalFlagValueError",
-    "UnrecognizedFlagError",
-    "mark_flag_as_required",
-    "mark_flags_as_required",
+    "FLAGS", "DEFINE_bool", "DEFINE_boolean", "DEFINE_enum", "DEFINE_float", "DEFINE_integer",
+    "DEFINE_list", "DEFINE_multi_float", "DEFINE_multi_integer", "DEFINE_multi_string",
+    "DEFINE_string", "DuplicateFlagError", "Error", "FlagValues", "IllegalFlagValueError",
+    "UnrecognizedFlagError", "mark_flag_as_required", "mark_flags_as_required",
 ]  # fmt: skip
 
 _TRUE: Final = ("true", "t", "1")
@@ -336,32 +322,19 @@ def DEFINE_enum(
     _define(flag_values, name, chosen, default, f"<{'|'.join(enum_values)}>: {help}")
 
 
-def _define_several(
-    parse: Callable[[str], Any], name: str, default: Any, help: str, values: FlagValues | None
-) -> None:
-    listed = default if default is None or isinstance(default, (list, tuple)) else [default]
-    _define(values, name, parse, listed, f"{help}; may be repeated", several=True)
+def _defining_several(name: str, parse: Callable[[str], Any], of: str) -> Callable[..., None]:
+    def define(name: str, default: Any, help: str, flag_values: FlagValues | None = None) -> None:
+        listed = default if default is None or isinstance(default, (list, tuple)) else [default]
+        _define(flag_values, name, parse, listed, f"{help}; may be repeated", several=True)
+
+    define.__name__ = define.__qualname__ = name
+    define.__doc__ = f"Adds a flag that may be written several times, of {of}; see `DEFINE_string`."
+    return define
 
 
-def DEFINE_multi_string(
-    name: str, default: Any, help: str, flag_values: FlagValues | None = None
-) -> None:
-    """Adds a flag that may be written several times, of words; see `DEFINE_string`."""
-    _define_several(str, name, default, help, flag_values)
-
-
-def DEFINE_multi_integer(
-    name: str, default: Any, help: str, flag_values: FlagValues | None = None
-) -> None:
-    """Adds a flag that may be written several times, of whole numbers; see `DEFINE_string`."""
-    _define_several(_whole, name, default, help, flag_values)
-
-
-def DEFINE_multi_float(
-    name: str, default: Any, help: str, flag_values: FlagValues | None = None
-) -> None:
-    """Adds a flag that may be written several times, of numbers; see `DEFINE_string`."""
-    _define_several(float, name, default, help, flag_values)
+DEFINE_multi_string = _defining_several("DEFINE_multi_string", str, "words")
+DEFINE_multi_integer = _defining_several("DEFINE_multi_integer", _whole, "whole numbers")
+DEFINE_multi_float = _defining_several("DEFINE_multi_float", float, "numbers")
 
 
 def mark_flag_as_required(flag_name: str, flag_values: FlagValues | None = None) -> None:

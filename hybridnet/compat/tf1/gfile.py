@@ -1,7 +1,8 @@
 """``tf.gfile``: files and folders of this machine, and files elsewhere.
 
 What is at ``s3://`` or ``hdfs://`` is opened by the package fsspec, an extra (``remote``); folders
-are those of this machine.
+are those of this machine. What is not there is a `tf.errors.NotFoundError`, and what is there and
+must not be, for it is not to be overwritten, a `tf.errors.AlreadyExistsError`.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple, final
 
-from hybridnet.base.remote import file_exists, is_remote, open_binary
-from hybridnet.base.upload import Upload
+from hybridnet.base import Upload, file_exists, is_remote, open_binary
 
 from .errors import (
     AlreadyExistsError,
@@ -47,7 +47,7 @@ def as_errors(path: Any) -> Iterator[None]:
         yield
     except OSError as error:
         kind = next((ours for of, ours in _KINDS if isinstance(error, of)), UnknownError)
-        raise kind(None, None, f"{os.fspath(path)}; {error.strerror or error}") from error
+        raise kind(f"{os.fspath(path)}; {error.strerror or error}") from error
 
 
 @final
@@ -58,12 +58,12 @@ class GFile:
         name: its path.
         mode: 'r', 'w' or 'a'; with 'b' it is read and written as bytes, with '+' both ways.
 
-    Raises:
-        tf.errors.NotFoundError: it is not there.
+    Attributes:
+        name, mode: as given.
     """
 
     def __init__(self, name: Any, mode: str = "r") -> None:
-        self._name, self._mode = str(os.fspath(name)), mode
+        self.name, self.mode = str(os.fspath(name)), mode
         raw: Any
         with as_errors(name):
             if is_remote(name):
@@ -72,16 +72,6 @@ class GFile:
                 raw = open(name, mode.replace("b", "") + "b")  # noqa: SIM115  # it is a file itself
         self._upload = raw if isinstance(raw, Upload) else None
         self._file: Any = raw if "b" in mode else io.TextIOWrapper(raw, encoding="utf-8")
-
-    @property
-    def name(self) -> str:
-        """Its path."""
-        return self._name
-
-    @property
-    def mode(self) -> str:
-        """As given."""
-        return self._mode
 
     def read(self, n: int = -1) -> Any:
         """Returns so many bytes or characters, or all that is left."""
@@ -111,7 +101,7 @@ class GFile:
     def size(self) -> int:
         """Returns how many bytes it has."""
         self._file.flush()
-        return Stat(self._name).length
+        return Stat(self.name).length
 
     def flush(self) -> None:
         """Has all that was written be in it."""
@@ -119,7 +109,7 @@ class GFile:
 
     def close(self) -> None:
         """Closes it."""
-        with as_errors(self._name):
+        with as_errors(self.name):
             self._file.close()
 
     def __iter__(self) -> Iterator[Any]:
@@ -142,8 +132,7 @@ class GFile:
             upload.drop()  # before its wrapper for text would close it
 
 
-FastGFile = GFile
-Open = GFile
+FastGFile = Open = GFile
 
 
 def Exists(filename: Any) -> bool:
@@ -157,13 +146,9 @@ def IsDirectory(dirname: Any) -> bool:
 
 
 def ListDirectory(dirname: Any) -> list[str]:
-    """Returns the names in a folder.
-
-    Raises:
-        tf.errors.NotFoundError: there is none.
-    """
+    """Returns the names in a folder."""
     if not os.path.isdir(dirname):
-        raise NotFoundError(None, None, f"Could not find directory {os.fspath(dirname)}")
+        raise NotFoundError(f"Could not find directory {os.fspath(dirname)}")
     return os.listdir(dirname)
 
 
@@ -174,32 +159,19 @@ def MakeDirs(dirname: Any) -> None:
 
 
 def MkDir(dirname: Any) -> None:
-    """Makes a folder in one that is there.
-
-    Raises:
-        tf.errors.AlreadyExistsError: it is there.
-        tf.errors.NotFoundError: that around it is not.
-    """
+    """Makes a folder in one that is there."""
     with as_errors(dirname):
         os.mkdir(dirname)
 
 
 def Remove(filename: Any) -> None:
-    """Removes a file.
-
-    Raises:
-        tf.errors.NotFoundError: it is not there.
-    """
+    """Removes a file."""
     with as_errors(filename):
         os.remove(filename)
 
 
 def DeleteRecursively(dirname: Any) -> None:
-    """Removes a folder with all that is in it.
-
-    Raises:
-        tf.errors.NotFoundError: it is not there.
-    """
+    """Removes a folder with all that is in it."""
     with as_errors(dirname):
         if os.path.isdir(dirname):
             shutil.rmtree(dirname)
@@ -208,24 +180,14 @@ def DeleteRecursively(dirname: Any) -> None:
 
 
 def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
-    """Gives a file or a folder another path.
-
-    Raises:
-        tf.errors.AlreadyExistsError: there is one, and it is not to be overwritten.
-        tf.errors.NotFoundError: it is not there.
-    """
+    """Gives a file or a folder another path."""
     _check_free(newname, overwrite)
     with as_errors(oldname):
         os.replace(oldname, newname)
 
 
 def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
-    """Copies a file, from other places, too.
-
-    Raises:
-        tf.errors.AlreadyExistsError: there is one, and it is not to be overwritten.
-        tf.errors.NotFoundError: it is not there.
-    """
+    """Copies a file, from other places, too."""
     _check_free(newpath, overwrite)
     with GFile(oldpath, "rb") as source, GFile(newpath, "wb") as made:
         shutil.copyfileobj(source, made)
@@ -233,7 +195,7 @@ def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
 
 def _check_free(path: Any, overwrite: bool) -> None:
     if not overwrite and Exists(path):
-        raise AlreadyExistsError(None, None, f"file already exists: {os.fspath(path)}")
+        raise AlreadyExistsError(f"file already exists: {os.fspath(path)}")
 
 
 def Glob(filename: Any) -> list[str]:
@@ -257,11 +219,7 @@ class FileStatistics(NamedTuple):
 
 
 def Stat(filename: Any) -> FileStatistics:
-    """Returns what is known of a file.
-
-    Raises:
-        tf.errors.NotFoundError: it is not there.
-    """
+    """Returns what is known of a file."""
     with as_errors(filename):
         found = os.stat(filename)
     return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(filename))

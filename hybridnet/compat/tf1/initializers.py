@@ -1,7 +1,5 @@
 """``tf.initializers``: what makes the first values of variables, by their shorter names."""
 
-from __future__ import annotations
-
 from .variables.initial import Constant as constant
 from .variables.initial import GlorotNormal as glorot_normal
 from .variables.initial import GlorotUniform as glorot_uniform
@@ -14,32 +12,14 @@ from .variables.initial import TruncatedNormal as truncated_normal
 from .variables.initial import UniformUnitScaling as uniform_unit_scaling
 from .variables.initial import VarianceScaling as variance_scaling
 from .variables.initial import Zeros as zeros
-from .variables.initial import he_normal as he_normal
-from .variables.initial import he_uniform as he_uniform
-from .variables.initial import lecun_normal as lecun_normal
-from .variables.initial import lecun_uniform as lecun_uniform
+from .variables.initial import he_normal, he_uniform, lecun_normal, lecun_uniform
 from .variables.lists import global_variables_initializer as global_variables
 from .variables.lists import local_variables_initializer as local_variables
 from .variables.lists import variables_initializer as variables
 
 __all__ = [
-    "constant",
-    "global_variables",
-    "glorot_normal",
-    "glorot_uniform",
-    "he_normal",
-    "he_uniform",
-    "identity",
-    "lecun_normal",
-    "lecun_uniform",
-    "local_variables",
-    "ones",
-    "orthogonal",
-    "random_normal",
-    "random_uniform",
-    "truncated_normal",
-    "uniform_unit_scaling",
-    "variables",
-    "variance_scaling",
-    "zeros",
+    "constant", "global_variables", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform",
+    "identity", "lecun_normal", "lecun_uniform", "local_variables", "ones", "orthogonal",
+    "random_normal", "random_uniform", "truncated_normal", "uniform_unit_scaling", "variables",
+    "variance_scaling", "zeros",
 ]  # fmt: skip

@@ -1,20 +1,11 @@
 """``tf.io``: files and what is in them, by their newer names."""
 
-from .files.parsing import FixedLenFeature as FixedLenFeature
-from .files.parsing import FixedLenSequenceFeature as FixedLenSequenceFeature
-from .files.parsing import VarLenFeature as VarLenFeature
-from .files.parsing import decode_csv as decode_csv
-from .files.parsing import parse_example as parse_example
-from .files.parsing import parse_single_example as parse_single_example
-from .files.readers import match_filenames_once as match_filenames_once
-from .files.readers import matching_files as matching_files
-from .files.readers import read_file as read_file
-from .files.readers import write_file as write_file
-from .files.records import TFRecordCompressionType as TFRecordCompressionType
-from .files.records import TFRecordOptions as TFRecordOptions
-from .files.records import TFRecordWriter as TFRecordWriter
-from .files.records import tf_record_iterator as tf_record_iterator
-from .operations.strings import decode_raw as decode_raw
+# ruff: noqa: F403, F405
+
+from .files.parsing import *
+from .files.readers import match_filenames_once, matching_files, read_file, write_file
+from .files.records import *
+from .operations.strings import decode_raw
 
 __all__ = [
     "FixedLenFeature", "FixedLenSequenceFeature", "TFRecordCompressionType", "TFRecordOptions",

@@ -7,19 +7,12 @@ A function makes an object and calls it. Its arguments are those of the object, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from inspect import Parameter, Signature, signature
 from typing import Any
 
 from .layer.base import Layer
-from .layer.conv import (
-    Conv1D,
-    Conv2D,
-    Conv2DTranspose,
-    Conv3D,
-    SeparableConv1D,
-    SeparableConv2D,
-)
+from .layer.conv import Conv1D, Conv2D, Conv2DTranspose, Conv3D, SeparableConv1D, SeparableConv2D
 from .layer.core import Dense, Dropout, Flatten
 from .layer.norm import BatchNormalization
 from .layer.pool import (
@@ -42,11 +35,7 @@ __all__ = [
 
 
 def _function(
-    name: str,
-    layer: type[Layer],
-    training: str = "",
-    reuse: bool = True,
-    early: Sequence[str] = (),
+    name: str, layer: type[Layer], training: str = "", reuse: bool = True, early: Sequence[str] = ()
 ) -> Any:
     """Returns the function that makes a layer and calls it.
 
@@ -81,12 +70,6 @@ def _function(
         again, scope = given.pop("reuse", None), given.get("name")
         return layer(**given, _scope=scope, _reuse=again)(inputs, **late)
 
-    return _described(function, name, layer, whole)
-
-
-def _described(
-    function: Callable[..., Any], name: str, layer: type[Layer], whole: Signature
-) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"Makes a `{layer.__name__}` and calls it; see there."
     function.__signature__ = whole  # type: ignore[attr-defined]

@@ -1,33 +1,21 @@
 """``tf.linalg``: products, inverses, diagonals and norms of matrices."""
 
-from __future__ import annotations
-
-from .operations.clipping import global_norm as global_norm
-from .operations.decompositions import cholesky as cholesky
-from .operations.decompositions import cholesky_solve as cholesky_solve
-from .operations.decompositions import cross as cross
+from .operations import global_norm
+from .operations import matrix_transpose as transpose
+from .operations import self_adjoint_eigvals as eigvalsh
+from .operations.decompositions import cholesky, cholesky_solve, cross, qr, svd
 from .operations.decompositions import matrix_band_part as band_part
 from .operations.decompositions import matrix_set_diag as set_diag
 from .operations.decompositions import matrix_solve as solve
 from .operations.decompositions import matrix_triangular_solve as triangular_solve
-from .operations.decompositions import qr as qr
 from .operations.decompositions import self_adjoint_eig as eigh
-from .operations.decompositions import self_adjoint_eigvals as eigvalsh
-from .operations.decompositions import svd as svd
 from .operations.matrices import diag_part as tensor_diag_part
-from .operations.matrices import einsum as einsum
-from .operations.matrices import eye as eye
-from .operations.matrices import matmul as matmul
+from .operations.matrices import einsum, eye, matmul, matvec, norm, tensordot, trace
 from .operations.matrices import matrix_determinant as det
 from .operations.matrices import matrix_diag as diag
 from .operations.matrices import matrix_diag_part as diag_part
 from .operations.matrices import matrix_inverse as inv
-from .operations.matrices import matrix_transpose as transpose
-from .operations.matrices import matvec as matvec
-from .operations.matrices import norm as norm
-from .operations.matrices import tensordot as tensordot
-from .operations.matrices import trace as trace
-from .operations.nn.activation import l2_normalize as l2_normalize
+from .operations.nn.activation import l2_normalize
 
 __all__ = [
     "band_part", "cholesky", "cholesky_solve", "cross", "det", "diag", "diag_part", "eigh",

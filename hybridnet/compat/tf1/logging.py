@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import logging as _logging
+import logging as _python
+from collections.abc import Callable
 from typing import Any, Final
 
 __all__ = [
@@ -10,13 +11,13 @@ __all__ = [
     "log", "set_verbosity", "vlog", "warn", "warning",
 ]  # fmt: skip
 
-DEBUG: Final = _logging.DEBUG
-ERROR: Final = _logging.ERROR
-FATAL: Final = _logging.FATAL
-INFO: Final = _logging.INFO
-WARN: Final = _logging.WARNING
+DEBUG: Final = _python.DEBUG
+ERROR: Final = _python.ERROR
+FATAL: Final = _python.FATAL
+INFO: Final = _python.INFO
+WARN: Final = _python.WARNING
 
-_LOGGER: Final = _logging.getLogger("tensorflow")
+_LOGGER: Final = _python.getLogger("tensorflow")
 
 
 def log(level: int, msg: str, *args: Any) -> None:
@@ -24,37 +25,25 @@ def log(level: int, msg: str, *args: Any) -> None:
     _LOGGER.log(level, msg, *args)
 
 
-def vlog(level: int, msg: str, *args: Any) -> None:
-    """Logs a message of a level, by its older name."""
-    _LOGGER.log(level, msg, *args)
+vlog = log  # its older name
 
 
-def debug(msg: str, *args: Any) -> None:
-    """Logs what helps to find a mistake."""
-    _LOGGER.debug(msg, *args)
+def _logging(name: str, level: int, doc: str) -> Callable[..., None]:
+    """Returns a function that logs messages of a level."""
+
+    def logged(msg: str, *args: Any) -> None:
+        _LOGGER.log(level, msg, *args)
+
+    logged.__name__ = logged.__qualname__ = name
+    logged.__doc__ = doc
+    return logged
 
 
-def info(msg: str, *args: Any) -> None:
-    """Logs what happens."""
-    _LOGGER.info(msg, *args)
-
-
-def warning(msg: str, *args: Any) -> None:
-    """Logs what may be wrong."""
-    _LOGGER.warning(msg, *args)
-
-
-warn = warning
-
-
-def error(msg: str, *args: Any) -> None:
-    """Logs what is wrong."""
-    _LOGGER.error(msg, *args)
-
-
-def fatal(msg: str, *args: Any) -> None:
-    """Logs what the program cannot go on after."""
-    _LOGGER.critical(msg, *args)
+debug = _logging("debug", DEBUG, "Logs what helps to find a mistake.")
+info = _logging("info", INFO, "Logs what happens.")
+warn = warning = _logging("warning", WARN, "Logs what may be wrong.")
+error = _logging("error", ERROR, "Logs what is wrong.")
+fatal = _logging("fatal", FATAL, "Logs what the program cannot go on after.")
 
 
 def set_verbosity(v: int) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
+from inspect import signature
 from typing import Any
 
-from hybridnet.graph.gradient import EdgeHandle
+from hybridnet.graph import EdgeHandle
 
-from .graph.arguments import as_floats, axis_of, fused, renamed
+from .graph import GraphKeys, Tensor, convert_to_tensor, fused, handle, require_same
+from .graph.arguments import as_floats, axis_of, renamed
 from .graph.control import add_to_collection, get_collection, name_scope
-from .graph.graph import GraphKeys
-from .graph.operators import handle
-from .graph.tensor import Tensor
-from .graph.values import convert_to_tensor, require_same
 from .operations.elementwise import add_n, cast
 from .operations.nn.entropy import (
     sigmoid_cross_entropy_with_logits,
@@ -41,13 +40,7 @@ class Reduction:
     @classmethod
     def all(cls) -> tuple[str, ...]:
         """Returns all of them."""
-        return (
-            cls.NONE,
-            cls.SUM,
-            cls.MEAN,
-            cls.SUM_OVER_BATCH_SIZE,
-            cls.SUM_BY_NONZERO_WEIGHTS,
-        )
+        return (cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_BY_NONZERO_WEIGHTS)
 
     @classmethod
     def validate(cls, key: str) -> None:
@@ -111,75 +104,86 @@ def _reduced(x: EdgeHandle, w: EdgeHandle, reduction: str) -> EdgeHandle:
     return handle("_npi_where", nothing, handle("zeros_like", found), found)
 
 
-def _of_pair(
-    function: Callable[[EdgeHandle, EdgeHandle], EdgeHandle],
-    scope: str,
-    labels: Any,
-    predictions: Any,
-    weights: Any,
-    name: str | None,
-    loss_collection: str | None,
-    reduction: str,
-    kind: str = "Sub",
-) -> Tensor:
-    """Returns the loss whose part of each element is a function of prediction and label."""
-    if labels is None or predictions is None:
-        raise ValueError("labels and predictions must not be None.")
-    with name_scope(name, scope, [predictions, labels, weights]) as own:
-        x = as_floats(scope, cast(convert_to_tensor(predictions), "float32"))
-        y = cast(convert_to_tensor(labels), "float32")
-        x.shape.assert_is_compatible_with(y.shape)
-        losses = fused(kind, function, require_same(scope, ("predictions", "labels"), (x, y)))
-        return compute_weighted_loss(losses, weights, own, loss_collection, reduction)
-
-
-def absolute_difference(
-    labels: Any,
-    predictions: Any,
+def _common(
     weights: Any = 1.0,
     scope: str | None = None,
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> None:
+    """Has the arguments of all losses; see `compute_weighted_loss`."""
+
+
+def _weighted(name: str) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
+    """Makes a loss of a function from two tensors, and what is its own, to losses of examples.
+
+    The arguments of the loss are these two, `weights`, what is its own, and the rest of `_common`.
+
+    Args:
+        name: of the scope.
+    """
+    weights, *others = signature(_common).parameters.values()
+
+    def decorate(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        whole = signature(function)
+        first, second, *own = whole.parameters.values()
+        whole = whole.replace(parameters=[first, second, weights, *own, *others])
+
+        @wraps(function)
+        def loss(*args: Any, **keywords: Any) -> Tensor:
+            bound = whole.bind(*args, **keywords)
+            bound.apply_defaults()
+            given = bound.arguments
+            factors, scope = given.pop("weights"), given.pop("scope")
+            held = given.pop("loss_collection"), given.pop("reduction")
+            with name_scope(
+                scope, name, [given[second.name], given[first.name], factors]
+            ) as within:
+                return compute_weighted_loss(function(**given), factors, within, *held)
+
+        loss.__signature__ = whole  # type: ignore[attr-defined]
+        return loss
+
+    return decorate
+
+
+def _of_pair(
+    scope: str,
+    function: Callable[[EdgeHandle, EdgeHandle], EdgeHandle],
+    labels: Any,
+    predictions: Any,
+    kind: str = "Sub",
 ) -> Tensor:
+    """Returns the losses that are a function of prediction and label, element by element."""
+    if labels is None or predictions is None:
+        raise ValueError("labels and predictions must not be None.")
+    x = as_floats(scope, cast(convert_to_tensor(predictions), "float32"))
+    y = cast(convert_to_tensor(labels), "float32")
+    x.shape.assert_is_compatible_with(y.shape)
+    return fused(kind, function, require_same(scope, ("predictions", "labels"), (x, y)))
+
+
+@_weighted("absolute_difference")
+def absolute_difference(labels: Any, predictions: Any) -> Tensor:
     """Returns the loss |prediction - label|; see `compute_weighted_loss`."""
 
     def loss(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
         return handle("abs", handle("broadcast_sub", x, y))
 
-    return _of_pair(
-        loss, "absolute_difference", labels, predictions, weights, scope, loss_collection,
-        reduction, "Abs",
-    )  # fmt: skip
+    return _of_pair("absolute_difference", loss, labels, predictions, "Abs")
 
 
-def mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Tensor:
+@_weighted("mean_squared_error")
+def mean_squared_error(labels: Any, predictions: Any) -> Tensor:
     """Returns the loss (prediction - label)^2; see `compute_weighted_loss`."""
 
     def loss(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
         return handle("square", handle("broadcast_sub", x, y))
 
-    return _of_pair(
-        loss, "mean_squared_error", labels, predictions, weights, scope, loss_collection,
-        reduction, "SquaredDifference",
-    )  # fmt: skip
+    return _of_pair("mean_squared_error", loss, labels, predictions, "SquaredDifference")
 
 
-def huber_loss(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
-    delta: float = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Tensor:
+@_weighted("huber_loss")
+def huber_loss(labels: Any, predictions: Any, delta: float = 1.0) -> Tensor:
     """Returns the loss that is quadratic up to `delta`, and linear beyond."""
 
     def loss(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
@@ -189,21 +193,11 @@ def huber_loss(
         half = handle("_mul_scalar", handle("square", near), scalar=0.5)
         return handle("broadcast_add", half, handle("_mul_scalar", far, scalar=float(delta)))
 
-    return _of_pair(
-        loss, "huber_loss", labels, predictions, weights, scope, loss_collection, reduction,
-        "AddV2",
-    )  # fmt: skip
+    return _of_pair("huber_loss", loss, labels, predictions, "AddV2")
 
 
-def log_loss(
-    labels: Any,
-    predictions: Any,
-    weights: Any = 1.0,
-    epsilon: float = 1e-07,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Tensor:
+@_weighted("log_loss")
+def log_loss(labels: Any, predictions: Any, epsilon: float = 1e-07) -> Tensor:
     """Returns the cross entropy of probabilities and labels of 0 and 1."""
 
     def loss(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
@@ -213,19 +207,11 @@ def log_loss(
         other = handle("broadcast_mul", handle("_rminus_scalar", y, scalar=1.0), rest)
         return handle("negative", handle("broadcast_add", found, other))
 
-    return _of_pair(
-        loss, "log_loss", labels, predictions, weights, scope, loss_collection, reduction
-    )
+    return _of_pair("log_loss", loss, labels, predictions)
 
 
-def hinge_loss(
-    labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Tensor:
+@_weighted("hinge_loss")
+def hinge_loss(labels: Any, logits: Any) -> Tensor:
     """Returns the loss max(0, 1 - label * logit), with labels 0 and 1 taken as -1 and 1."""
 
     def loss(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
@@ -234,9 +220,7 @@ def hinge_loss(
             "relu", handle("_rminus_scalar", handle("broadcast_mul", signs, x), scalar=1.0)
         )
 
-    return _of_pair(
-        loss, "hinge_loss", labels, logits, weights, scope, loss_collection, reduction, "Relu"
-    )
+    return _of_pair("hinge_loss", loss, labels, logits, "Relu")
 
 
 def cosine_distance(
@@ -259,89 +243,56 @@ def cosine_distance(
         product = handle("_np_sum", handle("broadcast_mul", x, y), axis=(number,), keepdims=True)
         return handle("_rminus_scalar", product, scalar=1.0)
 
-    return _of_pair(
-        loss, "cosine_distance_loss", labels, predictions, weights, scope, loss_collection,
-        reduction,
-    )  # fmt: skip
+    name = "cosine_distance_loss"
+    with name_scope(scope, name, [predictions, labels, weights]) as within:
+        losses = _of_pair(name, loss, labels, predictions)
+        return compute_weighted_loss(losses, weights, within, loss_collection, reduction)
 
 
 # Cross entropies ----------------------------------------------------------------------------------
 
 
+@_weighted("sigmoid_cross_entropy_loss")
 def sigmoid_cross_entropy(
-    multi_class_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
-    label_smoothing: float = 0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+    multi_class_labels: Any, logits: Any, label_smoothing: float = 0
 ) -> Tensor:
     """Returns the cross entropy of labels and the sigmoid of logits.
 
     Args:
         multi_class_labels: 0 or 1, of the shape of `logits`.
         logits: floating point.
-        weights: as for `compute_weighted_loss`.
         label_smoothing: how far labels are moved towards 1/2, from 0 to 1.
-        scope: the name of the scope.
-        loss_collection: as for `compute_weighted_loss`.
-        reduction: likewise.
+        weights, scope, loss_collection, reduction: as for `compute_weighted_loss`.
     """
-    with name_scope(scope, "sigmoid_cross_entropy_loss", [logits]) as own:
-        x = convert_to_tensor(logits)
-        y = cast(convert_to_tensor(multi_class_labels), x.dtype)
-        if label_smoothing > 0:
-            y = y * (1 - label_smoothing) + 0.5 * label_smoothing
-        losses = sigmoid_cross_entropy_with_logits(labels=y, logits=x, name="xentropy")
-        return compute_weighted_loss(losses, weights, own, loss_collection, reduction)
+    x = convert_to_tensor(logits)
+    y = cast(convert_to_tensor(multi_class_labels), x.dtype)
+    if label_smoothing > 0:
+        y = y * (1 - label_smoothing) + 0.5 * label_smoothing
+    return sigmoid_cross_entropy_with_logits(labels=y, logits=x, name="xentropy")
 
 
-def softmax_cross_entropy(
-    onehot_labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
-    label_smoothing: float = 0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Tensor:
+@_weighted("softmax_cross_entropy_loss")
+def softmax_cross_entropy(onehot_labels: Any, logits: Any, label_smoothing: float = 0) -> Tensor:
     """Returns the cross entropy of distributions and the softmax of logits.
 
     Args:
-        onehot_labels: (..., classes).
-        logits: (..., classes).
-        weights: as for `compute_weighted_loss`.
+        onehot_labels, logits: (..., classes).
         label_smoothing: how far labels are moved towards 1 / classes, from 0 to 1.
-        scope: the name of the scope.
-        loss_collection: as for `compute_weighted_loss`.
-        reduction: likewise.
+        weights, scope, loss_collection, reduction: as for `compute_weighted_loss`.
     """
-    with name_scope(scope, "softmax_cross_entropy_loss", [logits]) as own:
-        x = convert_to_tensor(logits)
-        y = cast(convert_to_tensor(onehot_labels), x.dtype)
-        x.shape.assert_is_compatible_with(y.shape)
-        if label_smoothing > 0:
-            classes = y.shape.as_list()[-1]
-            y = y * (1 - label_smoothing) + label_smoothing / classes
-        losses = softmax_cross_entropy_with_logits_v2(labels=y, logits=x, name="xentropy")
-        return compute_weighted_loss(losses, weights, own, loss_collection, reduction)
+    x = convert_to_tensor(logits)
+    y = cast(convert_to_tensor(onehot_labels), x.dtype)
+    x.shape.assert_is_compatible_with(y.shape)
+    if label_smoothing > 0:
+        classes = y.shape.as_list()[-1]
+        y = y * (1 - label_smoothing) + label_smoothing / classes
+    return softmax_cross_entropy_with_logits_v2(labels=y, logits=x, name="xentropy")
 
 
-def sparse_softmax_cross_entropy(
-    labels: Any,
-    logits: Any,
-    weights: Any = 1.0,
-    scope: str | None = None,
-    loss_collection: str | None = GraphKeys.LOSSES,
-    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
-) -> Tensor:
+@_weighted("sparse_softmax_cross_entropy_loss")
+def sparse_softmax_cross_entropy(labels: Any, logits: Any) -> Tensor:
     """Returns the cross entropy of labels, whole numbers, and the softmax of logits."""
-    with name_scope(scope, "sparse_softmax_cross_entropy_loss", [logits]) as own:
-        losses = sparse_softmax_cross_entropy_with_logits(
-            labels=labels, logits=logits, name="xentropy"
-        )
-        return compute_weighted_loss(losses, weights, own, loss_collection, reduction)
+    return sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
 
 
 # The collection -----------------------------------------------------------------------------------

@@ -11,10 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from . import dtypes
-from .graph.control import add_to_collections
-from .graph.graph import GraphKeys
-from .graph.tensor import Tensor
-from .graph.values import constant, convert_to_tensor, identity
+from .graph import GraphKeys, Tensor, add_to_collections, constant, convert_to_tensor, identity
+from .operations import confusion_matrix, diag_part, expand_dims, reduce_sum, reshape, squeeze
 from .operations.creation import ones_like, size, zeros
 from .operations.elementwise import (
     abs,
@@ -29,10 +27,6 @@ from .operations.elementwise import (
     sqrt,
     squared_difference,
 )
-from .operations.gathering import confusion_matrix
-from .operations.matrices import diag_part
-from .operations.reduction import reduce_sum
-from .operations.reshaping import expand_dims, reshape, squeeze
 from .variables.scope import variable_scope
 from .variables.variable import Variable, assign_add
 
@@ -43,6 +37,8 @@ __all__ = [
 ]  # fmt: skip
 
 Pair = tuple[Tensor, Tensor]
+#: From labels, predictions, weights and the name of a scope to a value and its update.
+Computing = Callable[[Any, Any, Any, str], Pair]
 #: What keeps quotients finite where nothing has been counted.
 _SMALL: Final = 1e-6
 #: How far the first and the last threshold are beyond 0 and 1.
@@ -102,7 +98,6 @@ def mean(
         weights: what each counts; must broadcast. Default 1.
         metrics_collections: the collections that the value is added to.
         updates_collections: those that the update is added to.
-        name: of the scope.
     """
     with variable_scope(name, "mean", [values]):
         x: Any = cast(convert_to_tensor(values), dtypes.float32)
@@ -118,66 +113,64 @@ def mean(
         return _collected((value, update), metrics_collections, updates_collections)
 
 
-def accuracy(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """Returns how often predictions are the labels; see `mean`."""
-    x, y = _alike(predictions, labels)
-    right = cast(equal(cast(x, y.dtype.base_dtype), y), dtypes.float32)
-    return mean(right, weights, metrics_collections, updates_collections, name or "accuracy")
+def _metric(own: str, what: str, compute: Computing) -> Callable[..., Pair]:
+    """Returns a function of labels and predictions.
+
+    Args:
+        own: its name, and that of its scope.
+        what: what it returns, in words.
+        compute: what it computes.
+    """
+
+    def metric(
+        labels: Any,
+        predictions: Any,
+        weights: Any = None,
+        metrics_collections: Any = None,
+        updates_collections: Any = None,
+        name: str | None = None,
+    ) -> Pair:
+        pair = compute(labels, predictions, weights, name or own)
+        return _collected(pair, metrics_collections, updates_collections)
+
+    metric.__name__ = metric.__qualname__ = own
+    metric.__doc__ = f"Returns {what}; see `mean`."
+    return metric
 
 
-def mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """Returns the mean of squared differences; see `mean`."""
-    x, y = _alike(predictions, labels)
-    square = squared_difference(y, x)
-    return mean(
-        square, weights, metrics_collections, updates_collections, name or "mean_squared_error"
-    )
+def _mean_of(each: Callable[[Any, Any], Tensor]) -> Computing:
+    """The mean of what a function makes of predictions and labels."""
+
+    def compute(labels: Any, predictions: Any, weights: Any, name: str) -> Pair:
+        return mean(each(*_alike(predictions, labels)), weights, name=name)
+
+    return compute
 
 
-def root_mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """Returns the square root of the mean of squared differences; see `mean`."""
-    value, update = mean_squared_error(
-        labels, predictions, weights, None, None, name or "root_mean_squared_error"
-    )
-    return _collected((sqrt(value), sqrt(update)), metrics_collections, updates_collections)
+def _is_right(x: Tensor, y: Tensor) -> Tensor:
+    right: Tensor = cast(equal(cast(x, y.dtype.base_dtype), y), dtypes.float32)
+    return right
 
 
-def mean_absolute_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """Returns the mean of the sizes of differences; see `mean`."""
-    x: Any
-    x, y = _alike(predictions, labels)
-    error = abs(x - y)
-    return mean(
-        error, weights, metrics_collections, updates_collections, name or "mean_absolute_error"
-    )
+def _root_mean_square(labels: Any, predictions: Any, weights: Any, name: str) -> Pair:
+    value, update = mean_squared_error(labels, predictions, weights, name=name)
+    return sqrt(value), sqrt(update)
+
+
+accuracy = _metric("accuracy", "how often predictions are the labels", _mean_of(_is_right))
+mean_squared_error = _metric(
+    "mean_squared_error",
+    "the mean of squared differences",
+    _mean_of(lambda x, y: squared_difference(y, x)),
+)
+root_mean_squared_error = _metric(
+    "root_mean_squared_error",
+    "the square root of the mean of squared differences",
+    _root_mean_square,
+)
+mean_absolute_error = _metric(
+    "mean_absolute_error", "the mean of the sizes of differences", _mean_of(lambda x, y: abs(x - y))
+)
 
 
 def percentage_below(
@@ -226,73 +219,46 @@ def _which(kind: str, predicted: Tensor, truth: Tensor) -> Tensor:
     )
 
 
-def _counted(kind: str) -> Callable[..., Pair]:
-    def counting(
-        labels: Any,
-        predictions: Any,
-        weights: Any = None,
-        metrics_collections: Any = None,
-        updates_collections: Any = None,
-        name: str | None = None,
-    ) -> Pair:
-        x, y = _alike(cast(predictions, dtypes.bool), cast(labels, dtypes.bool))
-        pair = _count(name or kind, _which(kind, x, y), weights)
-        return _collected(pair, metrics_collections, updates_collections)
-
-    counting.__name__ = kind
-    words = kind.replace("_", " ")
-    counting.__doc__ = f"Returns how many {words} there were so far; see `mean`."
-    return counting
+def _truths(predictions: Any, labels: Any) -> Pair:
+    """Returns both as truth values."""
+    return _alike(cast(predictions, dtypes.bool), cast(labels, dtypes.bool))
 
 
-true_positives = _counted("true_positives")
-true_negatives = _counted("true_negatives")
-false_positives = _counted("false_positives")
-false_negatives = _counted("false_negatives")
+def _number_of(kind: str) -> Callable[..., Pair]:
+    def compute(labels: Any, predictions: Any, weights: Any, name: str) -> Pair:
+        return _count(name, _which(kind, *_truths(predictions, labels)), weights)
+
+    return _metric(kind, f"how many {kind.replace('_', ' ')} there were so far", compute)
 
 
-def precision(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """Returns the part of what was predicted that is so; see `mean`."""
-    return _part(
-        name or "precision", "false_positives", labels, predictions, weights, metrics_collections,
-        updates_collections,
-    )  # fmt: skip
+true_positives = _number_of("true_positives")
+true_negatives = _number_of("true_negatives")
+false_positives = _number_of("false_positives")
+false_negatives = _number_of("false_negatives")
 
 
-def recall(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """Returns the part of what is so that was predicted; see `mean`."""
-    return _part(
-        name or "recall", "false_negatives", labels, predictions, weights, metrics_collections,
-        updates_collections,
-    )  # fmt: skip
+def _part(wrong: str) -> Computing:
+    """The part of what is right in it, and in one of the ways in which a prediction is wrong."""
+
+    def compute(labels: Any, predictions: Any, weights: Any, name: str) -> Pair:
+        with variable_scope(name):
+            x, y = _truths(predictions, labels)
+            kinds = ("true_positives", wrong)
+            counts = [_count(kind, _which(kind, x, y), weights) for kind in kinds]
+            pairs: Any = zip(*counts, strict=True)
+            value, update = (
+                div_no_nan(right, right + missed, name=end)
+                for (right, missed), end in zip(pairs, ("value", "update_op"), strict=True)
+            )
+            return value, update
+
+    return compute
 
 
-def _part(
-    name: str, wrong: str, labels: Any, predictions: Any, weights: Any, metrics: Any, updates: Any
-) -> Pair:
-    with variable_scope(name):
-        x, y = _alike(cast(predictions, dtypes.bool), cast(labels, dtypes.bool))
-        counts = [_count(kind, _which(kind, x, y), weights) for kind in ("true_positives", wrong)]
-        pairs: Any = zip(*counts, strict=True)
-        value, update = (
-            div_no_nan(right, right + missed, name=end)
-            for (right, missed), end in zip(pairs, ("value", "update_op"), strict=True)
-        )
-        return _collected((value, update), metrics, updates)
+precision = _metric(
+    "precision", "the part of what was predicted that is so", _part("false_positives")
+)
+recall = _metric("recall", "the part of what is so that was predicted", _part("false_negatives"))
 
 
 def auc(
@@ -312,14 +278,11 @@ def auc(
     Args:
         labels: truth values.
         predictions: from 0 to 1.
-        weights: what each counts.
         num_thresholds: how many.
-        metrics_collections: as for `mean`.
-        updates_collections: as for `mean`.
         curve: 'ROC': true over false positives; 'PR': precision over recall.
-        name: of the scope.
         summation_method: must be 'trapezoidal'.
         thresholds: those between 0 and 1, instead of equal distances.
+        weights, metrics_collections, updates_collections: as for `mean`.
 
     Raises:
         ValueError: `curve` or `summation_method` is something else.
@@ -375,10 +338,7 @@ def mean_iou(
         labels: numbers of classes.
         predictions: likewise.
         num_classes: how many.
-        weights: what each counts.
-        metrics_collections: as for `mean`.
-        updates_collections: as for `mean`.
-        name: of the scope.
+        weights, metrics_collections, updates_collections: as for `mean`.
 
     Returns:
         The value so far, and what takes new ones in: the matrix of both, (classes, classes).

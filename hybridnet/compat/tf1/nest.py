@@ -37,16 +37,13 @@ def pack_sequence_as(structure: Any, flat_sequence: Sequence[Any]) -> Any:
 
 
 def _packed(structure: Any, leaves: Any) -> Any:
+    kind: Any = type(structure)
     if isinstance(structure, Mapping):
         made = {key: _packed(structure[key], leaves) for key in sorted(structure)}
-        kind: Any = type(structure)
         return kind((key, made[key]) for key in structure)
-    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
-        fields: Any = type(structure)
-        return fields(*(_packed(one, leaves) for one in structure))
     if isinstance(structure, (list, tuple)):
-        whole: Any = type(structure)
-        return whole(_packed(one, leaves) for one in structure)
+        parts = [_packed(one, leaves) for one in structure]
+        return kind(*parts) if hasattr(structure, "_fields") else kind(parts)
     return next(leaves)
 
 

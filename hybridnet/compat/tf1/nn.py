@@ -1,7 +1,5 @@
 """``tf.nn``: what networks are made of."""
 
-from __future__ import annotations
-
 from . import rnn_cell as rnn_cell
 from .operations.gathering import embedding_lookup as embedding_lookup
 from .operations.nn.activation import *  # noqa: F403

@@ -1,7 +1,5 @@
 """``tf.nn.rnn_cell``: steps of recurrent networks."""
 
-from __future__ import annotations
-
 from .recurrent.cell import LSTMStateTuple as LSTMStateTuple
 from .recurrent.cell import RNNCell as RNNCell
 from .recurrent.gated import *  # noqa: F403

@@ -1,7 +1,5 @@
 """``tf.sparse``: sparse tensors, by their newer names."""
 
-from __future__ import annotations
-
 from .operations.sparse.functions import sparse_add as add
 from .operations.sparse.functions import sparse_from_dense as from_dense
 from .operations.sparse.functions import sparse_reduce_sum as reduce_sum
@@ -14,7 +12,7 @@ from .operations.sparse.parts import sparse_concat as concat
 from .operations.sparse.parts import sparse_fill_empty_rows as fill_empty_rows
 from .operations.sparse.parts import sparse_retain as retain
 from .operations.sparse.parts import sparse_slice as slice
-from .operations.sparse.tensor import SparseTensor as SparseTensor
+from .operations.sparse.tensor import SparseTensor
 from .operations.sparse.tensor import sparse_placeholder as placeholder
 
 __all__ = [

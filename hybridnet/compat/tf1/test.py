@@ -8,12 +8,9 @@ import unittest
 from collections.abc import Sequence
 from unittest import mock as mock
 
-from hybridnet.context import num_gpus
-
-from .testing.case import TestCase as TestCase
-from .testing.case import get_temp_dir as get_temp_dir
-from .testing.differences import compute_gradient as compute_gradient
-from .testing.differences import compute_gradient_error as compute_gradient_error
+from .session.config import num_gpus
+from .testing.case import TestCase, get_temp_dir
+from .testing.differences import compute_gradient, compute_gradient_error
 
 __all__ = [
     "TestCase", "compute_gradient", "compute_gradient_error", "get_temp_dir", "gpu_device_name",

@@ -1,4 +1,4 @@
-"""What is in `amp`, under the name of the module that MXNet keeps it in."""
+"""The contents of `amp`, under the name of the module that MXNet keeps them in."""
 
 from __future__ import annotations
 

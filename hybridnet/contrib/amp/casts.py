@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hybridnet.base.errors import ParameterError
-from hybridnet.graph.node import Edge, Node
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.graph import Edge, Node
+from hybridnet.ops.core import OpCall
 from hybridnet.ops.core.registry import get
 
 from . import lists
@@ -35,7 +36,7 @@ class Casts:
 
     def __init__(
         self,
-        target_dtype: Any,
+        target_dtype: DTypeLike,
         target_dtype_ops: Sequence[str] | None = None,
         fp32_ops: Sequence[str] | None = None,
         conditional_fp32_ops: Sequence[tuple[str, str, Sequence[str]]] | None = None,
@@ -64,7 +65,7 @@ class Casts:
         self.widest_ops = lists.canonical(lists.list_widest_type_cast())
         self.excluded = frozenset(excluded_sym_names or ())
 
-    def dtype_of(self, call: Any) -> np.dtype[Any] | None:
+    def dtype_of(self, call: Any) -> np.dtype[np.generic] | None:
         """Returns the dtype that a call is to be computed in; None for that of its inputs."""
         if not isinstance(call, OpCall):
             return None
@@ -79,7 +80,7 @@ class Casts:
         """Returns which inputs of a call are cast: all but auxiliary states."""
         return [number for number in range(count) if number not in call.mutates]
 
-    def apply(self, node: Node, inputs: Sequence[Edge], made: dict[Any, Node]) -> Node:
+    def apply(self, node: Node, inputs: Sequence[Edge], made: dict[tuple[Edge, str], Node]) -> Node:
         """Returns a node whose inputs are cast.
 
         Args:
@@ -99,7 +100,7 @@ class Casts:
         return node.with_inputs(tuple(edges))
 
 
-def _cast(edge: Edge, dtype: str, made: dict[Any, Node]) -> Edge:
+def _cast(edge: Edge, dtype: str, made: dict[tuple[Edge, str], Node]) -> Edge:
     node = made.get((edge, dtype))
     if node is None:
         call = get("amp_cast").bind({"dtype": dtype})[0]

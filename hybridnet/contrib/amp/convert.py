@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+
+from numpy.typing import DTypeLike
 
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import CODE_OF, DTYPE_OF_CODE
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.gluon import HybridBlock, SymbolBlock
-from hybridnet.graph.node import Edge, Node
+from hybridnet.graph import Edge, Node
 from hybridnet.module import BucketingModule
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
@@ -26,7 +27,7 @@ Conditions = Sequence[tuple[str, str, Sequence[str]]] | None
 
 def convert_symbol(
     sym: Symbol,
-    target_dtype: Any = "float16",
+    target_dtype: DTypeLike = "float16",
     target_dtype_ops: Names = None,
     fp32_ops: Names = None,
     conditional_fp32_ops: Conditions = None,
@@ -66,7 +67,9 @@ def convert_symbol(
         if node.name in halved
     }
     # They need no cast any more.
-    made: dict[Any, Node] = {(Edge(node, 0), casts.half.name): node for node in changed.values()}
+    made: dict[tuple[Edge, str], Node] = {
+        (Edge(node, 0), casts.half.name): node for node in changed.values()
+    }
 
     def change(node: Node, inputs: tuple[Edge, ...]) -> Node:
         edges = [edge._replace(node=changed.get(edge.node, edge.node)) for edge in inputs]
@@ -91,7 +94,7 @@ def convert_model(
     sym: Symbol,
     arg_params: Mapping[str, NDArray],
     aux_params: Mapping[str, NDArray],
-    target_dtype: Any = "float16",
+    target_dtype: DTypeLike = "float16",
     target_dtype_ops: Names = None,
     fp32_ops: Names = None,
     conditional_fp32_ops: Conditions = None,
@@ -135,7 +138,7 @@ def _as_said(
 
 def convert_hybrid_block(
     block: HybridBlock,
-    target_dtype: Any = "float16",
+    target_dtype: DTypeLike = "float16",
     target_dtype_ops: Names = None,
     fp32_ops: Names = None,
     conditional_fp32_ops: Conditions = None,
@@ -176,7 +179,7 @@ def convert_hybrid_block(
 
 def convert_bucketing_module(
     bucketing_mod: BucketingModule,
-    target_dtype: Any = "float16",
+    target_dtype: DTypeLike = "float16",
     target_dtype_ops: Names = None,
     fp32_ops: Names = None,
     conditional_fp32_ops: Conditions = None,

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError
@@ -58,7 +59,7 @@ _CONDITIONAL: Final = (
 )
 
 
-def half_dtype(target_dtype: Any) -> np.dtype[Any]:
+def half_dtype(target_dtype: DTypeLike) -> np.dtype[np.generic]:
     """Returns the dtype of half precision that is meant.
 
     Raises:
@@ -89,38 +90,40 @@ def canonical(names: Iterable[str]) -> set[str]:
     return {get(name).name for name in names if _has(name)}
 
 
-def list_lp16_ops(target_dtype: Any = "float16") -> list[str]:
+def list_lp16_ops(target_dtype: DTypeLike = "float16") -> list[str]:
     """Returns the operators that are computed in half precision."""
     half_dtype(target_dtype)
     return list(_known(_HALF))
 
 
-def list_fp32_ops(target_dtype: Any = "float16") -> list[str]:
+def list_fp32_ops(target_dtype: DTypeLike = "float16") -> list[str]:
     """Returns the operators that are computed in float32."""
     half_dtype(target_dtype)
     names = " ".join((_POWERS, _SUMS, _NORMS, _SOFT, _LOSSES, _OTHER_LOSSES, _LINALG))
     return list(_known(names))
 
 
-def list_conditional_fp32_ops(target_dtype: Any = "float16") -> list[tuple[str, str, list[str]]]:
+def list_conditional_fp32_ops(
+    target_dtype: DTypeLike = "float16",
+) -> list[tuple[str, str, list[str]]]:
     """Returns those that are computed in float32 for some values of a parameter."""
     half_dtype(target_dtype)
     return [(name, parameter, list(values)) for name, parameter, values in _CONDITIONAL]
 
 
-def list_widest_type_cast(target_dtype: Any = "float16") -> list[str]:
+def list_widest_type_cast(target_dtype: DTypeLike = "float16") -> list[str]:
     """Returns those of several inputs that are computed in the widest dtype of these."""
     half_dtype(target_dtype)
     return list(_known(_WIDEST))
 
 
-def list_loss_output_functions(target_dtype: Any = "float16") -> list[str]:
+def list_loss_output_functions(target_dtype: DTypeLike = "float16") -> list[str]:
     """Returns the outputs that are losses, whose gradients do not depend on what comes after."""
     half_dtype(target_dtype)
     return list(_known(_LOSSES))
 
 
-def list_lp16_fp32_ops(target_dtype: Any = "float16") -> list[str]:
+def list_lp16_fp32_ops(target_dtype: DTypeLike = "float16") -> list[str]:
     """Returns all others: they are computed in the dtype of their inputs."""
     taken = canonical(
         (
@@ -133,7 +136,7 @@ def list_lp16_fp32_ops(target_dtype: Any = "float16") -> list[str]:
     return sorted(name for name, op in public_operators().items() if op.name not in taken)
 
 
-def list_lp16_use_fp32_params(target_dtype: Any = "float16") -> dict[str, list[str]] | None:
+def list_lp16_use_fp32_params(target_dtype: DTypeLike = "float16") -> dict[str, list[str]] | None:
     """Returns those whose parameters stay in float32, with the names of these; '' is the data."""
     if half_dtype(target_dtype).name == "float16":
         return None

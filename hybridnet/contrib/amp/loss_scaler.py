@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import Any, Final, final
+from typing import Final, final
 
 from hybridnet import autograd
 from hybridnet import ndarray as nd
+from hybridnet.base.context import Context
+from hybridnet.gluon.parameter import Parameter
+from hybridnet.ndarray import NDArray
 
 __all__ = ["LossScaler"]
 
-_FIRST: Final = 2.0**16
+_FIRST_SCALE: Final = 2.0**16
 _LARGEST: Final = 2.0**24
 # How many steps without overflow it takes until the scale is doubled.
 _STEPS_TO_DOUBLE: Final = 2000
@@ -22,7 +25,7 @@ class LossScaler:
     """A scale that is halved when gradients overflow, and doubled when they have not for long."""
 
     def __init__(self) -> None:
-        self._scale = self._next = _FIRST
+        self._scale = self._next = _FIRST_SCALE
         self._steps = 0
 
     @property
@@ -30,14 +33,14 @@ class LossScaler:
         """The scale of this step."""
         return self._scale
 
-    def has_overflow(self, params: Iterable[Any]) -> bool:
+    def has_overflow(self, params: Iterable[Parameter]) -> bool:
         """Whether a gradient of some parameters is infinite or no number; sets the next scale.
 
         Waits for the gradients.
         """
         with autograd.pause():
             grads = [grad for p in params if p.grad_req != "null" for grad in p.list_grad()]
-            by_place: dict[Any, list[Any]] = {}
+            by_place: dict[Context, list[NDArray]] = {}
             for grad in grads:
                 by_place.setdefault(grad.context, []).append(grad)
             checks = [

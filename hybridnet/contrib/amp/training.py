@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
+from numpy.typing import DTypeLike
+
 from hybridnet import ndarray, symbol
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.gluon import Trainer
+from hybridnet.gluon.parameter import Parameter
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
@@ -25,12 +28,12 @@ _replaced: Final[list[tuple[Any, str, Any]]] = []
 
 
 def init(
-    target_dtype: Any = "float16",
+    target_dtype: DTypeLike = "float16",
     target_precision_ops: Sequence[str] | None = None,
     conditional_fp32_ops: Sequence[tuple[str, str, Sequence[str]]] | None = None,
     fp32_ops: Sequence[str] | None = None,
 ) -> None:
-    """Has the functions of `nd` and `sym` cast what they are given, as the lists of operators say.
+    """Makes the functions of `nd` and `sym` cast their arguments, as the lists of operators say.
 
     It holds for networks made afterwards, and until `stop`; called again it does nothing.
 
@@ -104,7 +107,7 @@ def _target(
     return "float32" if len({x.dtype for x in arrays if _is_ours(x)}) > 1 else None
 
 
-def _is_ours(x: Any) -> bool:
+def _is_ours(x: object) -> bool:
     return isinstance(x, NDArray) and x.dtype.__name__ in ("float16", "bfloat16", "float32")
 
 
@@ -116,7 +119,7 @@ def _as(x: Any, target: str) -> Any:
 
 
 def init_trainer(optimizer_or_trainer: Trainer) -> None:
-    """Has a trainer leave out updates whose gradients have overflowed; see `scale_loss`.
+    """Makes a trainer skip updates whose gradients have overflowed; see `scale_loss`.
 
     Args:
         optimizer_or_trainer: the trainer; its store must not do the updates.
@@ -134,7 +137,7 @@ def init_trainer(optimizer_or_trainer: Trainer) -> None:
     trainer._amp_loss_scaler = scaler
     trainer._amp_original_scale = trainer._scale
 
-    def apply_if_finite(chosen: Sequence[tuple[int, Any]]) -> None:
+    def apply_if_finite(chosen: Sequence[tuple[int, Parameter]]) -> None:
         if not scaler.has_overflow(param for _, param in chosen):
             apply(chosen)
             return
@@ -145,7 +148,9 @@ def init_trainer(optimizer_or_trainer: Trainer) -> None:
 
 
 @contextmanager
-def scale_loss(loss: Any, optimizer_or_trainer: Trainer) -> Iterator[Any]:
+def scale_loss(
+    loss: NDArray | list[NDArray] | tuple[NDArray, ...], optimizer_or_trainer: Trainer
+) -> Iterator[Any]:
     """A block with the loss times the scale; the trainer divides gradients by it again.
 
         with autograd.record():

@@ -1,4 +1,4 @@
-"""What each type of Caffe's layers is here: a table of translations."""
+"""A table of translations, one for each type of Caffe's layers."""
 
 from __future__ import annotations
 

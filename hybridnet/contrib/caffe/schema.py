@@ -48,7 +48,7 @@ LAYER_TYPES: Final = {
     "TANH": "TanH", "WINDOW_DATA": "WindowData",
 }  # fmt: skip
 
-_PARTS: Final = {  # parameters of layers: field -> message, number now, number in the old form
+_PARAMETERS: Final = {  # parameters of layers: field -> message, number now, number in the old form
     "argmax_param": ("ArgMaxParameter", 103, 23),
     "batch_norm_param": ("BatchNormParameter", 139, 0),
     "bias_param": ("BiasParameter", 141, 0),
@@ -87,10 +87,10 @@ _MESSAGES: Final[dict[str, str]] = {
         not_stage 5 string*""",
     "LayerParameter": """name 1 string; type 2 string; bottom 3 string*; top 4 string*;
         blobs 7 BlobProto*; include 8 NetStateRule*; exclude 9 NetStateRule*; """
-    + "; ".join(f"{name} {number} {kind}" for name, (kind, number, _) in _PARTS.items()),
+    + "; ".join(f"{name} {number} {kind}" for name, (kind, number, _) in _PARAMETERS.items()),
     "V1LayerParameter": """bottom 2 string*; top 3 string*; name 4 string; type 5 LayerType;
         blobs 6 BlobProto*; include 32 NetStateRule*; exclude 33 NetStateRule*; """
-    + "; ".join(f"{name} {old} {kind}" for name, (kind, _, old) in _PARTS.items() if old),
+    + "; ".join(f"{name} {old} {kind}" for name, (kind, _, old) in _PARAMETERS.items() if old),
     "NetParameter": """name 1 string; layers 2 V1LayerParameter*; input 3 string*;
         input_dim 4 int64*; input_shape 8 BlobShape*; layer 100 LayerParameter*""",
     "ArgMaxParameter": "out_max_val 1 bool; top_k 2 uint64 1; axis 3 int64",

@@ -13,17 +13,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 from hybridnet.base.context import Context, cpu
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.unsupported import missing
 from hybridnet.gluon import HybridBlock, SymbolBlock
+from hybridnet.gluon.data import DataLoader
+from hybridnet.io import DataIter
 from hybridnet.ndarray import NDArray, contrib, ones, zeros
 from hybridnet.symbol import Symbol
 
 from ..block_symbols import as_block, as_symbol
 from ._calibration import (
+    Collector,
     HistogramCollector,
     RangeCollector,
     batches,
@@ -103,7 +107,7 @@ def quantize_graph(
     quantized_dtype: str = "int8",
     quantize_mode: str = "full",
     quantize_granularity: str = "tensor-wise",
-    LayerOutputCollector: Any = None,
+    LayerOutputCollector: Collector | None = None,
     logger: logging.Logger | None = None,
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray], Any]:
     """Quantizes a symbol whose ranges the caller measures: see `calib_graph`.
@@ -160,7 +164,7 @@ def calib_graph(
     collector: Any,
     calib_mode: str = "entropy",
     quantized_dtype: str = "int8",
-    logger: Any = logging,
+    logger: logging.Logger | ModuleType | None = logging,
 ) -> _Made:
     """Returns a quantized symbol that knows the ranges which a collector has measured.
 
@@ -202,7 +206,7 @@ def quantize_model(
     excluded_sym_names: Sequence[str] | None = None,
     excluded_op_names: Sequence[str] | None = None,
     calib_mode: str | None = "entropy",
-    calib_data: Any = None,
+    calib_data: DataIter | DataLoader | None = None,
     num_calib_examples: int | None = None,
     quantized_dtype: str = "int8",
     quantize_mode: str = "smart",
@@ -287,7 +291,7 @@ def quantize_model_mkldnn(
     excluded_sym_names: Sequence[str] | None = None,
     excluded_op_names: Sequence[str] | None = None,
     calib_mode: str | None = "entropy",
-    calib_data: Any = None,
+    calib_data: DataIter | DataLoader | None = None,
     num_calib_examples: int | None = None,
     quantized_dtype: str = "int8",
     quantize_mode: str = "smart",
@@ -324,12 +328,12 @@ def quantize_net_v2(
     exclude_layers: Sequence[str] | None = None,
     exclude_layers_match: Sequence[str] | None = None,
     exclude_operators: Sequence[str] | None = None,
-    calib_data: Any = None,
+    calib_data: DataIter | DataLoader | None = None,
     data_shapes: Sequence[Any] | None = None,
     calib_mode: str | None = "none",
     num_calib_examples: int | None = None,
     ctx: Context = cpu(),  # noqa: B008
-    LayerOutputCollector: Any = None,
+    LayerOutputCollector: Collector | None = None,
     logger: logging.Logger | None = None,
 ) -> SymbolBlock:
     """Returns a quantized block.
@@ -403,7 +407,7 @@ def quantize_net(
     exclude_layers: Sequence[str] | None = None,
     exclude_layers_match: Sequence[str] | None = None,
     exclude_operators: Sequence[str] | None = None,
-    calib_data: Any = None,
+    calib_data: DataIter | DataLoader | None = None,
     data_shapes: Sequence[Any] | None = None,
     calib_mode: str | None = "none",
     num_calib_examples: int | None = None,

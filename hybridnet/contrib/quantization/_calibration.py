@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
 from hybridnet.io import DataBatch
@@ -34,7 +35,7 @@ _EPSILON: Final = np.float32(0.0001)
 
 
 class Collector(Protocol):
-    """What is shown the outputs that have to be measured."""
+    """A collector: it is shown the outputs that have to be measured."""
 
     def collect(self, name: str, arr: NDArray) -> None:
         """Is called with each of them for each batch."""
@@ -91,7 +92,7 @@ class HistogramCollector:
 
 
 def combine_histogram(
-    old_hist: Histogram, arr: Any, new_min: float, new_max: float, new_th: float
+    old_hist: Histogram, arr: NumpyArray, new_min: float, new_max: float, new_th: float
 ) -> Histogram:
     """Returns a histogram with the numbers of one more array; it grows by whole bins.
 
@@ -129,7 +130,7 @@ def entropy_range(histogram: Histogram, dtype: str) -> tuple[float, float]:
 
 
 def entropy_threshold(
-    counts: np.ndarray[Any, Any], edges: np.ndarray[Any, Any], num_quantized_bins: int = 255
+    counts: NumpyArray, edges: NumpyArray, num_quantized_bins: int = 255
 ) -> tuple[float, float]:
     """Returns where to cut a histogram off, and what that loses.
 
@@ -162,7 +163,7 @@ def entropy_threshold(
     return float(edges[middle + place + 1]), float(least)
 
 
-def _coarse(counts: Any, shown: Any, steps: int) -> Any:
+def _coarse(counts: NumpyArray, shown: Any, steps: int) -> NumpyArray:
     """Returns what is left of counts in few steps: each is spread over its bins that have any."""
     width = len(counts) // steps
     starts = np.arange(steps) * width  # the last step takes what is left over, too
@@ -173,7 +174,7 @@ def _coarse(counts: Any, shown: Any, steps: int) -> Any:
     return np.where(shown, np.repeat(means, widths), np.float32(0))
 
 
-def _smooth(counts: Any) -> Any:
+def _smooth(counts: NumpyArray) -> NumpyArray | None:
     """Returns counts without zeros, of the same sum; None where there are too many zeros."""
     empty = counts == 0
     filled = counts.size - empty.sum()
@@ -183,11 +184,11 @@ def _smooth(counts: Any) -> Any:
     return counts + np.where(empty, _EPSILON, -less).astype(np.float32)
 
 
-def _divergence(p: Any, q: Any) -> np.floating[Any]:
+def _divergence(p: NumpyArray | None, q: NumpyArray | None) -> np.floating[Any]:
     if p is None or q is None:
         return np.float32(np.inf)
     p, q = p / p.sum(), q / q.sum()
-    made: np.floating[Any] = (p * np.log(p / q)).sum()
+    made: np.floating = (p * np.log(p / q)).sum()
     return made
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple, TypeGuard
 
 from hybridnet.base.errors import ParameterError
-from hybridnet.graph.node import Edge, Node, variable
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.graph import Edge, Node, variable
+from hybridnet.ops.core import OpCall
 from hybridnet.ops.core.registry import get
 from hybridnet.symbol import Symbol
 

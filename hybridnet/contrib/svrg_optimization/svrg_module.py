@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hybridnet.base.context import Context, cpu
 from hybridnet.base.errors import ParameterError
 from hybridnet.module import Module
+from hybridnet.module.types import Batch, Batches, Description, Groups, Logger, Requests, RowsOf
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
+from hybridnet.symbol import Symbol
 
 __all__ = ["SVRGModule"]
 
@@ -35,16 +37,16 @@ class SVRGModule(Module):
 
     def __init__(
         self,
-        symbol: Any,
+        symbol: Symbol,
         data_names: Sequence[str] | None = ("data",),
         label_names: Sequence[str] | None = ("softmax_label",),
-        logger: Any = logging,
+        logger: Logger = logging,
         context: Context | Sequence[Context] = _HERE,
         work_load_list: Sequence[float] | None = None,
         fixed_param_names: Sequence[str] | None = None,
         state_names: Sequence[str] | None = None,
-        group2ctxs: Any = None,
-        compression_params: Any = None,
+        group2ctxs: Groups = None,
+        compression_params: Mapping[str, str | float] | None = None,
         update_freq: int | None = None,
     ) -> None:
         if not isinstance(update_freq, int) or update_freq < 1:
@@ -71,13 +73,13 @@ class SVRGModule(Module):
 
     def bind(
         self,
-        data_shapes: Any,
-        label_shapes: Any = None,
+        data_shapes: Sequence[Description],
+        label_shapes: Sequence[Description] | None = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
+        shared_module: Module | None = None,
+        grad_req: Requests = "write",
     ) -> None:
         """See `Module.bind`; the network is bound twice."""
         given = data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind
@@ -85,12 +87,14 @@ class SVRGModule(Module):
         if for_training and (force_rebind or not self._mod_aux.binded):
             self._mod_aux.bind(*given, grad_req=grad_req)
 
-    def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
+    def reshape(
+        self, data_shapes: Sequence[Description], label_shapes: Sequence[Description] | None = None
+    ) -> None:
         """See `Module.reshape`."""
         super().reshape(data_shapes, label_shapes)
         self._mod_aux.reshape(data_shapes, label_shapes)
 
-    def begin_epoch(self, epoch: int, train_data: Any) -> None:
+    def begin_epoch(self, epoch: int, train_data: Batches) -> None:
         """Keeps the parameters, if it is time."""
         if epoch % self.update_freq == 0:
             self.update_full_grads(train_data)
@@ -130,7 +134,7 @@ class SVRGModule(Module):
             mean = mean / (batches * len(parts))
             self._full[name] = [mean.as_in_context(part.context) for part in parts]
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: Batch | list[Batch], is_train: bool | None = None) -> None:
         """See `Module.forward`; in training the kept parameters get the batch, too."""
         training = self.for_training if is_train is None else is_train
         with recorder.one_pass(training):
@@ -138,7 +142,7 @@ class SVRGModule(Module):
             if training and self._full:
                 self._mod_aux.forward(data_batch, is_train)
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """See `Module.backward`."""
         super().backward(out_grads)
         if self._full:
@@ -154,9 +158,7 @@ class SVRGModule(Module):
                     grad += full - kept.grad_arrays[number][device]
         super().update()
 
-    def prepare(
-        self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None
-    ) -> None:
+    def prepare(self, data_batch: Any, sparse_row_id_fn: RowsOf | None = None) -> None:
         """See `Module.prepare`."""
         super().prepare(data_batch, sparse_row_id_fn)
         self._mod_aux.prepare(data_batch, sparse_row_id_fn)

@@ -18,6 +18,7 @@ from hybridnet import ndarray as nd
 from hybridnet import registry
 from hybridnet.base.config import data_dir
 from hybridnet.base.errors import FormatError, MXNetError, ParameterError
+from hybridnet.base.remote import PathLike
 from hybridnet.ndarray import NDArray
 
 from .vocab import Vocabulary
@@ -63,7 +64,7 @@ class TokenEmbedding(Vocabulary):
 
     def _load_embedding(
         self,
-        pretrained_file_path: Any,
+        pretrained_file_path: PathLike,
         elem_delim: str,
         init_unknown_vec: _Filler,
         encoding: str = "utf8",
@@ -128,7 +129,9 @@ class TokenEmbedding(Vocabulary):
         self._unknown_token = vocabulary.unknown_token
         self._reserved_tokens = vocabulary.reserved_tokens
 
-    def get_vecs_by_tokens(self, tokens: Any, lower_case_backup: bool = False) -> Any:
+    def get_vecs_by_tokens(
+        self, tokens: str | list[str], lower_case_backup: bool = False
+    ) -> NDArray:
         """Returns the vector of a token, or of each in a list: (tokens, vec_len).
 
         Args:
@@ -144,7 +147,7 @@ class TokenEmbedding(Vocabulary):
         found = nd.take(self._idx_to_vec, nd.array(numbers, dtype="int32"))
         return found if isinstance(tokens, list) else found[0]
 
-    def update_token_vectors(self, tokens: Any, new_vectors: NDArray) -> None:
+    def update_token_vectors(self, tokens: str | list[str], new_vectors: NDArray) -> None:
         """Sets the vectors of tokens.
 
         Args:
@@ -204,7 +207,7 @@ class _FromRoot(TokenEmbedding):
     """An embedding of a file in a folder of such files."""
 
     def _load_from(
-        self, root: Any, name: str, init_unknown_vec: _Filler, vocabulary: Vocabulary | None
+        self, root: PathLike, name: str, init_unknown_vec: _Filler, vocabulary: Vocabulary | None
     ) -> None:
         if name not in self.pretrained_file_names:
             raise KeyError(
@@ -316,7 +319,7 @@ class CustomEmbedding(TokenEmbedding):
 
     def __init__(
         self,
-        pretrained_file_path: Any,
+        pretrained_file_path: PathLike,
         elem_delim: str = " ",
         encoding: str = "utf8",
         init_unknown_vec: _Filler = nd.zeros,
@@ -340,7 +343,9 @@ class CompositeEmbedding(TokenEmbedding):
         ParameterError: these are no such things.
     """
 
-    def __init__(self, vocabulary: Vocabulary, token_embeddings: Any) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, token_embeddings: TokenEmbedding | list[TokenEmbedding]
+    ) -> None:
         super().__init__()
         given = token_embeddings if isinstance(token_embeddings, list) else [token_embeddings]
         if not all(isinstance(one, TokenEmbedding) for one in given):

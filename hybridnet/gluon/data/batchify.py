@@ -1,4 +1,4 @@
-"""What makes a batch of samples: stacks, pads, or lists them, each part of a sample in its way.
+"""Functions that make a batch of samples: they stack, pad, or list them, each part in its way.
 
 All of these are called with the list of a batch's samples: `DataLoader` takes them as
 ``batchify_fn``. The names are those of MXNet 2 and GluonNLP; MXNet 1.9 has the default alone.
@@ -11,22 +11,24 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray, array
-from hybridnet.ndarray.rows import stacked
+from hybridnet.ndarray.internal import stacked
 
 __all__ = ["Append", "AsList", "Group", "Pad", "Stack", "collate"]
 
 
-def _ndarray(host: np.ndarray[Any, Any]) -> NDArray:
+def _ndarray(host: NumpyArray) -> NDArray:
     """Returns an array of the kind that the mode asks for, with the values and dtype of NumPy's."""
     made = array(host, dtype=host.dtype)
     return made.as_np_ndarray() if mode.array else made
 
 
-def _one_array(samples: Sequence[Any], who: str) -> np.ndarray[Any, Any]:
+def _one_array(samples: Sequence[Any], who: str) -> NumpyArray:
     try:
         host = np.asarray(samples)
     except ValueError as error:
@@ -97,7 +99,7 @@ class Pad:
     def __init__(
         self,
         val: float | None = None,
-        dtype: Any = None,
+        dtype: DTypeLike | None = None,
         round_to: int | None = None,
         use_shared_mem: bool = False,
     ) -> None:
@@ -152,7 +154,7 @@ class Append:
 
 
 class Group:
-    """Has the parts of samples batched by a function each: ``Group(Stack(), Pad())``.
+    """A batchify function made of one for each part of a sample: ``Group(Stack(), Pad())``.
 
     Args:
         fn: the function for the first part, or a list of all of them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from multiprocessing.reduction import ForkingPickler  # noqa: F401 (programs import it from here)
 from typing import Any, Protocol, final
 
@@ -15,7 +15,8 @@ from hybridnet.base.errors import ParameterError
 from .batchify import collate
 from .fetching import as_in_context, fetch
 from .pooled import _MultiWorkerIter, _worker_fn, _worker_initializer
-from .sampler import BatchSampler, RandomSampler, SequentialSampler
+from .sampler import BatchSampler, Order, RandomSampler, SequentialSampler
+from .samples import Batchify, Samples
 from .threads import ThreadWorkers
 from .workers import ProcessWorkers, are_possible
 
@@ -56,8 +57,8 @@ def default_mp_batchify_fn(data: Sequence[Any]) -> Any:
 class _Workers(Protocol):
     """Who makes batches in the background."""
 
-    def submit(self, positions: Sequence[Any], /) -> Any:
-        """Has a batch made; returns the ticket for it."""
+    def submit(self, positions: Sequence[int], /) -> Any:
+        """Queues a batch to be made; returns the ticket for it."""
 
     def result(self, ticket: Any, timeout: float, /) -> Any:
         """Returns the batch, for which it waits, or raises what made it fail."""
@@ -74,7 +75,7 @@ class _Ahead:
     """One pass over the batches, some of which are being made already."""
 
     def __init__(
-        self, workers: _Workers, batches: Iterator[Sequence[Any]], ahead: int, timeout: float
+        self, workers: _Workers, batches: Iterator[Sequence[int]], ahead: int, timeout: float
     ) -> None:
         self._workers = workers
         self._batches = batches
@@ -105,7 +106,11 @@ class _Ahead:
 
 
 def _batch_sampler(
-    dataset: Any, batch_size: int | None, shuffle: bool, sampler: Any, last_batch: str | None
+    dataset: Samples,
+    batch_size: int | None,
+    shuffle: bool,
+    sampler: Order | None,
+    last_batch: str | None,
 ) -> BatchSampler:
     if batch_size is None:
         raise ParameterError(
@@ -148,13 +153,13 @@ class DataLoader:
 
     def __init__(
         self,
-        dataset: Any,
+        dataset: Samples,
         batch_size: int | None = None,
         shuffle: bool = False,
-        sampler: Any = None,
+        sampler: Order | None = None,
         last_batch: str | None = None,
-        batch_sampler: Any = None,
-        batchify_fn: Callable[[Any], Any] | None = None,
+        batch_sampler: Order | None = None,
+        batchify_fn: Batchify | None = None,
         num_workers: int = 0,
         pin_memory: bool = False,
         pin_device_id: int = 0,

@@ -15,7 +15,7 @@ from hybridnet.ndarray import NDArray
 from hybridnet.recordio import MXIndexedRecordIO
 
 from .sampler import FilterSampler, Sampler, SequentialSampler
-from .samples import each, one_by_one
+from .samples import Samples, each, one_by_one
 
 __all__ = ["ArrayDataset", "Dataset", "DownloadedDataset", "RecordFileDataset", "SimpleDataset"]
 
@@ -29,7 +29,7 @@ class Dataset:
     else, or a tuple of these: data and label, say.
     """
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         raise NotImplementedError(f"{type(self).__name__} must define __getitem__")
 
     def __len__(self) -> int:
@@ -38,7 +38,7 @@ class Dataset:
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
 
-    def filter(self, fn: Callable[[Any], Any]) -> Dataset:
+    def filter(self, fn: Callable[[Any], object]) -> Dataset:
         """Returns a dataset of the samples for which a function is true.
 
         Each sample is made and looked at now, and made once more when it is asked for.
@@ -116,7 +116,7 @@ class SimpleDataset(Dataset):
         data: the samples.
     """
 
-    def __init__(self, data: Any) -> None:
+    def __init__(self, data: Samples) -> None:
         self._data = data
 
     def __len__(self) -> int:
@@ -127,9 +127,9 @@ class SimpleDataset(Dataset):
 
 
 class _LazyTransformDataset(Dataset):
-    """What a function makes of another dataset's samples, each time anew."""
+    """A dataset of what a function makes of another's samples, each time anew."""
 
-    def __init__(self, data: Any, fn: Callable[..., Any]) -> None:
+    def __init__(self, data: Samples, fn: Callable[..., Any]) -> None:
         self._data = data
         self._fn = fn
 
@@ -152,7 +152,7 @@ class _LazyTransformDataset(Dataset):
         return each(fn, samples)
 
 
-def samples_at(dataset: Any, positions: Sequence[Any]) -> list[Any]:
+def samples_at(dataset: Samples, positions: Sequence[int]) -> list[Any]:
     """Returns the samples of a dataset at some positions.
 
     Transforms that can take many samples in one go are given all of them.
@@ -189,7 +189,7 @@ class _TransformFirst:
 class _SampledDataset(Dataset):
     """Another dataset's samples at the positions that a sampler gave once."""
 
-    def __init__(self, dataset: Any, sampler: Sampler) -> None:
+    def __init__(self, dataset: Samples, sampler: Sampler) -> None:
         self._dataset = dataset
         self._sampler = sampler
         self._indices = list(sampler)
@@ -197,7 +197,7 @@ class _SampledDataset(Dataset):
     def __len__(self) -> int:
         return len(self._indices)
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         return self._dataset[self._indices[idx]]
 
 
@@ -212,7 +212,7 @@ class ArrayDataset(Dataset):
         ParameterError: there is none, or their lengths differ.
     """
 
-    def __init__(self, *args: Any) -> None:
+    def __init__(self, *args: Samples) -> None:
         if not args:
             raise ParameterError("ArrayDataset: needs at least one array")
         lengths = [len(data) for data in args]
@@ -251,7 +251,7 @@ class RecordFileDataset(Dataset):
         self.idx_file = os.path.splitext(filename)[0] + ".idx"
         self._record = MXIndexedRecordIO(self.idx_file, filename, "r")
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         return self._record.read_idx(self._record.keys[idx])
 
     def __len__(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from multiprocessing.context import TimeoutError as ProcessTimeout
 from typing import Any
 
@@ -11,7 +11,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.ndarray import NDArray
 
 from .dataset import samples_at
-from .samples import failed_sample
+from .samples import Batchify, Samples, failed_sample
 
 __all__ = ["LoaderTimeout", "as_in_context", "fetch", "timed_out"]
 
@@ -33,7 +33,7 @@ def timed_out(seconds: float, what: str) -> LoaderTimeout:
     )
 
 
-def fetch(dataset: Any, positions: Sequence[Any], batchify: Callable[[Any], Any]) -> Any:
+def fetch(dataset: Samples, positions: Sequence[int], batchify: Batchify) -> Any:
     """Returns the batch of the samples at these positions.
 
     Errors pass with a note that says which sample they are about.

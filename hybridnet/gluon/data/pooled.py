@@ -16,13 +16,15 @@ from typing import Any
 from hybridnet.base.context import cpu_pinned
 
 from .fetching import as_in_context, fetch
+from .sampler import Order
+from .samples import Batchify, Samples
 
 __all__ = ["_MultiWorkerIter", "_worker_fn", "_worker_initializer"]
 
 _worker_dataset: Any = None
 
 
-def _worker_initializer(dataset: Any, *modes: Any) -> None:
+def _worker_initializer(dataset: Samples, *modes: object) -> None:
     """Gives a worker process the dataset of which `_worker_fn` takes samples.
 
     Args:
@@ -34,7 +36,7 @@ def _worker_initializer(dataset: Any, *modes: Any) -> None:
 
 
 def _worker_fn(
-    samples: Sequence[Any], batchify_fn: Callable[[Any], Any], dataset: Any = None
+    samples: Sequence[int], batchify_fn: Batchify, dataset: Samples | None = None
 ) -> bytes:
     """Makes a batch in a worker process that `_worker_initializer` has prepared.
 
@@ -73,14 +75,14 @@ class _MultiWorkerIter:
     def __init__(
         self,
         worker_pool: Any,
-        batchify_fn: Callable[[Any], Any],
-        batch_sampler: Any,
+        batchify_fn: Batchify,
+        batch_sampler: Order,
         pin_memory: bool = False,
         pin_device_id: int = 0,
         worker_fn: Callable[..., Any] = _worker_fn,
         prefetch: int = 0,
-        dataset: Any = None,
-        data_loader: Any = None,
+        dataset: Samples | None = None,
+        data_loader: object = None,
         timeout: float = 120,
     ) -> None:
         self._worker_pool = worker_pool

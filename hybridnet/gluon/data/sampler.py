@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sized
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Sized
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 
@@ -13,12 +13,26 @@ __all__ = [
     "BatchSampler",
     "FilterSampler",
     "IntervalSampler",
+    "Order",
     "RandomSampler",
     "Sampler",
     "SequentialSampler",
 ]
 
-_LAST: Final = ("keep", "discard", "rollover")
+_Sample = TypeVar("_Sample")
+
+
+class Order(Protocol):
+    """An iterable of positions that has a length: a `Sampler`, a list."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Returns an iterator over the positions."""
+
+    def __len__(self) -> int:
+        """Returns how many there are."""
+
+
+_LAST_BATCH: Final = ("keep", "discard", "rollover")
 
 
 class Sampler:
@@ -84,7 +98,7 @@ class FilterSampler(Sampler):
         dataset: where the samples are.
     """
 
-    def __init__(self, fn: Callable[[Any], Any], dataset: Any) -> None:
+    def __init__(self, fn: Callable[[_Sample], object], dataset: Iterable[_Sample]) -> None:
         self._fn = fn
         self._dataset = dataset
         self._indices = [i for i, sample in enumerate(dataset) if fn(sample)]
@@ -136,10 +150,10 @@ class BatchSampler(Sampler):
         ParameterError: `batch_size` or `last_batch` is none of these.
     """
 
-    def __init__(self, sampler: Any, batch_size: int, last_batch: str = "keep") -> None:
+    def __init__(self, sampler: Order, batch_size: int, last_batch: str = "keep") -> None:
         if batch_size < 1:
             raise ParameterError(f"BatchSampler: batch_size must be at least 1, got {batch_size}")
-        if last_batch not in _LAST:
+        if last_batch not in _LAST_BATCH:
             raise ParameterError(
                 f"BatchSampler: last_batch must be one of 'keep', 'discard', or 'rollover', "
                 f"got {last_batch!r}"

@@ -1,4 +1,4 @@
-"""What a function makes of several samples: of each by itself, or of all in one go.
+"""Functions applied to several samples: to each by itself, or to all in one go.
 
 A transform has a method ``_for_each`` if it can take many samples in one go, which costs Python
 little more than one sample does.
@@ -7,22 +7,38 @@ little more than one sample does.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
-__all__ = ["each", "failed_sample", "one_by_one"]
+__all__ = ["Batchify", "Samples", "each", "failed_sample", "one_by_one"]
+
+#: Makes a batch of a list of samples.
+Batchify: TypeAlias = Callable[[Any], Any]
+Sample = TypeVar("Sample")
+Made = TypeVar("Made")
+
+
+class Samples(Protocol):
+    """A collection of samples, with a length and ``[i]``: a `Dataset`, an array, a list."""
+
+    def __len__(self) -> int:
+        """Returns how many samples there are."""
+
+    def __getitem__(self, idx: int, /) -> Any:
+        """Returns a sample."""
+
 
 # Where an error keeps which sample it is about.
 _NUMBER: Final = "number_of_sample"
 
 
-def each(function: Callable[[Any], Any], samples: Sequence[Any]) -> list[Any]:
+def each(function: Callable[[Sample], Made], samples: Sequence[Sample]) -> list[Made]:
     """Returns what a function makes of each of several samples."""
     many = getattr(function, "_for_each", None)
-    made: list[Any] = one_by_one(function, samples) if many is None else many(samples)
+    made: list[Made] = one_by_one(function, samples) if many is None else many(samples)
     return made
 
 
-def one_by_one(function: Callable[[Any], Any], samples: Sequence[Any]) -> list[Any]:
+def one_by_one(function: Callable[[Sample], Made], samples: Sequence[Sample]) -> list[Made]:
     """Calls a function with each sample; an error keeps which one it is about."""
     made = []
     for number, sample in enumerate(samples):

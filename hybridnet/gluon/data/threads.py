@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, final
@@ -10,6 +10,7 @@ from typing import Any, final
 from hybridnet.base.numpy_mode import mode
 
 from .fetching import fetch, timed_out
+from .samples import Batchify, Samples
 
 __all__ = ["ThreadWorkers"]
 
@@ -30,15 +31,15 @@ class ThreadWorkers:
         count: how many threads.
     """
 
-    def __init__(self, dataset: Any, batchify: Callable[[Any], Any], count: int) -> None:
+    def __init__(self, dataset: Samples, batchify: Batchify, count: int) -> None:
         self._dataset = dataset
         self._batchify = batchify
         self._threads = ThreadPoolExecutor(
             count, "hybridnet-data", _enter_mode, (mode.shape, mode.array)
         )
 
-    def submit(self, positions: Sequence[Any]) -> Future[Any]:
-        """Has a batch made; returns the ticket for it."""
+    def submit(self, positions: Sequence[int]) -> Future[Any]:
+        """Queues a batch to be made; returns the ticket for it."""
         return self._threads.submit(fetch, self._dataset, positions, self._batchify)
 
     def result(self, ticket: Future[Any], timeout: float) -> Any:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from hybridnet.base.errors import ParameterError
 
 from ..block import HybridBlock
+from ..types import BlockNames, Data, Operators
 
 __all__ = ["Loss", "apply_weighting", "reshape_like"]
 
 
 def apply_weighting(
-    F: Any, loss: Any, weight: float | None = None, sample_weight: Any = None
-) -> Any:
+    F: Operators[Data], loss: Data, weight: float | None = None, sample_weight: Data | None = None
+) -> Data:
     """Multiplies a loss by weights.
 
     Args:
@@ -34,7 +35,7 @@ def apply_weighting(
     return loss * weight
 
 
-def reshape_like(F: Any, x: Any, y: Any) -> Any:
+def reshape_like(F: Operators[Data], x: Data, y: Data) -> Data:
     """Returns x in the shape of y."""
     return F.reshape_like(x, y)
 
@@ -47,7 +48,7 @@ class Loss(HybridBlock):
         batch_axis: the axis of the examples; the loss is averaged over all others.
     """
 
-    def __init__(self, weight: float | None, batch_axis: int, **kwargs: Any) -> None:
+    def __init__(self, weight: float | None, batch_axis: int, **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(**kwargs)
         self._weight = weight
         self._batch_axis = batch_axis
@@ -55,7 +56,9 @@ class Loss(HybridBlock):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(batch_axis={self._batch_axis}, w={self._weight})"
 
-    def _average(self, F: Any, loss: Any, sample_weight: Any, weight: float | None) -> Any:
+    def _average(
+        self, F: Operators[Data], loss: Data, sample_weight: Data | None, weight: float | None
+    ) -> Data:
         """Weights by those of the examples (broadcast) and of the loss; averages each example's."""
         loss = apply_weighting(F, loss, weight, sample_weight)
         return F.mean(loss, axis=self._batch_axis, exclude=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
+from ..types import BlockNames, Data, Operators
 from .base import Loss, reshape_like
 
 __all__ = ["HuberLoss", "L1Loss", "L2Loss"]
@@ -20,10 +21,14 @@ class L2Loss(Loss):
     (batch,).
     """
 
-    def __init__(self, weight: float = 1.0, batch_axis: int = 0, **kwargs: Any) -> None:
+    def __init__(
+        self, weight: float = 1.0, batch_axis: int = 0, **kwargs: Unpack[BlockNames]
+    ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self, F: Operators[Data], pred: Data, label: Data, sample_weight: Data | None = None
+    ) -> Data:
         """Computes the loss."""
         loss = F.square(reshape_like(F, label, pred) - pred)
         weight = None if self._weight is None else self._weight / 2
@@ -33,10 +38,14 @@ class L2Loss(Loss):
 class L1Loss(Loss):
     """weight · |pred - label|, averaged over all axes but the batch's; arguments as `L2Loss`."""
 
-    def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
+    def __init__(
+        self, weight: float | None = None, batch_axis: int = 0, **kwargs: Unpack[BlockNames]
+    ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self, F: Operators[Data], pred: Data, label: Data, sample_weight: Data | None = None
+    ) -> Data:
         """Computes the loss."""
         loss = F.abs(reshape_like(F, label, pred) - pred)
         return self._average(F, loss, sample_weight, self._weight)
@@ -57,12 +66,18 @@ class HuberLoss(Loss):
     """
 
     def __init__(
-        self, rho: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+        self,
+        rho: float = 1,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._rho = rho
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self, F: Operators[Data], pred: Data, label: Data, sample_weight: Data | None = None
+    ) -> Data:
         """Computes the loss."""
         d = F.abs(reshape_like(F, label, pred) - pred)
         loss = F.where(d > self._rho, d - 0.5 * self._rho, (0.5 / self._rho) * F.square(d))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Unpack
 
 from hybridnet.base.errors import ParameterError
 
+from ..types import BlockNames, Data, Operators
 from .base import Loss, apply_weighting, reshape_like
 
 __all__ = [
@@ -37,14 +38,19 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         from_sigmoid: bool = False,
         weight: float | None = None,
         batch_axis: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._from_sigmoid = from_sigmoid
 
     def hybrid_forward(
-        self, F: Any, pred: Any, label: Any, sample_weight: Any = None, pos_weight: Any = None
-    ) -> Any:
+        self,
+        F: Operators[Data],
+        pred: Data,
+        label: Data,
+        sample_weight: Data | None = None,
+        pos_weight: Data | None = None,
+    ) -> Data:
         """Computes the loss."""
         label = reshape_like(F, label, pred)
         if self._from_sigmoid:
@@ -88,14 +94,16 @@ class SoftmaxCrossEntropyLoss(Loss):
         from_logits: bool = False,
         weight: float | None = None,
         batch_axis: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._axis = axis
         self._sparse_label = sparse_label
         self._from_logits = from_logits
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self, F: Operators[Data], pred: Data, label: Data, sample_weight: Data | None = None
+    ) -> Data:
         """Computes the loss."""
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
@@ -128,13 +136,15 @@ class KLDivLoss(Loss):
         axis: int = -1,
         weight: float | None = None,
         batch_axis: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._from_logits = from_logits
         self._axis = axis
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self, F: Operators[Data], pred: Data, label: Data, sample_weight: Data | None = None
+    ) -> Data:
         """Computes the loss."""
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
@@ -160,7 +170,7 @@ class LogisticLoss(Loss):
         weight: float | None = None,
         batch_axis: int = 0,
         label_format: str = "signed",
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         if label_format not in ("signed", "binary"):
@@ -169,7 +179,9 @@ class LogisticLoss(Loss):
             )
         self._label_format = label_format
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self, F: Operators[Data], pred: Data, label: Data, sample_weight: Data | None = None
+    ) -> Data:
         """Computes the loss."""
         label = reshape_like(F, label, pred)
         if self._label_format == "signed":
@@ -197,15 +209,20 @@ class PoissonNLLLoss(Loss):
         from_logits: bool = True,
         batch_axis: int = 0,
         compute_full: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._from_logits = from_logits
         self._compute_full = compute_full
 
     def hybrid_forward(
-        self, F: Any, pred: Any, target: Any, sample_weight: Any = None, epsilon: float = 1e-08
-    ) -> Any:
+        self,
+        F: Operators[Data],
+        pred: Data,
+        target: Data,
+        sample_weight: Data | None = None,
+        epsilon: float = 1e-08,
+    ) -> Data:
         """Computes the loss."""
         target = reshape_like(F, target, pred)
         if self._from_logits:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from hybridnet.base.errors import ShapeError
+from hybridnet.ndarray import NDArray
 
+from ..types import BlockNames, Data, Operators
 from .base import Loss, apply_weighting, reshape_like
 from .entropy import KLDivLoss
 
@@ -25,16 +27,22 @@ class HingeLoss(Loss):
     """
 
     def __init__(
-        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+        self,
+        margin: float = 1,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def _short(self, F: Any, pred: Any, label: Any) -> Any:
+    def _short(self, F: Operators[Data], pred: Data, label: Data) -> Data:
         """Returns how much is missing to the margin."""
         return F.relu(self._margin - pred * reshape_like(F, label, pred))
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self, F: Operators[Data], pred: Data, label: Data, sample_weight: Data | None = None
+    ) -> Data:
         """Computes the loss."""
         return self._average(F, self._short(F, pred, label), sample_weight, self._weight)
 
@@ -42,7 +50,9 @@ class HingeLoss(Loss):
 class SquaredHingeLoss(HingeLoss):
     """max(0, margin - pred label)², averaged over all axes but the batch's; as `HingeLoss`."""
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self, F: Operators[Data], pred: Data, label: Data, sample_weight: Data | None = None
+    ) -> Data:
         """Computes the loss."""
         loss = F.square(self._short(F, pred, label))
         return self._average(F, loss, sample_weight, self._weight)
@@ -60,12 +70,18 @@ class TripletLoss(Loss):
     """
 
     def __init__(
-        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+        self,
+        margin: float = 1,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def hybrid_forward(self, F: Any, pred: Any, positive: Any, negative: Any) -> Any:
+    def hybrid_forward(
+        self, F: Operators[Data], pred: Data, positive: Data, negative: Data
+    ) -> Data:
         """Computes the loss."""
         near = F.square(reshape_like(F, positive, pred) - pred)
         far = F.square(reshape_like(F, negative, pred) - pred)
@@ -86,14 +102,23 @@ class CosineEmbeddingLoss(Loss):
     """
 
     def __init__(
-        self, weight: float | None = None, batch_axis: int = 0, margin: float = 0, **kwargs: Any
+        self,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        margin: float = 0,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
     def hybrid_forward(
-        self, F: Any, input1: Any, input2: Any, label: Any, sample_weight: Any = None
-    ) -> Any:
+        self,
+        F: Operators[Data],
+        input1: Data,
+        input2: Data,
+        label: Data,
+        sample_weight: Data | None = None,
+    ) -> Data:
         """Computes the loss."""
         input1 = reshape_like(F, input1, input2)
         label = label.reshape((-1, 1))
@@ -102,7 +127,7 @@ class CosineEmbeddingLoss(Loss):
         apart = F.relu((label == -1) * (cosine - self._margin))
         return apply_weighting(F, together + apart, self._weight, sample_weight)
 
-    def _cosine_similarity(self, F: Any, x: Any, y: Any, axis: int = -1) -> Any:
+    def _cosine_similarity(self, F: Operators[Data], x: Data, y: Data, axis: int = -1) -> Data:
         """Returns the cosines of the angles between vectors, (batch, 1)."""
         lengths = F.norm(x, axis=axis) * F.norm(y, axis=axis)
         product = F.sum(x * y, axis=axis).reshape((-1, 1))
@@ -128,13 +153,13 @@ class SDMLLoss(Loss):
         smoothing_parameter: float = 0.3,
         weight: float | None = 1.0,
         batch_axis: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(weight, batch_axis, **kwargs)
         self.kl_loss = KLDivLoss(from_logits=True)
         self.smoothing_parameter = smoothing_parameter
 
-    def hybrid_forward(self, F: Any, x1: Any, x2: Any) -> Any:
+    def hybrid_forward(self, F: Operators[NDArray], x1: NDArray, x2: NDArray) -> NDArray:
         """Computes the loss; on arrays, since it needs to know the size of the batch."""
         if x1.shape != x2.shape or len(x1.shape) != 2:
             raise ShapeError(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from hybridnet.base.errors import ParameterError
 
+from ..types import BlockNames, Data, Operators
 from .base import Loss, apply_weighting
 
 __all__ = ["CTCLoss"]
@@ -32,7 +33,7 @@ class CTCLoss(Loss):
         layout: str = "NTC",
         label_layout: str = "NT",
         weight: float | None = None,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         if layout not in ("NTC", "TNC") or label_layout not in ("NT", "TN"):
             raise ParameterError(
@@ -45,13 +46,13 @@ class CTCLoss(Loss):
 
     def hybrid_forward(
         self,
-        F: Any,
-        pred: Any,
-        label: Any,
-        pred_lengths: Any = None,
-        label_lengths: Any = None,
-        sample_weight: Any = None,
-    ) -> Any:
+        F: Operators[Data],
+        pred: Data,
+        label: Data,
+        pred_lengths: Data | None = None,
+        label_lengths: Data | None = None,
+        sample_weight: Data | None = None,
+    ) -> Data:
         """Computes the loss."""
         if self._layout == "NTC":
             pred = pred.swapaxes(0, 1)

@@ -8,9 +8,8 @@ from typing import Final
 
 from hybridnet.base.config import data_dir
 from hybridnet.base.errors import FormatError, ParameterError
+from hybridnet.base.fetching import check_sha1, download, repo_file_url
 from hybridnet.base.files import atomic_write
-
-from ..repository import check_sha1, download, repo_file_url
 
 __all__ = ["get_model_file", "purge", "short_hash"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hybridnet.base.errors import ParameterError
+from hybridnet.initializer.base import InitLike
 
 from ..block import HybridBlock
 from ..parameter import Parameter
@@ -36,12 +37,12 @@ def sizes_of(value: Sizes, ndim: int, what: str) -> tuple[int, ...]:
     raise ParameterError(f"{what} must be a whole number or {ndim} of them, got {value!r}")
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     return hasattr(value, "__index__") and not isinstance(value, bool)
 
 
 def deferred(
-    block: HybridBlock, name: str, shape: tuple[int, ...], init: Any, **kwargs: Any
+    block: HybridBlock, name: str, shape: tuple[int, ...], init: InitLike | None, **kwargs: Any
 ) -> Parameter:
     """Returns a parameter of a layer, whose unknown sizes the first input decides."""
     return block.params.get(name, shape=shape, init=init, allow_deferred_init=True, **kwargs)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from hybridnet import initializer
 from hybridnet.base.errors import ParameterError
+from hybridnet.initializer.base import InitLike
 from hybridnet.ops.core import registry
 
 from ..block import HybridBlock
+from ..types import BlockNames, Data, Operators
 
 __all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
 
@@ -23,7 +25,7 @@ class Activation(HybridBlock):
     The output has the shape of the input.
     """
 
-    def __init__(self, activation: str, **kwargs: Any) -> None:
+    def __init__(self, activation: str, **kwargs: Unpack[BlockNames]) -> None:
         self._act_type = activation
         super().__init__(**kwargs)
 
@@ -33,7 +35,7 @@ class Activation(HybridBlock):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._act_type})"
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Applies the function."""
         return F.Activation(x, act_type=self._act_type, name="fwd")
 
@@ -68,7 +70,7 @@ class LeakyReLU(HybridBlock):
         alpha: the slope for negative x, >= 0.
     """
 
-    def __init__(self, alpha: float, **kwargs: Any) -> None:
+    def __init__(self, alpha: float, **kwargs: Unpack[BlockNames]) -> None:
         if not alpha >= 0:
             raise ParameterError(f"LeakyReLU: alpha must be >= 0, got {alpha}")
         super().__init__(**kwargs)
@@ -77,7 +79,7 @@ class LeakyReLU(HybridBlock):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._alpha})"
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Applies the function."""
         return F.LeakyReLU(x, act_type="leaky", slope=self._alpha, name="fwd")
 
@@ -90,12 +92,17 @@ class PReLU(HybridBlock):
         in_channels: one slope for each channel, or 1 for one slope.
     """
 
-    def __init__(self, alpha_initializer: Any = None, in_channels: int = 1, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        alpha_initializer: InitLike | None = None,
+        in_channels: int = 1,
+        **kwargs: Unpack[BlockNames],
+    ) -> None:
         super().__init__(**kwargs)
         chosen = initializer.Constant(0.25) if alpha_initializer is None else alpha_initializer
         self.alpha = self.params.get("alpha", shape=(in_channels,), init=chosen)
 
-    def hybrid_forward(self, F: Any, x: Any, alpha: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data, alpha: Data) -> Data:
         """Applies the function."""
         return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
 
@@ -107,11 +114,11 @@ class ELU(HybridBlock):
         alpha: the factor for negative x.
     """
 
-    def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
+    def __init__(self, alpha: float = 1.0, **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(**kwargs)
         self._alpha = alpha
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Applies the function."""
         return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
 
@@ -119,7 +126,7 @@ class ELU(HybridBlock):
 class SELU(HybridBlock):
     """The self-normalizing ELU (Klambauer et al. 2017)."""
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Applies the function."""
         return F.LeakyReLU(x, act_type="selu", name="fwd")
 
@@ -127,7 +134,7 @@ class SELU(HybridBlock):
 class GELU(HybridBlock):
     """x · Φ(x), with Φ the normal distribution function (Hendrycks and Gimpel 2016)."""
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Applies the function."""
         return F.LeakyReLU(x, act_type="gelu", name="fwd")
 
@@ -139,10 +146,10 @@ class Swish(HybridBlock):
         beta: the slope of the sigmoid.
     """
 
-    def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:
+    def __init__(self, beta: float = 1.0, **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(**kwargs)
         self._beta = beta
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Applies the function."""
         return x * F.sigmoid(self._beta * x, name="fwd")

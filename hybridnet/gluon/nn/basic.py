@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from types import ModuleType
+from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hybridnet import ndarray, symbol
 from hybridnet.base.errors import ParameterError
+from hybridnet.initializer.base import InitLike
 
 from ..block import Block, HybridBlock
+from ..types import BlockNames, Data, Operators
 from ._axes import deferred
 from .activations import activation_of
 
@@ -35,7 +39,7 @@ class _Chain(Block):
         for block in blocks:
             self.register_child(block)
 
-    def _chained(self, x: Any, args: tuple[Any, ...]) -> Any:
+    def _chained(self, x: Data, args: tuple[Any, ...]) -> Data:
         """Runs the blocks; the first gets all arguments."""
         for block in self._children.values():
             x = block(x, *args)
@@ -69,7 +73,7 @@ class Sequential(_Chain):
         return self._chained(x, args)
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
-        """Has each hybrid block run as a traced function by itself; see `HybridBlock.hybridize`."""
+        """Makes each hybrid block run as a traced function of its own; see `HybridBlock`."""
         plain = type(self) is Sequential and len(self) > 0
         if active and plain and all(isinstance(block, HybridBlock) for block in self):
             warnings.warn(
@@ -94,7 +98,7 @@ class HybridSequential(_Chain, HybridBlock):
         (2, 3)
     """
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data, *args: Any) -> Data:
         """Runs the blocks; the first gets all arguments."""
         return self._chained(x, args)
 
@@ -121,11 +125,11 @@ class Dense(HybridBlock):
         activation: str | None = None,
         use_bias: bool = True,
         flatten: bool = True,
-        dtype: Any = "float32",
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
+        dtype: DTypeLike = "float32",
+        weight_initializer: InitLike | None = None,
+        bias_initializer: InitLike | None = "zeros",
         in_units: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(**kwargs)
         self._units = units
@@ -138,7 +142,9 @@ class Dense(HybridBlock):
             self.bias = deferred(self, "bias", (units,), bias_initializer, dtype=dtype)
         self.act = activation_of(self, activation)
 
-    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    def hybrid_forward(
+        self, F: Operators[Data], x: Data, weight: Data, bias: Data | None = None
+    ) -> Data:
         """Computes the layer."""
         out = F.FullyConnected(
             x,
@@ -165,12 +171,14 @@ class Dropout(HybridBlock):
         axes: axes along which the same elements are dropped.
     """
 
-    def __init__(self, rate: float, axes: tuple[int, ...] = (), **kwargs: Any) -> None:
+    def __init__(
+        self, rate: float, axes: tuple[int, ...] = (), **kwargs: Unpack[BlockNames]
+    ) -> None:
         super().__init__(**kwargs)
         self._rate = rate
         self._axes = axes
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Drops, in training."""
         if self._rate > 0:
             return F.Dropout(x, p=self._rate, axes=self._axes, name="fwd")
@@ -197,13 +205,17 @@ class Embedding(HybridBlock):
         self,
         input_dim: int,
         output_dim: int,
-        dtype: Any = "float32",
-        weight_initializer: Any = None,
+        dtype: DTypeLike = "float32",
+        weight_initializer: InitLike | None = None,
         sparse_grad: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(**kwargs)
-        self._kwargs = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
+        self._kwargs: dict[str, Any] = {
+            "input_dim": input_dim,
+            "output_dim": output_dim,
+            "dtype": dtype,
+        }
         if sparse_grad:
             self._kwargs["sparse_grad"] = True
         shape, stype = (input_dim, output_dim), "row_sparse" if sparse_grad else "default"
@@ -211,7 +223,7 @@ class Embedding(HybridBlock):
             self, "weight", shape, weight_initializer, dtype=dtype, grad_stype=stype
         )
 
-    def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data, weight: Data) -> Data:
         """Looks the vectors up."""
         return F.Embedding(x, weight, name="fwd", **self._kwargs)
 
@@ -224,7 +236,7 @@ class Embedding(HybridBlock):
 class Flatten(HybridBlock):
     """(batch, a, b, ...) to (batch, a · b · ...)."""
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Flattens all axes but the first."""
         return F.Flatten(x)
 
@@ -265,7 +277,7 @@ class HybridLambda(HybridBlock):
             _find(symbol, function)
         self._function = function
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data, *args: Any) -> Any:
         """Calls the function."""
         if isinstance(self._function, str):
             return getattr(F, self._function)(x, *args)
@@ -281,7 +293,7 @@ def _name_of(function: str | Callable[..., Any]) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-def _find(module: Any, function: str | Callable[..., Any]) -> Callable[..., Any]:
+def _find(module: ModuleType, function: str | Callable[..., Any]) -> Callable[..., Any]:
     if callable(function):
         return function
     found: Callable[..., Any] | None = getattr(module, function, None)

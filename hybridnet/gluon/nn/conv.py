@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from hybridnet.base.defaults import with_defaults
 from hybridnet.base.errors import ParameterError
+from hybridnet.initializer.base import InitLike
 
+from ..types import BlockNames, Data, Operators
 from ._axes import Sizes, SpatialBlock, check_layout, deferred, sizes_of
 from .activations import activation_of
 
@@ -36,10 +38,10 @@ class _Conv(SpatialBlock):
         layout: str = "NCW",
         activation: str | None = None,
         use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
+        weight_initializer: InitLike | None = None,
+        bias_initializer: InitLike | None = "zeros",
         in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(**kwargs)
         name = type(self).__name__
@@ -80,7 +82,9 @@ class _Conv(SpatialBlock):
             return (outer, inner, *kernel)
         return (outer, *kernel, inner)
 
-    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    def hybrid_forward(
+        self, F: Operators[Data], x: Data, weight: Data, bias: Data | None = None
+    ) -> Data:
         """Computes the layer."""
         op = F.Deconvolution if self._transposed else F.Convolution
         out = op(x, weight, bias, name="fwd", **self._kwargs)
@@ -129,10 +133,10 @@ class _ConvTranspose(_Conv):
         layout: str = "NCW",
         activation: str | None = None,
         use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
+        weight_initializer: InitLike | None = None,
+        bias_initializer: InitLike | None = "zeros",
         in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(
             channels,

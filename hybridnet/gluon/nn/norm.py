@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import DTypeLike
+
+from hybridnet.initializer.base import InitLike
 
 from ..block import HybridBlock
-from ..parameter import Parameter
+from ..parameter import Parameter, ParameterDict
+from ..types import BlockNames, Data, Operators
 from ._axes import deferred
 
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm"]
@@ -41,12 +45,12 @@ class BatchNorm(HybridBlock):
         center: bool = True,
         scale: bool = True,
         use_global_stats: bool = False,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        running_mean_initializer: Any = "zeros",
-        running_variance_initializer: Any = "ones",
+        beta_initializer: InitLike | None = "zeros",
+        gamma_initializer: InitLike | None = "ones",
+        running_mean_initializer: InitLike | None = "zeros",
+        running_variance_initializer: InitLike | None = "ones",
         in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(**kwargs)
         self._kwargs = {
@@ -62,23 +66,33 @@ class BatchNorm(HybridBlock):
         self.running_mean = self._parameter("running_mean", mean_init, in_channels, False)
         self.running_var = self._parameter("running_var", var_init, in_channels, False)
 
-    def _parameter(self, name: str, init: Any, channels: int, learned: bool) -> Any:
+    def _parameter(
+        self, name: str, init: InitLike | None, channels: int, learned: bool
+    ) -> Parameter:
         grad_req = "write" if learned else "null"
         return deferred(self, name, (channels,), init, grad_req=grad_req, differentiable=learned)
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Changes the element type; the statistics of half-precision data stay in float32."""
         super().cast("float32" if np.dtype(dtype).itemsize < 4 else dtype)
 
     def hybrid_forward(
-        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
-    ) -> Any:
+        self,
+        F: Operators[Data],
+        x: Data,
+        gamma: Data,
+        beta: Data,
+        running_mean: Data,
+        running_var: Data,
+    ) -> Data:
         """Normalizes."""
         return F.BatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value}" for name, value in self._kwargs.items())
-        return f"{type(self).__name__}({options}, in_channels={self.gamma.shape[0] or None})"
+        return (
+            f"{type(self).__name__}({options}, in_channels={(self.gamma.shape or (0,))[0] or None})"
+        )
 
 
 class BatchNormReLU(BatchNorm):
@@ -90,8 +104,14 @@ class BatchNormReLU(BatchNorm):
     """
 
     def hybrid_forward(
-        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
-    ) -> Any:
+        self,
+        F: Operators[Data],
+        x: Data,
+        gamma: Data,
+        beta: Data,
+        running_mean: Data,
+        running_var: Data,
+    ) -> Data:
         """Normalizes, and replaces what is negative by 0."""
         normal = super().hybrid_forward(F, x, gamma, beta, running_mean, running_var)
         return F.Activation(normal, act_type="relu", name="relu")
@@ -109,9 +129,9 @@ class _Norm(HybridBlock):
         channels: int,
         center: bool,
         scale: bool,
-        beta_initializer: Any,
-        gamma_initializer: Any,
-        **kwargs: Any,
+        beta_initializer: InitLike | None,
+        gamma_initializer: InitLike | None,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(**kwargs)
         for name, init, learned in (
@@ -149,11 +169,11 @@ class LayerNorm(_Norm):
         epsilon: float = 1e-5,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
+        beta_initializer: InitLike | None = "zeros",
+        gamma_initializer: InitLike | None = "ones",
         in_channels: int = 0,
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
     ) -> None:
         super().__init__(
             in_channels,
@@ -166,7 +186,7 @@ class LayerNorm(_Norm):
         )
         self._kwargs = {"eps": epsilon, "axis": axis}
 
-    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], data: Data, gamma: Data, beta: Data) -> Data:
         """Normalizes."""
         return F.LayerNorm(data, gamma=gamma, beta=beta, **self._kwargs)
 
@@ -190,15 +210,15 @@ class InstanceNorm(_Norm):
         epsilon: float = 1e-5,
         center: bool = True,
         scale: bool = False,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
+        beta_initializer: InitLike | None = "zeros",
+        gamma_initializer: InitLike | None = "ones",
         in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(in_channels, center, scale, beta_initializer, gamma_initializer, **kwargs)
         self._kwargs = {"eps": epsilon, "axis": axis}
 
-    def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data, gamma: Data, beta: Data) -> Data:
         """Normalizes."""
         epsilon, axis = self._kwargs.values()
         if axis == 1:
@@ -224,10 +244,10 @@ class GroupNorm(_Norm):
         epsilon: float = 1e-5,
         center: bool = True,
         scale: bool = True,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
+        beta_initializer: InitLike | None = "zeros",
+        gamma_initializer: InitLike | None = "ones",
         prefix: str | None = None,
-        params: Any = None,
+        params: ParameterDict | None = None,
     ) -> None:
         super().__init__(
             num_groups,
@@ -240,6 +260,6 @@ class GroupNorm(_Norm):
         )
         self._kwargs = {"eps": epsilon, "num_groups": num_groups}
 
-    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], data: Data, gamma: Data, beta: Data) -> Data:
         """Normalizes."""
         return F.GroupNorm(data, gamma=gamma, beta=beta, **self._kwargs)

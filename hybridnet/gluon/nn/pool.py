@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from hybridnet.base.defaults import with_defaults
 from hybridnet.base.errors import ParameterError
 
 from ..block import HybridBlock
+from ..types import BlockNames, Data, Operators
 from ._axes import Sizes, SpatialBlock, check_layout, sizes_of
 
 __all__ = [
@@ -51,7 +52,7 @@ class _Pooling(SpatialBlock):
         layout: str,
         count_include_pad: bool | None = None,
         global_pool: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(**kwargs)
         name = type(self).__name__
@@ -73,7 +74,7 @@ class _Pooling(SpatialBlock):
     def _alias(self) -> str:
         return "pool"
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Pools."""
         return F.Pooling(x, name="fwd", **self._kwargs)
 
@@ -98,7 +99,7 @@ class _MaxPool(_Pooling, kind="max"):
         padding: Sizes = 0,
         layout: str = "NCW",
         ceil_mode: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(pool_size, strides, padding, ceil_mode, layout, **kwargs)
 
@@ -132,7 +133,7 @@ class MaxPool3D(_MaxPool, ndim=3):
         padding: Sizes = 0,
         ceil_mode: bool = False,
         layout: str = "NCDHW",
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(pool_size, strides, padding, layout, ceil_mode, **kwargs)
 
@@ -148,7 +149,7 @@ class _AvgPool(_Pooling, kind="avg"):
         ceil_mode: bool = False,
         layout: str = "NCW",
         count_include_pad: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(
             pool_size, strides, padding, ceil_mode, layout, count_include_pad, **kwargs
@@ -166,7 +167,7 @@ class AvgPool1D(_AvgPool, ndim=1):
         layout: str = "NCW",
         ceil_mode: bool = False,
         count_include_pad: bool = True,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(
             pool_size, strides, padding, ceil_mode, layout, count_include_pad, **kwargs
@@ -197,7 +198,7 @@ class _GlobalPool(_Pooling):
         layout: the order of the axes, channels first or last.
     """
 
-    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
+    def __init__(self, layout: str = "NCW", **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(1, None, 0, True, layout, global_pool=True, **kwargs)
 
 
@@ -239,7 +240,7 @@ class ReflectionPad2D(HybridBlock):
     height and width.
     """
 
-    def __init__(self, padding: int | Sequence[int] = 0, **kwargs: Any) -> None:
+    def __init__(self, padding: int | Sequence[int] = 0, **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(**kwargs)
         if isinstance(padding, int):
             padding = (0, 0, 0, 0, padding, padding, padding, padding)
@@ -249,6 +250,6 @@ class ReflectionPad2D(HybridBlock):
             )
         self._padding = tuple(padding)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Pads."""
         return F.pad(x, mode="reflect", pad_width=self._padding)

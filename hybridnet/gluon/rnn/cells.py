@@ -6,9 +6,10 @@ that cells and layers take each other's weights.
 
 from __future__ import annotations
 
-from typing import Any
+from hybridnet.initializer.base import InitLike
 
 from ..parameter import Parameter, ParameterDict
+from ..types import ActivationLike, Data, Operators, StateInfo
 from .recurrent import HybridRecurrentCell
 
 __all__ = ["GRUCell", "LSTMCell", "RNNCell", "WeightedCell"]
@@ -36,7 +37,7 @@ class WeightedCell(HybridRecurrentCell):
         gates: int,
         num_states: int,
         hidden_size: int,
-        initializers: tuple[Any, Any, Any, Any],
+        initializers: tuple[InitLike | None, InitLike | None, InitLike | None, InitLike | None],
         input_size: int,
         prefix: str | None,
         params: ParameterDict | None,
@@ -56,14 +57,19 @@ class WeightedCell(HybridRecurrentCell):
             made = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
             setattr(self, name, made)
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """Returns the shape and layout of each state, (batch, hidden)."""
-        info = {"shape": (batch_size, self._hidden_size), "__layout__": "NC"}
-        return [dict(info) for _ in range(self._num_states)]
+        info: StateInfo = {"shape": (batch_size, self._hidden_size), "__layout__": "NC"}
+        return [info.copy() for _ in range(self._num_states)]
 
     def _products(
-        self, F: Any, at: str, inputs: Any, hidden: Any, weights: tuple[Any, Any, Any, Any]
-    ) -> tuple[Any, Any]:
+        self,
+        F: Operators[Data],
+        at: str,
+        inputs: Data,
+        hidden: Data,
+        weights: tuple[Data, Data, Data, Data],
+    ) -> tuple[Data, Data]:
         """Returns the parts of all gates that the inputs and the hidden state make."""
         rows = (self.i2h_bias.shape or (0,))[0]
         i2h_weight, h2h_weight, i2h_bias, h2h_bias = weights
@@ -94,11 +100,11 @@ class RNNCell(WeightedCell):
     def __init__(
         self,
         hidden_size: int,
-        activation: Any = "tanh",
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        activation: ActivationLike = "tanh",
+        i2h_weight_initializer: InitLike | None = None,
+        h2h_weight_initializer: InitLike | None = None,
+        i2h_bias_initializer: InitLike | None = "zeros",
+        h2h_bias_initializer: InitLike | None = "zeros",
         input_size: int = 0,
         prefix: str | None = None,
         params: ParameterDict | None = None,
@@ -113,14 +119,14 @@ class RNNCell(WeightedCell):
 
     def hybrid_forward(
         self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
-    ) -> Any:
+        F: Operators[Data],
+        inputs: Data,
+        states: list[Data],
+        i2h_weight: Data,
+        h2h_weight: Data,
+        i2h_bias: Data,
+        h2h_bias: Data,
+    ) -> tuple[Data, list[Data]]:
         """Takes one step."""
         at = f"t{self._counter}_"
         weights = (i2h_weight, h2h_weight, i2h_bias, h2h_bias)
@@ -155,15 +161,15 @@ class LSTMCell(WeightedCell):
     def __init__(
         self,
         hidden_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: InitLike | None = None,
+        h2h_weight_initializer: InitLike | None = None,
+        i2h_bias_initializer: InitLike | None = "zeros",
+        h2h_bias_initializer: InitLike | None = "zeros",
         input_size: int = 0,
         prefix: str | None = None,
         params: ParameterDict | None = None,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "sigmoid",
+        activation: ActivationLike = "tanh",
+        recurrent_activation: ActivationLike = "sigmoid",
     ) -> None:
         weights = (i2h_weight_initializer, h2h_weight_initializer)
         biases = (i2h_bias_initializer, h2h_bias_initializer)
@@ -176,14 +182,14 @@ class LSTMCell(WeightedCell):
 
     def hybrid_forward(
         self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
-    ) -> Any:
+        F: Operators[Data],
+        inputs: Data,
+        states: list[Data],
+        i2h_weight: Data,
+        h2h_weight: Data,
+        i2h_bias: Data,
+        h2h_bias: Data,
+    ) -> tuple[Data, list[Data]]:
         """Takes one step."""
         at = f"t{self._counter}_"
         weights = (i2h_weight, h2h_weight, i2h_bias, h2h_bias)
@@ -222,10 +228,10 @@ class GRUCell(WeightedCell):
     def __init__(
         self,
         hidden_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: InitLike | None = None,
+        h2h_weight_initializer: InitLike | None = None,
+        i2h_bias_initializer: InitLike | None = "zeros",
+        h2h_bias_initializer: InitLike | None = "zeros",
         input_size: int = 0,
         prefix: str | None = None,
         params: ParameterDict | None = None,
@@ -239,14 +245,14 @@ class GRUCell(WeightedCell):
 
     def hybrid_forward(
         self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
-    ) -> Any:
+        F: Operators[Data],
+        inputs: Data,
+        states: list[Data],
+        i2h_weight: Data,
+        h2h_weight: Data,
+        i2h_bias: Data,
+        h2h_bias: Data,
+    ) -> tuple[Data, list[Data]]:
         """Takes one step."""
         at = f"t{self._counter}_"
         before = states[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hybridnet import symbol
@@ -11,6 +11,7 @@ from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
 from ..parameter import ParameterDict
+from ..types import Data, Operators, StateInfo
 from .recurrent import HybridRecurrentCell, RecurrentCell
 from .sequences import format_sequence, mask_sequence
 from .stacks import BidirectionalCell
@@ -40,14 +41,16 @@ class DropoutCell(HybridRecurrentCell):
         self._rate = rate
         self._axes = axes
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """Returns an empty list."""
         return []
 
     def _alias(self) -> str:
         return "dropout"
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+    def hybrid_forward(
+        self, F: Operators[Data], inputs: Data, states: list[Data]
+    ) -> tuple[Data, list[Data]]:
         """Drops, in training."""
         if self._rate > 0:
             inputs = F.Dropout(inputs, p=self._rate, axes=self._axes, name=f"t{self._counter}_fwd")
@@ -56,19 +59,19 @@ class DropoutCell(HybridRecurrentCell):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Data | Sequence[Data],
+        begin_state: Sequence[Data] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, list[Any]]:
+        valid_length: Data | None = None,
+    ) -> tuple[Any, list[Data]]:
         """Drops in all steps, at once where they are one array; as `RecurrentCell.unroll`."""
         self.reset()
-        inputs, _, F, _ = format_sequence(length, inputs, layout, merge_outputs)
-        if isinstance(inputs, (NDArray, Symbol)):
-            outputs, states = self.hybrid_forward(F, inputs, begin_state or [])
+        given, _, F, _ = format_sequence(length, inputs, layout, merge_outputs)
+        if isinstance(given, (NDArray, Symbol)):
+            outputs, states = self.hybrid_forward(F, given, list(begin_state or ()))
             return outputs, states
-        return super().unroll(length, inputs, begin_state, layout, merge_outputs)
+        return super().unroll(length, given, begin_state, layout, merge_outputs)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(rate={self._rate}, axes={self._axes})"
@@ -99,12 +102,12 @@ class ModifierCell(HybridRecurrentCell):
         """The parameters of the cell inside."""
         return self.base_cell.params
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """Returns the shape and layout of each state of the cell inside."""
         return self.base_cell.state_info(batch_size)
 
     def begin_state(  # type: ignore[override]
-        self, func: Callable[..., Any] = symbol.zeros, **kwargs: Any
+        self, func: Callable[..., NDArray | Symbol] = symbol.zeros, **kwargs: Any
     ) -> list[Any]:
         """Returns states to begin with; see `RecurrentCell.begin_state`."""
         self._check_own()
@@ -114,7 +117,9 @@ class ModifierCell(HybridRecurrentCell):
         finally:
             self.base_cell._modified = True
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+    def hybrid_forward(
+        self, F: Operators[Data], inputs: Data, states: list[Data]
+    ) -> tuple[Data, list[Data]]:
         """Takes one step; subclasses define it."""
         raise NotImplementedError(
             f"{type(self).__name__} must define hybrid_forward(F, inputs, states)"
@@ -161,11 +166,13 @@ class ZoneoutCell(ModifierCell):
         super().reset()
         self._prev_output: Any = None
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+    def hybrid_forward(
+        self, F: Operators[Data], inputs: Data, states: list[Data]
+    ) -> tuple[Data, list[Data]]:
         """Takes one step."""
         output, after = self.base_cell(inputs, states)
 
-        def mixed(p: float, new: Any, old: Any) -> Any:
+        def mixed(p: float, new: Data, old: Data) -> Data:
             if not p:
                 return new
             return F.where(F.Dropout(F.ones_like(new), p=p), new, old)
@@ -188,7 +195,9 @@ class ResidualCell(ModifierCell):
         base_cell: the cell.
     """
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+    def hybrid_forward(
+        self, F: Operators[Data], inputs: Data, states: list[Data]
+    ) -> tuple[Data, list[Data]]:
         """Takes one step."""
         output, states = self.base_cell(inputs, states)
         return F.elemwise_add(output, inputs, name=f"t{self._counter}_fwd"), states
@@ -196,12 +205,12 @@ class ResidualCell(ModifierCell):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Data | Sequence[Data],
+        begin_state: Sequence[Data] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, list[Any]]:
+        valid_length: Data | None = None,
+    ) -> tuple[Any, list[Data]]:
         """Takes all steps; arguments as `RecurrentCell.unroll`."""
         self.reset()
         self.base_cell._modified = False

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hybridnet import ndarray
 from hybridnet.base.errors import ParameterError
+from hybridnet.ndarray import NDArray
+from hybridnet.symbol import Symbol
 
 from ..block import Block, HybridBlock
 from ..nn import LeakyReLU
 from ..parameter import ParameterDict
+from ..types import ActivationLike, Data, Operators, StateInfo
 from .sequences import first_states, format_sequence, mask_sequence
 
 __all__ = ["HybridRecurrentCell", "RecurrentCell"]
@@ -37,7 +40,7 @@ class RecurrentCell(Block):
             if isinstance(cell, RecurrentCell):
                 cell.reset()
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """Returns the shape and layout of each state; subclasses define it.
 
         Args:
@@ -46,7 +49,10 @@ class RecurrentCell(Block):
         raise NotImplementedError(f"{type(self).__name__} must define state_info()")
 
     def begin_state(
-        self, batch_size: int = 0, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any
+        self,
+        batch_size: int = 0,
+        func: Callable[..., NDArray | Symbol] = ndarray.zeros,
+        **kwargs: Any,
     ) -> list[Any]:
         """Returns states to begin with.
 
@@ -77,12 +83,12 @@ class RecurrentCell(Block):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Data | Sequence[Data],
+        begin_state: Sequence[Data] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, list[Any]]:
+        valid_length: Data | None = None,
+    ) -> tuple[Any, list[Data]]:
         """Takes all steps of a sequence.
 
         Args:
@@ -121,7 +127,9 @@ class RecurrentCell(Block):
         outputs, _, _, _ = format_sequence(length, outputs, layout, merge_outputs)
         return outputs, states
 
-    def _get_activation(self, F: Any, inputs: Any, activation: Any, **kwargs: Any) -> Any:
+    def _get_activation(
+        self, F: Operators[Data], inputs: Data, activation: ActivationLike, **kwargs: Any
+    ) -> Any:
         """Applies an activation: the name of one, a `LeakyReLU` layer, or a function."""
         if activation in ("tanh", "relu", "sigmoid", "softsign"):
             return getattr(F, activation)(inputs, **kwargs)
@@ -131,7 +139,7 @@ class RecurrentCell(Block):
             return F.LeakyReLU(inputs, act_type="leaky", slope=activation._alpha, **kwargs)
         return activation(inputs, **kwargs)
 
-    def forward(self, inputs: Any, states: Any) -> Any:
+    def forward(self, inputs: Data, states: list[Data]) -> Any:
         """Takes one step.
 
         Args:
@@ -157,7 +165,7 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
     _keeps_arrays = False
 
     def hybridize(self, active: bool = True, *args: Any, **kwargs: Any) -> None:
-        """Has each step run as one traced function; see `gluon.HybridBlock.hybridize`.
+        """Makes each step run as one traced function; see `gluon.HybridBlock.hybridize`.
 
         Of a cell that keeps something between steps beside its states, such as a `ZoneoutCell`, the
         cells inside are traced.
@@ -169,7 +177,9 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
             return
         super().hybridize(active, *args, **kwargs)
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def hybrid_forward(
+        self, F: Operators[Data], x: Data, *args: Any, **kwargs: Any
+    ) -> tuple[Data, list[Data]]:
         """Takes one step; subclasses define it.
 
         Args:

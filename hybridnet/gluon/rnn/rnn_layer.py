@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, Final, NamedTuple, TypeVar, overload
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple, TypeVar, Unpack, overload
+
+from numpy.typing import DTypeLike
 
 from hybridnet import ndarray, symbol
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.numpy_mode import mode as numpy_mode
+from hybridnet.initializer.base import InitLike
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core import registry
 from hybridnet.symbol import Symbol
 
 from ..block import HybridBlock
 from ..parameter import Parameter
+from ..types import BlockNames, Data, Operators, StateInfo
 from .cells import GRUCell, LSTMCell, RNNCell
 from .modifiers import DropoutCell
 from .stacks import BidirectionalCell, HybridSequentialRNNCell
@@ -25,11 +29,17 @@ A = TypeVar("A", bound=NDArray | Symbol)
 _GATES: Final = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
 
+class LayerOptions(BlockNames, total=False):
+    """The keyword arguments that all recurrent layers take."""
+
+    use_sequence_length: bool
+
+
 class _LSTMOptions(NamedTuple):
-    """What only an LSTM has; see there."""
+    """The options that only an LSTM has; see `LSTM`."""
 
     projection_size: int | None = None
-    h2r_weight_initializer: Any = None
+    h2r_weight_initializer: InitLike | None = None
     state_clip_min: float | None = None
     state_clip_max: float | None = None
     state_clip_nan: bool = False
@@ -58,12 +68,12 @@ class _RNNLayer(HybridBlock):
         dropout: float,
         bidirectional: bool,
         input_size: int,
-        initializers: tuple[Any, Any, Any, Any],
-        dtype: Any,
+        initializers: tuple[InitLike | None, InitLike | None, InitLike | None, InitLike | None],
+        dtype: DTypeLike,
         lstm: _LSTMOptions = _PLAIN,
         /,
         use_sequence_length: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(**kwargs)
         if layout not in ("TNC", "NTC"):
@@ -116,11 +126,11 @@ class _RNNLayer(HybridBlock):
                     yield f"{side}{layer}_{kind}", kind, shape
             inputs = shown * self._dir
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """Returns the shape and layout of each state, (layers * directions, batch, hidden_size)."""
         return self._state_info(batch_size, (self._hidden_size,))
 
-    def _state_info(self, batch_size: int, sizes: tuple[int, ...]) -> list[dict[str, Any]]:
+    def _state_info(self, batch_size: int, sizes: tuple[int, ...]) -> list[StateInfo]:
         first = (self._num_layers * self._dir, batch_size)
         return [{"shape": (*first, size), "__layout__": "LNC"} for size in sizes]
 
@@ -170,13 +180,16 @@ class _RNNLayer(HybridBlock):
                 inputs = self._hidden_size * self._dir
         return stack
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Changes the element type of the parameters."""
         super().cast(dtype)
         self._dtype = dtype
 
     def begin_state(
-        self, batch_size: int = 0, func: Callable[..., Any] = ndarray.zeros, **kwargs: Any
+        self,
+        batch_size: int = 0,
+        func: Callable[..., NDArray | Symbol] = ndarray.zeros,
+        **kwargs: Any,
     ) -> list[Any]:
         """Returns states to begin with.
 
@@ -207,14 +220,14 @@ class _RNNLayer(HybridBlock):
             weight.shape = (self._gates * self._hidden_size, inputs.shape[2])
 
     @overload  # type: ignore[override]
-    def __call__(self, inputs: A, states: None = None, sequence_length: Any = None) -> A: ...
+    def __call__(self, inputs: A, states: None = None, sequence_length: A | None = None) -> A: ...
 
     @overload
     def __call__(
-        self, inputs: A, states: A | list[A], sequence_length: Any = None
+        self, inputs: A, states: A | list[A], sequence_length: A | None = None
     ) -> tuple[A, list[A]]: ...
 
-    def __call__(self, inputs: Any, states: Any = None, sequence_length: Any = None) -> Any:
+    def __call__(self, inputs: Any, states: Any = None, sequence_length: A | None = None) -> Any:
         """Runs the layers.
 
         Args:
@@ -242,8 +255,13 @@ class _RNNLayer(HybridBlock):
         return out[0] if skipped else out
 
     def hybrid_forward(  # type: ignore[override]
-        self, F: Any, inputs: Any, states: Any, sequence_length: Any = None, **kwargs: Any
-    ) -> Any:
+        self,
+        F: Operators[Data],
+        inputs: Data,
+        states: Sequence[Data],
+        sequence_length: Data | None = None,
+        **kwargs: Data,
+    ) -> tuple[Data, list[Data]]:
         """Runs the layers; returns the outputs and a list of the last states."""
         if isinstance(inputs, NDArray):
             self._check_states(inputs, states)
@@ -256,7 +274,7 @@ class _RNNLayer(HybridBlock):
             registry.get("_rnn_param_concat"), flat, {"num_args": len(flat), "dim": 0}
         )
         lengths = (sequence_length,) if self._use_sequence_length else ()
-        outputs, *after = F.RNN(
+        found = F.RNN(
             inputs,
             joined,
             *states,
@@ -271,11 +289,12 @@ class _RNNLayer(HybridBlock):
             mode=self._mode,
             **self._clip,
         )
+        outputs, after = found[0], list(found)[1:]
         if self._layout == "NTC":
             outputs = outputs.swapaxes(0, 1)
         return outputs, after
 
-    def _check_states(self, inputs: NDArray, states: Any) -> None:
+    def _check_states(self, inputs: NDArray, states: Sequence[NDArray]) -> None:
         expected = self.state_info(inputs.shape[self._layout.find("N")])
         shapes = [info["shape"] for info in expected]
         if [tuple(state.shape) for state in states] != shapes:
@@ -319,13 +338,13 @@ class RNN(_RNNLayer):
         layout: str = "TNC",
         dropout: float = 0,
         bidirectional: bool = False,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: InitLike | None = None,
+        h2h_weight_initializer: InitLike | None = None,
+        i2h_bias_initializer: InitLike | None = "zeros",
+        h2h_bias_initializer: InitLike | None = "zeros",
         input_size: int = 0,
-        dtype: Any = "float32",
-        **kwargs: Any,
+        dtype: DTypeLike = "float32",
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         weights = (i2h_weight_initializer, h2h_weight_initializer)
         biases = (i2h_bias_initializer, h2h_bias_initializer)
@@ -371,17 +390,17 @@ class LSTM(_RNNLayer):
         dropout: float = 0,
         bidirectional: bool = False,
         input_size: int = 0,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: InitLike | None = None,
+        h2h_weight_initializer: InitLike | None = None,
+        i2h_bias_initializer: InitLike | None = "zeros",
+        h2h_bias_initializer: InitLike | None = "zeros",
         projection_size: int | None = None,
-        h2r_weight_initializer: Any = None,
+        h2r_weight_initializer: InitLike | None = None,
         state_clip_min: float | None = None,
         state_clip_max: float | None = None,
         state_clip_nan: bool = False,
-        dtype: Any = "float32",
-        **kwargs: Any,
+        dtype: DTypeLike = "float32",
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         lstm = _LSTMOptions(
             projection_size, h2r_weight_initializer, state_clip_min, state_clip_max, state_clip_nan
@@ -402,7 +421,7 @@ class LSTM(_RNNLayer):
             **kwargs,
         )
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """Returns the shape and layout of h and c, (layers * directions, batch, size) each."""
         shown = self._projection_size or self._hidden_size
         return self._state_info(batch_size, (shown, self._hidden_size))
@@ -432,12 +451,12 @@ class GRU(_RNNLayer):
         dropout: float = 0,
         bidirectional: bool = False,
         input_size: int = 0,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        dtype: Any = "float32",
-        **kwargs: Any,
+        i2h_weight_initializer: InitLike | None = None,
+        h2h_weight_initializer: InitLike | None = None,
+        i2h_bias_initializer: InitLike | None = "zeros",
+        h2h_bias_initializer: InitLike | None = "zeros",
+        dtype: DTypeLike = "float32",
+        **kwargs: Unpack[LayerOptions],
     ) -> None:
         weights = (i2h_weight_initializer, h2h_weight_initializer)
         biases = (i2h_bias_initializer, h2h_bias_initializer)

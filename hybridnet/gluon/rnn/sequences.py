@@ -11,6 +11,8 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
+from ..types import Data, Operators, StateInfo
+
 __all__ = [
     "begin_states",
     "first_states",
@@ -21,7 +23,7 @@ __all__ = [
 ]
 
 
-def state_infos(cells: Iterable[Any], batch_size: int = 0) -> list[dict[str, Any]]:
+def state_infos(cells: Iterable[Any], batch_size: int = 0) -> list[StateInfo]:
     """Returns what several cells say about their states, in one list."""
     return [info for cell in cells for info in cell.state_info(batch_size)]
 
@@ -31,7 +33,13 @@ def begin_states(cells: Iterable[Any], **kwargs: Any) -> list[Any]:
     return [state for cell in cells for state in cell.begin_state(**kwargs)]
 
 
-def first_states(cell: Any, F: Any, begin_state: Any, inputs: Any, batch_size: int) -> Any:
+def first_states(
+    cell: Any,
+    F: Any,
+    begin_state: Sequence[Data] | None,
+    inputs: Any,
+    batch_size: int,
+) -> Any:
     """Returns the states that a cell begins with: those given, or zeros beside the inputs.
 
     Args:
@@ -119,14 +127,19 @@ def _steps_of_symbol(length: int | None, inputs: Symbol, axis: int) -> list[Symb
     return _split(symbol, inputs, length, axis)
 
 
-def _split(F: Any, data: Any, count: int, axis: int) -> list[Any]:
+def _split(F: Operators[Data], data: Data, count: int, axis: int) -> list[Data]:
     found = F.split(data, axis=axis, num_outputs=count, squeeze_axis=True)
     return [found] if isinstance(found, NDArray) else list(found)
 
 
 def mask_sequence(
-    F: Any, data: Any, length: int, valid_length: Any, time_axis: int, merge: bool | None
-) -> Any:
+    F: Operators[Data],
+    data: Data | Sequence[Data],
+    length: int,
+    valid_length: Data,
+    time_axis: int,
+    merge: bool | None,
+) -> Data | list[Data]:
     """Sets the steps of each sequence after its valid length to 0.
 
     Args:
@@ -146,8 +159,8 @@ def mask_sequence(
 
 
 def reverse_sequences(
-    sequences: Sequence[Any], unroll_step: int, valid_length: Any = None
-) -> list[Any]:
+    sequences: Sequence[Data], unroll_step: int, valid_length: Data | None = None
+) -> list[Data]:
     """Reverses steps; with valid lengths the valid ones, and the padding stays behind them.
 
     Args:

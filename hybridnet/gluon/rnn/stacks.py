@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
 from ..block import Block
+from ..types import Data, Operators, StateInfo
 from .recurrent import HybridRecurrentCell, RecurrentCell
 from .sequences import (
     begin_states,
@@ -28,7 +30,7 @@ class _Stack(RecurrentCell):
         """Appends a cell."""
         self.register_child(cell)
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """Returns the shape and layout of each state, those of the first cell first."""
         return state_infos(self._children.values(), batch_size)
 
@@ -37,11 +39,13 @@ class _Stack(RecurrentCell):
         self._check_own()
         return begin_states(self._children.values(), **kwargs)
 
-    def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+    def __call__(self, inputs: Data, states: list[Data]) -> Any:  # type: ignore[override]
         """Takes one step through all cells."""
         return super().__call__(inputs, states)
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+    def hybrid_forward(
+        self, F: Operators[Data] | None, inputs: Data, states: list[Data]
+    ) -> tuple[Data, list[Data]]:
         """Takes one step through all cells."""
         after: list[Any] = []
         at = 0
@@ -55,12 +59,12 @@ class _Stack(RecurrentCell):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Data | Sequence[Data],
+        begin_state: Sequence[Data] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, list[Any]]:
+        valid_length: Data | None = None,
+    ) -> tuple[Any, list[Data]]:
         """Takes all steps, one cell after another; arguments as `RecurrentCell.unroll`."""
         self.reset()
         inputs, _, F, batch_size = format_sequence(length, inputs, layout, None)
@@ -99,7 +103,7 @@ class SequentialRNNCell(_Stack):
         prefix, params: see `gluon.Block`.
     """
 
-    def forward(self, inputs: Any, states: Any) -> Any:
+    def forward(self, inputs: Data, states: list[Data]) -> tuple[Data, list[Data]]:
         """Takes one step through all cells."""
         self._counter += 1
         return self.hybrid_forward(None, inputs, states)
@@ -132,14 +136,14 @@ class BidirectionalCell(HybridRecurrentCell):
         self.register_child(r_cell, "r_cell")
         self._output_prefix = output_prefix
 
-    def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+    def __call__(self, inputs: Data, states: list[Data]) -> tuple[Data, list[Data]]:  # type: ignore[override]
         """Raises NotImplementedError: the backward cell needs the whole sequence."""
         raise NotImplementedError(
             f"{type(self).__name__}: takes no single steps, because one of its cells begins at the "
             "end; use unroll"
         )
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """Returns the shape and layout of each state, the forward cell's first."""
         return state_infos(self._children.values(), batch_size)
 
@@ -151,27 +155,28 @@ class BidirectionalCell(HybridRecurrentCell):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Data | Sequence[Data],
+        begin_state: Sequence[Data] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, list[Any]]:
+        valid_length: Data | None = None,
+    ) -> tuple[Any, list[Data]]:
         """Takes all steps in both directions; arguments as `RecurrentCell.unroll`."""
         self.reset()
-        inputs, axis, F, batch_size = format_sequence(length, inputs, layout, False)
-        states = first_states(self, F, begin_state, inputs, batch_size)
+        steps, axis, F, batch_size = format_sequence(length, inputs, layout, False)
+        states = first_states(self, F, begin_state, steps, batch_size)
         left, right = self._children.values()
         count = len(left.state_info(batch_size))  # type: ignore[attr-defined]
         options = {"layout": layout, "valid_length": valid_length}
-        forth, forth_states = left.unroll(  # type: ignore[attr-defined]
-            length, inputs, states[:count], merge_outputs=merge_outputs, **options
+        first = left.unroll(  # type: ignore[attr-defined]
+            length, steps, states[:count], merge_outputs=merge_outputs, **options
         )
-        backwards = reverse_sequences(inputs, length, valid_length)
-        back, back_states = right.unroll(  # type: ignore[attr-defined]
+        backwards = reverse_sequences(steps, length, valid_length)
+        second = right.unroll(  # type: ignore[attr-defined]
             length, backwards, states[count:], merge_outputs=False, **options
         )
-        back = reverse_sequences(back, length, valid_length)
+        forth = first[0]
+        back = reverse_sequences(second[0], length, valid_length)
         if merge_outputs is None:
             merge_outputs = isinstance(forth, (NDArray, Symbol))
         if merge_outputs:
@@ -184,7 +189,7 @@ class BidirectionalCell(HybridRecurrentCell):
             ]
         if valid_length is not None:
             outputs = mask_sequence(F, outputs, length, valid_length, axis, merge_outputs)
-        return outputs, [*forth_states, *back_states]
+        return outputs, list(first[1]) + list(second[1])
 
     def __repr__(self) -> str:
         left, right = self._children.values()

@@ -9,9 +9,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.functions import Functions
-from hybridnet.ops.sparse.names import SPARSE_OPERATORS
+from hybridnet.ops.core import Functions, registry
+from hybridnet.ops.sparse import SPARSE_OPERATORS
 
 from ..functions import array_function
 from ..ndarray import NDArray
@@ -44,19 +43,24 @@ __all__ = [
 ]
 
 
-def _either(lhs: Any, rhs: Any, elementwise: str, otherwise: Callable[[Any, Any], Any]) -> Any:
+def _either(
+    lhs: NDArray | float,
+    rhs: NDArray | float,
+    elementwise: str,
+    otherwise: Callable[[Any, Any], Any],
+) -> Any:
     """Applies the elementwise operator to two arrays of one shape, else what Python's does."""
     if isinstance(lhs, NDArray) and isinstance(rhs, NDArray) and lhs.shape == rhs.shape:
         return NDArray.apply_operator(registry.get(elementwise), (lhs, rhs), {})
     return otherwise(lhs, rhs)
 
 
-def add(lhs: Any, rhs: Any) -> Any:
+def add(lhs: NDArray | float, rhs: NDArray | float) -> Any:
     """Returns lhs + rhs; either may be a number. Of two arrays of one storage, in that storage."""
     return _either(lhs, rhs, "elemwise_add", operator.add)
 
 
-def subtract(lhs: Any, rhs: Any) -> Any:
+def subtract(lhs: NDArray | float, rhs: NDArray | float) -> Any:
     """Returns lhs - rhs; either may be a number. Of two arrays of one storage, in that storage.
 
     MXNet takes a number in front for the second.
@@ -64,12 +68,12 @@ def subtract(lhs: Any, rhs: Any) -> Any:
     return _either(lhs, rhs, "elemwise_sub", operator.sub)
 
 
-def multiply(lhs: Any, rhs: Any) -> Any:
+def multiply(lhs: NDArray | float, rhs: NDArray | float) -> Any:
     """Returns lhs * rhs; either may be a number. What is stored of lhs and rhs is multiplied."""
     return _either(lhs, rhs, "elemwise_mul", operator.mul)
 
 
-def divide(lhs: Any, rhs: Any) -> Any:
+def divide(lhs: NDArray | float, rhs: NDArray | float) -> Any:
     """Returns lhs / rhs; either may be a number. Of a sparse array by a number, sparse.
 
     MXNet takes a number in front for the second.

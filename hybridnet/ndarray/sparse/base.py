@@ -9,6 +9,8 @@ from typing import Any, Final, NoReturn, Self
 import numpy as np
 
 from hybridnet import tape
+from hybridnet.base.array_types import ArrayLike, DTypeLike, Index, NumpyArray
+from hybridnet.base.attrs import Number
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import (
@@ -18,12 +20,8 @@ from hybridnet.base.errors import (
     ShapeError,
 )
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.call import Call
-from hybridnet.ops.core.handle import Arithmetic
-from hybridnet.ops.core.operator import Operator
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.segments.segment import Value
+from hybridnet.ops.core import Arithmetic, Call, Operator, Scalars, registry
+from hybridnet.runtime.recording import Value, recorder
 
 from ..applying import check_result, write_out
 from ..copies import put, unpickled
@@ -33,7 +31,7 @@ from ..storage_types import storage_type
 __all__ = ["RULES", "BaseSparseNDArray", "Rule", "apply", "dense", "upload"]
 
 #: Computes the outputs of a call on sparse arrays; None where that takes dense ones.
-Rule = Callable[[Any, Sequence[Any], tuple[Any, ...]], list[Any] | None]
+Rule = Callable[[Any, Sequence[Any], Scalars], list[NDArray] | None]
 
 #: Operator -> its rule; `operators` fills it.
 RULES: Final[dict[str, Rule]] = {}
@@ -127,7 +125,7 @@ class BaseSparseNDArray(NDArray):
         cls,
         op: Operator,
         inputs: Sequence[Any],
-        attrs: Mapping[str, Any],
+        attrs: Mapping[str, object],
         *,
         name: str | None = None,
         out: Any = None,
@@ -148,9 +146,9 @@ class BaseSparseNDArray(NDArray):
         cls,
         call: Call,
         inputs: Sequence[Any],
-        scalars: tuple[Any, ...] = (),
+        scalars: tuple[Number, ...] = (),
         ctx: Context | None = None,
-    ) -> list[Any]:
+    ) -> list[NDArray]:
         """Applies a call by its rule for sparse arrays, or to dense ones where there is none.
 
         On the tape there are dense arrays only: what a rule made gets the place there of what the
@@ -172,7 +170,7 @@ class BaseSparseNDArray(NDArray):
         return outputs
 
     @classmethod
-    def apply_pair(cls, how: Arithmetic, pair: tuple[Any, Any]) -> Any:
+    def apply_pair(cls, how: Arithmetic, pair: tuple[NDArray, NDArray]) -> NDArray:
         """Applies an operator of Python's to two arrays; of equal shapes, the elementwise one."""
         name = how.name
         if pair[0].shape == pair[1].shape:
@@ -181,7 +179,7 @@ class BaseSparseNDArray(NDArray):
         return cls.apply_call(call, pair, scalars)[0]
 
     @classmethod
-    def apply_number(cls, how: Arithmetic, operand: NDArray, number: float) -> Any:
+    def apply_number(cls, how: Arithmetic, operand: NDArray, number: float) -> NDArray:
         """Applies an operator of Python's to an array and a number."""
         call = how.number or how.call_of_number()
         return cls.apply_call(call, (operand,), (number,))[0]
@@ -236,7 +234,7 @@ class BaseSparseNDArray(NDArray):
         shape = "x".join(map(str, self.shape))
         return f"\n<{type(self).__name__} {shape} @{self.context}>"
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Returns what pickle keeps: the parts, for whose sizes it waits."""
         self.trimmed()
         return {"data": self._data, "aux": self._aux, "shape": self.shape}
@@ -256,7 +254,7 @@ class BaseSparseNDArray(NDArray):
         for array in (self._data, *self._aux):
             array.wait_to_read()
 
-    def asnumpy(self) -> np.ndarray[Any, Any]:
+    def asnumpy(self) -> NumpyArray:
         """Returns a dense NumPy array of the value; waits for it."""
         return self.to_dense().asnumpy()
 
@@ -306,7 +304,7 @@ class BaseSparseNDArray(NDArray):
         """Returns the same array; the tape knows nothing of it."""
         return self.with_data(self._data.detach())
 
-    def astype(self, dtype: Any, copy: bool = True) -> Self:
+    def astype(self, dtype: DTypeLike, copy: bool = True) -> Self:
         """Returns the array in another dtype; itself if that is its dtype and `copy` is False."""
         if not copy and as_dtype(dtype) == self.inferred_dtype:
             return self
@@ -363,7 +361,7 @@ class BaseSparseNDArray(NDArray):
         self.assign(result)
         return self
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Index, value: ArrayLike) -> None:
         if not (isinstance(key, slice) and key == slice(None)):
             raise ParameterError(
                 f"{type(self).__name__}: only the whole array can be written, x[:] = value; "
@@ -371,7 +369,7 @@ class BaseSparseNDArray(NDArray):
             )
         self.assign(self._as_array(value))
 
-    def _as_array(self, value: Any) -> NDArray:
+    def _as_array(self, value: ArrayLike) -> NDArray:
         """Returns what is written to this array as an array."""
         if isinstance(value, NDArray):
             return value
@@ -393,7 +391,7 @@ def dense(value: Any) -> Any:
 
 
 def _record_as_dense(
-    call: Call, inputs: Sequence[Any], scalars: tuple[Any, ...], made: Sequence[NDArray]
+    call: Call, inputs: Sequence[Any], scalars: tuple[Number, ...], made: Sequence[NDArray]
 ) -> None:
     """Gives what a rule made of sparse arrays its places on the tape, where they are missing."""
     if call.no_gradient or all(output.edge is not None for output in made):
@@ -404,6 +402,6 @@ def _record_as_dense(
             output.set_edge(same.edge)
 
 
-def upload(host: np.ndarray[Any, Any], ctx: Context) -> NDArray:
+def upload(host: NumpyArray, ctx: Context) -> NDArray:
     """Returns a dense array with the values of a NumPy array, in its dtype."""
     return NDArray.from_value(put(host, ctx), ctx)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hybridnet.base.array_types import ArrayLike, Dims, DTypeLike, NumpyArray
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import FLOAT32, INT64, as_dtype
 from hybridnet.base.errors import ParameterError, ShapeError
@@ -25,7 +26,7 @@ __all__ = ["array", "csr_matrix", "empty", "row_sparse_array", "zeros"]
 
 
 def csr_matrix(
-    arg1: Any, shape: Any = None, ctx: Context | None = None, dtype: Any = None
+    arg1: object, shape: Dims | None = None, ctx: Context | None = None, dtype: DTypeLike = None
 ) -> CSRNDArray:
     """Makes a matrix in compressed sparse rows.
 
@@ -65,7 +66,7 @@ def csr_matrix(
 
 
 def row_sparse_array(
-    arg1: Any, shape: Any = None, ctx: Context | None = None, dtype: Any = None
+    arg1: object, shape: Dims | None = None, ctx: Context | None = None, dtype: DTypeLike = None
 ) -> RowSparseNDArray:
     """Makes an array of which some rows are stored.
 
@@ -100,7 +101,9 @@ def row_sparse_array(
     return made
 
 
-def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> BaseSparseNDArray:
+def array(
+    source_array: object, ctx: Context | None = None, dtype: DTypeLike = None
+) -> BaseSparseNDArray:
     """Makes a sparse array from a sparse NDArray or a matrix of ``scipy.sparse``.
 
     Args:
@@ -124,7 +127,7 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> B
 
 
 def zeros(
-    stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any
+    stype: str, shape: Dims, ctx: Context | None = None, dtype: DTypeLike = None, **kwargs: object
 ) -> NDArray:
     """Returns an array of zeros: one that stores nothing.
 
@@ -145,7 +148,7 @@ def zeros(
     return made
 
 
-def empty(stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+def empty(stype: str, shape: Dims, ctx: Context | None = None, dtype: DTypeLike = None) -> NDArray:
     """Returns an array to be overwritten; it stores nothing. See `zeros`."""
     return zeros(stype, shape, ctx, dtype)
 
@@ -153,23 +156,23 @@ def empty(stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None)
 # Parts ------------------------------------------------------------------------------------------
 
 
-def _is_dims(given: Sequence[Any]) -> bool:
+def _is_dims(given: Sequence[object]) -> bool:
     return all(isinstance(value, (int, np.integer)) for value in given)
 
 
-def _dims(shape: Any, what: str) -> tuple[int, ...]:
+def _dims(shape: Dims, what: str) -> tuple[int, ...]:
     dims = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     if not dims or not _is_dims(dims) or min(dims) < 0:
         raise ShapeError(f"{what}: the shape must be whole numbers >= 0, got {shape!r}")
     return tuple(int(size) for size in dims)
 
 
-def _check_shape(what: str, found: Any, shape: Any) -> None:
+def _check_shape(what: str, found: Sequence[int], shape: Dims | None) -> None:
     if shape is not None and tuple(found) != _dims(shape, what):
         raise ShapeError(f"{what}: shape must be {tuple(found)}, that of the source, got {shape}")
 
 
-def _values(data: Any, ctx: Context | None, dtype: Any, what: str) -> NDArray:
+def _values(data: ArrayLike, ctx: Context | None, dtype: DTypeLike, what: str) -> NDArray:
     """Returns values as a dense array of its own."""
     if isinstance(data, NDArray):
         moved = data.copyto(ctx or current_context())
@@ -179,14 +182,14 @@ def _values(data: Any, ctx: Context | None, dtype: Any, what: str) -> NDArray:
     return upload(host_array(data, as_dtype(dtype), what), ctx or current_context())
 
 
-def _positions(given: Any, what: str) -> np.ndarray[Any, Any]:
+def _positions(given: ArrayLike, what: str) -> NumpyArray:
     host = given.asnumpy() if isinstance(given, NDArray) else host_array(given, INT64, what)
     if host.ndim != 1:
         raise ShapeError(f"{what}: must have 1 dimension, got shape {host.shape}")
     return host.astype(np.int64)
 
 
-def _extent(what: str, positions: np.ndarray[Any, Any], size: int | None) -> int:
+def _extent(what: str, positions: NumpyArray, size: int | None) -> int:
     """Returns how many rows or columns there are; raises where a position is not among them."""
     least = int(positions.max()) + 1 if len(positions) else 0
     size = least if size is None else size
@@ -199,7 +202,12 @@ def _extent(what: str, positions: np.ndarray[Any, Any], size: int | None) -> int
 
 
 def _csr_from_parts(
-    data: Any, indices: Any, indptr: Any, shape: Any, ctx: Context | None, dtype: Any
+    data: ArrayLike,
+    indices: ArrayLike,
+    indptr: ArrayLike,
+    shape: Dims | None,
+    ctx: Context | None,
+    dtype: DTypeLike,
 ) -> CSRNDArray:
     values = _values(data, ctx, dtype, "csr_matrix: data")
     columns = _positions(indices, "csr_matrix: indices")
@@ -227,7 +235,7 @@ def _csr_from_parts(
 
 
 def _csr_from_positions(
-    data: Any, positions: Any, shape: Any, ctx: Context | None, dtype: Any
+    data: ArrayLike, positions: ArrayLike, shape: Dims | None, ctx: Context | None, dtype: DTypeLike
 ) -> CSRNDArray:
     if not isinstance(positions, (tuple, list)) or len(positions) != 2:
         raise ParameterError(
@@ -256,7 +264,7 @@ def _csr_from_positions(
 
 
 def _rows_from_parts(
-    data: Any, indices: Any, shape: Any, ctx: Context | None, dtype: Any
+    data: ArrayLike, indices: ArrayLike, shape: Dims | None, ctx: Context | None, dtype: DTypeLike
 ) -> RowSparseNDArray:
     values = _values(data, ctx, dtype, "row_sparse_array: data")
     rows = _positions(indices, "row_sparse_array: indices")
@@ -281,7 +289,7 @@ def _rows_from_parts(
 
 
 def _from_array(
-    what: str, source: Any, stype: str, shape: Any, ctx: Context | None, dtype: Any
+    what: str, source: Any, stype: str, shape: Dims | None, ctx: Context | None, dtype: DTypeLike
 ) -> NDArray:
     """Returns a dense array, or one of this storage, in this storage."""
     if isinstance(source, NDArray) and source.stype not in ("default", stype):
@@ -304,13 +312,13 @@ def _matrix(shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
-def _csr_zeros(shape: tuple[int, ...], ctx: Context, dtype: Any) -> CSRNDArray:
+def _csr_zeros(shape: tuple[int, ...], ctx: Context, dtype: DTypeLike) -> CSRNDArray:
     data = zeros_of(0, ctx, dtype)
     sizes = (0, _matrix(shape)[0] + 1)
     return CSRNDArray.of(data, [zeros_of(size, ctx, INT64) for size in sizes], shape)
 
 
-def _rows_zeros(shape: tuple[int, ...], ctx: Context, dtype: Any) -> RowSparseNDArray:
+def _rows_zeros(shape: tuple[int, ...], ctx: Context, dtype: DTypeLike) -> RowSparseNDArray:
     data = zeros_of((0, *shape[1:]), ctx, dtype)
     return RowSparseNDArray.of(data, [zeros_of(0, ctx, INT64)], shape)
 
@@ -344,7 +352,7 @@ def _from_parts(parts: SparseParts, ctx: Context) -> BaseSparseNDArray:
     return kind.of(upload(parts.data, ctx), aux, parts.shape)
 
 
-def _of_matrix(matrix: Any, ctx: Context, dtype: Any) -> CSRNDArray:
+def _of_matrix(matrix: object, ctx: Context, dtype: DTypeLike) -> CSRNDArray:
     return csr_matrix(matrix, ctx=ctx, dtype=dtype)
 
 

@@ -7,8 +7,9 @@ from typing import Any, final
 
 import numpy as np
 
+from hybridnet.base.array_types import ArrayLike, Index
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 
 from ..ndarray import NDArray
 from .base import BaseSparseNDArray, apply, upload
@@ -105,7 +106,7 @@ class CSRNDArray(BaseSparseNDArray):
         shape = (self.shape[0], max(end - begin, 0))
         return self.of(data, (indices - begin, indptr), shape)
 
-    def __getitem__(self, key: Any) -> CSRNDArray:
+    def __getitem__(self, key: Index) -> CSRNDArray:
         """Returns a copy of some rows: ``x[i]``, of shape (1, columns), or ``x[i:j]``."""
         count = self.shape[0]
         if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
@@ -123,7 +124,7 @@ class CSRNDArray(BaseSparseNDArray):
             f"{key!r}; for others make it dense with tostype('default')"
         )
 
-    def _as_array(self, value: Any) -> NDArray:
+    def _as_array(self, value: ArrayLike) -> NDArray:
         if np.ndim(value) == 0 and not isinstance(value, NDArray):
             raise ParameterError(
                 f"CSRNDArray: x[:] = value needs an array, got the number {value!r}, which would "

@@ -12,9 +12,8 @@ from typing import Any, Final
 import numpy as np
 
 from hybridnet.base.errors import ShapeError
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.operator import describe
-from hybridnet.ops.sparse.names import KEEPS_ZERO
+from hybridnet.ops.core import OpCall, Scalars, describe, registry
+from hybridnet.ops.sparse import KEEPS_ZERO
 
 from ..ndarray import NDArray
 from ..storage_types import STORAGE_TYPES
@@ -48,7 +47,7 @@ def _rule(*names: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def _same(kind: type[BaseSparseNDArray], inputs: Sequence[Any]) -> bool:
+def _same(kind: type[BaseSparseNDArray], inputs: Sequence[NDArray]) -> bool:
     return all(type(x) is kind for x in inputs)
 
 
@@ -56,13 +55,13 @@ def _same(kind: type[BaseSparseNDArray], inputs: Sequence[Any]) -> bool:
 
 
 @_rule(*KEEPS_ZERO, "_mul_scalar", "_div_scalar")
-def _of_values(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+def _of_values(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[NDArray] | None:
     (x,) = inputs
     return [x.with_data(NDArray.apply_call(call, (x._data,), scalars)[0])]
 
 
 @_rule(*_KEEPS_ZERO_WITH)
-def _with_number(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+def _with_number(call: OpCall, inputs: Sequence[object], scalars: Scalars) -> list[NDArray] | None:
     (number,) = scalars
     if type(number) is float and _KEEPS_ZERO_WITH[call.name](number):
         return _of_values(call, inputs, scalars)
@@ -70,7 +69,7 @@ def _with_number(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> 
 
 
 @_rule("clip")
-def _clip(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+def _clip(call: OpCall, inputs: Sequence[object], scalars: Scalars) -> list[NDArray] | None:
     low, high = scalars
     if type(low) is type(high) is float and low <= 0 <= high:
         return _of_values(call, inputs, scalars)
@@ -78,20 +77,20 @@ def _clip(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[An
 
 
 @_rule("zeros_like")
-def _zeros_like(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+def _zeros_like(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[NDArray] | None:
     (x,) = inputs
     return [STORAGE_TYPES[x.stype].zeros(x.shape, x.context, x.dtype)]
 
 
 @_rule("cast_storage")
-def _cast_storage(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+def _cast_storage(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[NDArray] | None:
     return [inputs[0].tostype(call.attrs["stype"])]
 
 
 # Of two arrays ----------------------------------------------------------------------------------
 
 
-def _keys(x: Any) -> NDArray:
+def _keys(x: BaseSparseNDArray) -> NDArray:
     """Returns the positions of what an array stores as one number each, ascending."""
     if type(x) is RowSparseNDArray:
         return x._aux[0]
@@ -99,13 +98,13 @@ def _keys(x: Any) -> NDArray:
     return keys
 
 
-def _at(x: Any, keys: NDArray) -> NDArray:
+def _at(x: BaseSparseNDArray, keys: NDArray) -> NDArray:
     """Returns an array's values at some positions, 0 where it stores none."""
     values: NDArray = apply("_lookup", x._data, _keys(x), keys)
     return values
 
 
-def _from_keys(like: Any, values: NDArray, keys: NDArray) -> Any:
+def _from_keys(like: BaseSparseNDArray, values: NDArray, keys: NDArray) -> NDArray:
     """Returns an array with values at ascending positions, with room."""
     rows = like.shape[0]
     if type(like) is RowSparseNDArray:
@@ -114,7 +113,7 @@ def _from_keys(like: Any, values: NDArray, keys: NDArray) -> Any:
     return like.of(values, aux, like.shape, exact=False)
 
 
-def _union(inputs: Sequence[Any]) -> NDArray:
+def _union(inputs: Sequence[BaseSparseNDArray]) -> NDArray:
     """Returns the positions that any of some arrays stores, ascending, with room."""
     shape = inputs[0].shape
     bound = shape[0] if type(inputs[0]) is RowSparseNDArray else shape[0] * shape[1]
@@ -123,7 +122,7 @@ def _union(inputs: Sequence[Any]) -> NDArray:
     return keys
 
 
-def _check_shapes(call: Any, inputs: Sequence[Any]) -> None:
+def _check_shapes(call: OpCall, inputs: Sequence[NDArray]) -> None:
     if any(x.shape != inputs[0].shape for x in inputs):
         types = [x.type for x in inputs]
         got = describe(call.input_names(len(inputs)), types)
@@ -131,7 +130,7 @@ def _check_shapes(call: Any, inputs: Sequence[Any]) -> None:
 
 
 @_rule("elemwise_add", "elemwise_sub")
-def _sum_of_two(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+def _sum_of_two(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[NDArray] | None:
     if not (_same(CSRNDArray, inputs) or _same(RowSparseNDArray, inputs)):
         return None
     _check_shapes(call, inputs)
@@ -144,7 +143,7 @@ def _sum_of_two(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> l
 
 
 @_rule("add_n")
-def _sum_of_many(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+def _sum_of_many(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[NDArray] | None:
     if not _same(RowSparseNDArray, inputs):
         return None
     _check_shapes(call, inputs)
@@ -154,7 +153,7 @@ def _sum_of_many(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> 
 
 
 @_rule("elemwise_mul")
-def _product(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+def _product(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[NDArray] | None:
     lhs, rhs = inputs
     if "default" in (lhs.stype, rhs.stype):
         _check_shapes(call, inputs)
@@ -173,7 +172,7 @@ def _product(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list
 
 
 @_rule("broadcast_mul", "broadcast_div")
-def _beside_dense(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+def _beside_dense(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[NDArray] | None:
     lhs, rhs = inputs
     if type(lhs) is not CSRNDArray or rhs.stype != "default" or rhs.ndim > 2:
         return None
@@ -188,7 +187,7 @@ def _beside_dense(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) ->
 
 
 @_rule("_sparse_retain")
-def _retain(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+def _retain(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[NDArray] | None:
     x, wanted = inputs
     if type(x) is not RowSparseNDArray or wanted.stype != "default":
         return None
@@ -199,7 +198,7 @@ def _retain(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[
 
 
 @_rule("slice")
-def _slice(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+def _slice(call: OpCall, inputs: Sequence[object], scalars: Scalars) -> list[NDArray] | None:
     (x,) = inputs
     begin, end, step = (call.attrs[name] or () for name in ("begin", "end", "step"))
     if type(x) is not CSRNDArray or len(begin) > 2 or any(size not in (None, 1) for size in step):
@@ -212,7 +211,7 @@ def _slice(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[A
 
 
 @_rule("take")
-def _take(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+def _take(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[NDArray] | None:
     """Rows of a CSR matrix, by their numbers; waits for these, and for where the rows begin."""
     x, indices = inputs
     if type(x) is not CSRNDArray or call.attrs["axis"] not in (0, -2) or indices.ndim != 1:
@@ -238,9 +237,7 @@ def _take(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[An
 
 
 @_rule("FullyConnected")
-def _fully_connected(
-    call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]
-) -> list[Any] | None:
+def _fully_connected(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[NDArray] | None:
     """A row-sparse bias is a matrix of one column, as it must have rows."""
     if len(inputs) < 3 or inputs[2].stype != "row_sparse" or inputs[2].ndim != 2:
         return None
@@ -249,7 +246,7 @@ def _fully_connected(
 
 
 @_rule("Concat")
-def _concat(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+def _concat(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[NDArray] | None:
     wide = {x.shape[1:] for x in inputs}
     if not _same(CSRNDArray, inputs) or call.attrs["dim"] not in (0, -2) or len(wide) > 1:
         return None

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from hybridnet.base.errors import ShapeError
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.operator import describe
+from hybridnet.ops.core import OpCall, Scalars, describe, registry
 from hybridnet.tape import Leaf
 
+from ..ndarray import NDArray
 from .base import RULES, apply
 from .csr import CSRNDArray
 from .row_sparse import RowSparseNDArray
@@ -18,7 +18,7 @@ from .row_sparse import RowSparseNDArray
 __all__: list[str] = []
 
 
-def _dot(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+def _dot(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[NDArray] | None:
     """A CSR matrix, or its transpose, times a dense matrix."""
     lhs, rhs = inputs
     attrs = call.attrs
@@ -50,7 +50,7 @@ def _dot(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any
     return [made if stype in (None, "default") else made.tostype(stype)]
 
 
-def _dense_dot_csr(call: Any, inputs: Sequence[Any]) -> list[Any] | None:
+def _dense_dot_csr(call: OpCall, inputs: Sequence[Any]) -> list[NDArray] | None:
     """A dense matrix times a CSR matrix, which MXNet gives as CSR matrix."""
     lhs, rhs = inputs
     attrs = call.attrs
@@ -80,7 +80,7 @@ def wants_rows(x: Any) -> bool:
     return bool(edge.node.grad.stype == "row_sparse")
 
 
-def _total(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+def _total(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[NDArray] | None:
     """The sum or mean over an axis, or all."""
     (x,) = inputs
     attrs = call.attrs
@@ -103,7 +103,7 @@ def _total(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[A
     return [made.reshape(kept if attrs["keepdims"] else dropped)]
 
 
-def _norm(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+def _norm(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[NDArray] | None:
     """The norm of all elements: that of those stored."""
     (x,) = inputs
     attrs = call.attrs
@@ -113,7 +113,7 @@ def _norm(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[An
     return [made.reshape((1,) * x.ndim) if attrs["keepdims"] else made]
 
 
-def _square_sum(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+def _square_sum(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[NDArray] | None:
     """The sum of squares; over the second axis that of each row stored."""
     (x,) = inputs
     attrs = call.attrs

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import Index
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.ops.core import registry
 
@@ -62,7 +63,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         made: RowSparseNDArray = type(self).apply_operator(_RETAIN, (self, indices), {})
         return made
 
-    def __getitem__(self, key: Any) -> RowSparseNDArray:
+    def __getitem__(self, key: Index) -> RowSparseNDArray:
         """Returns this array for ``x[:]``, which is all that can be asked for."""
         if isinstance(key, slice) and key == slice(None):
             return self

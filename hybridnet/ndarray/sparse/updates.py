@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from hybridnet.ops.core import OpCall, Scalars
+
 from ..ndarray import NDArray
 from .base import RULES, apply, dense
 from .row_sparse import RowSparseNDArray
@@ -18,7 +20,7 @@ from .row_sparse import RowSparseNDArray
 __all__: list[str] = []
 
 
-def _update_rows(call: Any, inputs: Sequence[Any], scalars: tuple[Any, ...]) -> list[Any] | None:
+def _update_rows(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[NDArray] | None:
     weight, grad, *states = inputs
     if type(grad) is not RowSparseNDArray or not call.attrs.get("lazy_update", True):
         return None

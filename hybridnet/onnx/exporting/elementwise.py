@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from hybridnet.base.dtype import is_float
-from hybridnet.ops.core.rules import promote_types
+from hybridnet.ops.core import promote_types
 
 from .place import Place
 from .table import Translation, translates

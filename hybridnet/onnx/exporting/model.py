@@ -11,6 +11,7 @@ import numpy as np
 
 from hybridnet import ndarray
 from hybridnet import symbol as symbols
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
@@ -46,15 +47,15 @@ def get_operator_support(opset_version: int | None = None) -> list[str]:
 
 def export_model(
     sym: Symbol | Path,
-    params: Path | Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    params: Path | Mapping[str, NDArray] | Sequence[Mapping[str, NDArray]],
     in_shapes: Sequence[Sequence[int]] | None = None,
-    in_types: Any = np.float32,
+    in_types: DTypeLike | Sequence[DTypeLike] = np.float32,
     onnx_file_path: Path = "model.onnx",
     verbose: bool = False,
     dynamic: bool = False,
     dynamic_input_shapes: Sequence[Sequence[int | str | None]] | None = None,
     run_shape_inference: bool = False,
-    input_type: Any = None,
+    input_type: DTypeLike | Sequence[DTypeLike] | None = None,
     input_shape: Sequence[Sequence[int]] | None = None,
 ) -> str:
     """Writes a network as an ONNX model that infers; what is for training alone is left out.
@@ -140,7 +141,7 @@ def _loaded(sym: Any, params: Any) -> tuple[Symbol, dict[str, NDArray]]:
     return sym, arrays
 
 
-def _shapes(names: Sequence[str], given: Any) -> dict[str, Shape]:
+def _shapes(names: Sequence[str], given: Sequence[Sequence[int]] | None) -> dict[str, Shape]:
     told = [tuple(shape) for shape in given or ()]
     if len(told) != len(names):
         raise ParameterError(
@@ -151,8 +152,10 @@ def _shapes(names: Sequence[str], given: Any) -> dict[str, Shape]:
     return dict(zip(names, told, strict=True))
 
 
-def _dtypes(names: Sequence[str], given: Any) -> dict[str, Any]:
-    told = list(given) if isinstance(given, (list, tuple)) else [given] * len(names)
+def _dtypes(
+    names: Sequence[str], given: DTypeLike | Sequence[DTypeLike]
+) -> dict[str, np.dtype[np.generic]]:
+    told: list[Any] = list(given) if isinstance(given, (list, tuple)) else [given] * len(names)
     if len(told) != len(names):
         raise ParameterError(
             f"export_model: in_types must have a dtype for each input ({', '.join(names)}), got "

@@ -8,12 +8,12 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.graph.node import Edge, Node
+from hybridnet.graph import Edge, Node
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.ops.core import OpCall
 from hybridnet.symbol import Symbol
 
-from ..draft import Draft, Network, Port
+from ..draft import Array, Draft, Network, Port
 from .layers import LABELS
 from .place import ExportError, Place
 from .sizes import Known
@@ -105,7 +105,7 @@ class _Writer:
         return self._finished()
 
     def _call_by_node(self, node: Node, made: Sequence[str]) -> None:
-        """Has the value that a node's translation ends with be called as the node is."""
+        """Gives the value that a node's translation ends with the name of the node."""
         if len(made) == 1 and self._draft.steps and made[0] == self._draft.steps[-1].outputs[0]:
             self._final.setdefault(made[0], self._draft.name(node.name))
 
@@ -147,14 +147,14 @@ class _Writer:
             lambda index: self._value_of(node.inputs[index]),
         )
 
-    def _value_of(self, edge: Edge) -> np.ndarray[Any, Any] | None:
+    def _value_of(self, edge: Edge) -> Array | None:
         """Returns a value that depends on parameters alone; None for any other."""
         part = Symbol([edge])
         names = part.list_inputs()
         if any(name not in self._params for name in names):
             return None
         given: dict[str, Any] = {name: self._params[name] for name in names}
-        array: np.ndarray[Any, Any] = part.eval(**given)[0].asnumpy()
+        array: Array = part.eval(**given)[0].asnumpy()
         return array
 
     def _finished(self) -> Network:

@@ -7,14 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, final
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.node import Node
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.graph import Node
+from hybridnet.ops.core import OpCall
 
-from ..draft import Draft, Sizes
+from ..draft import Array, Draft, Sizes
 
 __all__ = ["ExportError", "Place"]
 
@@ -49,7 +50,7 @@ class Place:
         sizes: Sequence[Sizes],
         results: Sequence[TensorType],
         result_sizes: Sequence[Sizes],
-        value_of: Callable[[int], Any],
+        value_of: Callable[[int], Array | None],
     ) -> None:
         self.draft = draft
         self.node = node
@@ -73,7 +74,7 @@ class Place:
         """Adds a step of several outputs."""
         return self.draft.add_several(self.name, op, inputs, count, attrs)
 
-    def constant(self, value: Any, dtype: Any) -> str:
+    def constant(self, value: ArrayLike, dtype: DTypeLike) -> str:
         """Returns the name of a constant."""
         return self.draft.constant(np.asarray(value).astype(dtype))
 
@@ -81,17 +82,17 @@ class Place:
         """Returns a constant vector of int64: axes, sizes, positions."""
         return self.constant(np.array(numbers, np.int64), np.int64)
 
-    def number(self, value: float, dtype: Any = None) -> str:
+    def number(self, value: float, dtype: DTypeLike | None = None) -> str:
         """Returns a constant number, by default of the dtype of the first result."""
         return self.constant(value, self.results[0].dtype if dtype is None else dtype)
 
-    def cast(self, value: str, source: Any, target: Any) -> str:
+    def cast(self, value: str, source: DTypeLike, target: DTypeLike) -> str:
         """Returns a value in another dtype; itself where that is the same."""
         if np.dtype(source) == np.dtype(target):
             return value
         return self.add("Cast", value, to=np.dtype(target))
 
-    def operands(self, dtype: Any = None) -> list[str]:
+    def operands(self, dtype: DTypeLike | None = None) -> list[str]:
         """Returns all inputs in one dtype, by default that of the first result."""
         wanted = self.results[0].dtype if dtype is None else dtype
         return [
@@ -199,9 +200,9 @@ class Place:
 
     # -- what is known -----------------------------------------------------------------------
 
-    def known_value(self, index: int) -> np.ndarray[Any, Any] | None:
+    def known_value(self, index: int) -> Array | None:
         """Returns the numbers of an input that parameters alone make; None for any other."""
-        found: np.ndarray[Any, Any] | None = self._value_of(index)
+        found: Array | None = self._value_of(index)
         return found
 
     def is_zeros(self, index: int) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.ops.nn.rnn.parameters import Net, net_of
+from hybridnet.ops.nn import Net, net_of
 
 from .place import Place
 from .table import translates

@@ -14,7 +14,7 @@ from .table import translates
 __all__: list[str] = []
 
 #: The end of an axis, where a cut goes to the front or the back of it.
-_FAR: Final = np.iinfo(np.int64).max
+_END_OF_AXIS: Final = np.iinfo(np.int64).max
 
 
 @translates("Reshape", "_np_reshape", "_npx_reshape")
@@ -108,7 +108,7 @@ def _reverse(place: Place) -> str:
     every = range(place.rank()) if named is None else [named] if isinstance(named, int) else named
     axes = [place.axis(axis) for axis in every]
     count = len(axes)
-    vectors = [[-1] * count, [-_FAR] * count, axes, [-1] * count]
+    vectors = [[-1] * count, [-_END_OF_AXIS] * count, axes, [-1] * count]
     return place.add("Slice", place.inputs[0], *(place.ints(*numbers) for numbers in vectors))
 
 
@@ -162,7 +162,10 @@ def _slice(place: Place) -> str:
     step = [one or 1 for one in place.attrs["step"]]
     step += [1] * (len(begin) - len(step))
     firsts = [(0 if s > 0 else -1) if b is None else b for b, s in zip(begin, step, strict=True)]
-    lasts = [(_FAR if s > 0 else -_FAR) if e is None else e for e, s in zip(end, step, strict=True)]
+    lasts = [
+        (_END_OF_AXIS if s > 0 else -_END_OF_AXIS) if e is None else e
+        for e, s in zip(end, step, strict=True)
+    ]
     vectors = (firsts, lasts, list(range(len(step))), step)
     return place.add("Slice", place.inputs[0], *(place.ints(*numbers) for numbers in vectors))
 
@@ -171,7 +174,9 @@ def _slice(place: Place) -> str:
 def _slice_axis(place: Place) -> str:
     end = place.attrs["end"]
     axis = place.axis(place.attrs["axis"])
-    return place.cut(place.inputs[0], axis, place.attrs["begin"], _FAR if end is None else end)
+    return place.cut(
+        place.inputs[0], axis, place.attrs["begin"], _END_OF_AXIS if end is None else end
+    )
 
 
 @translates("slice_like")

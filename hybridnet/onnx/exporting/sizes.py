@@ -1,4 +1,4 @@
-"""What is known of shapes and dtypes in a symbol, and which sizes follow from those left open.
+"""The known shapes and dtypes in a symbol, and which sizes follow from those left open.
 
 A size that is left open has no symbol of its own: the shapes are inferred once as they were given,
 and once more with another size in its place. What has changed is open; where nothing can be
@@ -8,14 +8,15 @@ inferred then, the network needs the size that it has.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, final
+from typing import final
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.graph.node import Edge
+from hybridnet.graph import Edge
 from hybridnet.symbol import Symbol
 
 from ..draft import Sizes
@@ -42,7 +43,7 @@ class Known:
 def known_of(
     symbol: Symbol,
     shapes: Mapping[str, Shape],
-    dtypes: Mapping[str, Any],
+    dtypes: Mapping[str, DTypeLike],
     is_open: Mapping[str, Sequence[bool]],
 ) -> Known:
     """Infers all types.

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ..draft import Array
 from .place import Place
 from .table import translates
 
@@ -98,7 +99,7 @@ def _pooling(place: Place) -> str:
     return place.add("Mul", mean, place.constant(_corrections(place, window, pads), _dtype(place)))
 
 
-def _dtype(place: Place) -> np.dtype[Any]:
+def _dtype(place: Place) -> np.dtype[np.generic]:
     return place.results[0].dtype
 
 
@@ -119,7 +120,7 @@ def _overhang(place: Place, window: dict[str, Any]) -> tuple[int, ...] | None:
     )
 
 
-def _corrections(place: Place, window: dict[str, Any], pads: Sequence[int]) -> np.ndarray[Any, Any]:
+def _corrections(place: Place, window: dict[str, Any], pads: Sequence[int]) -> Array:
     """Returns for each window its elements, by those of them that lie in the padded data."""
     result = np.ones((1, 1))
     for axis, kernel in enumerate(window["kernel_shape"]):
@@ -138,14 +139,14 @@ def _global_pooling(place: Place, kind: str, data: str) -> str:
     return place.add("GlobalMaxPool" if kind == "max" else "GlobalAveragePool", data)
 
 
-def _by_matrices(place: Place, rows: np.ndarray[Any, Any], columns: np.ndarray[Any, Any]) -> str:
+def _by_matrices(place: Place, rows: Array, columns: Array) -> str:
     """Makes each pixel a weighted sum: ``rows @ image @ columns.T``."""
     left = place.constant(rows, _dtype(place))
     right = place.constant(columns.T, _dtype(place))
     return place.add("MatMul", place.add("MatMul", left, place.inputs[0]), right)
 
 
-def _region_means(size: int, count: int) -> np.ndarray[Any, Any]:
+def _region_means(size: int, count: int) -> Array:
     """Returns the means of `count` regions that cover an axis."""
     edges = [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
     return np.array([[(a <= j < b) / (b - a) for j in range(size)] for a, b in edges])

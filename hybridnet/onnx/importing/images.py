@@ -9,6 +9,7 @@ import numpy as np
 
 from hybridnet.symbol import Symbol
 
+from ..draft import Array
 from .arrival import Arrival
 from .table import arrives
 
@@ -70,8 +71,8 @@ def _nearest(
     rounding = _ROUNDINGS[arrival.attrs.get("nearest_mode", default)]
     places = []
     for old, new, scale in zip(known, sizes, scales, strict=True):
-        steps: np.ndarray[Any, Any] = np.arange(new)
-        middle: np.ndarray[Any, Any]
+        steps: Array = np.arange(new)
+        middle: Array
         if how == "asymmetric":
             middle = steps / scale
         elif how == "align_corners":

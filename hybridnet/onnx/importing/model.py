@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hybridnet import ndarray
@@ -15,6 +15,7 @@ from hybridnet.gluon import SymbolBlock
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
+from ..draft import Array
 from ..protos import read_model
 from .arrival import ImportModelError
 from .network import Reader, inputs_of, sizes_of
@@ -66,7 +67,7 @@ def _damage(name: str) -> Iterator[None]:
         raise FormatError(f"{name}: must be a whole ONNX model: {said}") from error
 
 
-def _arrays(found: Any) -> dict[str, NDArray]:
+def _arrays(found: Mapping[str, Array]) -> dict[str, NDArray]:
     return {name: ndarray.array(array, dtype=array.dtype) for name, array in found.items()}
 
 

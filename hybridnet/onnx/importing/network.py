@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
@@ -12,13 +12,15 @@ from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import FormatError, MXNetError
 from hybridnet.base.lazy import onnx
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.graph.node import Edge, Node
-from hybridnet.graph.shapes import infer_call
+from hybridnet.graph import Edge, Node, infer_call
 from hybridnet.symbol import Symbol
 
 from ..protos import array_of, attributes_of
 from .arrival import Arrival, ConstantValue, Held, ImportModelError, Types
 from .table import translate
+
+if TYPE_CHECKING:
+    from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
 __all__ = ["Reader", "inputs_of", "sizes_of"]
 
@@ -26,23 +28,23 @@ Array = np.ndarray[Any, Any]
 
 #: What stands for an open size while the model is read: of the first axis, and of others, which
 #: must be large enough for images.
-_FIRST: Final = (6, 10)
-_OTHERS: Final = (224, 256)
+_FIRST_SIZES: Final = (6, 10)
+_OTHER_SIZES: Final = (224, 256)
 #: What is not computed while a model is read, though its inputs are known.
 _DRAWN: Final = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform"}
 )
 #: Operators by which a few numbers become many, and how many these may be.
 _GROWING: Final = frozenset({"ConstantOfShape", "Expand", "Range", "Tile"})
-_MOST: Final = 2**27
+_MAX_NUMBERS: Final = 2**27
 
 
-def sizes_of(value: Any) -> tuple[int, ...]:
+def sizes_of(value: ValueInfoProto) -> tuple[int, ...]:
     """Returns the sizes of an input or output of a model, 0 for open ones."""
     return tuple(int(dim.dim_value) for dim in value.type.tensor_type.shape.dim)
 
 
-def inputs_of(graph: Any) -> list[Any]:
+def inputs_of(graph: GraphProto) -> list[ValueInfoProto]:
     """Returns the inputs of a model that are no weights."""
     weights = {tensor.name for tensor in graph.initializer}
     return [value for value in graph.input if value.name not in weights]
@@ -60,7 +62,7 @@ class Reader:
         params: the numbers of the variables that are parameters, by name.
     """
 
-    def __init__(self, model: Any, path: str) -> None:
+    def __init__(self, model: ModelProto, path: str) -> None:
         self.params: dict[str, Array] = {}
         self._path = path
         self._graph = model.graph
@@ -87,14 +89,16 @@ class Reader:
         outputs = [self._output(value.name) for value in self._graph.output]
         return outputs[0] if len(outputs) == 1 else symbols.Group(outputs)
 
-    def _input(self, value: Any) -> Symbol:
+    def _input(self, value: ValueInfoProto) -> Symbol:
         if not value.type.tensor_type.HasField("shape"):
             raise FormatError(f"{self._path}: input {value.name!r} must have a shape")
         dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type))
         sizes = sizes_of(value)
         made = symbols.var(value.name, dtype=None if dtype == FLOAT32 else dtype)
         shapes = [
-            tuple(n or (_OTHERS if axis else _FIRST)[way] for axis, n in enumerate(sizes))
+            tuple(
+                n or (_OTHER_SIZES if axis else _FIRST_SIZES)[way] for axis, n in enumerate(sizes)
+            )
             for way in (0, 1)
         ]
         shapes = [shape or (1,) for shape in shapes]  # there are no arrays without dimensions
@@ -130,7 +134,7 @@ class Reader:
 
     # -- nodes -------------------------------------------------------------------------------
 
-    def _node(self, node: Any) -> None:
+    def _node(self, node: NodeProto) -> None:
         if node.domain not in ("", "ai.onnx"):
             raise ImportModelError(
                 f"import_model: node {node.name or node.output[0]!r}: operators of the domain "
@@ -146,7 +150,9 @@ class Reader:
             if name:
                 self._values[name] = value
 
-    def _of_shape(self, node: Any, inputs: Sequence[Held | None]) -> list[ConstantValue] | None:
+    def _of_shape(
+        self, node: NodeProto, inputs: Sequence[Held | None]
+    ) -> list[ConstantValue] | None:
         """Returns the shape or the size of a symbol, which is known while the model is read."""
         if node.op_type not in ("Shape", "Size") or not isinstance(inputs[0], Symbol):
             return None
@@ -158,7 +164,7 @@ class Reader:
             shapes = [shape[attrs.get("start", 0) : attrs.get("end")] for shape in shapes]
         return [ConstantValue(node.output[0], *shapes)]
 
-    def _folded(self, node: Any, inputs: Sequence[Held | None]) -> list[ConstantValue] | None:
+    def _folded(self, node: NodeProto, inputs: Sequence[Held | None]) -> list[ConstantValue] | None:
         """Returns the outputs of a node whose inputs are all known; None for any other."""
         constants = [value for value in inputs if isinstance(value, ConstantValue)]
         if len(constants) < sum(value is not None for value in inputs) or node.op_type in _DRAWN:
@@ -176,7 +182,7 @@ class Reader:
             for name, pair in zip(node.output, zip(first, second, strict=True), strict=True)
         ]
 
-    def _check_size(self, node: Any, inputs: Sequence[ConstantValue]) -> None:
+    def _check_size(self, node: NodeProto, inputs: Sequence[ConstantValue]) -> None:
         """Raises where a few numbers in a file would become an array that fills the memory."""
         if node.op_type not in _GROWING:
             return
@@ -187,14 +193,14 @@ class Reader:
         else:
             grown = np.prod([max(float(n), 1.0) for n in last.reshape(-1)])
             size = float(grown) * (1.0 if node.op_type == "ConstantOfShape" else first.size)
-        if size > _MOST:
+        if size > _MAX_NUMBERS:
             raise ImportModelError(
                 f"import_model: node {node.name or node.output[0]!r} ({node.op_type}): must make "
-                f"fewer than {_MOST} numbers while the model is read, got {size:.0f}"
+                f"fewer than {_MAX_NUMBERS} numbers while the model is read, got {size:.0f}"
             )
 
     def _computed(
-        self, node: Any, names: Sequence[str], arrays: Sequence[Array]
+        self, node: NodeProto, names: Sequence[str], arrays: Sequence[Array]
     ) -> list[Array] | None:
         """Returns the outputs of a node, by ONNX's reference implementation."""
         helper = onnx.helper
@@ -214,7 +220,7 @@ class Reader:
             return None  # what it does not have may still have a form here
         return [np.asarray(one) for one in made]
 
-    def _translated(self, node: Any, inputs: Sequence[Held | None]) -> list[Symbol]:
+    def _translated(self, node: NodeProto, inputs: Sequence[Held | None]) -> list[Symbol]:
         arrival = Arrival(
             node.name or node.output[0],
             node.op_type,

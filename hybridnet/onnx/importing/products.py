@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from hybridnet.symbol import Symbol
 
+from ..draft import Array
 from .arrival import Arrival
 from .table import arrives
 
@@ -75,9 +72,9 @@ def _gemm(arrival: Arrival) -> Symbol:
 
 def _dense(
     arrival: Arrival,
-    weight: np.ndarray[Any, Any],
+    weight: Array,
     is_turned: bool,
-    bias: np.ndarray[Any, Any] | None,
+    bias: Array | None,
 ) -> Symbol:
     """A dense layer of constant weights."""
     matrix = arrival.symbol(1) if is_turned else arrival.parameter(weight.T.copy(), "weight")

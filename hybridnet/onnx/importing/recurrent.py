@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from hybridnet.symbol import Symbol
 
+from ..draft import Array
 from .arrival import Arrival
 from .table import arrives
 
@@ -79,7 +80,7 @@ def _mode(arrival: Arrival) -> str:
     return f"rnn_{name.lower()}"
 
 
-def _parameters(arrival: Arrival, directions: int) -> np.ndarray[Any, Any]:
+def _parameters(arrival: Arrival, directions: int) -> Array:
     """Returns weights and biases as our vector: weights of all directions, then biases."""
     gates = list(_GATES[arrival.op])
     weights = [arrival.constant(index, "the weights") for index in (1, 2)]
@@ -88,7 +89,7 @@ def _parameters(arrival: Arrival, directions: int) -> np.ndarray[Any, Any]:
     if arrival.has(3):
         biases = arrival.constant(3, "the biases")
 
-    def ordered(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def ordered(array: Array) -> Array:
         return array.reshape(len(gates), -1)[gates].reshape(-1)
 
     matrices = [ordered(one[way]) for way in range(directions) for one in weights]

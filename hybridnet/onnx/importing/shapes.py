@@ -15,7 +15,7 @@ from .table import arrives
 __all__: list[str] = []
 
 #: A bound that is larger is the end of the axis.
-_FAR: Final = 2**31 - 2
+_END_OF_AXIS: Final = 2**31 - 2
 
 
 def _reshaped(arrival: Arrival, wanted: Sequence[tuple[int, int]]) -> Symbol:
@@ -127,12 +127,14 @@ def _slice(arrival: Arrival) -> Symbol:
 def _bounds(first: int, last: int, stride: int, size: int | None) -> tuple[int | None, int | None]:
     """Returns bounds within an axis, None for its ends."""
     if size is not None:
-        picked = range(size)[slice(first, last if abs(last) < _FAR else None, stride)]
+        picked = range(size)[slice(first, last if abs(last) < _END_OF_AXIS else None, stride)]
         if not picked:
             return 0, 0
         stop: int | None = picked[-1] + (1 if stride > 0 else -1)
         return picked[0], None if stop in (-1, size) else stop
-    return (None if abs(first) >= _FAR else first), (None if abs(last) >= _FAR else last)
+    return (None if abs(first) >= _END_OF_AXIS else first), (
+        None if abs(last) >= _END_OF_AXIS else last
+    )
 
 
 @arrives("Pad")

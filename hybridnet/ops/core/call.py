@@ -41,7 +41,7 @@ Scalars = tuple[Any, ...]
 #: since finalizers may run anywhere.
 MAKING: Final = free_in_children(threading.RLock())
 _NOTHING: Mapping[int, int] = {}
-_NONE: frozenset[int] = frozenset()
+_NO_INPUTS: frozenset[int] = frozenset()
 
 
 def only(made: MutableMapping[Any, Any], key: tuple[Any, ...], make: Callable[..., Any]) -> Any:
@@ -110,7 +110,7 @@ class Call(ABC):
     )
 
     mutates: Mapping[int, int] = _NOTHING
-    reads_now: frozenset[int] = _NONE
+    reads_now: frozenset[int] = _NO_INPUTS
     symbolic_rule: bool = True
     replays: dict[Any, Any] | None = None
     weight: int = 1

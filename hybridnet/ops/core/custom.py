@@ -188,11 +188,11 @@ class CustomCall(HostOnlyCall):
     # -- running -----------------------------------------------------------------------------
 
     def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
-        """Has the user's `forward` run as a host task."""
+        """Runs the user's `forward` as a host task."""
         return RUNNERS["forward"](self, ctx, values)
 
     def gradient(self, back: Backward) -> Sequence[Any]:
-        """Has the user's `backward` run."""
+        """Applies the user's `backward`."""
         count = len(self.arguments)
         wanted = tuple(
             want and (x.inferred_dtype is None or is_float(x.inferred_dtype))
@@ -245,7 +245,7 @@ class CustomBackward(HostOnlyCall):
         return types[first : first + len(self.of.arguments)]
 
     def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
-        """Has the user's `backward` run as a host task."""
+        """Runs the user's `backward` as a host task."""
         return RUNNERS["backward"](self, ctx, values)
 
     def __repr__(self) -> str:

@@ -20,7 +20,7 @@ __all__ = ["output_types"]
 
 # Elements of all inputs with which NumPy computes an output sooner than JAX traces the operator,
 # which takes 1 to 5 ms.
-_FEW: Final = 1 << 16
+_FEW_ELEMENTS: Final = 1 << 16
 _FLOAT64: Final = np.dtype(np.float64)
 
 
@@ -34,7 +34,7 @@ def output_types(call: Call, types: Types) -> Types:
     Raises:
         Exception: what its lowering has against them.
     """
-    few = sum([kind.size for kind in types]) <= _FEW
+    few = sum([kind.size for kind in types]) <= _FEW_ELEMENTS
     if few and config.host() != "off" and all(kind.dtype.char in HOST_DTYPES for kind in types):
         try:
             return _by_numpy(call, types)

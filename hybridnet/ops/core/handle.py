@@ -76,7 +76,7 @@ class Arithmetic:
 
 
 class OperatorMethod(Protocol):
-    """What type checkers see in a method that applies an operator.
+    """The type of a method that applies an operator, as type checkers see it.
 
     It returns what is of the kind that it is called on: a symbol's returns a symbol. Where an
     operator may have several outputs, the method is made by `several`.
@@ -90,7 +90,7 @@ class OperatorMethod(Protocol):
 
 
 class ArithmeticMethod(Protocol):
-    """What type checkers see in ``__add__`` and the like; see `OperatorMethod`."""
+    """The type of ``__add__`` and the like, as type checkers see it; see `OperatorMethod`."""
 
     @overload
     def __get__(self, operand: None, kind: Any) -> Method: ...

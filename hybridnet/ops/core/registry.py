@@ -6,15 +6,21 @@
 
 The lowering's positional arguments are the operator's inputs, its keyword-only arguments the
 parameters (`hybridnet.base.attrs` lists the types they can have).
+
+The functions of `nd`, `sym` and the others are made of the rows that there are when these are
+imported. A row that a user adds later is given to them, as `Namespace`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol
 
 from hybridnet.base.attrs import declaration_of
 from hybridnet.base.errors import MXNetError
+from hybridnet.base.locks import free_in_children
+from hybridnet.base.modules import load
 from hybridnet.base.tensor_type import TensorType
 
 from .call import Backward
@@ -22,8 +28,10 @@ from .operator import Operator, Shapes
 
 __all__ = [
     "REGISTRY",
+    "Namespace",
     "complete_library",
     "get",
+    "namespaces",
     "operator",
     "public_operators",
     "register_gradient",
@@ -33,6 +41,33 @@ __all__ = [
 REGISTRY: Final[dict[str, Operator]] = {}
 
 Lowering = Callable[..., Any]
+
+
+class Namespace(Protocol):
+    """A module with a function for each operator whose name begins in a certain way.
+
+    Attributes:
+        title: as users write it, such as 'nd.contrib'.
+        prefix: what the names of its operators begin with in the registry; see `public_name`.
+    """
+
+    title: str
+    prefix: str
+
+    def has(self, name: str) -> bool:
+        """Whether the module has a name, whatever that is."""
+
+    def add(self, name: str, op: Operator) -> None:
+        """Gives the module a function for an operator, by a name that it does not have."""
+
+
+#: Where operators that users register get functions.
+namespaces: Final[list[Namespace]] = []
+# Those that must be there before a user's operator is added, so that no name is taken twice; and
+# what has to be in front of one of its names for that. Others are loaded by these.
+_LOADED_BY: Final = {"nd": "", "sym": "", "np": "_np_", "npx": "_npx_"}
+# Re-entrant, like every lock here.
+_adding: Final = free_in_children(threading.RLock())
 
 
 class _Revision:
@@ -81,11 +116,16 @@ def operator(
 ) -> Callable[[Lowering], Lowering]:
     """Registers the decorated function, the *lowering*, as an operator.
 
+    A user's operator gets its functions at once: ``nd.<name>`` and ``sym.<name>``. What its names
+    begin with says which: of ``_contrib_<name>`` they are in `nd.contrib` and `sym.contrib`, of
+    ``_npx_<name>`` in `npx`, of ``_np_<name>`` in `np` and ``sym.np``; further ones of one operator
+    are given in `aliases`. Other names that begin with an underscore get none.
+
     In the list below ``params`` are the values of the operator's parameters, passed by keyword, and
     ``types`` are the types of its inputs, one argument for each.
 
     Args:
-        name: MXNet's name of the operator.
+        name: MXNet's name of the operator, or a new one.
         aliases: other names of the same operator.
         outputs: how many arrays the lowering returns, hidden ones included, but without the new
             random state; or a function (**params) of that.
@@ -129,7 +169,8 @@ def operator(
         doc: the documentation, if it is not the lowering's docstring.
 
     Raises:
-        MXNetError: the name or an alias is taken.
+        MXNetError: the name or an alias is taken, by an operator or in a namespace that it would
+            be in; then nothing is registered.
     """
 
     def register(lowering: Lowering) -> Lowering:
@@ -192,11 +233,47 @@ def _read_signature(lowering: Lowering) -> dict[str, Any]:
 
 
 def _add(row: Operator) -> None:
-    """Enters an operator under its name and its aliases."""
-    for key in (row.name, *row.aliases):
-        if key in REGISTRY:
-            raise MXNetError(f"operator {key!r} is already registered; choose another name")
-        REGISTRY[key] = row
+    """Enters an operator under its name and its aliases, all or none."""
+    names = (row.name, *row.aliases)
+    if not row.built_in:
+        for module, prefix in _LOADED_BY.items():
+            if any(name.startswith(prefix) for name in names):
+                load(module)
+    with _adding:
+        for number, key in enumerate(names):
+            if key in REGISTRY or key in names[:number]:
+                raise MXNetError(f"operator {key!r} is already registered; choose another name")
+        places = [] if row.built_in else [*_places(names)]
+        for space, public, key in places:
+            if space.has(public):
+                raise MXNetError(
+                    f"operator {key!r}: there is a {space.title}.{public} already; choose another "
+                    "name"
+                )
+        REGISTRY.update(dict.fromkeys(names, row))
+        for space, public, _ in places:
+            space.add(public, row)
+
+
+def _places(names: Sequence[str]) -> Iterator[tuple[Namespace, str, str]]:
+    """Yields where operators of some names have functions, under which name, and of which."""
+    for space in namespaces:
+        for name in names:
+            public = public_name(name, space.prefix)
+            if public is not None:
+                yield space, public, name
+
+
+def public_name(name: str, prefix: str) -> str | None:
+    """Returns what an operator is called in the namespace of a prefix; None: it is not in there.
+
+    Args:
+        name: its name in the registry.
+        prefix: what the names of the operators in there begin with, as '_contrib_' for
+            ``nd.contrib``; empty for those without an underscore in front, which are ``nd`` itself.
+    """
+    belongs = name.startswith(prefix) if prefix else not name.startswith("_")
+    return name.removeprefix(prefix) if belongs else None
 
 
 def get(name: str) -> Operator:
@@ -217,14 +294,10 @@ def public_operators(prefix: str = "") -> dict[str, Operator]:
     """Returns the operators of a namespace by the names they have there.
 
     Args:
-        prefix: what their names in the registry begin with, as '_contrib_' for ``nd.contrib``;
-            empty for the names without an underscore in front, which are ``nd`` itself.
+        prefix: see `public_name`.
     """
-    return {
-        name.removeprefix(prefix): op
-        for name, op in REGISTRY.items()
-        if (name.startswith(prefix) if prefix else not name.startswith("_"))
-    }
+    found = {public_name(name, prefix): op for name, op in list(REGISTRY.items())}
+    return {name: op for name, op in found.items() if name is not None}
 
 
 def register_gradient(name: str) -> Callable[[Callable[[Backward], Sequence[Any]]], Any]:

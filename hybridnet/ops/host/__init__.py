@@ -17,3 +17,13 @@ milliseconds to compile.
     rows          of softmax and normalization, which are here, too,
     custom_rules  and of functions with a rule of their own
 """
+
+from .functions import FUNCTIONS as FUNCTIONS
+from .namespace import NoHostForm as NoHostForm
+from .namespace import at as at
+from .namespace import by_jax as by_jax
+from .namespace import jnp as jnp
+from .namespace import lax as lax
+from .namespace import on_host as on_host
+from .namespace import on_host_in as on_host_in
+from .table import HOST_DTYPES as HOST_DTYPES

@@ -24,9 +24,9 @@ __all__ = ["Convolution"]
 
 Array = np.ndarray[Any, Any]
 # Channels from which on each element of the kernel has a product of its own.
-_WIDE: Final = 16
+_WIDE_CHANNELS: Final = 16
 # Multiplications from which on a kernel of oneDNN is worth its call.
-_LEAST: Final = 500_000
+_MIN_PRODUCTS: Final = 500_000
 
 
 @final
@@ -96,7 +96,7 @@ class Convolution:
         work = self._data.shape[0] * math.prod(self._out) * self._weights.size
         if self._data.dtype != np.float32 or self._weights.dtype != np.float32:
             return None
-        if work < _LEAST or not self._kernel or min(*before, *after) < 0:
+        if work < _MIN_PRODUCTS or not self._kernel or min(*before, *after) < 0:
             return None
         shape = (self._data.shape[0], *self._out, self._weights.shape[-1])
         steps = tuple(self._strides), tuple(self._dilation)
@@ -130,7 +130,7 @@ class Convolution:
         """The result by NumPy's products, (N, *spatial, O)."""
         filters = self._w.shape[-1]
         rows = self._x.shape[0] * math.prod(self._out)
-        if self._groups == 1 and self._x.shape[-1] < _WIDE:
+        if self._groups == 1 and self._x.shape[-1] < _WIDE_CHANNELS:
             made = np.concatenate([part for _, part in self._parts()], -1) @ self._w.reshape(
                 -1, filters
             )

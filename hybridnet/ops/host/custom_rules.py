@@ -1,4 +1,4 @@
-"""What stands for `jax.custom_vjp` and `jax.custom_jvp` where gradients are taken on the host."""
+"""Stand-ins for `jax.custom_vjp` and `jax.custom_jvp` where gradients are taken on the host."""
 
 from __future__ import annotations
 

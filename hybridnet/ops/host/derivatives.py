@@ -121,7 +121,7 @@ _converted = TRACING["astype"]
 
 
 def _traced_astype(x: Any, dtype: Any, *args: Any, **kwargs: Any) -> Any:
-    """What has the dtype already may be pending, and stays so."""
+    """Converts to a dtype; an array that has it already may be pending, and stays so."""
     if type(x) is TracedArray and x.dtype == dtype:
         return x
     return _converted(x, dtype, *args, **kwargs)

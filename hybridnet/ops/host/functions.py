@@ -26,7 +26,7 @@ from .table import FUNCTIONS, Array, named, words
 
 __all__ = ["FUNCTIONS", "place_of", "summed_axes"]
 
-_SAME: Final = words("""
+_SAME_IN_NUMPY: Final = words("""
     abs add all any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin
     array asarray atleast_1d atleast_2d atleast_3d bitwise_and bitwise_not bitwise_or
     bitwise_xor broadcast_arrays broadcast_shapes broadcast_to cbrt ceil column_stack
@@ -40,7 +40,7 @@ _SAME: Final = words("""
     size sqrt square squeeze stack subtract swapaxes tan tanh tile trace transpose
     tril triu true_divide trunc unravel_index vander vdot vstack zeros zeros_like
 """)
-FUNCTIONS.update({name: getattr(np, name) for name in _SAME})
+FUNCTIONS.update({name: getattr(np, name) for name in _SAME_IN_NUMPY})
 
 
 @named("exp")
@@ -70,7 +70,7 @@ def _astype(x: Array, dtype: Any) -> Array:
 
 # Elements from which on choosing by masks is quicker, ten times and more: `numpy.where` takes
 # nanoseconds for each, as a processor does that cannot foresee which it will be.
-_MANY: Final = 256
+_MANY_ELEMENTS: Final = 256
 
 
 @named("where")
@@ -78,7 +78,11 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
     dtype = np.result_type(x, y)
     if np.ndim(condition) == 0 and type(x) is type(y) is np.ndarray and x.shape == y.shape:
         return (x if condition else y).astype(dtype, copy=False)
-    if np.size(condition) < _MANY or condition.dtype != bool or dtype.itemsize not in (2, 4, 8):
+    if (
+        np.size(condition) < _MANY_ELEMENTS
+        or condition.dtype != bool
+        or dtype.itemsize not in (2, 4, 8)
+    ):
         return np.where(condition, x, y)
     bits = np.dtype(f"i{dtype.itemsize}")
     mask = condition.view(np.int8).astype(bits)

@@ -17,7 +17,7 @@ __all__ = ["sum_in_float32"]
 
 
 def sum_in_float32(names: str) -> None:
-    """Has functions of `FUNCTIONS`, by their names, compute in float32 what they have in float16.
+    """Makes functions of `FUNCTIONS`, by their names, compute float16 results in float32.
 
     Args:
         names: the names, with spaces in between.

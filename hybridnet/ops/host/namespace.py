@@ -43,7 +43,7 @@ class NoHostForm(Exception):
 
 
 class _Mode(threading.local):
-    """What this thread's lowerings run on."""
+    """The state of this thread's lowerings: whose functions they call, and spare memory."""
 
     #: Functions of NumPy arrays by their names in JAX; None: JAX's own.
     functions: Functions | None = None

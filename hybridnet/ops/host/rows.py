@@ -21,18 +21,18 @@ __all__: list[str] = []
 #: Elements of a block of rows: 256 KB of float32, of which two are at hand at once.
 _BLOCK: Final = 1 << 16
 #: The same, of functions of several arrays.
-_PART: Final = 1 << 14
+_BLOCK_OF_SEVERAL: Final = 1 << 14
 #: Elements of a row up to which sums without pairs are as exact: some hundred steps for each of a
 #: vector's lanes at most.
-_SHORT: Final = 1024
+_SHORT_ROW: Final = 1024
 #: Powers of e up to here, and their sums, are far from the ends of float32.
 _MODERATE: Final = 30.0
-_ALL: Final = (slice(None),)
+_ALL_ROWS: Final = (slice(None),)
 
 
 def _blocks(rows: int, columns: int) -> Iterable[slice]:
     if 0 < rows * columns <= _BLOCK:
-        return _ALL
+        return _ALL_ROWS
     return _steps(rows, max(1, _BLOCK // max(1, columns)))
 
 
@@ -42,14 +42,14 @@ def _steps(size: int, step: int) -> Iterator[slice]:
 
 def _sums(x: Array) -> Any:
     """Sums of the rows of a matrix, as a column."""
-    if x.shape[1] > _SHORT:
+    if x.shape[1] > _SHORT_ROW:
         return np.sum(x, 1, keepdims=True)
     return np.einsum("ij->i", x)[:, None]
 
 
 def _products(x: Array, y: Array) -> Any:
     """Sums of the products of the rows of two matrices, as a column."""
-    if x.shape[1] > _SHORT:
+    if x.shape[1] > _SHORT_ROW:
         return np.sum(x * y, 1, keepdims=True)
     return np.einsum("ij,ij->i", x, y)[:, None]
 
@@ -232,7 +232,7 @@ def _in_blocks(function: Callable[..., Any], *arrays: Array, **params: Any) -> A
         params: given to the function as they are.
     """
     largest = max(x.size for x in arrays)
-    if largest <= 2 * _PART:
+    if largest <= 2 * _BLOCK_OF_SEVERAL:
         return function(*arrays, **params)
     shape, given = None, arrays
     if all(x.shape == arrays[0].shape and x.flags.c_contiguous for x in arrays):
@@ -241,7 +241,7 @@ def _in_blocks(function: Callable[..., Any], *arrays: Array, **params: Any) -> A
     made: list[Array] = []  # whose memory is theirs: a view's would be copied
     rows: list[Array] = []  # the same, as the blocks go
     several = False
-    for block in _steps(length, max(1, _PART * length // largest)):
+    for block in _steps(length, max(1, _BLOCK_OF_SEVERAL * length // largest)):
         found = function(*[x[block] for x in given], **params)
         several = isinstance(found, tuple)
         parts = found if several else (found,)

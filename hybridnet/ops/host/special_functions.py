@@ -16,7 +16,7 @@ from .table import FUNCTIONS, Array
 __all__ = ["digamma"]
 
 # Elements up to which functions of our own are quicker than importing SciPy's, 0.1 s.
-_FEW: Final = 1 << 15
+_FEW_ELEMENTS: Final = 1 << 15
 
 
 def _special(path: str, name: str, own: Callable[[Array], Array] | None = None) -> None:
@@ -29,7 +29,7 @@ def _special(path: str, name: str, own: Callable[[Array], Array] | None = None) 
     """
 
     def function(x: Array) -> Any:
-        if own is not None and x.size <= _FEW and "scipy.special" not in sys.modules:
+        if own is not None and x.size <= _FEW_ELEMENTS and "scipy.special" not in sys.modules:
             try:
                 return own(x)
             except (ValueError, OverflowError):

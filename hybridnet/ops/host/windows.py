@@ -18,13 +18,13 @@ from .traced import Pull, rule
 __all__: list[str] = []
 
 # Elements of a window from which on it is reduced as an axis of its own.
-_LONG: Final = 16
+_LONG_WINDOW: Final = 16
 
 _where = FUNCTIONS["where"]
 
 
 def _is_axis(axis: Any) -> bool:
-    return bool(axis.tiles) and axis.kernel >= _LONG
+    return bool(axis.tiles) and axis.kernel >= _LONG_WINDOW
 
 
 def _cut(x: Array, dim: int, axis: Any) -> Array:

@@ -24,7 +24,7 @@ from hybridnet.ops.host.namespace import lax
 
 __all__ = ["apart"]
 
-_FEW: Final = range(1, 33)
+_FEW_ROWS: Final = range(1, 33)
 
 
 def apart(product: Any, platform: str) -> Any:
@@ -35,7 +35,12 @@ def apart(product: Any, platform: str) -> Any:
         platform: where the program runs; 'cpu' matters.
     """
     rows = math.prod(product.shape[:-1])
-    if platform != "cpu" or product.dtype != FLOAT32 or type(rows) is not int or rows not in _FEW:
+    if (
+        platform != "cpu"
+        or product.dtype != FLOAT32
+        or type(rows) is not int
+        or rows not in _FEW_ROWS
+    ):
         return product
     # The precision that it has: this changes no value, and is no part of such a step.
     return lax.reduce_precision(product, 8, 23)

@@ -21,7 +21,7 @@ ROUNDED: Final = "its result is whole numbers"
 RANGE: Final = ("min_range", "max_range")
 _RANGE_DTYPES: Final = dict.fromkeys(RANGE, "float32")
 # The largest number of each dtype that is used; -128 is not.
-_MOST: Final = {"uint8": 255, "int8": 127, "int32": 2**31 - 1}
+_LARGEST: Final = {"uint8": 255, "int8": 127, "int32": 2**31 - 1}
 
 
 def _check(op: str, *types: TensorType, dtypes: tuple[str, ...]) -> None:
@@ -81,7 +81,7 @@ def over(one: Any, other: Any) -> Any:
 
 def _centered(data: Any, real: Any) -> tuple[Any, Any, Any]:
     """Floats as int8, of which 127 stands for `real`; halves go away from 0."""
-    most = np.float32(_MOST["int8"])
+    most = np.float32(_LARGEST["int8"])
     scale = over(most, real)
     scaled = jnp.minimum(jnp.abs(data) * scale + np.float32(0.5), most)
     return (jnp.sign(data) * jnp.floor(scaled)).astype(np.int8), -real.reshape(1), real.reshape(1)
@@ -89,7 +89,7 @@ def _centered(data: Any, real: Any) -> tuple[Any, Any, Any]:
 
 def _spanning(data: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
     """Floats as uint8, whose 0 stands for `low` and 255 for `high`; halves go up."""
-    most = np.float32(_MOST["uint8"])
+    most = np.float32(_LARGEST["uint8"])
     scaled = jnp.clip((data - low) * over(most, high - low) + np.float32(0.5), 0, most)
     return scaled.astype(np.uint8), jnp.reshape(low, 1), jnp.reshape(high, 1)
 
@@ -127,7 +127,7 @@ def quantize(
     """
     low, high = min_range.reshape(()), max_range.reshape(())
     if out_type == "uint8":
-        scaled = (data - low) * (_MOST[out_type] / (high - low)) + np.float32(0.5)
+        scaled = (data - low) * (_LARGEST[out_type] / (high - low)) + np.float32(0.5)
         return scaled.astype(np.uint8), low.reshape(1), high.reshape(1)
     return _centered(data, furthest(low, high))
 
@@ -154,8 +154,8 @@ def dequantize(
     floats = data.astype(np.float32)
     if data.dtype == np.uint8:
         low, high = min_range.reshape(()), max_range.reshape(())
-        return floats * ((high - low) / _MOST["uint8"]) + low
-    return floats * (furthest(min_range, max_range) / np.float32(_MOST[data.dtype.name]))
+        return floats * ((high - low) / _LARGEST["uint8"]) + low
+    return floats * (furthest(min_range, max_range) / np.float32(_LARGEST[data.dtype.name]))
 
 
 # With a range that was measured before, or is measured then --------------------------------------
@@ -258,7 +258,9 @@ def requantize(
     Returns:
         The whole numbers, and the range that they stand for, two arrays of shape (1,).
     """
-    floats = data.astype(np.float32) * (furthest(min_range, max_range) / np.float32(_MOST["int32"]))
+    floats = data.astype(np.float32) * (
+        furthest(min_range, max_range) / np.float32(_LARGEST["int32"])
+    )
     if min_calib_range is None or max_calib_range is None:
         real: Any = jnp.abs(floats).max()
     else:

@@ -17,3 +17,7 @@ from . import sketch as sketch
 from . import softmax as softmax
 from . import sparseness as sparseness
 from . import svm as svm
+from .conv.onednn import NAME as NAME
+from .conv.onednn import multiplications as multiplications
+from .rnn.parameters import Net as Net
+from .rnn.parameters import net_of as net_of

@@ -21,7 +21,7 @@ __all__: list[str] = []
 
 # The logarithm of a probability of zero: finite, so that no gradient is a NaN, and far below what
 # sums of real ones come to.
-_NEVER: Final = -1e30
+_LOG_ZERO: Final = -1e30
 
 
 def _inputs(*, use_data_lengths: bool, use_label_lengths: bool, **_: Any) -> Sequence[str]:
@@ -70,14 +70,14 @@ def _alignments(scores: Any, states: Any, blank: int, steps: Any) -> Any:
     # A blank may be left out between two different labels.
     before = jnp.pad(states, ((0, 0), (2, 0)), constant_values=blank)[:, :count]
     may_skip = (states != blank) & (states != before)
-    start = jnp.where(jnp.arange(count) < 2, emitted[0], _NEVER)
+    start = jnp.where(jnp.arange(count) < 2, emitted[0], _LOG_ZERO)
 
     def shifted(alpha: Any, by: int) -> Any:
-        return jnp.pad(alpha, ((0, 0), (by, 0)), constant_values=_NEVER)[:, :count]
+        return jnp.pad(alpha, ((0, 0), (by, 0)), constant_values=_LOG_ZERO)[:, :count]
 
     def step(alpha: Any, now: tuple[Any, Any]) -> tuple[Any, None]:
         time, emission = now
-        skipped = jnp.where(may_skip, shifted(alpha, 2), _NEVER)
+        skipped = jnp.where(may_skip, shifted(alpha, 2), _LOG_ZERO)
         arrived = jnp.logaddexp(jnp.logaddexp(alpha, shifted(alpha, 1)), skipped) + emission
         return jnp.where((time < steps)[:, None], arrived, alpha), None
 
@@ -133,5 +133,5 @@ def ctc_loss(
     ends = _alignments(scores, states, blank, steps)
     last = jnp.take_along_axis(ends, 2 * length[:, None], 1, mode="clip")[:, 0]
     before = jnp.take_along_axis(ends, 2 * length[:, None] - 1, 1, mode="clip")[:, 0]
-    total = jnp.logaddexp(last, jnp.where(length > 0, before, _NEVER))
-    return jnp.where(total > _NEVER / 2, -total, jnp.inf).astype(data.dtype)
+    total = jnp.logaddexp(last, jnp.where(length > 0, before, _LOG_ZERO))
+    return jnp.where(total > _LOG_ZERO / 2, -total, jnp.inf).astype(data.dtype)

@@ -36,7 +36,7 @@ __all__ = ["OUTPUTS", "completed", "inferred", "read_steps", "step_of", "sums_ty
 _EIGHT_BITS: Final = ("int8", "uint8")
 OUTPUTS: Final = ("output", "min_output", "max_output")
 _INT32: Final = np.dtype(np.int32)
-_MOST: Final = np.float32(127)
+_MAX_INT8: Final = np.float32(127)
 _MOST_SUM: Final = np.float32(2**31 - 1)
 #: Terms of a sum of products of which a float32 holds each sum exactly.
 _TERMS: Final = 2**24 // (255 * 127)
@@ -101,7 +101,7 @@ class _Read(NamedTuple):
 def step_of(dtype: Any, low: Any, high: Any) -> tuple[Any, Any]:
     """Returns how large a step is in 8-bit whole numbers of a range, and their offset."""
     if dtype == np.int8:
-        return furthest(low, high) / _MOST, np.float32(0)
+        return furthest(low, high) / _MAX_INT8, np.float32(0)
     spread = (high - low).reshape(())
     size = jnp.where(spread > 0, spread, 1) / np.float32(255)
     return size, jnp.rint(low.reshape(()) / size)
@@ -128,7 +128,7 @@ def _written(
     """
     after = (1,) * spatial
     if bias is not None:
-        ratio = over(furthest(*bias_range) / _MOST, size)
+        ratio = over(furthest(*bias_range) / _MAX_INT8, size)
         whole = (bias.astype(np.float32) * ratio).astype(_INT32)
         sums = sums + whole.reshape(-1, *after)
     if size.shape:  # one unit for all, the smallest with which no sum is too large
@@ -246,7 +246,7 @@ def quantized_fully_connected(
         part = slice(first, first + _TERMS)
         dimensions = (((last,), (1,)), ((), ()))
         sums = sums + lax.dot_general(steps[..., part], filters[:, part], dimensions).astype(_INT32)
-    size = read.size * furthest(*ends[2:4]) / _MOST
+    size = read.size * furthest(*ends[2:4]) / _MAX_INT8
     return _written(sums, bias, size, ends[4:], weight.shape[1])
 
 
@@ -334,7 +334,7 @@ def quantized_conv(
             platform=cast("lowerings.Platform", platform),
         )
         sums = sums + jnp.rint(made).astype(_INT32)
-    size = read.size * furthest(*ends[2:4]) / _MOST
+    size = read.size * furthest(*ends[2:4]) / _MAX_INT8
     return _written(sums, bias, size, ends[4:], math.prod(weight.shape[1:]), len(kernel))
 
 

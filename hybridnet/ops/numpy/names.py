@@ -12,7 +12,7 @@ from ..core.registry import REGISTRY, get
 
 __all__ = ["add_numpy_names"]
 
-_SAME: Final = (
+_SAME_NAMES: Final = (
     "negative abs sign rint ceil floor trunc fix square sqrt cbrt exp expm1 log log10 log2 log1p "
     "sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh degrees radians "
     "reciprocal expand_dims"
@@ -25,7 +25,7 @@ _OF_TWO: Final = "mod power maximum minimum hypot"
 
 #: Operator -> further names of it.
 _NAMES: Final[dict[str, str]] = {
-    **{name: f"_npi_{name}" for name in _SAME.split()},
+    **{name: f"_npi_{name}" for name in _SAME_NAMES.split()},
     **{name: f"_npx_{name}" for name in _SAME_EXTENSIONS.split()},
     **{f"broadcast_{name}": f"_npi_{name}" for name in _OF_TWO.split()},
     **{f"_{name}_scalar": f"_npi_{name}_scalar" for name in f"{_OF_TWO} rmod rpower".split()},

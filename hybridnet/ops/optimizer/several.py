@@ -65,7 +65,7 @@ def _registered(name: str) -> _One:
     return _One(name, get(name).inputs, get(name).lowering)
 
 
-def _several(name: str, one: _One, *, preloaded: bool = False) -> None:
+def _several(name: str, one: _One, *, preloaded: bool = False, aliases: Sequence[str] = ()) -> None:
     """Registers an update of several weights.
 
     Its inputs are those of the update of one weight, for each weight. Its outputs are all new
@@ -76,6 +76,7 @@ def _several(name: str, one: _One, *, preloaded: bool = False) -> None:
         one: the update of one weight.
         preloaded: whether learning rates and weight decays are two arrays, the last inputs,
             instead of parameters.
+        aliases: other names.
     """
 
     def mutates(**params: Any) -> Mapping[int, int]:
@@ -92,6 +93,7 @@ def _several(name: str, one: _One, *, preloaded: bool = False) -> None:
 
     operator(
         name,
+        aliases=aliases,
         outputs=lambda **params: params[one.number] * (1 + one.states),
         visible=lambda **params: params[one.number],
         mutates=mutates,
@@ -174,8 +176,13 @@ def _doc(one: _One, preloaded: bool) -> str:
 
 
 for _name in ("sgd_update", "sgd_mom_update", "mp_sgd_update", "mp_sgd_mom_update"):
-    _several(f"multi_{_name}", _registered(_name))
+    _several(f"multi_{_name}", _registered(_name), aliases=(f"_multi_{_name}",))
     _several(f"preloaded_multi_{_name}", _registered(_name), preloaded=True)
+for _name in (
+    *("nag_mom_update", "signsgd_update", "signum_update", "adam_update", "rmsprop_update"),
+    *("rmspropalex_update", "ftrl_update", "_sparse_adagrad_update"),
+):
+    _several(f"_multi_{_name.lstrip('_')}", _registered(_name))
 
 
 # AdamW and LAMB ---------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ __all__ = ["poisson_samples"]
 
 # Rates up to which counts are found by adding up their probabilities: that of 0 is a normal number
 # in float32.
-_FEW: Final = 80
+_SMALL_RATE: Final = 80
 
 
 def poisson_samples(key: Any, shape: Shape, dtype: Any, rate: Any) -> Any:
@@ -29,7 +29,7 @@ def poisson_samples(key: Any, shape: Shape, dtype: Any, rate: Any) -> Any:
         rate: broadcasts to `shape`. Infinity has itself for a count; what is no rate has NaN.
     """
     first, second = children(key, 2)
-    small = rate < _FEW
+    small = rate < _SMALL_RATE
     counts = _by_inversion(first, shape, jnp.where(small & (rate >= 0), rate, 0))
     large = jnp.broadcast_to(~small & (rate < jnp.inf), shape)
     counts = jnp.where(large, _by_rejection(second, rate, large), counts)

@@ -24,7 +24,7 @@ Proposal = Callable[..., tuple[Any, Any]]
 
 # Elements from which on those that are left are put side by side, and which share of all that may
 # be at a time.
-_MANY: Final = 1 << 14
+_MANY_ELEMENTS: Final = 1 << 14
 _SHARE: Final = 8
 
 
@@ -41,7 +41,7 @@ def drawn_until_it_fits(
         start: of `shape`: what the elements are that are done.
         done: of `shape`: which are.
     """
-    if math.prod(shape) <= _MANY:
+    if math.prod(shape) <= _MANY_ELEMENTS:
         return _again(key, shape, propose, parameters, start, done)
     first, key = children(key, 2)
 

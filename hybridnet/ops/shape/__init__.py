@@ -12,3 +12,4 @@ from . import reshape as reshape
 from . import slicing as slicing
 from . import transpose as transpose
 from . import tuples as tuples
+from .reshape import reshaped as reshaped

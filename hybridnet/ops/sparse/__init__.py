@@ -3,3 +3,5 @@
 from . import elements as elements
 from . import products as products
 from . import storage as storage
+from .names import KEEPS_ZERO as KEEPS_ZERO
+from .names import SPARSE_OPERATORS as SPARSE_OPERATORS

@@ -14,7 +14,7 @@ from ..core.registry import get
 __all__ = ["Visits", "averages", "by_transpose", "counted", "of_transpose", "spread_back"]
 
 # Of a part of a region along an axis, on maps that have fewer pixels.
-_MOST: Final = 256
+_MAX_SAMPLES: Final = 256
 # A part of so many pixels, or of infinitely many, has next to none of its samples on any map.
 _ENDLESS: Final = 2.0**20
 
@@ -66,7 +66,7 @@ def counted(length: Any, count: int, pixels: int, ratio: int) -> Any:
         return jnp.full(len(length), ratio, "int32")
     wanted = jnp.maximum(jnp.ceil(length / count), 0)
     # A part much larger than the map is no region of it; NaN is smaller than nothing.
-    most = max(2 * pixels, _MOST)
+    most = max(2 * pixels, _MAX_SAMPLES)
     limited = jnp.where(wanted < most, wanted, jnp.where(wanted < _ENDLESS, most, 0))
     return limited.astype("int32")
 

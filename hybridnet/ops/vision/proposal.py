@@ -26,7 +26,7 @@ __all__: list[str] = []
 _INPUTS = ("cls_prob", "bbox_pred", "im_info")
 Positive = Annotated[int, Range(1)]
 # Probabilities up to which NumPy is sooner through the loop than XLA has compiled it.
-_FEW: Final = 1 << 11
+_FEW_BOXES: Final = 1 << 11
 
 
 def _check(name: str, types: Sequence[TensorType], params: dict[str, Any]) -> None:
@@ -224,7 +224,7 @@ def _register(name: str, batch: str) -> None:
         iou_loss: bool = False,
         platform: Platform = "cpu",
     ) -> Any:
-        if platform == "host" and cls_prob.size > _FEW:
+        if platform == "host" and cls_prob.size > _FEW_BOXES:
             raise NoHostForm("a loop over many boxes")
         # The boxes of all images at once, so that an image has the same ones beside any others.
         given = (cls_prob[:, cls_prob.shape[1] // 2 :], bbox_pred, im_info)

@@ -22,7 +22,7 @@ from .roi import require_regions, round_half_away
 __all__: list[str] = []
 
 # Of a region that has no pixels, on the feature map.
-_LEAST: Final = 0.1
+_MIN_SIDE: Final = 0.1
 
 
 def _pooling_check(
@@ -53,7 +53,7 @@ def _pooling_type(
 
 def _parts(low: Any, high: Any, count: int, size: int) -> tuple[Any, Any]:
     """The first pixel of each part of a stretch, and the one after its last: (regions, count)."""
-    length = jnp.maximum(high - low, _LEAST)[:, None]
+    length = jnp.maximum(high - low, _MIN_SIDE)[:, None]
     index = jnp.arange(count, dtype=low.dtype)
     # (By what XLA knows to be a constant it would multiply, and round some borders past a pixel.)
     part = length / (count + 0 * length)

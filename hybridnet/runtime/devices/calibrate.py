@@ -18,7 +18,7 @@ from hybridnet.base.lazy import jax
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.registry import get
-from hybridnet.passes.cost import CostModel, DeviceCost, LinkCost
+from hybridnet.passes import CostModel, DeviceCost, LinkCost
 
 from ..platform.jax_devices import device_of
 from ..segments.code import Code
@@ -31,12 +31,12 @@ _TRIES: Final = 5
 # than a core's own caches hold.
 _SIDE: Final = 384
 _LENGTH: Final = 1 << 20
-_SHORT: Final = 8
+_SHORT_SIDE: Final = 8
 # What a node takes beside its work inside of a program. XLA fuses small ones; what a program takes
 # to launch counts for the transfer that makes it one of its own.
 _NODE_LATENCY: Final = 1e-6  # seconds
 # No measurement is taken to be shorter, since clocks have an end.
-_LEAST: Final = 1e-7  # seconds
+_MIN_SECONDS: Final = 1e-7  # seconds
 
 
 # The cost model that the user gave, if any.
@@ -96,21 +96,21 @@ def _measured(device: Device) -> tuple[DeviceCost, float]:
     """Returns what a device costs, and the seconds that it takes to launch a program."""
     if device.cost is not None:
         return device.cost, device.cost.latency
-    launch = _time(_program(device, "_plus_scalar", (_SHORT,), 1.0))
+    launch = _time(_program(device, "_plus_scalar", (_SHORT_SIDE,), 1.0))
     product = _time(_program(device, "dot", (_SIDE, _SIDE))) - launch
     stream = _time(_program(device, "_plus_scalar", (_LENGTH,), 1.0)) - launch
     cost = DeviceCost(
-        flops=2.0 * _SIDE**3 / max(product, _LEAST),
-        bandwidth=8.0 * _LENGTH / max(stream, _LEAST),  # read once and written once
+        flops=2.0 * _SIDE**3 / max(product, _MIN_SECONDS),
+        bandwidth=8.0 * _LENGTH / max(stream, _MIN_SECONDS),  # read once and written once
         latency=_NODE_LATENCY,
     )
     return cost, launch
 
 
 def _measured_link(source: Device, target: Device, launch: float) -> LinkCost:
-    short, long = (_array(source, (count,)) for count in (_SHORT, _LENGTH))
+    short, long = (_array(source, (count,)) for count in (_SHORT_SIDE, _LENGTH))
     latency = _time(lambda: target.receive(short))
-    moving = max(_time(lambda: target.receive(long)) - latency, _LEAST)
+    moving = max(_time(lambda: target.receive(long)) - latency, _MIN_SECONDS)
     return LinkCost(bandwidth=4.0 * _LENGTH / moving, latency=latency + launch)
 
 

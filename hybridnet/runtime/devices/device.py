@@ -16,19 +16,19 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
-from hybridnet.base.device_name import LOCALHOST, DeviceName, device_name
+from hybridnet.base.device_name import LOCALHOST, DeviceName
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.base.host_array import HostArray
+from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.lazy import jax
 from hybridnet.base.locks import free_in_children
-from hybridnet.ops.core.call import Call
-from hybridnet.passes.cost import DeviceCost
-from hybridnet.passes.place import DeviceSite
+from hybridnet.ops.core import Call
+from hybridnet.passes import DeviceCost, DeviceSite
 
 from ..platform.jax_devices import (
     device_of,
@@ -49,8 +49,10 @@ __all__ = [
     "find_device",
     "full_name",
     "list_devices",
+    "receive",
     "register_device",
     "sites_of",
+    "users",
 ]
 
 #: Types of JAX's devices, in the order in which they are listed.
@@ -59,6 +61,9 @@ _JAX_TYPES: Final = ("cpu", "gpu", "tpu")
 
 class Device(ABC):
     """Runs programs, on arrays of its context. Subclass it and call `register_device`.
+
+    It is given parts of graphs, and what eager code computes from arrays of its context; from
+    several threads, if they compute. Arrays are made, copied and cut up in `memory`, without it.
 
     Args:
         device_type: what its contexts and names are called by: a word in lower case.
@@ -84,18 +89,23 @@ class Device(ABC):
 
     @abstractmethod
     def supports(self, call: Call) -> bool:
-        """Whether it can run a call (`call.name` is the operator)."""
+        """Whether it can run a call (`call.name` is the operator).
+
+        Of a graph it is asked for each operator in it, and `run` is given the graph as one call.
+        """
 
     @abstractmethod
-    def receive(self, array: Any) -> Any:
+    def receive(self, array: DeviceArray | NumpyArray) -> DeviceArray:
         """Returns a copy of another device's JAX array in this one's memory; must not block.
 
         What comes from another process is an array of NumPy's, to which nobody writes.
         """
 
     @abstractmethod
-    def run(self, code: Code, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
-        """Runs a program.
+    def run(
+        self, code: Code, inputs: list[DeviceArray], scalars: list[float]
+    ) -> Sequence[DeviceArray]:
+        """Runs a program. It computes with what it is given, and with no arrays of hybridnet's.
 
         Args:
             code: its structure: calls, types of the inputs, which results are wanted.
@@ -106,7 +116,9 @@ class Device(ABC):
             JAX arrays, which may still be being computed.
         """
 
-    def run_awaited(self, code: Code, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
+    def run_awaited(
+        self, code: Code, inputs: list[DeviceArray], scalars: list[float]
+    ) -> Sequence[DeviceArray]:
         """Does what `run` does, for a program whose results are waited for at once."""
         return self.run(code, inputs, scalars)
 
@@ -137,7 +149,7 @@ class JaxDevice(Device):
         """XLA has all kernels everywhere."""
         return True
 
-    def receive(self, array: Any) -> Any:
+    def receive(self, array: DeviceArray | NumpyArray) -> DeviceArray:
         """JAX copies, and orders the copy after the program that makes the array.
 
         An array of NumPy's came from another process, and nobody writes to it: it is taken over,
@@ -149,13 +161,18 @@ class JaxDevice(Device):
         with jax.enable_x64(True):
             given = array.numpy if type(array) is HostArray else array
             # Contexts of CPUs may share a device, and programs overwrite what is theirs.
-            return jax.device_put(given, sharding_of(self.context), may_alias=False)
+            moved: jax.Array = jax.device_put(given, sharding_of(self.context), may_alias=False)
+            return moved
 
-    def run(self, code: Code, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
+    def run(
+        self, code: Code, inputs: list[DeviceArray], scalars: list[float]
+    ) -> Sequence[DeviceArray]:
         """See `ProgramCache.run`."""
         return cache.run(code, inputs, scalars)
 
-    def run_awaited(self, code: Code, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
+    def run_awaited(
+        self, code: Code, inputs: list[DeviceArray], scalars: list[float]
+    ) -> Sequence[DeviceArray]:
         """See `ProgramCache.run_awaited`."""
         return cache.run_awaited(code, inputs, scalars)
 
@@ -166,6 +183,8 @@ class JaxDevice(Device):
 
 
 _registered: Final[dict[Context, Device]] = {}
+#: Those of them that users brought.
+users: Final[dict[Context, Device]] = {}
 _lock: Final = free_in_children(threading.RLock())
 
 
@@ -176,6 +195,8 @@ def full_name(context: Context) -> DeviceName:
 
 def register_device(device: Device) -> None:
     """Makes a device known, so that its context and its name can be used; again replaces it.
+
+    Eager code uses it by its context: ``nd.ones((2,), ctx=hn.Context("turtle", 0))``.
 
     Raises:
         ParameterError: it is no Device, or is called as JAX's devices are.
@@ -189,7 +210,7 @@ def register_device(device: Device) -> None:
         )
     with _lock:
         host(device.context, device.memory)
-        _registered[device.context] = device
+        _registered[device.context] = users[device.context] = device
 
 
 def device_at(context: Context) -> Device:
@@ -204,6 +225,15 @@ def device_at(context: Context) -> Device:
         with _lock:
             found = _registered.setdefault(context, JaxDevice(context))
     return found
+
+
+def receive(context: Context, array: DeviceArray | NumpyArray) -> DeviceArray:
+    """Returns a copy of another device's JAX array in the memory of a context's device.
+
+    Raises:
+        MXNetError: this process has no such device.
+    """
+    return device_at(context.computes_on).receive(array)
 
 
 def list_devices() -> list[Device]:
@@ -237,7 +267,7 @@ def find_device(name: str | Context | DeviceName) -> Device:
         ParameterError: the name is not of its form.
         MXNetError: there is none.
     """
-    wanted = device_name(name)
+    wanted = DeviceName.of(name)
     for device in devices_with([wanted]):
         if wanted.covers(device.name):
             return device

@@ -11,13 +11,19 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from hybridnet.base.attrs import HostScalar
+from hybridnet.base.attrs import HostScalar, Number
 from hybridnet.base.context import Context
-from hybridnet.graph.node import Edge, Graph, Node, variable
-from hybridnet.graph.structure import with_open_scalars
-from hybridnet.graph.subgraph import RUNNERS, ControlCall
-from hybridnet.graph.unbounded import UnboundedGradient
-from hybridnet.ops.core.call import Call, Types
+from hybridnet.graph import (
+    RUNNERS,
+    ControlCall,
+    Edge,
+    Graph,
+    Node,
+    UnboundedGradient,
+    variable,
+    with_open_scalars,
+)
+from hybridnet.ops.core import Call, Types
 from hybridnet.ops.core.registry import get
 
 from ..graphs.graph_call import GraphCall
@@ -32,7 +38,7 @@ _made: Final[WeakKeyDictionary[Call, dict[Any, Any]]] = WeakKeyDictionary()
 
 
 def _run_control(
-    call: ControlCall, ctx: Context, values: Sequence[Value], scalars: Sequence[Any]
+    call: ControlCall, ctx: Context, values: Sequence[Value], scalars: Sequence[Number]
 ) -> list[Value]:
     """Runs a control call by the executor."""
     types = tuple(value.type for value in values)
@@ -58,7 +64,7 @@ def _call_graph(call: Call, count: int) -> Graph:
 
 
 def _run_unbounded(
-    call: UnboundedGradient, ctx: Context, values: Sequence[Value], scalars: Sequence[Any]
+    call: UnboundedGradient, ctx: Context, values: Sequence[Value], scalars: Sequence[Number]
 ) -> list[Value]:
     """Runs the gradient of a call with loops that have no maximum; waits until they have ended."""
     counts = np.asarray(recorder.wait(values[0])).tolist()

@@ -19,14 +19,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Final, final
 
-from hybridnet.passes.flow import (
-    EnterCall,
-    ExitCall,
-    Frame,
-    MergeCall,
-    NextIterationCall,
-    SwitchCall,
-)
+from hybridnet.passes import EnterCall, ExitCall, Frame, MergeCall, NextIterationCall, SwitchCall
 
 from .device_plan import DevicePlan, DeviceProgram, FlowStep, FramePlan, Step
 from .rendezvous import Key, Received
@@ -35,7 +28,7 @@ __all__ = ["Dataflow", "Iteration", "Todo"]
 
 _DEAD: Final = Received(dead=True)
 #: Stands in `Iteration.inner` for a loop that is not run, as it is in a branch that is not taken.
-_NEVER: Final = None
+_NOT_RUN: Final = None
 
 
 @final
@@ -117,7 +110,7 @@ class _LoopRun:
 
 @final
 class Todo:
-    """What is to be done next, in the order of the attributes.
+    """The work that is to be done next, in the order of the attributes.
 
     Attributes:
         change: how many more iterations are under way than before.
@@ -288,7 +281,7 @@ class Dataflow:
         plan = self._plan.frames[call.frame]
         if call.frame not in iteration.inner:
             if tensor.dead:
-                iteration.inner[call.frame] = _NEVER
+                iteration.inner[call.frame] = _NOT_RUN
                 self._queue.extend((iteration, slot, tensor) for slot in plan.exits)
             else:
                 loop = iteration.inner[call.frame] = _LoopRun(plan, iteration)

@@ -11,29 +11,41 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import Final, final
 
+from hybridnet.base.attrs import Number
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.evaluate import infer_types
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.ops.core.call import Types
-from hybridnet.passes.cost import operations
-from hybridnet.passes.flow import EnterCall, ExitCall, FlowCall, Frame, MergeCall, SwitchCall
-from hybridnet.passes.partition import DevicePart, RecvCall, SendCall, TransferCall
-from hybridnet.passes.pieces import Piece, pieces_of
+from hybridnet.graph import Edge, Graph, Node, infer_types
+from hybridnet.ops.core import Types
+from hybridnet.passes import (
+    DeviceCost,
+    DevicePart,
+    EnterCall,
+    ExitCall,
+    FlowCall,
+    Frame,
+    MergeCall,
+    Piece,
+    RecvCall,
+    SendCall,
+    SwitchCall,
+    TransferCall,
+    operations,
+    pieces_of,
+)
 
 from ..devices.device import Device
 from ..graphs.graph_call import GraphCall, shared_call
 from ..observe import events
 from ..segments.code import Code
-from ..tiers.prices import Prices, prices
+from ..tiers.prices import Prices
 from .rendezvous import Key
 
 __all__ = ["DevicePlan", "DeviceProgram", "FlowStep", "FramePlan"]
 
-# A program that takes at most half as long as a launch is light: once it is compiled, running it
-# takes no longer than handing it to another thread.
-_LIGHT: Final = 0.5 * Prices.dispatch
+# A program that takes no longer than it takes to hand XLA one of a few arrays (4 to 6 us) is light:
+# once it is compiled, to run it takes no longer than to hand it to another thread.
+_LIGHT: Final = 5e-6
 # A piece that takes at least twice as long as another thread takes to have its results is heavy:
 # other devices should not have to wait for all of it. If these are devices of other tasks, to which
 # a message takes longer as well, ten times as much makes it heavy.
@@ -41,7 +53,9 @@ _HEAVY: Final = 2 * Prices.waiting
 _OTHER_TASKS: Final = 10
 # A part that takes at most four times as long as that: to wait for its end takes no longer, on a
 # busy machine, than to have another thread wait.
-_SHORT: Final = 4 * Prices.waiting
+_SHORT_SECONDS: Final = 4 * Prices.waiting
+# How fast NumPy is.
+_NUMPY: Final = DeviceCost()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -83,7 +97,7 @@ class DeviceProgram(Step):
 
     call: GraphCall
     code: Code
-    scalars: tuple[Any, ...]
+    scalars: tuple[Number, ...]
     graph: Graph
     urgency: int
     light: bool
@@ -110,7 +124,7 @@ class FlowStep(Step):
 @final
 @dataclass(eq=False, slots=True)
 class FramePlan:
-    """What a device does in one iteration of a loop, or in a run outside of all loops.
+    """The plan of a device for one iteration of a loop, or for a run outside of all loops.
 
     Attributes:
         frame: the loop; None outside of loops.
@@ -135,7 +149,7 @@ class FramePlan:
 
 @final
 class DevicePlan:
-    """What one device does in each run of a partitioned graph.
+    """The plan of one device for each run of a partitioned graph.
 
     Attributes:
         device: the device.
@@ -184,7 +198,7 @@ class DevicePlan:
         ]
         self.steps = self._steps_of(part)
         self.is_short = (
-            not self.steps and _seconds(list(part.originals), types) <= _SHORT
+            not self.steps and _seconds(list(part.originals), types) <= _SHORT_SECONDS
             and not any(program.call.on_host for program in self.programs)
         )  # fmt: skip
         for step in (*self.programs, *self.steps):
@@ -346,4 +360,4 @@ def _seconds(nodes: Sequence[Node], types: Mapping[Node, Types]) -> float:
         inputs = tuple(types[edge.node][edge.index] for edge in node.inputs)
         work += operations(node.call, inputs, types[node])
         moved += sum(kind.nbytes for kind in (*inputs, *types[node]))
-    return prices.by_numpy(work, moved)
+    return _NUMPY.seconds(work, moved)

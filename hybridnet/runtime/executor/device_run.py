@@ -38,6 +38,7 @@ import numpy as np
 from hybridnet import engine
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import GraphError, InternalError, MXNetError, OpError
+from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.interrupts import is_from_signal
 
 from ..record import waiting
@@ -150,20 +151,20 @@ class GraphRun:
         self._loops = any(len(plan.frames) > 1 for plan in plans)
 
     def when_ended(self, finish: Callable[[], None]) -> None:
-        """Has a function called when it has ended: now, if that is so."""
+        """Sets the function to be called when the run has ended: now, if it has."""
         with self._lock:
             if not self.ended:
                 self._finish = finish
                 return
         finish()
 
-    def start(self, feeds: Sequence[Any]) -> None:
+    def start(self, feeds: Sequence[DeviceArray]) -> None:
         """Begins, with a JAX array for each input of the whole graph."""
         if self._loops:
             waiting.loops[id(self)] = self
         _start_soon(lambda: self._start(feeds))
 
-    def _start(self, feeds: Sequence[Any]) -> None:
+    def _start(self, feeds: Sequence[DeviceArray]) -> None:
         for device in self._devices:
             device.start(feeds)
         self.count(-1)
@@ -237,11 +238,11 @@ class _DeviceRun:
         self._lock = threading.RLock()
         self._flow = Dataflow(plan)
 
-    def start(self, feeds: Sequence[Any]) -> None:
+    def start(self, feeds: Sequence[DeviceArray]) -> None:
         given = [(slot, Received(feeds[number])) for number, slot in self.plan.feeds]
         self._do(self._flow.start, given)
 
-    def _do(self, change: Callable[..., Todo], *args: Any) -> None:
+    def _do(self, change: Callable[..., Todo], *args: object) -> None:
         """Changes what is known, and does what that makes ready."""
         run = self.run
         try:
@@ -266,7 +267,7 @@ class _DeviceRun:
             run.finish()
 
     def _expect(self, iteration: Iteration) -> None:
-        """Has the tensors received that an iteration needs."""
+        """Receives the tensors that an iteration needs, as they come."""
         wanted = [(iteration.key(key), (slot, key)) for slot, key in iteration.loop.plan.receives]
 
         def take(came: list[tuple[Any, Received]]) -> None:
@@ -302,7 +303,7 @@ class _DeviceRun:
             _start_soon(lambda: run.rendezvous.send_all(away))
 
     def _decide(self, iteration: Iteration, slot: int, tensor: Received) -> None:
-        """Has the value of a predicate told, once it is known."""
+        """Tells the dataflow the value of a predicate, once it is known."""
 
         def tell() -> None:
             if self.run.ended:

@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, final
+from typing import final
 
 from hybridnet import engine
 from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.base.device_name import DEVICE, DeviceName
 from hybridnet.base.errors import GraphError, MXNetError, ParameterError
-from hybridnet.graph.evaluate import infer_types
-from hybridnet.graph.node import Node
-from hybridnet.graph.text import to_text
-from hybridnet.ops.core.call import Types
-from hybridnet.passes.cost import CostModel, upward_ranks
-from hybridnet.passes.flow import FlowCall
-from hybridnet.passes.lower_control import Lowered, lower_control
-from hybridnet.passes.partition import DevicePart, Transfer, partition
-from hybridnet.passes.place import log
+from hybridnet.graph import Node, infer_types, to_text
+from hybridnet.ops.core import Types
+from hybridnet.passes import (
+    CostModel,
+    DevicePart,
+    FlowCall,
+    Lowered,
+    Transfer,
+    log,
+    lower_control,
+    partition,
+    upward_ranks,
+)
 
 from ..devices.device import Device, device_at, find_device, full_name
 from ..graphs.graph_call import GraphCall
@@ -115,7 +119,7 @@ class PartitionedCall:
             texts.append(f"# {name}\n{to_text(part.graph, types)}")
         return "\n".join(texts)
 
-    def run(self, values: Sequence[Value], scalars: Sequence[Any]) -> list[Value]:
+    def run(self, values: Sequence[Value], scalars: Sequence[float]) -> list[Value]:
         """Runs it.
 
         Args:

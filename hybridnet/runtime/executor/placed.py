@@ -8,7 +8,7 @@ node is that they are the gradient of.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, final
+from typing import Protocol, final
 
 from hybridnet.base.context import Context
 
@@ -59,7 +59,7 @@ class OnOneDevice:
         return self._record(call, values, scalars)
 
     def _record(
-        self, call: GraphCall, values: Sequence[Value], scalars: tuple[Any, ...]
+        self, call: GraphCall, values: Sequence[Value], scalars: tuple[float, ...]
     ) -> list[Value]:
         return recorder.record(self._ctx, call, tuple(values), scalars, call.output_types)
 

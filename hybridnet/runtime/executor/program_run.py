@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hybridnet import engine
-from hybridnet.base.attrs import HostScalar
+from hybridnet.base.attrs import HostScalar, Number
 from hybridnet.base.errors import MXNetError, OpError
+from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.interrupts import is_from_signal
-from hybridnet.graph.node import Node
-from hybridnet.ops.core.call import Types
+from hybridnet.graph import Node
+from hybridnet.ops.core import Types
 
 from ..devices.device import Device, JaxDevice
 from ..observe import events, journal
+from ..platform.jax_devices import place
 from ..record import recorder
 from ..record.dispatched import note_dispatched
 from ..record.host_task import awaited
@@ -55,18 +57,18 @@ def error_of(
     return error
 
 
-def _numbers(scalars: Sequence[Any], numbers: Numbers) -> list[Any]:
+def _numbers(scalars: Sequence[Number], numbers: Numbers) -> list[Any]:
     return [numbers[scalar] if type(scalar) is HostScalar else scalar for scalar in scalars]
 
 
 def run_program(
     plan: DevicePlan,
     program: DeviceProgram,
-    arrays: list[Any],
+    arrays: list[DeviceArray],
     numbers: Numbers,
     origin: engine.Origin | None,
     awaited: bool = False,
-) -> Sequence[Any]:
+) -> Sequence[DeviceArray]:
     """Runs a program on its device; returns its outputs.
 
     Args:
@@ -82,6 +84,8 @@ def run_program(
     scalars = _numbers(program.scalars, numbers)
     if program.call.on_host:
         return _run_on_host(program, arrays, scalars)
+    if type(plan.device) is not JaxDevice:  # a user's is promised arrays of JAX
+        place(program.code.ctx, arrays)
     note = journal.Launch(program.code, list(scalars))
     journal.launches.append(note)
     if journal.is_listening():
@@ -98,8 +102,8 @@ def run_program(
 
 
 def _observed(
-    device: Device, code: Code, arrays: list[Any], scalars: list[Any], awaited: bool
-) -> Sequence[Any]:
+    device: Device, code: Code, arrays: list[DeviceArray], scalars: list[float], awaited: bool
+) -> Sequence[DeviceArray]:
     """Runs a program; while somebody listens, waits for its end and tells how long it took."""
     run = device.run_awaited if awaited else device.run
     if events.observer is None or (events.waits and isinstance(device, JaxDevice)):
@@ -112,8 +116,8 @@ def _observed(
 
 
 def _run_on_host(
-    program: DeviceProgram, arrays: list[Any], scalars: Sequence[Any]
-) -> Sequence[Any]:
+    program: DeviceProgram, arrays: list[DeviceArray], scalars: Sequence[float]
+) -> Sequence[DeviceArray]:
     """Runs a program with Python code in it, node by node, in this thread."""
     ctx = program.code.ctx
     values = [
@@ -125,8 +129,8 @@ def _run_on_host(
 
 
 def _run_nodes(
-    plan: DevicePlan, program: DeviceProgram, arrays: list[Any], numbers: Numbers
-) -> Sequence[Any]:
+    plan: DevicePlan, program: DeviceProgram, arrays: list[DeviceArray], numbers: Numbers
+) -> Sequence[DeviceArray]:
     """Runs the nodes of a program that failed one by one: so the one that fails is known."""
     graph = program.graph
     made: dict[Node, Sequence[Any]] = {

@@ -9,9 +9,9 @@ what it has, now and then, and gets the rest again.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from time import perf_counter_ns
-from typing import Any, Final, final
+from typing import Final, final
 
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError
@@ -24,7 +24,7 @@ __all__ = ["RemoteRendezvous", "StepExchange"]
 
 #: Messages, and bytes, of steps that have not begun here, which are kept; who sent more sends them
 #: again.
-_EARLY: Final = 1 << 12
+_MAX_EARLY: Final = 1 << 12
 _EARLY_BYTES: Final = 1 << 28
 #: Steps that have ended and are remembered, so that late messages are known for what they are.
 _REMEMBERED: Final = 1 << 10
@@ -66,7 +66,7 @@ class _Numbers:
 
 @final
 class _Peer:
-    """What passes between this task and another in one step.
+    """The messages between this task and another in one step.
 
     Attributes:
         sent: messages that are not known to have come, by number.
@@ -120,7 +120,7 @@ class RemoteRendezvous(Rendezvous):
         self._error: BaseException | None = None
         self._closed = False
 
-    def send(self, key: Key, value: Any, dead: bool = False) -> None:
+    def send(self, key: Key, value: object, dead: bool = False) -> None:
         """See `Rendezvous.send`."""
         self.send_all([Sent(key, value, dead)])
 
@@ -135,7 +135,7 @@ class RemoteRendezvous(Rendezvous):
             else:
                 self._post(to, some)
 
-    def receive_all(self, wanted: Sequence[tuple[Key, Any]], take: Take) -> None:
+    def receive_all(self, wanted: Sequence[tuple[Key, Hashable]], take: Take) -> None:
         """See `Rendezvous.receive_all`; what comes from another task is a NumPy array."""
         self._here.receive_all(wanted, take)
 
@@ -326,7 +326,7 @@ class _Early:
         self._steps.setdefault(message.step, []).append((sender, message))
         self._count += 1
         self._nbytes += _nbytes(message)
-        while self._count > _EARLY or self._nbytes > _EARLY_BYTES:
+        while self._count > _MAX_EARLY or self._nbytes > _EARLY_BYTES:
             self.take(next(iter(self._steps)))
 
     def take(self, step: int) -> list[tuple[str, Message]]:

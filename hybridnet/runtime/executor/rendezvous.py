@@ -18,9 +18,9 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import chain
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, TypeVar, final
 
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError
@@ -72,6 +72,7 @@ class Sent(NamedTuple):
     dead: bool = False
 
 
+_Entry = TypeVar("_Entry")
 #: Called once with what came.
 Callback = Callable[[Received], None]
 #: Called with what came together, and what its receiver calls each of these tensors.
@@ -82,7 +83,7 @@ class Rendezvous(ABC):
     """The meeting point of the Sends and Recvs of one run; safe from many threads."""
 
     @abstractmethod
-    def send(self, key: Key, value: Any, dead: bool = False) -> None:
+    def send(self, key: Key, value: object, dead: bool = False) -> None:
         """Hands a tensor over; returns at once. After an abort it is dropped.
 
         The value is anything that the two sides agree on; a dead tensor has none, since its branch
@@ -95,8 +96,8 @@ class Rendezvous(ABC):
             self.send(*one)
 
     @abstractmethod
-    def receive_all(self, wanted: Sequence[tuple[Key, Any]], take: Take) -> None:
-        """Has `take` called with the next tensor of each of some keys, maybe before this returns.
+    def receive_all(self, wanted: Sequence[tuple[Key, Hashable]], take: Take) -> None:
+        """Calls `take` with the next tensor of each of some keys, maybe before this returns.
 
         Those that are sent together it gets together; each one once.
 
@@ -106,7 +107,7 @@ class Rendezvous(ABC):
         """
 
     def receive_async(self, key: Key, callback: Callback) -> None:
-        """Has `callback` called with the next tensor of a key, maybe before this returns."""
+        """Calls `callback` with the next tensor of a key, maybe before this returns."""
         self.receive_all([(key, None)], lambda came: callback(came[0][1]))
 
     @abstractmethod
@@ -155,10 +156,10 @@ class LocalRendezvous(Rendezvous):
         self._lock = threading.RLock()
         # For each key what was sent and not received, or else who waits, and what he calls it.
         self._sent: dict[Key, deque[Received]] = {}
-        self._waiting: dict[Key, deque[tuple[Take, Any]]] = {}
+        self._waiting: dict[Key, deque[tuple[Take, Hashable]]] = {}
         self._error: BaseException | None = None
 
-    def send(self, key: Key, value: Any, dead: bool = False) -> None:
+    def send(self, key: Key, value: object, dead: bool = False) -> None:
         """See `Rendezvous.send`."""
         self.send_all([Sent(key, value, dead)])
 
@@ -178,7 +179,7 @@ class LocalRendezvous(Rendezvous):
         for take, came in found.items():
             take(came)
 
-    def receive_all(self, wanted: Sequence[tuple[Key, Any]], take: Take) -> None:
+    def receive_all(self, wanted: Sequence[tuple[Key, Hashable]], take: Take) -> None:
         """See `Rendezvous.receive_all`; what is there already is handed over in this thread."""
         came: list[tuple[Any, Received]] = []
         with self._lock:
@@ -214,7 +215,7 @@ class LocalRendezvous(Rendezvous):
             return sent, sum(map(len, self._waiting.values()))
 
 
-def _next(queues: dict[Key, deque[Any]], key: Key) -> Any:
+def _next(queues: dict[Key, deque[_Entry]], key: Key) -> _Entry | None:
     """Takes the oldest entry of a key; None where there is none."""
     queue = queues.get(key)
     if queue is None:

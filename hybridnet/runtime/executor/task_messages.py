@@ -1,4 +1,4 @@
-"""What tasks of a cluster say to each other while a step runs, and how the messages travel.
+"""The messages between tasks of a cluster while a step runs, and how they travel.
 
 A *task* is a process that runs the parts of a graph for its devices. In TensorFlow who needs a
 tensor asks for it (RecvTensor in Abadi et al., "TensorFlow: Large-Scale Machine Learning on
@@ -12,13 +12,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, final
+from typing import NamedTuple, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.dtype import TRAVELLING, TRAVELLING_CODE
 from hybridnet.base.errors import DTypeError, FormatError
-from hybridnet.base.host_array import HostArray
+from hybridnet.base.host_array import DeviceArray, HostArray
 
 from .rendezvous import Key
 
@@ -44,7 +45,7 @@ class TravellingTensor(NamedTuple):
         return len(self.payload)
 
     @staticmethod
-    def of(array: Any) -> TravellingTensor:
+    def of(array: DeviceArray | NumpyArray) -> TravellingTensor:
         """Takes a JAX or NumPy array, for which it waits; memory is shared where that is possible.
 
         Raises:
@@ -58,7 +59,7 @@ class TravellingTensor(NamedTuple):
         payload = np.ascontiguousarray(host).reshape(-1).view(np.uint8).data
         return TravellingTensor(code, host.shape, payload)
 
-    def array(self) -> np.ndarray[Any, Any]:
+    def array(self) -> NumpyArray:
         """Returns it as a NumPy array, on the memory of the payload where that is aligned.
 
         Raises:
@@ -71,7 +72,7 @@ class TravellingTensor(NamedTuple):
         wanted, got = math.prod(shape) * dtype.itemsize, len(payload)
         if wanted != got:
             raise FormatError(f"a tensor {dtype.name}{list(shape)} needs {wanted} bytes, got {got}")
-        array: np.ndarray[Any, Any] = np.ndarray(shape, dtype, payload)
+        array: NumpyArray = np.ndarray(shape, dtype, payload)
         return array if array.flags.aligned else array.copy()
 
 
@@ -157,7 +158,7 @@ class TaskTransport(ABC):
 
     @abstractmethod
     def listen(self, hear: Callable[[str, Message], None]) -> None:
-        """Has a function called with the sender and each message that comes."""
+        """Registers the function that is called with the sender and each message that comes."""
 
     def send_again(self, task: str, message: Tensors) -> None:
         """Sends a message again that has not come."""

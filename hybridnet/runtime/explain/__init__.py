@@ -1,4 +1,4 @@
-"""What was launched, for people to read: as text, and as tables for notebooks."""
+"""Explanations of what was launched, for people: as text, and as tables for notebooks."""
 
 from ..observe.journal import Launch as Launch
 from .text import Explanation as Explanation

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from math import isfinite
 
-from hybridnet.graph.node import Edge, Graph, Node, variable
-from hybridnet.ops.core.call import Types
+from hybridnet.graph import Edge, Graph, Node, variable
+from hybridnet.ops.core import Types
 
+from ..devices.device import users
 from ..observe import journal
 from ..observe.journal import Launch
 from ..programs.cache import cache
@@ -27,6 +28,8 @@ def head_of(launch: Launch) -> str:
 def history_of(launch: Launch) -> str:
     """Returns in words how often a launch's structure ran."""
     state = cache.state(launch.code)
+    if state is None and launch.code.ctx in users:
+        return "needs no program"
     if state is None:
         return "dropped from the program cache"
     if state.compiled:

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
-from hybridnet.graph.node import Node
-from hybridnet.graph.text import to_text
+from hybridnet.graph import Node, to_text
 
 from ..observe import journal
 from ..observe.journal import Launch

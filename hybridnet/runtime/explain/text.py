@@ -23,8 +23,7 @@ from itertools import groupby
 from typing import Final, TextIO, final
 
 from hybridnet.base.errors import ParameterError
-from hybridnet.graph.node import Node
-from hybridnet.graph.text import to_text
+from hybridnet.graph import Node, to_text
 
 from ..observe import journal
 from ..observe.journal import Launch
@@ -86,7 +85,7 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """What notebooks show: a table for each launch, the first 50 of them."""
+        """The tables that notebooks show: one for each launch, the first 50 of them."""
         tables = [table_of(launch) for launch in list(self)[:_SHOWN]]
         if len(self) > _SHOWN:
             tables.append(f"<p>... and {len(self) - _SHOWN} more launches</p>")

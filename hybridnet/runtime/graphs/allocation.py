@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from hybridnet.base.context import Context
-from hybridnet.graph.evaluate import infer_types
-from hybridnet.graph.node import Graph, Node
-from hybridnet.graph.split import joined
-from hybridnet.ops.core.call import Types
-from hybridnet.passes.memory import MemoryPlan, plan_memory
+from hybridnet.graph import Graph, Node, infer_types, joined
+from hybridnet.ops.core import Types
+from hybridnet.passes import MemoryPlan, plan_memory
 
 from ..programs.compiling import compile_code
 from ..segments.code import Code, Instruction

@@ -14,10 +14,9 @@ from functools import cache
 from typing import Any
 
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.evaluate import infer_types
-from hybridnet.graph.node import Edge, Graph, Moves, Node, variable
+from hybridnet.graph import Edge, Graph, Moves, Node, infer_types, variable
 from hybridnet.ops.core import registry
-from hybridnet.ops.sparse.names import KEEPS_ZERO
+from hybridnet.ops.sparse import KEEPS_ZERO
 
 __all__ = ["with_csr_parts"]
 

@@ -14,20 +14,26 @@ from typing import Any, Final, cast, final
 from weakref import WeakValueDictionary
 
 from hybridnet.base import config
-from hybridnet.base.attrs import HostScalar
+from hybridnet.base.attrs import HostScalar, Number
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import ShapeError
-from hybridnet.graph.evaluate import evaluate, host_scalars_of, infer_types
-from hybridnet.graph.gradient import with_own_gradients
-from hybridnet.graph.node import Graph, Node
-from hybridnet.graph.recompute import renarrowed
-from hybridnet.graph.split import GradientGraph, differentiate, joint_gradient
-from hybridnet.graph.structure import structure_of, with_open_scalars
-from hybridnet.ops.core.call import MAKING, Backward, Call, Parts, Types
-from hybridnet.passes.context import PassContext
-from hybridnet.passes.mirror import mirror, mirror_marks
-from hybridnet.passes.pipeline import optimize
-from hybridnet.passes.switch import enabled as passes_enabled
+from hybridnet.graph import (
+    GradientGraph,
+    Graph,
+    Node,
+    differentiate,
+    evaluate,
+    host_scalars_of,
+    infer_types,
+    joint_gradient,
+    renarrowed,
+    structure_of,
+    with_open_scalars,
+    with_own_gradients,
+)
+from hybridnet.ops.core import MAKING, Backward, Call, Parts, Types
+from hybridnet.passes import PIPELINE, Pass, PassContext, mirror, mirror_marks, optimize
+from hybridnet.passes import enabled as passes_enabled
 
 from ..platform.collecting import without_collecting
 from ..record.host_task import awaited
@@ -39,8 +45,8 @@ __all__ = ["GraphCall", "shared_call"]
 # that is from 1 on, as NumPy is quicker than XLA's compiler (a dense layer: 50 us against 50 ms).
 # If each node has to be compiled alone, it pays only for graphs that take XLA seconds (an LSTM of
 # 60 steps and its gradient, 2,300 operators: 8 s).
-_ANY: Final = 1
-_MANY: Final = 500
+_ANY_NODES: Final = 1
+_MANY_NODES: Final = 500
 
 #: For each wanted input the number of the output that is its gradient, or None.
 _Numbers = tuple[int | None, ...]
@@ -104,7 +110,7 @@ class GraphCall(Call):
         self.hosts = host_scalars_of(graph)
         self.split = split
         self.weight = sum(node.call.weight for node in graph.nodes if node.call is not None)
-        self.has_parts = self.weight >= (_MANY if config.host() == "off" else _ANY)
+        self.has_parts = self.weight >= (_MANY_NODES if config.host() == "off" else _ANY_NODES)
         self.on_host = any(node.call is not None and node.call.on_host for node in graph.nodes)
         self.num_outputs = len(graph.outputs)
         self.num_visible = self.num_outputs if num_visible is None else num_visible
@@ -112,13 +118,14 @@ class GraphCall(Call):
         self.takes_state = False
         self._own_gradients = with_own_gradients(graph, self.num_visible)
         # Here, since the tape's own would keep it alive.
-        self.replays: dict[Any, Any] = {}
+        self.replays: dict[Hashable, Any] = {}
         types = infer_types(graph, input_types)
         self.output_types: Types = tuple(types[e.node][e.index] for e in graph.outputs)
         self.optimized = passes_enabled() if optimized is None else optimized
+        # What passes made of the graph, by platform, and which passes these were.
+        self._lowered: dict[str, tuple[tuple[Pass, ...], Graph]] = {}
         # All of these are filled by a dict's `setdefault`, which is one step of CPython's: threads
-        # get the same. First what the passes made of the graph, by platform.
-        self._lowered: dict[str, Graph] = {}
+        # get the same.
         self._training: dict[tuple[tuple[int, ...], bool], GraphCall] = {}
         self._backward: dict[tuple[int, ...], tuple[GraphCall, GradientGraph] | None] = {}
         self._joint: dict[tuple[tuple[int, ...], ...], tuple[GraphCall, _Numbers]] = {}
@@ -134,7 +141,7 @@ class GraphCall(Call):
         inputs, nodes, outputs, _ = cast(tuple[Any, Any, Any, Any], structure_of(self.graph)[0])
         return (self.name, inputs, outputs, *((call.alike, edges) for call, edges in nodes))
 
-    def facts(self) -> Sequence[Any] | None:
+    def facts(self) -> Sequence[object] | None:
         """The calls and edges of the graph, its constants, and where the numbers go."""
         structure, scalars = structure_of(self.graph)
         inputs, nodes, outputs, order = cast(tuple[Any, Any, Any, Any], structure)
@@ -162,7 +169,7 @@ class GraphCall(Call):
         return self.output_types
 
     def lower(
-        self, platform: str, operands: Sequence[Any], scalars: Sequence[Any]
+        self, platform: str, operands: Sequence[object], scalars: Sequence[object]
     ) -> Sequence[Any]:
         """Runs the nodes that the passes leave of the graph."""
         numbers = dict(zip(self.hosts, scalars, strict=True))
@@ -176,10 +183,14 @@ class GraphCall(Call):
         """
         if not self.optimized:
             return self.graph
-        if platform not in self._lowered:
+        steps = PIPELINE.steps
+        found = self._lowered.get(platform)
+        if found is None or found[0] is not steps:
             context = PassContext(self.input_types, platform, tolerance=0)
-            self._lowered.setdefault(platform, optimize(self.graph, context)[0])
-        return self._lowered[platform]
+            chosen = [step for step in steps if step.by_default]
+            made = optimize(self.graph, context, chosen, lenient=True)[0]
+            found = self._lowered[platform] = steps, made
+        return found[1]
 
     def lay_open(self, platform: str, *, optimized: bool = False) -> Parts:
         """Returns the nodes of the graph, with calls of large graphs replaced by theirs.
@@ -199,7 +210,7 @@ class GraphCall(Call):
         return Parts(tuple(laid.instructions), tuple(outputs), tuple(laid.scalars))
 
     def run_on_host(
-        self, ctx: Any, values: Sequence[Any], scalars: tuple[Any, ...], record: Any
+        self, ctx: Any, values: Sequence[Any], scalars: tuple[Number, ...], record: Any
     ) -> list[Any]:
         """Runs a graph that has Python code in it, node by node.
 

@@ -12,12 +12,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hybridnet.base import config
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.graph.open_shapes import settled
-from hybridnet.graph.structure import structure_of, with_open_scalars
-from hybridnet.graph.transform import STATE, Prepared, prepare
-from hybridnet.ops.core.call import Types
-from hybridnet.passes.place import on_devices
+from hybridnet.graph import (
+    STATE,
+    Edge,
+    Graph,
+    Node,
+    Prepared,
+    prepare,
+    settled,
+    structure_of,
+    with_open_scalars,
+)
+from hybridnet.ops.core import Types
+from hybridnet.passes import on_devices
 
 from .graph_call import GraphCall, shared_call
 
@@ -39,7 +46,7 @@ class Run:
     """
 
     call: GraphCall
-    scalars: tuple[Any, ...]
+    scalars: tuple[float, ...]
     num_heads: int
     writes: tuple[int, ...]
     draws: bool

@@ -43,7 +43,7 @@ _NAMED: Final = 3
 
 
 def listen(listener: Observer) -> None:
-    """Has somebody told of what happens; once, however often it is called."""
+    """Registers an observer of what happens; once, however often it is called."""
     if listener not in _listening:
         _listening.append(listener)
         _update()

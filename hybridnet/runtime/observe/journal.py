@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter_ns
-from typing import Any, Final, NamedTuple, final
+from typing import Final, NamedTuple, final
 
 from hybridnet import engine
 from hybridnet.base import config
@@ -40,11 +40,11 @@ __all__ = [
 #: Where instructions were recorded, by the numbers of their first results.
 Lines = dict[int, engine.Origin | None]
 # Launches kept for `explain`; those of unrolled networks take a megabyte each.
-_KEPT: Final = 16
+_KEPT_LAUNCHES: Final = 16
 
 
 class Happening(NamedTuple):
-    """What happened in a launch: the kind of event (see `events`), and the seconds it took."""
+    """An event in a launch: its kind (see `events`), and the seconds it took."""
 
     kind: str
     seconds: float
@@ -71,13 +71,13 @@ class Launch:
     seconds: float | None = None
     events: Sequence[Happening] = ()
 
-    def __init__(self, code: Code, scalars: list[Any]) -> None:
+    def __init__(self, code: Code, scalars: list[float]) -> None:
         self.code = code
         self.scalars = scalars
 
 
 #: The last launches, oldest first.
-launches: Final[deque[Launch]] = deque(maxlen=_KEPT)
+launches: Final[deque[Launch]] = deque(maxlen=_KEPT_LAUNCHES)
 
 
 class _Happening(threading.local):
@@ -108,7 +108,7 @@ listeners: Final = _Listeners()
 
 
 def listen() -> None:
-    """Has lines noted from now on, in segments that are begun."""
+    """Starts noting lines, in the segments that are begun from now on."""
     with listeners.lock:
         listeners.count += 1
         if listeners.count == 1:
@@ -190,6 +190,8 @@ def _how(compiled: bool, events: Sequence[str]) -> str:
         return f"run one by one{host}{first}"
     if by_numpy:
         return "run by NumPy"
+    if "device" in events and "program" not in events:
+        return "run by the device's kernels"
     if compilations:
         return "compiled, then one dispatch"
     return "hot, one dispatch" if compiled else "read from disk, then one dispatch"

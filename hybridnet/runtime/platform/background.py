@@ -23,6 +23,7 @@ from types import FrameType
 from typing import Final, TypeVar
 
 from hybridnet import engine
+from hybridnet.base.jax_private import is_compiling, lowering_threads
 from hybridnet.base.processor import LOW_PRIORITY
 
 __all__ = [
@@ -124,7 +125,7 @@ _exit: Final = _Exit()
 
 
 def later(work: Callable[[], None], name: str, *, grace: float = 0.0) -> None:
-    """Has the engine do something when it has a thread to spare.
+    """Makes the engine run a function when it has a thread to spare.
 
     Args:
         work: what to do.
@@ -201,7 +202,7 @@ def at_low_priority(work: Callable[[], _Result], name: str) -> _Result:
 def in_another_thread(
     work: Callable[[], _Result], name: str, *, otherwise: Callable[[], _Result] | None = None
 ) -> _Result:
-    """Has a thread of its own do something, where no Ctrl-C stops it halfway, and waits for it.
+    """Runs a function in a thread of its own, where no Ctrl-C stops it halfway, and waits for it.
 
     Args:
         work: what to do.
@@ -233,7 +234,7 @@ def in_another_thread(
 
 
 def _lower_priority() -> None:
-    """Has other threads preferred to this one, and to those that it starts."""
+    """Lowers the priority of this thread, and of those that it starts."""
     if sys.platform != "linux":  # elsewhere this is of the whole process
         return
     thread = threading.get_native_id()
@@ -261,7 +262,7 @@ def hook() -> None:
 
 
 def _yield_processors(awaited: Collection[threading.Thread]) -> None:
-    """Has other threads, those of XLA's compiler included, leave the processors to this one.
+    """Lowers the priority of other threads below this one's, those of XLA's compiler included.
 
     Python's end is some tenths of a second of its own work, twice as long beside a compilation.
 
@@ -293,7 +294,7 @@ def _stop(
     """
 
     def is_done(frame: FrameType | None) -> bool:
-        return frame is None or _is_compiling(frame) or (imports_end and _is_held_up(frame))
+        return frame is None or is_compiling(frame) or (imports_end and _is_held_up(frame))
 
     frames = _others_frames()
     threads = {each.ident: each for each in left if each.ident and each.is_alive()}
@@ -385,10 +386,6 @@ def _is_held_up(frame: FrameType) -> bool:
     )
 
 
-def _is_compiling(frame: FrameType) -> bool:
-    return frame.f_globals.get("__name__") == "jax._src.compiler"
-
-
 def _leave_behind(left: Collection[threading.Thread]) -> None:
     """Lets threads that are in XLA, or may be soon, end with the process and not end it.
 
@@ -422,7 +419,7 @@ def _leave_behind(left: Collection[threading.Thread]) -> None:
         # each beside a compilation. The second time finds what the first would have.
         gc.disable()
         # Its end would wait for threads that work for one that is left behind, for ever.
-        pool = getattr(sys.modules.get("jax._src.interpreters.mlir"), "global_thread_pool", None)
+        pool = lowering_threads()
         if pool is not None:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(pool))
         if getattr(sys, "last_type", None) is KeyboardInterrupt and not hasattr(sys, "ps1"):

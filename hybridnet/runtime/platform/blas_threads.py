@@ -31,7 +31,7 @@ __all__ = ["build_onednn", "keep_to_limit", "leave_one", "others"]
 
 # Seconds until others are looked at for the first time, and then from time to time. The system
 # counts in hundredths of a second.
-_FIRST: Final = 0.05
+_FIRST_LOOK: Final = 0.05
 _PERIOD: Final = 0.2
 
 
@@ -112,7 +112,7 @@ def leave_one() -> Iterator[None]:
 
 
 def build_onednn() -> None:
-    """Has a process compile what calls oneDNN, and waits, while NumPy leaves it a processor.
+    """Compiles what calls oneDNN in a process, and waits, while NumPy leaves it a processor.
 
     A product on all of them waits for the thread that shares its processor with the compiler: one
     step of an LSTM took 2.4 s beside it, and 0.04 with a thread less.
@@ -123,7 +123,7 @@ def build_onednn() -> None:
 
 @final
 class _Others:
-    """What other processes leave of the processors.
+    """The load of other processes: how many processors they leave.
 
     Attributes:
         due: when they are to be looked at (`perf_counter`).
@@ -152,7 +152,7 @@ class _Others:
             return
         used = process_time()
         limit = 1  # until more are known to be free
-        self.due = now + _FIRST
+        self.due = now + _FIRST_LOOK
         if self._last is not None:
             then, idle_then, used_then = self._last
             free = (idle - idle_then + used - used_then) / (now - then)

@@ -51,15 +51,9 @@ def without_collecting() -> AbstractContextManager[None]:
     return _collector.changed()
 
 
-def _stop() -> bool:
-    was = gc.isenabled()
-    gc.disable()
-    return was
-
-
 def _go_on(was: bool) -> None:
     if was:
         gc.enable()
 
 
-_collector: Final = PassingSetting(_stop, _go_on)
+_collector: Final = PassingSetting(gc.isenabled, gc.disable, _go_on)

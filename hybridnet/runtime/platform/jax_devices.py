@@ -10,13 +10,12 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-import numpy as np
-
 from hybridnet.base import config
 from hybridnet.base.allocator import keep_memory
+from hybridnet.base.array_types import DType, NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
-from hybridnet.base.host_array import HostArray
+from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.lazy import jax, xla_client
 from hybridnet.base.processor import environment, num_threads
 
@@ -51,14 +50,22 @@ _PLATFORM: Final = {
 
 # Contexts of devices that users bring -> the context in whose memory their arrays are.
 _hosts: Final[dict[Context, Context]] = {}
-_devices: Final[dict[Context, Any]] = {}
-_shardings: Final[dict[Context, Any]] = {}
+_devices: Final[dict[Context, jax.Device]] = {}
+_shardings: Final[dict[Context, jax.sharding.Sharding]] = {}
 
 
-class _ForkState:
-    """Whether this process is the child of one in which JAX had been running."""
+class _Fork:
+    """The state of this process after a fork.
 
-    forked = False
+    Attributes:
+        is_child: whether it is the child of one in which JAX had been running.
+    """
+
+    is_child = False
+
+
+#: Read by who launches.
+fork: Final = _Fork()
 
 
 def refuse_forked() -> None:
@@ -66,7 +73,7 @@ def refuse_forked() -> None:
 
     XLA's threads do not live on in a forked child, so that waiting for it would never end.
     """
-    if _ForkState.forked:
+    if fork.is_child:
         raise MXNetError(
             "this process was forked from one in which XLA computes, and has none: it computes by "
             "NumPy what NumPy can, on CPUs; start it with multiprocessing's 'spawn' method"
@@ -75,19 +82,19 @@ def refuse_forked() -> None:
 
 def is_forked() -> bool:
     """Whether this is the forked child of a process in which XLA computes: it has NumPy only."""
-    return _ForkState.forked
+    return fork.is_child
 
 
 def is_stranded(array: Any) -> bool:
     """Whether an array was not there yet when its process was forked: it will never be."""
-    return _ForkState.forked and not array.is_ready()
+    return fork.is_child and not array.is_ready()
 
 
 def _after_fork_in_child() -> None:
     # In a child that was forked while a thread imported JAX, that import would never end.
     importing = getattr(getattr(sys.modules.get("jax"), "__spec__", None), "_initializing", False)
-    _ForkState.forked = _ForkState.forked or bool(_devices) or importing
-    if _ForkState.forked:
+    fork.is_child = fork.is_child or bool(_devices) or importing
+    if fork.is_child:
         config.keep_to_host()
     _devices.clear()
     _shardings.clear()
@@ -121,7 +128,7 @@ def _without_news() -> Iterator[None]:
         logger.setLevel(logging.NOTSET)
 
 
-def _available(platform: str) -> list[Any]:
+def _available(platform: str) -> list[jax.Device]:
     threads = str(num_threads())
     try:
         # XLA asks for the number of its threads as it begins, which may be now.
@@ -131,7 +138,7 @@ def _available(platform: str) -> list[Any]:
         return []
 
 
-def device_of(ctx: Context) -> Any:
+def device_of(ctx: Context) -> jax.Device:
     """Returns the JAX device of a context.
 
     There are as many CPU contexts as anybody names; they share JAX's CPU devices in turn.
@@ -178,7 +185,7 @@ def _is_host(ctx: Context) -> bool:
     """Whether arrays of a context are NumPy's: those in host memory, until JAX has begun."""
     if _devices or not ctx.device_type.startswith("cpu") or ctx in _hosts:
         return False
-    return _ForkState.forked or not ctx.device_id
+    return fork.is_child or not ctx.device_id
 
 
 def has_begun() -> bool:
@@ -186,7 +193,7 @@ def has_begun() -> bool:
     return bool(_devices)
 
 
-def context_of(device: Any) -> Context:
+def context_of(device: jax.Device) -> Context:
     """Returns the context of a JAX device."""
     for name in ("cpu", "gpu", "tpu"):
         devices = _available(name)
@@ -195,7 +202,7 @@ def context_of(device: Any) -> Context:
     raise MXNetError(f"{device} is not a device of this process that hybridnet knows")
 
 
-def sharding_of(ctx: Context) -> Any:
+def sharding_of(ctx: Context) -> jax.sharding.Sharding:
     """Returns the JAX sharding that puts a whole array on the context's device."""
     found = _shardings.get(ctx)
     if found is None:
@@ -203,7 +210,7 @@ def sharding_of(ctx: Context) -> Any:
     return found
 
 
-def put(ctx: Context, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
+def put(ctx: Context, arrays: Sequence[NumpyArray]) -> list[DeviceArray]:
     """Returns arrays on a context with the values of NumPy's; on CPUs they may share memory.
 
     They are JAX's, or `HostArray` where JAX has not begun yet.
@@ -218,7 +225,7 @@ def put(ctx: Context, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
     return [put_on_device(ctx, array) for array in arrays]
 
 
-def on_device(ctx: Context, array: Any) -> Any:
+def on_device(ctx: Context, array: DeviceArray) -> jax.Array:
     """Returns an array as JAX's, which is loaded for that if need be.
 
     Args:
@@ -232,13 +239,12 @@ def on_device(ctx: Context, array: Any) -> Any:
     return array.placed
 
 
-def place(ctx: Context, arrays: list[Any]) -> None:
+def place(ctx: Context, arrays: list[DeviceArray]) -> None:
     """Puts JAX's arrays in the places of those in a list that are `HostArray`."""
-    if HostArray in map(type, arrays):
-        arrays[:] = [on_device(ctx, array) for array in arrays]
+    arrays[:] = [on_device(ctx, array) for array in arrays]
 
 
-def put_on_device(ctx: Context, array: np.ndarray[Any, Any]) -> Any:
+def put_on_device(ctx: Context, array: NumpyArray) -> jax.Array:
     """Returns JAX's array with the value of NumPy's, whose memory it may share on CPUs."""
     # `jax.device_put` takes 30 us, most of it for what is known here; this takes 3. The names are
     # JAX's own: one without them has its public function called.
@@ -248,17 +254,18 @@ def put_on_device(ctx: Context, array: np.ndarray[Any, Any]) -> Any:
     return _put(ctx, array)
 
 
-def _put(ctx: Context, array: np.ndarray[Any, Any]) -> Any:
+def _put(ctx: Context, array: NumpyArray) -> jax.Array:
     sharding = sharding_of(ctx)
     try:
         kind = _abstract(array.shape, array.dtype)
-        return xla_client.batched_device_put(kind, sharding, [array], [device_of(ctx)])
+        made: jax.Array = xla_client.batched_device_put(kind, sharding, [array], [device_of(ctx)])
     except (ImportError, AttributeError, TypeError):
-        return jax.device_put(array, sharding)
+        made = jax.device_put(array, sharding)
+    return made
 
 
 @lru_cache(4096)
-def _abstract(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+def _abstract(shape: tuple[int, ...], dtype: DType) -> Any:
     with jax.enable_x64(True):  # without it, 64-bit types would be narrowed here
         return jax.core.ShapedArray(shape, dtype)
 
@@ -269,7 +276,7 @@ def platform_of(ctx: Context) -> str:
 
 
 def host(ctx: Context, memory: Context) -> None:
-    """Has arrays of a context, whose type JAX does not know, kept in the memory of another."""
+    """Keeps arrays of a context, whose type JAX does not know, in the memory of another."""
     _hosts[ctx] = memory
 
 

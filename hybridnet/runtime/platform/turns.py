@@ -17,7 +17,7 @@ __all__ = ["short_turns"]
 
 #: Seconds. (The first 14 steps of a transformer, its compilation among them, take 1.76 s at 5 ms,
 #: 1.64 at 1 ms, 1.46 at this and 1.58 at 0.05 ms, each three times.)
-_SHORT: Final = 2e-4
+_SHORT_SECONDS: Final = 2e-4
 
 
 def short_turns() -> AbstractContextManager[None]:
@@ -25,15 +25,13 @@ def short_turns() -> AbstractContextManager[None]:
     return _turns.changed()
 
 
-def _shorten() -> float:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(min(_SHORT, before))
-    return before
+def _shorten() -> None:
+    sys.setswitchinterval(min(_SHORT_SECONDS, sys.getswitchinterval()))
 
 
 def _restore(before: float) -> None:
-    if sys.getswitchinterval() <= _SHORT:  # who has set another since then wants that
+    if sys.getswitchinterval() <= _SHORT_SECONDS:  # who has set another since then wants that
         sys.setswitchinterval(before)
 
 
-_turns: Final = PassingSetting(_shorten, _restore)
+_turns: Final = PassingSetting(sys.getswitchinterval, _shorten, _restore)

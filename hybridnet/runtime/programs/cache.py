@@ -1,14 +1,15 @@
 """The program cache: finds, for the structure of a segment, the XLA executable that runs it.
 
 `ProgramCache` has a `Shelf`, which keeps the programs, and a `Maker`, which decides when each one
-is compiled. Programs that run often are improved later (`improvers`): they are compiled anew for
-weights that stay the same, or by another recipe.
+is compiled. A launch goes from here to the program, and from it to its `Maker` where it is not
+compiled, or is to be improved.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from time import perf_counter
@@ -16,21 +17,21 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.base import config
+from hybridnet.base.host_array import DeviceArray
+from hybridnet.passes import PIPELINE
 
 from ..observe import events, program_log
 from ..platform.collecting import without_collecting
 from ..segments.code import Code
-from ..tiers.ledger import FIRST_LOOK
-from .host_program import HostProgram
+from .executable import Executable
 from .making import Decide, Maker
-from .program import Program, ProgramState, Watcher
+from .program import Program, ProgramState
 from .program_store import ProgramStore
 from .recipe import Recipe
 from .shelf import Shelf, say_runs
 from .steps import Failed, plan, run_steps
 
-__all__ = ["CacheStatistics", "Improver", "ProgramCache", "cache", "improvers"]
+__all__ = ["CacheStatistics", "ProgramCache", "cache"]
 
 # The most programs that are kept, and the most instructions in all of them together. A training
 # script uses some ten programs of some hundred instructions each. `Shelf` says which one goes.
@@ -39,13 +40,6 @@ _INSTRUCTIONS: Final = 1 << 18
 
 # The first launches, which are timed until XLA has computed their results.
 _TIMED: Final = 4
-
-#: A function that may improve a program. It is called with the program, its inputs and its scalars
-#: when the program has run `Account.look` times, and returns the number of runs at which it wants
-#: to be called again (`sys.maxsize`: never).
-Improver = Callable[[Program, Sequence[Any], Sequence[Any]], int]
-#: The improvers of all caches. Higher layers append theirs (see `hybridnet.runtime`).
-improvers: Final[list[Improver]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +71,8 @@ class ProgramCache:
 
     Attributes:
         watchers: functions that are called before each launch while there is an observer.
-        dispatched: how many launches were a single dispatch; the programs count them.
+        load: returns what counts for a decision beside the structure, see `tiers.choice`.
+        next: returns the program of a structure, a new one if need be, for this thread to launch.
     """
 
     def __init__(
@@ -87,23 +82,26 @@ class ProgramCache:
         store: ProgramStore | None = None,
         size: int | None = None,
     ) -> None:
-        self.watchers: list[Watcher] = []
-        self.dispatched = 0
         self._cold = 0
-        self._shelf = Shelf(self, capacity, instructions, size)
-        self._maker = Maker(self._shelf, store or ProgramStore())
+        self._maker = Maker(store or ProgramStore())
+        self._shelf = self._maker.shelf = Shelf(self._maker, capacity, instructions, size)
+        self.watchers: Final = self._maker.watchers
+        self.load: Final = self._maker.load
+        self.next: Final = self._shelf.next
 
     def run(
         self,
         code: Code,
-        inputs: list[Any],
-        scalars: list[Any],
-        made: list[Sequence[Any]] | None = None,
-    ) -> Sequence[Any]:
+        inputs: list[DeviceArray],
+        scalars: list[float],
+        made: list[Sequence[DeviceArray]] | None = None,
+    ) -> Sequence[DeviceArray]:
         """Dispatches the program of this structure; returns its outputs; see `launch`."""
         return self.launch(self.next(code), inputs, scalars, made)
 
-    def run_awaited(self, code: Code, inputs: list[Any], scalars: list[Any]) -> Sequence[Any]:
+    def run_awaited(
+        self, code: Code, inputs: list[DeviceArray], scalars: list[float]
+    ) -> Sequence[DeviceArray]:
         """Does what `run` does, for a program whose outputs are waited for at once.
 
         What NumPy does in less time than it takes to wait for XLA is not compiled, and its outputs
@@ -113,19 +111,15 @@ class ProgramCache:
         program.account.note_read()
         return self.launch(program, inputs, scalars, stay=True)
 
-    def next(self, code: Code) -> Program:
-        """Returns the program of a structure, a new one if need be, for this thread to launch."""
-        return self._shelf.next(code)
-
     def launch(
         self,
         program: Program,
-        inputs: list[Any],
-        scalars: list[Any],
-        made: list[Sequence[Any]] | None = None,
+        inputs: list[DeviceArray],
+        scalars: list[float],
+        made: list[Sequence[DeviceArray]] | None = None,
         *,
         stay: bool = False,
-    ) -> Sequence[Any]:
+    ) -> Sequence[DeviceArray]:
         """Runs a program; returns its outputs.
 
         A program that is not compiled yet is run step by step.
@@ -154,7 +148,7 @@ class ProgramCache:
         return self._run_steps(program, inputs, scalars, stay=stay)
 
     def _run_steps(
-        self, program: Program, inputs: list[Any], scalars: list[Any], *, stay: bool
+        self, program: Program, inputs: list[DeviceArray], scalars: list[float], *, stay: bool
     ) -> list[Any]:
         """Runs a program step by step; `stay`: see `put_owned`."""
         self._cold += 1
@@ -168,9 +162,13 @@ class ProgramCache:
             with events.span("steps", code), np.errstate(all="ignore"):  # as XLA does
                 outputs = run_steps(steps, inputs, scalars, stay=stay)
         account.is_by_numpy = steps.is_by_numpy
-        if not (account.is_by_numpy or account.is_bought) and account.launches <= _TIMED:
-            _finish(outputs)  # the clock is to see what XLA computes, too
-        account.by_steps.note(perf_counter() - started)
+        if account.is_by_numpy:
+            account.by_steps.note(perf_counter() - started)
+        elif account.launches <= _TIMED and not account.is_bought:
+            _finish(outputs)  # the clock is to see what the device computes, too
+            account.by_steps.note(perf_counter() - started)
+        else:
+            account.by_steps.runs += 1
         if len(code.instructions) == 1 and Failed not in map(type, inputs):
             for output in outputs:
                 if type(output) is Failed:
@@ -178,43 +176,9 @@ class ProgramCache:
                     raise cause if isinstance(cause, MemoryError) else error
         return outputs
 
-    def obtain(self, program: Program) -> Any:
-        """Compiles or loads the executable of a program if it is time for that.
-
-        Returns:
-            The executable; None if the program is to be run step by step this time.
-
-        Raises:
-            Exception: the structure is a single instruction, and it does not compile.
-        """
-        return self._maker.obtain(program)
-
-    def host_of(self, program: Program) -> HostProgram | None:
-        """Returns what runs a step of a larger structure on NumPy arrays; None if XLA runs it."""
-        return self._maker.host_of(program)
-
-    def obtain_compiled(self, program: Program) -> Any:
-        """Returns the executable of a program that NumPy turned out not to be able to run."""
-        return self._maker.obtain_compiled(program)
-
-    def look_at(self, program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
-        """Has the improvers look at a program that has run `Account.look` times.
-
-        Args:
-            program: the program.
-            inputs: the arrays that it is about to run on.
-            scalars: the numbers that it is about to run on.
-        """
-        account = program.account
-        if account.look == FIRST_LOOK:
-            self._maker.note_ran_again(program)
-        chosen = () if config.deterministic() else improvers
-        wanted = [improve(program, inputs, scalars) for improve in (self._maker.appraise, *chosen)]
-        account.look = min(wanted)
-
     @property
     def decide(self) -> Decide:
-        """What decides when programs are made."""
+        """The function that decides when programs are made."""
         return self._maker.decide
 
     @decide.setter
@@ -233,7 +197,7 @@ class ProgramCache:
         """Returns how full the cache is and how often it was hit."""
         shelf, maker = self._shelf, self._maker
         return CacheStatistics(
-            len(shelf), maker.compilations, self.dispatched, self._cold, maker.loaded, shelf.size
+            len(shelf), maker.compilations, maker.dispatched, self._cold, maker.loaded, shelf.size
         )
 
     def programs(self) -> list[Program]:
@@ -255,14 +219,18 @@ class ProgramCache:
         program = self._shelf.last
         return None if program is None or program.compiled is None else program
 
+    def forget_last(self) -> None:
+        """Notes that this thread has launched something that is no program."""
+        self._shelf.forget_last()
+
     def look_again(self, code: Code) -> None:
-        """Has a program be tuned again when it has run as many times more."""
+        """Sets a program to be tuned again when it has run as many times more."""
         program = self._shelf.get(code)
         if program is not None:
             program.look_again()
 
-    def replace(self, code: Code, recipe: Recipe, executable: Any) -> None:
-        """Has another executable run a structure from now on.
+    def replace(self, code: Code, recipe: Recipe, executable: Executable) -> None:
+        """Replaces the executable of a structure from now on.
 
         Args:
             code: the structure.
@@ -280,6 +248,10 @@ class ProgramCache:
         self._maker.reset_after_fork()
         self._shelf.reset_after_fork()
 
+    def keep_overpaid(self) -> None:
+        """Tells the next process what this one has overpaid for structures without a program."""
+        self._maker.overpaid.keep(self._shelf.all())
+
     def explain(self) -> None:
         """Logs for each program how often it ran."""
         for program in self._shelf.all():
@@ -293,7 +265,11 @@ def _finish(arrays: Sequence[Any]) -> None:
 
 
 cache: Final = ProgramCache()
+# Which of its programs the passes had a part in, also those that are being made, nobody knows: all
+# are made anew, most of them from disk.
+PIPELINE.on_change(cache.clear)
 program_log.begin(cache.explain)
+atexit.register(cache.keep_overpaid)
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=cache.reset_after_fork)

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from hybridnet.base import config
 from hybridnet.base.interrupts import is_from_signal
-from hybridnet.base.lazy import jax
-from hybridnet.ops.core.alternatives import Site
+from hybridnet.base.lazy import jax, jax_core
+from hybridnet.ops.core import Site
 
 from ..observe.program_log import log
 from .recipe import Options
@@ -37,7 +37,7 @@ _TYPES: Final = (
     "LIBRARY_FUSION_TYPE_INDIVIDUAL_CONVOLUTION",
     "",  # nothing
 )
-_NONE: Final[Options] = {}
+_NO_OPTIONS: Final[Options] = {}
 _EACH_PRODUCT: Final[Options] = {_FUSION: "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"}
 _PRODUCTS: Final[Options] = {_FUSION: "LIBRARY_FUSION_TYPE_DOT"}
 # Training a convolutional network: the library's convolutions take up to four times as long for
@@ -81,18 +81,18 @@ _HURRIED: Final[Options] = {
     "xla_llvm_disable_expensive_passes": True,
     "xla_cpu_use_fusion_emitters": False,
 }
-_MANY: Final = 4000
+_MANY_EQUATIONS: Final = 4000
 # Bytes of arrays for each equation: on average, the size of a result.
-_SMALL: Final = 128 << 10
+_SMALL_BYTES: Final = 128 << 10
 
 _CANDIDATES: Final[dict[str, tuple[Options, ...]]] = {
-    "cpu": (_NONE, *({_FUSION: kind} for kind in _TYPES), _ONEDNN),
+    "cpu": (_NO_OPTIONS, *({_FUSION: kind} for kind in _TYPES), _ONEDNN),
 }
 
 
 def candidates(platform: str) -> list[Options]:
     """Returns the options worth trying on a platform that this JAX knows; XLA's own come first."""
-    return [x for x in _CANDIDATES.get(platform, (_NONE,)) if _are_known(platform, x)]
+    return [x for x in _CANDIDATES.get(platform, (_NO_OPTIONS,)) if _are_known(platform, x)]
 
 
 def options_for(platform: str, sites: Iterable[Site]) -> Options:
@@ -103,18 +103,18 @@ def options_for(platform: str, sites: Iterable[Site]) -> Options:
         sites: what `hybridnet.ops.core.alternatives` was asked about while it was traced.
     """
     if platform != "cpu" or config.tuning() == "off":
-        return _NONE
+        return _NO_OPTIONS
     gradients = [
         site for site in sites if site.wanted is not None and site.call.name in _CONVOLUTIONS
     ]
     if not gradients:
-        return _NONE
+        return _NO_OPTIONS
     grouped = any(site.attrs["num_group"] > 1 for site in gradients)
     options = _EACH_PRODUCT if grouped else _PRODUCTS
-    return options if _are_known(platform, options) else _NONE
+    return options if _are_known(platform, options) else _NO_OPTIONS
 
 
-def options_for_memory(platform: str, overwritten: int, jaxpr: Any) -> Options:
+def options_for_memory(platform: str, overwritten: int, jaxpr: jax_core.Jaxpr) -> Options:
     """Returns what a program is compiled with beside a recipe's options: how it uses memory.
 
     Args:
@@ -123,12 +123,12 @@ def options_for_memory(platform: str, overwritten: int, jaxpr: Any) -> Options:
         jaxpr: the program.
     """
     if platform != "cpu" or config.tuning() == "off":
-        return _NONE
+        return _NO_OPTIONS
     orders = overwritten >= _LEAST_OVERWRITTEN and not _has_loop(jaxpr)
-    return _ORDERED if orders and _are_known(platform, _ORDERED) else _NONE
+    return _ORDERED if orders and _are_known(platform, _ORDERED) else _NO_OPTIONS
 
 
-def options_for_blocks(platform: str, jaxpr: Any) -> Options:
+def options_for_blocks(platform: str, jaxpr: jax_core.Jaxpr) -> Options:
     """Returns what makes a program ask for its temporary memory in blocks, if that is worth it.
 
     Args:
@@ -136,29 +136,29 @@ def options_for_blocks(platform: str, jaxpr: Any) -> Options:
         jaxpr: the program.
     """
     if platform != "cpu" or config.tuning() == "off":
-        return _NONE
+        return _NO_OPTIONS
     sizes = [*_sizes(jaxpr)]
     # What XLA makes of an array on its way, padded ones above all, is not twice as large.
     block = max(_BLOCK, 2 * max(sizes, default=0))
     is_worth_it = block <= _LARGEST_BLOCK and sum(sizes) > _BLOCK
-    return {_BLOCKS: block} if is_worth_it and is_known(platform, _BLOCKS, _BLOCK) else _NONE
+    return {_BLOCKS: block} if is_worth_it and is_known(platform, _BLOCKS, _BLOCK) else _NO_OPTIONS
 
 
-def options_for_size(platform: str, jaxpr: Any) -> Options:
+def options_for_size(platform: str, jaxpr: jax_core.Jaxpr) -> Options:
     """Returns what a program of thousands of small operators is compiled with, above all else.
 
     Args:
         platform: where it will run.
         jaxpr: the program.
     """
-    if platform != "cpu" or len(jaxpr.eqns) < _MANY:
-        return _NONE
-    if sum(_sizes(jaxpr)) >= _SMALL * len(jaxpr.eqns):
-        return _NONE
+    if platform != "cpu" or len(jaxpr.eqns) < _MANY_EQUATIONS:
+        return _NO_OPTIONS
+    if sum(_sizes(jaxpr)) >= _SMALL_BYTES * len(jaxpr.eqns):
+        return _NO_OPTIONS
     return {name: value for name, value in _HURRIED.items() if is_known(platform, name, value)}
 
 
-def _has_loop(jaxpr: Any) -> bool:
+def _has_loop(jaxpr: jax_core.Jaxpr) -> bool:
     return any(
         equation.primitive.name in _LOOPS or any(map(_has_loop, _within(equation)))
         for equation in jaxpr.eqns
@@ -177,7 +177,7 @@ def _sizes(jaxpr: Any) -> Iterator[int]:
             yield from _sizes(inner)
 
 
-def _within(equation: Any) -> Iterator[Any]:
+def _within(equation: jax_core.JaxprEqn) -> Iterator[Any]:
     """Yields the programs that an equation of one holds."""
     for value in equation.params.values():
         for part in value if isinstance(value, (list, tuple)) else (value,):
@@ -191,7 +191,7 @@ def _are_known(platform: str, options: Options) -> bool:
 
 
 @cache
-def is_known(platform: str, name: str, value: Any) -> bool:
+def is_known(platform: str, name: str, value: str | int | bool) -> bool:
     """Whether the installed JAX knows a compile option; asks by compiling a program of nothing."""
     traced = jax.jit(lambda: 0).trace()
     try:

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from hybridnet.base.lazy import jax
+from hybridnet.base.array_types import DType
+from hybridnet.base.host_array import DeviceArray
+from hybridnet.base.jax_private import device_list, executable_modules, initialize_lapack
+from hybridnet.base.lazy import jax, jax_core
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.native import onednn
-from hybridnet.ops.core.alternatives import Site, picking
-from hybridnet.ops.host.namespace import by_jax
+from hybridnet.ops.core import Site, picking
+from hybridnet.ops.host import by_jax
 
 from ..platform.background import at_low_priority
 from ..platform.jax_devices import device_of, platform_of, sharding_of
@@ -27,13 +31,13 @@ from .compile_options import (
     options_for_memory,
     options_for_size,
 )
+from .executable import Executable
 from .program_rules import picks_for, rule_for
 from .recipe import BY_RULES, Options, Recipe
 from .room import check_extents
 from .transposes import sink
 
 __all__ = [
-    "compile_aside",
     "compile_code",
     "compile_in_blocks",
     "compile_lowered",
@@ -51,8 +55,9 @@ _FLOAT64: Final = np.dtype(np.float64)
 # What the names of XLA's calls of LAPACK begin with.
 _LAPACK: Final = b"lapack_"
 
-#: Called with the inputs and an array of the scalars; returns the outputs.
-Executable = Callable[..., Sequence[Any]]
+# Executables that were made of bytes, with these until they are written. (Of what XLA has loaded it
+# would leave out the machine code.)
+_as_bytes: Final[WeakKeyDictionary[Any, bytes]] = WeakKeyDictionary()
 
 
 def lower(code: Code) -> Callable[..., tuple[Any, ...]]:
@@ -84,7 +89,7 @@ def result_types(code: Code) -> list[TensorType]:
     return types
 
 
-def _argument_shapes(code: Code) -> list[tuple[tuple[int, ...], np.dtype[Any]]]:
+def _argument_shapes(code: Code) -> list[tuple[tuple[int, ...], DType]]:
     """Returns shape and dtype of what an executable takes: the inputs, and all scalars as one."""
     count = sum(call.num_scalars for call, _ in code.instructions)
     return [*((kind.shape, kind.dtype) for kind in code.input_types), ((count,), _FLOAT64)]
@@ -118,37 +123,23 @@ def compile_code(
     check_extents(code, traced.jaxpr)
     beside = options_beside(code, traced.jaxpr, in_blocks=not for_disk)
     options = {**beside, **_other_options(code, recipe, traced, sites)}
-    return _compiled(traced, options, in_background)
-
-
-def compile_aside(code: Code, recipe: Recipe = BY_RULES) -> tuple[Executable, bytes] | None:
-    """Compiles a structure while all others go first, by threads that let them; see `aside`.
-
-    Args:
-        code: the structure, of which there may be a file on disk.
-        recipe: how, where there is a choice.
-
-    Returns:
-        The executable, and as `to_bytes` makes it; None where this JAX cannot do it.
-
-    Raises:
-        Exception: as `compile_code`.
-    """
-    if platform_of(code.ctx) != "cpu" or code.ctx.device_id:
-        return None
-    traced, sites = _traced_to_compile(code, recipe)
-    check_extents(code, traced.jaxpr)
-    beside = options_beside(code, traced.jaxpr, in_blocks=False)
-    options = {**beside, **_other_options(code, recipe, traced, sites)}
     with jax.enable_x64(True):
         lowered = traced.lower()
-    if not _gives(code, lowered.out_info):
+    aside = _compiled_aside(code, lowered, options) if for_disk and in_background else None
+    return aside or compile_lowered(lowered, options, in_background=in_background)
+
+
+def _compiled_aside(code: Code, lowered: jax.stages.Lowered, options: Options) -> Executable | None:
+    """Compiles by threads that let all others go first, see `aside`; None if that is impossible."""
+    if platform_of(code.ctx) != "cpu" or code.ctx.device_id or not _gives(code, lowered.out_info):
         return None
     try:
         data = at_low_priority(lambda: compile_to_bytes(lowered, options), "hybridnet-compile")
-    except (AttributeError, ImportError, TypeError):
+    except (AttributeError, ImportError, TypeError):  # this JAX has other names
         return None
-    return executable_from(code, data), data
+    made = executable_from(code, data)
+    _as_bytes[made] = data
+    return made
 
 
 def compile_in_blocks(code: Code, recipe: Recipe) -> Executable | None:
@@ -168,22 +159,20 @@ def compile_in_blocks(code: Code, recipe: Recipe) -> Executable | None:
     if beside == options_beside(code, traced.jaxpr, in_blocks=False):
         return None
     options = {**beside, **_other_options(code, recipe, traced, sites)}
-    return _compiled(traced, options, in_background=True)
+    with jax.enable_x64(True):
+        lowered = traced.lower()
+    return compile_lowered(lowered, options, in_background=True)
 
 
-def _other_options(code: Code, recipe: Recipe, traced: Any, sites: Iterable[Site]) -> Options:
+def _other_options(
+    code: Code, recipe: Recipe, traced: jax.stages.Traced, sites: Iterable[Site]
+) -> Options:
     size = options_for_size(platform_of(code.ctx), traced.jaxpr.jaxpr)
     return {**_options(code, recipe, sites), **size}
 
 
-def _compiled(traced: Any, options: Options, in_background: bool) -> Executable:
-    with jax.enable_x64(True):
-        lowered = traced.lower()
-    return compile_lowered(lowered, options, in_background=in_background)
-
-
 def compile_lowered(lowered: Any, options: Options, *, in_background: bool) -> Executable:
-    """Has XLA compile what a structure was lowered to.
+    """Compiles a lowered structure by XLA.
 
     Args:
         lowered: a `jax.stages.Lowered`.
@@ -199,7 +188,7 @@ def compile_lowered(lowered: Any, options: Options, *, in_background: bool) -> E
     return at_low_priority(compile_it, "hybridnet-compile") if in_background else compile_it()
 
 
-def options_beside(code: Code, closed: Any, *, in_blocks: bool = True) -> Options:
+def options_beside(code: Code, closed: jax_core.ClosedJaxpr, *, in_blocks: bool = True) -> Options:
     """Returns the compile options that a structure has by any recipe.
 
     Args:
@@ -224,7 +213,7 @@ def _options(code: Code, recipe: Recipe, sites: Iterable[Site]) -> Options:
     return options_for(platform_of(code.ctx), sites)
 
 
-def shapes_of(code: Code) -> list[Any]:
+def shapes_of(code: Code) -> list[jax.ShapeDtypeStruct]:
     """Returns what an executable takes, for `jax.jit(...).trace`; needs 64-bit types."""
     sharding = sharding_of(code.ctx)
     return [
@@ -233,7 +222,7 @@ def shapes_of(code: Code) -> list[Any]:
     ]
 
 
-def _traced_to_compile(code: Code, recipe: Recipe) -> tuple[Any, dict[Site, str]]:
+def _traced_to_compile(code: Code, recipe: Recipe) -> tuple[jax.stages.Traced, dict[Site, str]]:
     """Returns what `_traced` returns, the program with as few transposes as can be."""
     traced, sites = _traced(code, recipe)
     if platform_of(code.ctx) != "cpu":
@@ -242,7 +231,7 @@ def _traced_to_compile(code: Code, recipe: Recipe) -> tuple[Any, dict[Site, str]
     return (traced if sunk is None else _trace(code, sunk)), sites
 
 
-def _traced(code: Code, recipe: Recipe) -> tuple[Any, dict[Site, str]]:
+def _traced(code: Code, recipe: Recipe) -> tuple[jax.stages.Traced, dict[Site, str]]:
     """Returns a structure as `jax.stages.Traced`, and what `sites_of` returns."""
     traced, sites = _traced_with(code, recipe.picks)
     # What the tuner picked stays: it was measured in this program.
@@ -250,14 +239,14 @@ def _traced(code: Code, recipe: Recipe) -> tuple[Any, dict[Site, str]]:
     return (traced, sites) if picks == recipe.picks else _traced_with(code, picks)
 
 
-def _traced_with(code: Code, picks: Mapping[str, str]) -> tuple[Any, dict[Site, str]]:
+def _traced_with(code: Code, picks: Mapping[str, str]) -> tuple[jax.stages.Traced, dict[Site, str]]:
     seen: dict[Site, str] = {}
     revise = rule_for(code)
     with picking(picks, seen, revise):
         return _trace(code, lower(code)), seen
 
 
-def _trace(code: Code, program: Executable) -> Any:
+def _trace(code: Code, program: Executable) -> jax.stages.Traced:
     """Traces what computes a structure, as `jax.stages.Traced`."""
     # 64-bit types exist while the program is built and nowhere else: the process's own JAX
     # configuration is not ours to change.
@@ -273,12 +262,16 @@ def _trace(code: Code, program: Executable) -> Any:
 
 
 def to_bytes(code: Code, executable: Any) -> bytes | None:
-    """Returns an executable made by `compile_code` as bytes, in the form XLA has for that.
+    """Returns an executable of a structure as bytes, in the form XLA has for that.
 
     Returns:
         None where this backend has none, or the outputs are not what the structure says: then
-        nobody could tell later what the bytes give.
+        nobody could tell later what the bytes give. Those of an executable that was compiled aside
+        are returned once, and not kept.
     """
+    known = _as_bytes.pop(executable, None)
+    if known is not None:
+        return known
     try:
         if not _gives(code, executable.out_info):
             return None
@@ -288,7 +281,7 @@ def to_bytes(code: Code, executable: Any) -> bytes | None:
         return None
 
 
-def _gives(code: Code, said: Any) -> bool:
+def _gives(code: Code, said: object) -> bool:
     """Whether JAX says of a program's outputs what its structure says."""
     outputs = [(tuple(leaf.shape), np.dtype(leaf.dtype)) for leaf in jax.tree.leaves(said)]
     types = result_types(code)
@@ -308,7 +301,7 @@ def executable_from(code: Code, data: bytes) -> Executable:
     if _LAPACK in data:
         _find_lapack()
     device = device_of(code.ctx)
-    loaded = device.client.deserialize_executable(data, executable_devices=_devices(device))
+    loaded = device.client.deserialize_executable(data, executable_devices=device_list(device))
     types = result_types(code)
     outputs = [types[i] for i in code.outputs]
     try:
@@ -318,37 +311,26 @@ def executable_from(code: Code, data: bytes) -> Executable:
 
 
 def _find_lapack() -> None:
-    """Has jaxlib look up LAPACK's functions, as JAX does where it lowers a call of one.
-
-    In a process that has lowered none, a program that calls one would end it.
+    """Makes jaxlib look up LAPACK's functions.
 
     Raises:
         RuntimeError: this jaxlib has another way.
     """
     try:
-        from jax._src.lax.linalg import initialize_lapack  # not public
-
         initialize_lapack()
     except (ImportError, AttributeError) as error:
         raise RuntimeError(f"LAPACK's functions cannot be looked up: {error}") from error
 
 
-def _devices(device: Any) -> Any:
-    from jax._src.lib import xla_client  # type: ignore[attr-defined]  # for its own use, it says
-
-    return xla_client.DeviceList((device,))
-
-
-def _quick(code: Code, device: Any, loaded: Any, outputs: list[TensorType]) -> Executable:
+def _quick(code: Code, device: jax.Device, loaded: object, outputs: list[TensorType]) -> Executable:
     """Wraps a loaded executable as JAX wraps one it has compiled: calls are made by C++.
 
-    JAX offers that in public only together with pickle (`jax.experimental.serialize_executable`),
-    so these are private names; a JAX without them raises one of the errors caught above.
+    Raises:
+        AttributeError, ImportError, TypeError: this JAX has other names for what is needed.
     """
-    from jax._src import core, stages
-    from jax._src.interpreters import pxla
+    core, stages, pxla = executable_modules()
 
-    def abstract(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    def abstract(shape: tuple[int, ...], dtype: DType) -> Any:
         return core.ShapedArray(shape, dtype)
 
     sharding = sharding_of(code.ctx)
@@ -357,7 +339,7 @@ def _quick(code: Code, device: Any, loaded: Any, outputs: list[TensorType]) -> E
     with jax.enable_x64(True):  # without it, 64-bit types would be narrowed here
         unloaded = pxla.UnloadedMeshExecutable(
             xla_executable=loaded,
-            device_list=_devices(device),
+            device_list=device_list(device),
             backend=device.client,
             input_avals=arguments,
             input_shardings=[sharding] * count,
@@ -390,11 +372,13 @@ def _quick(code: Code, device: Any, loaded: Any, outputs: list[TensorType]) -> E
 class _Plain:
     """Calls a loaded executable through names that every JAX has; somewhat slower."""
 
-    def __init__(self, device: Any, loaded: Any) -> None:
+    def __init__(self, device: jax.Device, loaded: Any) -> None:
         self._device = device
         self._execute = loaded.execute
 
-    def __call__(self, *arguments: Any) -> Sequence[Any]:
+    def __call__(self, *arguments: object) -> Sequence[DeviceArray]:
         *inputs, numbers = arguments
-        outputs: Sequence[Any] = self._execute([*inputs, jax.device_put(numbers, self._device)])
+        outputs: Sequence[DeviceArray] = self._execute(
+            [*inputs, jax.device_put(numbers, self._device)]
+        )
         return outputs

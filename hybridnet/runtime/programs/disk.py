@@ -23,11 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from hybridnet.base import config
 from hybridnet.base.files import NotOwnError, OwnFolder
 from hybridnet.base.lazy import hashlib
 from hybridnet.base.locks import free_in_children
 
-__all__ = ["FolderInfo", "ProgramFolder"]
+__all__ = ["FolderInfo", "ProgramFolder", "cache_folder"]
 
 _log: Final = logging.getLogger("hybridnet.programs")
 
@@ -39,7 +40,7 @@ _PARTIAL: Final = ".partial"
 # Seconds after which a partial file belongs to no living writer.
 _ABANDONED: Final = 3600.0
 # The share of the bound that is left after entries were dropped, so that it is not done each time.
-_KEPT: Final = 0.9
+_KEPT_SHARE: Final = 0.9
 # Writes after which the folder's bytes are counted anew.
 _RECOUNT: Final = 64
 
@@ -169,7 +170,7 @@ class ProgramFolder:
         dropped = 0
         if size > self.limit:
             for _, length, name in found:
-                if size <= _KEPT * self.limit:
+                if size <= _KEPT_SHARE * self.limit:
                     break
                 folder.remove(name)
                 size -= length
@@ -199,6 +200,21 @@ class ProgramFolder:
                 self.path,
                 why,
             )
+
+
+def cache_folder(name: str, limit: int | None = None) -> ProgramFolder | None:
+    """Returns a folder in that of HYBRIDNET_CACHE_DIR; None: nothing is kept on disk.
+
+    Args:
+        name: its name there.
+        limit: bytes that all entries may take; default HYBRIDNET_CACHE_SIZE.
+    """
+    try:
+        path = config.cache_dir()
+    except RuntimeError:  # there is no home directory
+        return None
+    size = config.cache_size()
+    return None if path is None or not size else ProgramFolder(path / name, limit or size)
 
 
 def _checksum(name: str, body: bytes) -> bytes:

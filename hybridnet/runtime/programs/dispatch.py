@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from hybridnet.base.context import Context
+from hybridnet.base.host_array import DeviceArray
+from hybridnet.base.lazy import jax
 
 from ..platform.jax_devices import put_on_device
-from .executable import start
+from .executable import Executable, start
 from .host_program import HostProgram
 
 __all__ = ["dispatch", "put_scalars"]
@@ -20,17 +22,17 @@ __all__ = ["dispatch", "put_scalars"]
 # The scalars that programs were given, as bytes, by context: the array on the device that holds
 # them, or None of those that came once. Most come again and again (rates of learning, and none at
 # all), and to put them there takes as long as a launch.
-_known: Final[dict[Context, dict[bytes, Any]]] = {}
-_MOST: Final = 256
+_known: Final[dict[Context, dict[bytes, jax.Array | None]]] = {}
+_MAX_NUMBERS: Final = 256
 
 
 def dispatch(
     ctx: Context,
-    compiled: Any,
-    inputs: list[Any],
-    scalars: Sequence[Any],
-    made: list[Sequence[Any]] | None = None,
-) -> Sequence[Any]:
+    compiled: Executable,
+    inputs: list[DeviceArray],
+    scalars: Sequence[float],
+    made: list[Sequence[DeviceArray]] | None = None,
+) -> Sequence[DeviceArray]:
     """Starts a program; returns its outputs, which the device may still be computing.
 
     Args:
@@ -50,7 +52,7 @@ def dispatch(
     return made[-1]
 
 
-def put_scalars(ctx: Context, scalars: Sequence[Any]) -> Any:
+def put_scalars(ctx: Context, scalars: Sequence[float]) -> jax.Array:
     """Returns numbers on the device, as programs take them: a JAX array of float64."""
     known = _known.get(ctx)
     if known is None:
@@ -59,8 +61,11 @@ def put_scalars(ctx: Context, scalars: Sequence[Any]) -> Any:
     held = known.get(key)
     if held is None:
         held = put_on_device(ctx, np.array(scalars, np.float64))
-        if len(known) >= _MOST:
+        if len(known) >= _MAX_NUMBERS:
+            none = known.get(b"")
             known.clear()
+            if none is not None:
+                known[b""] = none
         known[key] = held if key in known or not key else None
     return held
 

@@ -59,7 +59,7 @@ class LaidOpen:
         outputs: what it gives.
     """
 
-    def __init__(self, closed: Any) -> None:
+    def __init__(self, closed: jax_core.ClosedJaxpr) -> None:
         """Lays a `jax.extend.core.ClosedJaxpr` open."""
         self.types: list[Any] = []
         self.equations: list[Equation] = []
@@ -67,16 +67,18 @@ class LaidOpen:
         self.inputs = [self._new(var.aval) for var in closed.jaxpr.invars]
         self.outputs = self._walk(closed.jaxpr, closed.consts, self.inputs)
 
-    def _new(self, kind: Any) -> int:
+    def _new(self, kind: object) -> int:
         self.types.append(kind)
         return len(self.types) - 1
 
-    def _walk(self, jaxpr: Any, consts: Iterable[Any], inputs: Sequence[Atom]) -> list[Atom]:
+    def _walk(
+        self, jaxpr: jax_core.Jaxpr, consts: Iterable[object], inputs: Sequence[Atom]
+    ) -> list[Atom]:
         literal = jax_core.Literal
         known: dict[Any, Atom] = dict(zip(jaxpr.invars, inputs, strict=True))
         known.update(zip(jaxpr.constvars, map(Known, consts), strict=True))
 
-        def read(atom: Any) -> Atom:
+        def read(atom: object) -> Atom:
             return Known(atom.val) if isinstance(atom, literal) else known[atom]
 
         for equation in jaxpr.eqns:

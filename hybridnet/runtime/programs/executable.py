@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import starmap
 from types import FunctionType
 from typing import Any, Final
 
+from hybridnet.base.host_array import DeviceArray
 from hybridnet.engine import handlers_put_off
 
-__all__ = ["ExecutableWrapper", "direct", "innermost", "last_wrapper", "size_of", "start"]
+__all__ = [
+    "Executable",
+    "ExecutableWrapper",
+    "direct",
+    "innermost",
+    "last_wrapper",
+    "size_of",
+    "start",
+]
+
+#: Called with the inputs and an array of the scalars; returns the outputs.
+Executable = Callable[..., "Sequence[DeviceArray]"]
 
 # Host memory of a program of XLA:CPU, measured with mallinfo(3): some of its own, and so many bytes
 # for each byte of its optimized HLO as a protocol buffer. (20 to 30 in programs of 3 to 133
@@ -27,21 +39,23 @@ class ExecutableWrapper:
 
     __slots__ = ("whole",)
 
-    def __init__(self, whole: Any) -> None:
+    def __init__(self, whole: Executable) -> None:
         self.whole = whole
 
-    def __call__(self, *arguments: Any) -> Sequence[Any]:
+    def __call__(self, *arguments: Any) -> Sequence[DeviceArray]:
         """Starts the program; arguments and outputs are those of `whole`."""
-        made: list[Sequence[Any]] = []
+        made: list[Sequence[DeviceArray]] = []
         self.start(arguments, made)
         return made[0]
 
-    def start(self, arguments: Sequence[Any], made: list[Sequence[Any]]) -> None:
+    def start(self, arguments: Sequence[DeviceArray], made: list[Sequence[DeviceArray]]) -> None:
         """Starts the program; see the function `start`."""
         start(self.whole, arguments, made)
 
 
-def start(compiled: Any, arguments: Sequence[Any], made: list[Sequence[Any]]) -> None:
+def start(
+    compiled: Executable, arguments: Sequence[DeviceArray], made: list[Sequence[DeviceArray]]
+) -> None:
     """Calls an executable, and appends the sequence of its outputs to a list.
 
     ``made.append(compiled(...))`` could lose them, and with them the arrays that the program
@@ -61,7 +75,7 @@ def start(compiled: Any, arguments: Sequence[Any], made: list[Sequence[Any]]) ->
         made.extend(starmap(compiled, (arguments,)))
 
 
-def direct(compiled: Any) -> Any:
+def direct(compiled: Executable) -> Any:
     """Returns what JAX's object hands its calls on to, once it has been called.
 
     Returns:
@@ -71,7 +85,7 @@ def direct(compiled: Any) -> Any:
     return None if type(call) is FunctionType else call
 
 
-def last_wrapper(compiled: Any) -> ExecutableWrapper | None:
+def last_wrapper(compiled: Executable) -> ExecutableWrapper | None:
     """Returns the wrapper right around an executable; None where there is none."""
     found = None
     while isinstance(compiled, ExecutableWrapper):
@@ -85,7 +99,7 @@ def innermost(compiled: Any) -> Any:
     return compiled if found is None else found.whole
 
 
-def size_of(compiled: Any) -> int:
+def size_of(compiled: object) -> int:
     """Returns about how many bytes of host memory an executable takes for itself."""
     try:
         modules = innermost(compiled).runtime_executable().hlo_modules()

@@ -17,14 +17,13 @@ import numpy as np
 
 from hybridnet.base import config
 from hybridnet.base.allocator import keep_memory
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
-from hybridnet.base.host_array import HostArray
+from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.interrupts import is_from_signal
-from hybridnet.ops.core.call import Call, Types
-from hybridnet.ops.host.functions import FUNCTIONS
-from hybridnet.ops.host.namespace import NoHostForm, on_host, on_host_in
-from hybridnet.ops.host.table import HOST_DTYPES
-from hybridnet.passes.cost import operations
+from hybridnet.ops.core import Call, Types
+from hybridnet.ops.host import FUNCTIONS, HOST_DTYPES, NoHostForm, on_host, on_host_in
+from hybridnet.passes import DeviceCost, operations
 
 from ..platform.blas_threads import keep_to_limit, others
 from ..platform.jax_devices import put
@@ -38,9 +37,11 @@ Array = np.ndarray[Any, Any]
 
 # With fewer elements than this no operator runs as long as it would be compiled: a product or a
 # convolution takes at most the square of their number of operations.
-_FEW: Final = 1 << 14
+_FEW_ELEMENTS: Final = 1 << 14
 
-_NONE: Final[list[Any]] = []
+# How fast NumPy is, before anything has run.
+_NUMPY: Final = DeviceCost()
+_NO_OUTPUTS: Final[list[np.float64]] = []
 
 # Calls that turned out to have no host form.
 _without: Final[WeakSet[Call]] = WeakSet()
@@ -66,7 +67,9 @@ class HostProgram:
         self._rent, self._alone = account.by_numpy, account.by_steps
         self._stay = not code.ctx.device_id  # other CPUs' arrays are JAX's
 
-    def __call__(self, inputs: Sequence[Any], numbers: Sequence[Any]) -> list[Any]:
+    def __call__(
+        self, inputs: Sequence[DeviceArray], numbers: Sequence[float]
+    ) -> list[DeviceArray]:
         """Runs it on arrays of JAX or `HostArray`; returns such.
 
         Raises:
@@ -80,7 +83,10 @@ class HostProgram:
         return arrays
 
     def run(
-        self, inputs: Sequence[Any], numbers: Sequence[Any], spare: Array | None = None
+        self,
+        inputs: Sequence[DeviceArray | NumpyArray],
+        numbers: Sequence[float],
+        spare: Array | None = None,
     ) -> list[Array]:
         """Runs it on arrays; returns NumPy arrays, which may be views of the inputs.
 
@@ -100,7 +106,7 @@ class HostProgram:
         for i, x in enumerate(operands):
             if type(x) is not np.ndarray:
                 operands[i] = np.asarray(x)
-        scalars = [*map(np.float64, numbers)] if numbers else _NONE
+        scalars = [*map(np.float64, numbers)] if numbers else _NO_OUTPUTS
         try:
             if spare is None:
                 results = on_host(FUNCTIONS, self._applied.evaluate, operands, scalars)
@@ -130,7 +136,7 @@ class HostProgram:
         return made
 
 
-def put_owned(ctx: Context, arrays: Sequence[Array], *, stay: bool = False) -> list[Any]:
+def put_owned(ctx: Context, arrays: Sequence[Array], *, stay: bool = False) -> list[DeviceArray]:
     """Turns NumPy arrays into JAX arrays; copies those that may share memory with others.
 
     Args:
@@ -175,9 +181,9 @@ def host_program(code: Code, account: Account) -> HostProgram | None:
         if kind.dtype.char not in HOST_DTYPES:
             return None
         elements += kind.size
-    if elements > _FEW and how != "only":
+    if elements > _FEW_ELEMENTS and how != "only":
         moved = sum(kind.nbytes for kind in inputs + outputs)
-        takes = prices.by_numpy(operations(call, inputs, outputs), moved)
+        takes = _NUMPY.seconds(operations(call, inputs, outputs), moved)
         if takes > 2 * prices.compiling(call.weight):
             return None
     _prepare()

@@ -18,16 +18,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from statistics import median
 from time import perf_counter
 from typing import Any, Final, final
 
 import numpy as np
 
 from hybridnet.base import config
+from hybridnet.base.allocator import release_memory
+from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.processor import num_threads
 from hybridnet.native import onednn
-from hybridnet.passes.cost import operations
 
 from ..observe import events, program_log
 from ..observe.program_log import describe, explaining, say
@@ -38,32 +40,42 @@ from ..platform.jax_devices import device_of, has_begun
 from ..platform.turns import short_turns
 from ..segments.code import Code
 from ..tiers.choice import (
-    TIMED_RUNS,
     Decision,
     Load,
     Purchase,
     Whose,
     decide,
-    felt_share,
+    is_quick,
     is_worth_timing,
     is_worth_twice,
     recurs,
 )
-from ..tiers.ledger import Account, Habits, current
-from ..tiers.prices import Prices, prices
-from .compiling import compile_aside, compile_code
+from ..tiers.ledger import FIRST_LOOK, Account, Habits, current
+from ..tiers.prices import TIMED_RUNS, Prices, prices
+from .compiling import compile_code
 from .dispatch import dispatch
+from .executable import Executable
 from .host_program import HostProgram, put_owned
-from .program import Program
+from .overpaid import Overpaid
+from .program import Program, StepPlan, Watcher
 from .program_rules import may_call_onednn
 from .program_store import ProgramStore
 from .recipe import Recipe
 from .recipe_book import book
+from .room import memory_of
 from .shape_advice import ShapeAdvice
 from .shelf import Shelf
-from .steps import StepPlan, plan
+from .steps import plan
 
-__all__ = ["Decide", "Maker"]
+__all__ = ["Decide", "Improver", "Maker", "improvers"]
+
+#: A function that may improve a program: programs that run often are compiled anew for weights that
+#: stay the same, or by another recipe. It is called with the program, its inputs and its scalars
+#: when the program has run `Account.look` times, and returns the number of runs at which it wants
+#: to be called again (`sys.maxsize`: never).
+Improver = Callable[[Program, Sequence[Any], Sequence[Any]], int]
+#: Higher layers append theirs (see `hybridnet.runtime`).
+improvers: Final[list[Improver]] = []
 
 #: A function like `hybridnet.runtime.tiers.choice.decide`.
 Decide = Callable[[Whose, Account, Prices, Load], Decision]
@@ -83,26 +95,36 @@ class Maker:
     """Makes programs when it is decided that they are worth their price.
 
     Args:
-        shelf: the programs in memory, among which it finds those of parts.
         store: the programs on disk.
 
     Attributes:
+        shelf: the programs in memory, among which it finds those of parts; set before the first.
+        dispatched: how many launches were a single dispatch; the programs count them.
+        watchers: functions that are called before each launch while there is an observer.
         compilations: how many programs XLA has compiled.
         loaded: how many programs were read from disk.
         decide: what decides.
         habits: what is known of the calling thread's purchases.
+        overpaid: what earlier processes have overpaid.
     """
 
-    def __init__(self, shelf: Shelf, store: ProgramStore) -> None:
+    shelf: Shelf
+
+    def __init__(self, store: ProgramStore) -> None:
+        self.dispatched = 0
+        self.watchers: list[Watcher] = []
         self.compilations = 0
         self.loaded = 0
         self.decide: Decide = decide
         self.habits = Habits()
-        self._shelf = shelf
+        self.overpaid = Overpaid()
         self._store = store
         self._advice = ShapeAdvice()
         # The wholes that are being compiled in the background, or wait for it.
         self._underway: set[Program] = set()
+        # Parts whose executables are ready, and take over when a whole begins a pair of launches.
+        self._ready_parts: set[Program] = set()
+        self._begun = False  # see `_begin`
 
     # -- deciding ----------------------------------------------------------------------------
 
@@ -119,18 +141,30 @@ class Maker:
         account.launches += 1
         if config.deterministic() and config.host() == "off":
             return self._obtain_before(program)
-        if program.ready is not None and account.launches % 2:  # see `Program.take_over`
+        if program.ready is not None and account.launches % 2 and not self._waits(account):
             made = program.take_over()
             if made is not None:  # None if the cache has dropped it meanwhile
+                if account.is_by_numpy and memory_of(program.code, made):
+                    release_memory()  # what NumPy took for the same is of no use to XLA's threads
                 return made
         if program.is_alone:
             return self._on_host(program, Whose.ALONE) or self.obtain_compiled(program)
-        self.habits.note_launch(account)
+        self.habits.whole = account
+        if self._ready_parts and account.launches % 2:
+            while self._ready_parts:
+                self._ready_parts.pop().take_over()
         if account.launches >= account.due and not account.is_bought:
             if account.launches == 1 and config.host() != "only":
                 account.missing = self._missing(program)
             self._decide(program, Whose.WHOLE)
         return program.compiled
+
+    def _waits(self, account: Account) -> bool:
+        """Whether an executable that is ready waits until it can be timed, see `appraise`.
+
+        What NumPy runs in less time than it takes to wait for XLA may well become slower.
+        """
+        return bool(self._underway) and is_quick(account, prices) and config.host() == "auto"
 
     def host_of(self, program: Program) -> HostProgram | None:
         """Returns what runs a part of a whole on NumPy arrays; None if XLA runs it."""
@@ -144,20 +178,12 @@ class Maker:
         return host
 
     def _decide(self, program: Program, whose: Whose) -> None:
-        """Has it be decided whether to make a program, and makes it."""
+        """Asks `decide` whether to make a program, and makes it."""
         account = program.account
         if account.kinds is None and (program.steps or program.is_alone) and account.launches > 1:
             self._measure(program)
         while True:
-            load = Load(
-                config.host(),
-                has_begun(),
-                felt_share(num_threads()),
-                self.habits.share_again,
-                bool(self._underway),
-                self.habits.soon,
-            )
-            decision = program.decision = self.decide(whose, account, prices, load)
+            decision = program.decision = self.decide(whose, account, prices, self.load())
             if decision.purchase is Purchase.NONE:
                 account.due = decision.due
                 if account.launches == 1 and not program.is_alone and explaining():
@@ -166,8 +192,7 @@ class Maker:
             if account.kinds is None:
                 self._measure(program)
             elif decision.purchase is Purchase.READ and account.on_disk is None:
-                has = self._store.has if has_begun() else self._store.may_have
-                account.on_disk = has(program.code)
+                account.on_disk = self._is_on_disk(program.code)
             elif decision.purchase is not Purchase.READ or not decision.waits:
                 break
             elif self._load(program):
@@ -176,16 +201,29 @@ class Maker:
                 account.on_disk = False
         self._buy(program, decision)
 
+    def load(self) -> Load:
+        """Returns what counts for a decision now beside the structure, in this thread."""
+        return Load(
+            config.host(),
+            has_begun(),
+            1 / num_threads(),
+            self.habits.share_again,
+            bool(self._underway),
+            self.habits.soon,
+            self.habits.whole,
+        )
+
     def _buy(self, program: Program, decision: Decision) -> None:
         """Compiles a program, or has the background make it."""
         account = program.account
         if not program.is_alone and decision.purchase is Purchase.COMPILE:
             self._note_compiled(account)
-        if decision.waits:
+        if decision.waits and account.launches == 1:
             self._try_compile(program, f"new, {decision.why}")
             return
-        if not has_begun():
+        if not self._begun:
             in_another_thread(lambda: self._begin(program.code), "load JAX")
+            self._begun = True
         account.is_bought = True
         if not program.is_alone:
             self._underway.add(program)
@@ -233,7 +271,7 @@ class Maker:
 
     def _plan(self, program: Program) -> StepPlan:
         with without_collecting():
-            return plan(program.code, self._shelf.part, optimized=program.repays_passes())
+            return plan(program.code, self.shelf.part, optimized=program.repays_passes())
 
     def _missing(self, program: Program) -> float:
         """Returns what it costs to make the programs that a new whole's parts need, in seconds.
@@ -251,7 +289,7 @@ class Maker:
                 account.on_disk = self._store.has(part.code)
             if account.on_disk:
                 cost += prices.reading(account.weight)
-            elif not recurs(account):
+            elif not recurs(account, prices):
                 cost += prices.compiling(account.weight)
         return cost
 
@@ -259,14 +297,10 @@ class Maker:
         """Notes in the account of what size a structure is."""
         account = program.account
         parts = [program] if program.is_alone else (program.steps or self._plan(program)).programs
-        for part in parts:
-            ((call, operands),) = part.code.instructions
-            types = tuple([part.code.input_types[~i] for i in operands])
-            account.operations += operations(call, types, call.infer(types))
-        differ = set(parts)
-        account.draws = sum([part.code.instructions[0][0].takes_state for part in differ])
-        account.nbytes = sum([kind.nbytes for kind in program.code.input_types])
-        account.kinds = len(differ)
+        draw = [part.code.instructions[0][0].takes_state for part in parts]
+        if not program.is_alone and config.host() == "auto":
+            account.before = self.overpaid.before(program.code)
+        account.kinds = len(set(parts)) + sum(draw)
 
     def _note_compiled(self, account: Account) -> None:
         habits = self.habits
@@ -275,17 +309,34 @@ class Maker:
             habits.told = True
             program_log.log.warning(_CHANGING, habits.unused)
 
-    def note_ran_again(self, program: Program) -> None:
-        """Notes that a compiled program has run a second time in this thread."""
-        if not program.is_alone:
-            self.habits.note_ran_again(program.account)
+    def look_at(
+        self, program: Program, inputs: Sequence[DeviceArray], scalars: Sequence[float]
+    ) -> None:
+        """Lets the improvers look at a program that has run `Account.look` times.
 
-    def appraise(self, program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> int:
+        Args:
+            program: the program.
+            inputs: the arrays that it is about to run on.
+            scalars: the numbers that it is about to run on.
+        """
+        account = program.account
+        if account.look == FIRST_LOOK and not program.is_alone:
+            self.habits.note_ran_again(account)
+        chosen = () if config.deterministic() else improvers
+        wanted = [improve(program, inputs, scalars) for improve in (self.appraise, *chosen)]
+        account.look = min(wanted)
+
+    def appraise(
+        self, program: Program, inputs: Sequence[DeviceArray], scalars: Sequence[float]
+    ) -> int:
         """Times a program that took over from NumPy, and gives it up if that was quicker.
 
         What a program would take was a guess; and the clock of a launch does not see how long a
-        thread waits that reads the results, which for small arrays is most of it. NumPy was timed
-        at its best; so nothing is timed beside a compilation, nor before the first run of a pair.
+        thread waits that reads the results, which for small arrays is most of it. That depends on
+        what the loop does between two launches: XLA's threads sleep if it takes long. So this times
+        one run each time that it is called, ever later, as the first ones are slower, and takes the
+        one in the middle; of longer ones the quickest. NumPy was timed at its best; so nothing is
+        timed beside a compilation, nor at the first run of a pair.
 
         Args:
             program: a program that is about to run.
@@ -300,22 +351,27 @@ class Maker:
             return sys.maxsize
         if not is_worth_timing(account, prices):
             return sys.maxsize
-        if self._underway or account.runs % 2:
+        if self._underway or account.runs % 2 or account.is_plain:  # soon it has oneDNN's calls
             return account.runs + 2 - account.runs % 2
-        for _ in range(TIMED_RUNS):
-            given = list(inputs)
-            copies = put_owned(code.ctx, [np.array(given[slot]) for slot in code.donated])
-            for slot, copy in zip(code.donated, copies, strict=True):
-                given[slot] = copy
-            started = perf_counter()
-            for array in dispatch(code.ctx, program.compiled, given, scalars):
-                array.block_until_ready()
-            account.by_program.note(perf_counter() - started)
+        given = list(inputs)
+        copies = put_owned(code.ctx, [np.array(given[slot]) for slot in code.donated])
+        for slot, copy in zip(code.donated, copies, strict=True):
+            given[slot] = copy
+        started = perf_counter()
+        for array in dispatch(code.ctx, program.compiled, given, scalars):
+            array.block_until_ready()
+        account.samples += (perf_counter() - started,)
+        if len(account.samples) < TIMED_RUNS:
+            return 2 * account.runs
+        # How long a thread waits for another one differs from run to run; all else is noise.
+        account.by_program.note((median if is_quick(account, prices) else min)(account.samples))
+        account.samples = ()
         whose = Whose.ALONE if program.is_alone else Whose.WHOLE
         found = self.decide(whose, account, prices, Load(host))
         if found.purchase is Purchase.GO_BACK:
             program.give_up()
-            self._shelf.note_given_up(program)
+            account.due = sys.maxsize
+            self.shelf.note_given_up(program)
             if explaining():
                 took = 1e6 * found.overpaid, 1e6 * found.price
                 say("%s: NumPy again: compiled %.0f us, by NumPy %.0f", describe(code), *took)
@@ -333,14 +389,15 @@ class Maker:
     # -- making ------------------------------------------------------------------------------
 
     def _make_later(self, program: Program, why: str, decision: Decision) -> None:
-        """Has the background make an executable.
+        """Makes an executable in the background, while this launch waits or goes on.
 
         Where it is to call oneDNN, and what calls that is not built yet, either this is built
-        first, or the executable does without until an improver makes another (`tuning.libraries`).
+        first, or the executable does without until an improver makes another (`tuning.again`).
         """
 
         def make() -> None:
-            later(lambda: self._make(program, why, decision), "compile")
+            do = in_another_thread if decision.waits else later
+            do(lambda: self._make(program, why, decision), "compile")
 
         def build_first() -> None:
             build_onednn()
@@ -361,7 +418,6 @@ class Maker:
         try:
             with short_turns():
                 if account.on_disk is not False and self._load(program, in_pairs=True):
-                    account.is_plain = False  # what is kept on disk calls it
                     return
             if decision.purchase is Purchase.READ:  # it was not there, and is not worth more
                 account.on_disk = account.is_bought = False
@@ -370,6 +426,17 @@ class Maker:
         finally:
             self._underway.discard(program)
 
+    def _is_on_disk(self, code: Code) -> bool:
+        """Whether there is a file of a structure's program, with oneDNN's calls or without."""
+        if not has_begun():
+            return self._store.may_have(code)
+        if self._store.has(code):
+            return True
+        if not _may_be_plain(code):
+            return False
+        with onednn.left_out():
+            return self._store.has(code)
+
     def _load(self, program: Program, *, in_pairs: bool = False) -> bool:
         """Reads the executable from disk; returns whether it was there.
 
@@ -377,25 +444,31 @@ class Maker:
             program: the program.
             in_pairs: whether it takes over when a pair of launches begins; see `Program.take_over`.
         """
-        started = perf_counter()
-        found = self._store.load(program.code)
+        started, code = perf_counter(), program.code
+        found, is_plain = self._store.load(code), False
+        if found is None and _may_be_plain(code):
+            with onednn.left_out():
+                found, is_plain = self._store.load(code), True
         if found is None:
             return False
+        program.account.is_plain = is_plain
         self._give(program, found, in_pairs=in_pairs)
         self.loaded += 1
         if explaining():
             say("%s: read from disk in %s", describe(program.code), _since(started))
         return True
 
-    def _give(self, program: Program, executable: Any, *, in_pairs: bool) -> None:
+    def _give(self, program: Program, executable: Executable, *, in_pairs: bool) -> None:
         """Gives a program its executable, at once or when a pair of launches begins."""
         if in_pairs:
             program.ready = executable
+            if program.is_alone and not program.account.launches:
+                self._ready_parts.add(program)
         else:
             program.compiled, program.steps = executable, None
-        self._shelf.note_made(program, executable)
+        self.shelf.note_made(program, executable)
 
-    def _try_compile(self, program: Program, why: str, *, in_pairs: bool = False) -> None:
+    def _try_compile(self, program: Program, why: str, *, in_pairs: bool = False) -> Any:
         """Compiles a program. If that fails it only logs: running step by step raises the error."""
         started = perf_counter()
         try:
@@ -419,27 +492,25 @@ class Maker:
         recipe = book.recipe(code)
         account = program.account
         without = onednn.left_out() if account.is_plain else nullcontext()
-        is_aside = in_pairs and self._store.may_keep(code, recipe)
         with events.span("compile", code), without:
-            found = compile_aside(code, recipe) if is_aside else None
-            made, data = found or (
-                compile_code(code, recipe, for_disk=self._store.is_open(), in_background=in_pairs),
-                None,
-            )
+            for_disk = self._store.may_keep(code, recipe)
+            made = compile_code(code, recipe, for_disk=for_disk, in_background=in_pairs)
+            # Under another name where it does without oneDNN. What was dropped meanwhile may have
+            # been made by passes that are no more.
+            if for_disk and program.kept:
+                self._store.save(code, recipe, made)
         self._give(program, made, in_pairs=in_pairs)
         self.compilations += 1
         took = perf_counter() - started
-        prices.note_compiled(account.weight, account.kinds, account.draws, took)
+        prices.note_compiled(account.weight, account.kinds, took)
         if account.weight > 1:
             self._advice.note(code)
-        if not account.is_plain:
-            self._store.save(code, recipe, made, data)
         if len(code.instructions) == 1 and explaining():
             say("%s: compiled in %s", describe(code), _since(started))
         return made
 
-    def replace(self, program: Program, recipe: Recipe, executable: Any) -> None:
-        """Has another executable run a program from now on, and in later processes.
+    def replace(self, program: Program, recipe: Recipe, executable: Executable) -> None:
+        """Replaces a program's executable from now on, and in later processes.
 
         Args:
             program: the program.
@@ -447,12 +518,22 @@ class Maker:
             executable: the executable, from `compile_code`.
         """
         program.replace(executable)
-        self._shelf.note_made(program, program.compiled)
+        self.shelf.note_made(program, program.compiled)
         self._store.save(program.code, recipe, executable)
 
     def reset_after_fork(self) -> None:
         """In a forked child, where nothing is being made."""
         self._underway.clear()
+        self._ready_parts.clear()
+
+
+def _may_be_plain(code: Code) -> bool:
+    """Whether a program that does without oneDNN will do, until an improver replaces it.
+
+    Not where the same bits are wanted each time (`config.deterministic`), whatever other processes
+    have left on disk.
+    """
+    return config.host() == "auto" and may_call_onednn(code)
 
 
 def _since(started: float) -> str:

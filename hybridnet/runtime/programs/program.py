@@ -14,8 +14,10 @@ from time import perf_counter
 from typing import Any, Final, NamedTuple, Protocol, final
 
 from hybridnet.base import config
+from hybridnet.base.context import Context
+from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.locks import free_in_children
-from hybridnet.ops.host.namespace import NoHostForm
+from hybridnet.ops.host import NoHostForm
 
 from ..observe import events
 from ..platform.blas_threads import others
@@ -25,16 +27,16 @@ from ..tiers.choice import Decision, is_quick, repays_passes
 from ..tiers.ledger import Account, current
 from ..tiers.prices import prices
 from .dispatch import dispatch
-from .executable import ExecutableWrapper, innermost, last_wrapper
+from .executable import Executable, ExecutableWrapper, innermost, last_wrapper
 from .host_program import HostProgram, host_program
 from .room import look_for_room, memory_of
-from .steps import StepPlan
 
 __all__ = [
     "Holder",
     "Owner",
     "Program",
     "ProgramState",
+    "StepPlan",
     "Watcher",
     "replaced",
 ]
@@ -71,7 +73,7 @@ class ProgramState(NamedTuple):
 
 
 class Owner(Protocol):
-    """The cache that a program belongs to, as programs see it; `ProgramCache` says what each does.
+    """The maker of programs, as these see it; `Maker` says what each method does.
 
     Attributes:
         dispatched: how often its programs were dispatched, all together.
@@ -81,7 +83,7 @@ class Owner(Protocol):
     dispatched: int
     watchers: list[Watcher]
 
-    def obtain(self, program: Program) -> Any:
+    def obtain(self, program: Program) -> Executable | None:
         """Returns the executable of a program that has none; None if it is to run step by step."""
 
     def host_of(self, program: Program) -> HostProgram | None:
@@ -90,8 +92,10 @@ class Owner(Protocol):
     def obtain_compiled(self, program: Program) -> Any:
         """Returns the executable of a program that NumPy turned out not to be able to run."""
 
-    def look_at(self, program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
-        """Has the improvers look at a program that has run `Account.look` times."""
+    def look_at(
+        self, program: Program, inputs: Sequence[DeviceArray], scalars: Sequence[float]
+    ) -> None:
+        """Lets the improvers look at a program that has run `Account.look` times."""
 
 
 class Holder(Protocol):
@@ -101,13 +105,64 @@ class Holder(Protocol):
         """Lets go of the executable, since the cache has dropped the program."""
 
 
+class StepPlan(NamedTuple):
+    """How a structure is run step by step, each step one instruction.
+
+    The steps are described by lists of equal length, one item for each step, and not by a list of
+    objects, since so many objects would be most of what Python's garbage collector has to visit.
+
+    Attributes:
+        ctx: the context on which all steps run.
+        programs: the program that runs the step. Its inputs are the operands of the instruction; an
+            operand that is used twice is two inputs, so ``x + x`` needs no other program than
+            ``x + y``.
+        operands: the numbers of the step's operands: results of earlier steps (>= 0), or ``~i`` for
+            input ``i`` of the structure.
+        counts: how many scalars the step takes.
+        needed: for each result of the step, whether anything reads it.
+        dead: the results of earlier steps that nothing reads after this step.
+        rewritten: whether the step may write into its first operand: its call returns that operand
+            with a part changed, and nothing reads the operand afterwards.
+        origins: the number of the result of the structure that an error of this step is reported
+            for.
+        num_results: how many results all steps have together.
+        outputs: the numbers of the results that are returned, or ``~i`` for input ``i``.
+        scalars: where the scalars of the steps come from, see `hybridnet.ops.core.call.Parts`; None
+            if they are those of the structure.
+        optimized: whether the passes were run over its graphs; true if it has none.
+    """
+
+    ctx: Context
+    programs: list[Program]
+    operands: list[tuple[int, ...]]
+    counts: list[int]
+    needed: list[tuple[bool, ...]]
+    dead: list[tuple[int, ...]]
+    rewritten: list[bool]
+    origins: list[int]
+    num_results: int
+    outputs: tuple[int, ...]
+    scalars: tuple[int | float, ...] | None
+    optimized: bool
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether all its programs are still in the cache."""
+        return all(program.kept for program in self.programs)
+
+    @property
+    def is_by_numpy(self) -> bool:
+        """Whether NumPy runs all steps, once they have run."""
+        return all(one.host is not None and one.compiled is None for one in self.programs)
+
+
 @final
 class Program:
     """A structure, and what was made of it so far.
 
     Args:
         code: the structure.
-        owner: the cache that the program belongs to.
+        owner: what makes it.
 
     Attributes:
         code: the structure.
@@ -115,8 +170,7 @@ class Program:
         ready: an executable that was compiled in the background and has not taken over yet; see
             `take_over`.
         host: what runs a single instruction on NumPy arrays while it is not compiled; None if
-            nothing can. It is set by `find_host`.
-        part: the same, for when the instruction runs as a step of a larger structure.
+            nothing can, or nobody has asked. It is set by `find_host`.
         memory: how many bytes each run allocates; 0 if they are few, None if not known yet.
         kept: whether the program is in the cache.
         used: whether it was used since it came into the cache, or since it was last spared there
@@ -130,7 +184,7 @@ class Program:
 
     __slots__ = (
         *("_holders", "_owner", "account", "code", "compiled", "decision", "host", "is_alone"),
-        *("kept", "memory", "part", "ready", "size", "steps", "then", "used"),
+        *("kept", "memory", "ready", "size", "steps", "then", "used"),
     )
 
     def __init__(self, code: Code, owner: Owner) -> None:
@@ -140,14 +194,16 @@ class Program:
         instructions = code.instructions
         self.is_alone = len(instructions) == 1 and not instructions[0][0].has_parts
         self.account = Account(sum([call.weight for call, _ in instructions]))
+        if self.is_alone:  # nothing is known of it before it has run twice
+            self.account.due = 2
         self.compiled: Any = None
-        self.ready: Any = None
+        self.ready: Executable | None = None
         self.kept = True
         self.used = False
         self.then: Program | None = None
         self.size = 0
         self.memory: int | None = None
-        self.part: HostProgram | None = None
+        self.host: HostProgram | None = None
         self.steps: StepPlan | None = None
         self.decision: Decision | None = None
 
@@ -172,10 +228,10 @@ class Program:
 
     def run(
         self,
-        inputs: list[Any],
-        scalars: list[Any],
-        made: list[Sequence[Any]] | None = None,
-    ) -> Sequence[Any]:
+        inputs: list[DeviceArray],
+        scalars: list[float],
+        made: list[Sequence[DeviceArray]] | None = None,
+    ) -> Sequence[DeviceArray]:
         """Runs the program, which must be compiled or a single instruction; returns its outputs.
 
         Args:
@@ -188,20 +244,28 @@ class Program:
         """
         compiled = self.compiled
         if compiled is None:
-            compiled = self._owner.obtain(self)
+            compiled, account = self.host, self.account
+            if compiled is None or self.ready is not None or account.by_numpy.runs >= account.due:
+                compiled = self._owner.obtain(self)
+            else:
+                account.launches += 1
+                current.account = account
             if type(compiled) is HostProgram:
                 try:
                     return self._dispatch(compiled, inputs, scalars, made)
                 except NoHostForm:
                     compiled = self.leave_host()
-        place(self.code.ctx, inputs)
+        if HostArray in map(type, inputs):
+            place(self.code.ctx, inputs)
         if self.memory != 0:
             self.look_for_room()
         self.note_run(inputs, scalars)
+        if events.observer is None:
+            return dispatch(self.code.ctx, compiled, inputs, scalars, made)
         return self._dispatch(compiled, inputs, scalars, made)
 
     def take_over(self) -> Any:
-        """Has the executable in `ready` run the program from now on; returns the one in use then.
+        """Makes the executable in `ready` run the program from now on; returns the one in use then.
 
         Call it only before the launches 1, 3, 5, ..., so that the launches 1 and 2, 3 and 4, ...
         are computed in the same way. NumPy and XLA round differently; code that subtracts the
@@ -214,11 +278,9 @@ class Program:
 
     def find_host(self) -> HostProgram | None:
         """Returns what runs a structure of one instruction on NumPy arrays; None if nothing can."""
-        try:
-            return self.host
-        except AttributeError:
-            self.host: HostProgram | None = host_program(self.code, self.account)
-            return self.host
+        if self.host is None:
+            self.host = host_program(self.code, self.account)
+        return self.host
 
     def leave_host(self) -> Any:
         """Returns the executable, as NumPy turned out not to be able to run the instruction."""
@@ -228,19 +290,18 @@ class Program:
         """Returns what runs it on NumPy arrays, as a step of a larger structure; None: XLA does."""
         if self.compiled is not None or events.observer is not None:
             return None
-        host, account = self.part, self.account
+        host, account = self.host, self.account
         if host is not None and account.by_numpy.runs < account.due:
             return host
-        host = self.part = self._owner.host_of(self)
-        return host
+        return self._owner.host_of(self)
 
     def _dispatch(
         self,
-        compiled: Any,
-        inputs: list[Any],
-        scalars: list[Any],
-        made: list[Sequence[Any]] | None,
-    ) -> Sequence[Any]:
+        compiled: Executable,
+        inputs: list[DeviceArray],
+        scalars: list[float],
+        made: list[Sequence[DeviceArray]] | None,
+    ) -> Sequence[DeviceArray]:
         code = self.code
         if events.observer is not None:
             for watch in self._owner.watchers:
@@ -271,7 +332,7 @@ class Program:
         if self.memory:
             look_for_room(self.code, self.memory)
 
-    def note_run(self, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
+    def note_run(self, inputs: Sequence[DeviceArray], scalars: Sequence[float]) -> None:
         """Counts a run, and now and then has the improvers look at the program.
 
         Args:
@@ -290,13 +351,13 @@ class Program:
             others.look(now)
 
     def look_again(self) -> None:
-        """Has it be tuned again when it has run as many times more."""
+        """Sets it to be tuned again when it has run as many times more."""
         account = self.account
         account.tune = 2 * account.runs
         account.look = min(account.look, account.tune)
 
-    def replace(self, executable: Any) -> None:
-        """Has another executable run it from now on, inside the same wrappers."""
+    def replace(self, executable: Executable) -> None:
+        """Replaces its executable from now on, inside the same wrappers."""
         with _replacing:
             self.memory = None
             before = last_wrapper(self.compiled)
@@ -307,7 +368,7 @@ class Program:
             replaced[0] += 1
 
     def give_up(self) -> None:
-        """Has NumPy run it again from the next launch on, which must begin a pair."""
+        """Gives it back to NumPy from the next launch on, which must begin a pair."""
         with _replacing:
             self.compiled = self.memory = None
             replaced[0] += 1
@@ -356,11 +417,11 @@ class Program:
 
 def _observed(
     code: Code,
-    compiled: Any,
-    inputs: list[Any],
-    scalars: list[Any],
-    made: list[Sequence[Any]] | None,
-) -> Sequence[Any]:
+    compiled: Executable,
+    inputs: list[DeviceArray],
+    scalars: list[float],
+    made: list[Sequence[DeviceArray]] | None,
+) -> Sequence[DeviceArray]:
     """Dispatches a program while there is an observer."""
     kind = "host" if type(compiled) is HostProgram else "program"
     if not events.waits:

@@ -13,7 +13,7 @@ import os
 import platform
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from hybridnet.base.config import tuning
 from hybridnet.base.context import Context
@@ -21,7 +21,8 @@ from hybridnet.base.lazy import hashlib, jax
 from hybridnet.base.processor import num_threads, processor
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.native import onednn
-from hybridnet.ops.core.fingerprint import SIZE, fingerprint
+from hybridnet.ops.core import SIZE, OpCall, fingerprint
+from hybridnet.passes import PIPELINE
 
 from ..platform.jax_devices import device_of
 from ..segments.code import Code
@@ -65,7 +66,7 @@ def key_of(code: Code, recipe: Recipe = BY_RULES) -> str | None:
 
     Returns:
         None where a call cannot be told apart from others by anything that outlives the process,
-        such as an operator that the user registered.
+        such as an operator that the user registered, or a graph that a user's pass changes.
     """
     structure = structure_key(code)
     if structure is None:
@@ -81,10 +82,12 @@ def structure_key(code: Code) -> str | None:
     """Returns what the names of a structure's programs begin with; JAX is not asked for it.
 
     Returns:
-        None as `key_of` does.
+        None as `key_of` does; and of what may hold graphs, while there are passes of a user's.
     """
     pieces = []
     for call, operands in code.instructions:
+        if PIPELINE.is_extended and type(call) is not OpCall:
+            return None
         known = call.fingerprint
         if known is None:
             return None
@@ -100,7 +103,7 @@ def _type_bytes(kind: TensorType) -> bytes:
     return f"{kind!r};".encode()
 
 
-def _settings() -> tuple[Any, ...]:
+def _settings() -> tuple[object, ...]:
     config = jax.config
     return (
         *(getattr(config, name, None) for name in _OF_THREAD),
@@ -112,7 +115,7 @@ def _settings() -> tuple[Any, ...]:
 
 
 @lru_cache(64)
-def _environment(ctx: Context, settings: tuple[Any, ...]) -> bytes:
+def _environment(ctx: Context, settings: tuple[object, ...]) -> bytes:
     device = device_of(ctx)
     client = device.client
     return fingerprint(

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from hybridnet.ops.core.alternatives import PLAIN, Site
-from hybridnet.ops.nn.conv.onednn import NAME as _BY_ONEDNN
-from hybridnet.ops.nn.conv.onednn import multiplications
+from hybridnet.ops.core import PLAIN, Site
+from hybridnet.ops.nn import NAME as _BY_ONEDNN
+from hybridnet.ops.nn import multiplications
 
 from ..platform.jax_devices import platform_of
 from ..segments.code import Code
@@ -28,7 +28,7 @@ _CALLING: Final = frozenset(
 )
 # Multiplications in a dense layer from which on its weights take so long to be read that nothing
 # beside it matters.
-_LARGE: Final = 1 << 27
+_LARGE_DENSE: Final = 1 << 27
 
 
 def may_call_onednn(code: Code) -> bool:
@@ -81,7 +81,7 @@ def _has_images(site: Site) -> bool:
 
 
 def _is_small_product(site: Site) -> bool:
-    return site.call.name == "FullyConnected" and multiplications(site) < _LARGE
+    return site.call.name == "FullyConnected" and multiplications(site) < _LARGE_DENSE
 
 
 def _is_depthwise_gradient(site: Site) -> bool:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from hybridnet.base import config
 from hybridnet.base.interrupts import is_from_signal
 
 from ..observe.program_log import describe, log
 from ..platform.background import later
 from ..segments.code import Code
 from .compiling import executable_from, to_bytes
-from .disk import ProgramFolder
+from .disk import ProgramFolder, cache_folder
+from .executable import Executable
 from .program_key import key_of, structure_key
 from .recipe import Recipe
 from .recipe_book import book
@@ -25,12 +25,7 @@ _GRACE: Final = 0.2
 
 def program_folder() -> ProgramFolder | None:
     """Returns the folder that HYBRIDNET_CACHE_DIR and HYBRIDNET_CACHE_SIZE say; None: off."""
-    try:
-        path = config.cache_dir()
-    except RuntimeError:  # there is no home directory
-        return None
-    limit = config.cache_size()
-    return None if path is None or not limit else ProgramFolder(path / "programs", limit)
+    return cache_folder("programs")
 
 
 class ProgramStore:
@@ -43,10 +38,6 @@ class ProgramStore:
     def __init__(self, folder: ProgramFolder | None = None) -> None:
         self._folder = folder
         self._known = folder is not None
-
-    def is_open(self) -> bool:
-        """Whether there is a folder for programs."""
-        return self._open() is not None
 
     def has(self, code: Code) -> bool:
         """Whether there is a program of this structure."""
@@ -67,7 +58,7 @@ class ProgramStore:
             return False
         return any(name.startswith(structure) for name in folder.names())
 
-    def load(self, code: Code) -> Any:
+    def load(self, code: Code) -> Executable | None:
         """Returns the executable of a structure; None where there is none that can be used."""
         folder = self._open()
         if folder is None:
@@ -87,24 +78,17 @@ class ProgramStore:
 
     def may_keep(self, code: Code, recipe: Recipe) -> bool:
         """Whether there can be a file of a structure's program: other processes could use it."""
-        return key_of(code, recipe) is not None
+        return self._open() is not None and key_of(code, recipe) is not None
 
-    def save(self, code: Code, recipe: Recipe, executable: Any, data: bytes | None = None) -> None:
-        """Writes an executable made by `compile_code` by a recipe, in the background.
-
-        Args:
-            code, recipe, executable: as said.
-            data: the executable as bytes, where they are known.
-        """
+    def save(self, code: Code, recipe: Recipe, executable: Executable) -> None:
+        """Writes an executable made by `compile_code` by a recipe, in the background."""
         folder = self._open()
         if folder is None:
             return
         # Now, and not in the other thread: settings of JAX may be different there.
         key = key_of(code, recipe)
         if key is not None:
-            later(
-                lambda: _write(folder, key, code, executable, data), "write program", grace=_GRACE
-            )
+            later(lambda: _write(folder, key, code, executable), "write program", grace=_GRACE)
 
     def _open(self) -> ProgramFolder | None:
         if not self._known:
@@ -113,10 +97,7 @@ class ProgramStore:
         return self._folder
 
 
-def _write(
-    folder: ProgramFolder, key: str, code: Code, executable: Any, data: bytes | None
-) -> None:
-    if data is None:
-        data = to_bytes(code, executable)
+def _write(folder: ProgramFolder, key: str, code: Code, executable: Executable) -> None:
+    data = to_bytes(code, executable)
     if data is not None:
         folder.write(key, data)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 __all__ = ["BY_RULES", "Option", "Options", "Recipe"]
 
@@ -33,7 +33,7 @@ class Recipe:
     options: Options | None = None
     picks: Mapping[str, str] = field(default_factory=dict)
 
-    def facts(self) -> Sequence[Any]:
+    def facts(self) -> Sequence[object]:
         """Returns all that it says, for `hybridnet.ops.core.fingerprint`."""
         return (None if self.options is None else dict(self.options), dict(self.picks))
 

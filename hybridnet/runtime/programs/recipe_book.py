@@ -19,7 +19,7 @@ from hybridnet.base.locks import free_in_children
 
 from ..observe.program_log import log
 from ..segments.code import Code
-from .disk import ProgramFolder
+from .disk import ProgramFolder, cache_folder
 from .program_key import key_of
 from .recipe import BY_RULES, Recipe
 
@@ -85,13 +85,7 @@ class Entry:
 
 def tuned_folder() -> ProgramFolder | None:
     """Returns the folder of entries, in that of HYBRIDNET_CACHE_DIR; None: off."""
-    try:
-        path = config.cache_dir()
-    except RuntimeError:  # there is no home directory
-        return None
-    return (
-        None if path is None or not config.cache_size() else ProgramFolder(path / "tuned", _LIMIT)
-    )
+    return cache_folder("tuned", _LIMIT)
 
 
 class RecipeBook:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from hybridnet.base.allocator import has_room
 from hybridnet.base.errors import OutOfMemoryError
+from hybridnet.base.lazy import jax_core
 
 from ..segments.code import Code
 from .executable import innermost
@@ -19,14 +20,14 @@ from .executable import innermost
 __all__ = ["check_extents", "look_for_room", "memory_of"]
 
 #: Programs that make less do without: a look takes some microseconds, which these have not.
-_LARGE: Final = 32 << 20
+_LARGE_BYTES: Final = 32 << 20
 # XLA counts bytes in 64 bits, and ends the process where an array has more.
 _COUNTED: Final = 1 << 63
 # Operators that an error names.
 _NAMED: Final = 6
 
 
-def memory_of(code: Code, compiled: Any) -> int:
+def memory_of(code: Code, compiled: object) -> int:
     """Returns the bytes that a program allocates each time it runs; 0 if they are few."""
     if code.ctx.device_type == "gpu":
         return 0  # XLA allocates them before it takes anything over
@@ -35,10 +36,10 @@ def memory_of(code: Code, compiled: Any) -> int:
         size = found.temp_size_in_bytes + found.output_size_in_bytes - found.alias_size_in_bytes
     except (AttributeError, RuntimeError, NotImplementedError, TypeError):
         return 0  # a program of another kind, or one that does not tell
-    return int(size) if size >= _LARGE else 0
+    return int(size) if size >= _LARGE_BYTES else 0
 
 
-def check_extents(code: Code, closed: Any) -> None:
+def check_extents(code: Code, closed: jax_core.ClosedJaxpr) -> None:
     """Sees that XLA can count the bytes of every array of a program, axes of size 0 left out.
 
     Args:

@@ -11,9 +11,9 @@ __all__ = ["ShapeAdvice"]
 
 # Shapes for which the same operators are compiled, after which the user is told. A network has a
 # few tens of layers of different shapes at most that are built of the same operators.
-_MANY: Final = 32
+_MANY_SHAPES: Final = 32
 # Structures that are counted; then it begins anew.
-_MOST: Final = 4096
+_MAX_STRUCTURES: Final = 4096
 
 _ADVICE: Final = (
     "%s: compiled for %d different shapes. Each new shape takes a compilation: pad what varies to "
@@ -36,10 +36,10 @@ class ShapeAdvice:
         """Takes notice of a structure of several operators that was compiled."""
         if self._told:
             return
-        if len(self._counts) >= _MOST:
+        if len(self._counts) >= _MAX_STRUCTURES:
             self._counts.clear()
         key = hash(tuple((call.alike, operands) for call, operands in code.instructions))
         count = self._counts[key] = self._counts.get(key, 0) + 1
-        if count >= _MANY:
+        if count >= _MANY_SHAPES:
             self._told = True
             program_log.log.warning(_ADVICE, program_log.describe(code), count)

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import Any, Final, final
+from typing import Final, final
 
 from hybridnet.base import config
 from hybridnet.base.allocator import release_memory
 from hybridnet.base.context import Context
 from hybridnet.base.locks import free_in_children
-from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.core import Call, Types
 
 from ..observe.program_log import describe, explaining, say
 from ..platform.background import later
 from ..segments.code import Code
-from .executable import size_of
+from .executable import Executable, size_of
 from .program import Owner, Program
 
 __all__ = ["Shelf", "say_runs"]
 
-# When this many bytes of programs were dropped, the C library is told to give free memory back to
-# the system. A compilation allocates many small blocks between those of others, so that without
-# this more and more pages are mostly free. It takes some milliseconds.
+# When about this many bytes became free, the C library is told to give free memory back to the
+# system. A compilation allocates many small blocks between those of others, so that without this
+# more and more pages are mostly free. It takes 5 to 40 ms.
 _GIVE_BACK: Final = 64 << 20
+# Making a program leaves so many bytes free for each that it keeps (ResNet-18's step: 195 MB, 30).
+_LEFT_FREE: Final = 6
 # The most programs of one call that are also found by the call and the types of its inputs, without
 # making a structure. New structures that never come again consist of such calls.
 _MOST_PARTS: Final = 2048
@@ -42,7 +44,7 @@ class Shelf:
     If there are too many, the one goes that has been there longest without being used again.
 
     Args:
-        owner: the cache.
+        owner: what makes the programs.
         capacity: the most structures that are kept.
         instructions: the most instructions in all structures together.
         size: the most bytes of host memory that programs may take; default HYBRIDNET_PROGRAMS_SIZE.
@@ -65,7 +67,7 @@ class Shelf:
         self._thread = _Last()
         self._max_instructions = instructions
         self._instructions = 0
-        self._dropped = 0  # the bytes of programs dropped since memory was last given back
+        self._loose = 0  # the bytes that became free since memory was last given back, about
         self._parts: dict[tuple[Context, Call, Types], tuple[Program, Types]] = {}
 
     def __len__(self) -> int:
@@ -102,6 +104,10 @@ class Shelf:
     def last(self) -> Program | None:
         """The program that this thread launched last."""
         return self._thread.last
+
+    def forget_last(self) -> None:
+        """Notes that this thread has launched something that is no program."""
+        self._thread.last = None
 
     def find(self, code: Code) -> Program:
         """Returns the program of a structure; adds a new one if there is none."""
@@ -145,7 +151,7 @@ class Shelf:
         found = self._parts[key] = program, made
         return found
 
-    def note_made(self, program: Program, executable: Any) -> None:
+    def note_made(self, program: Program, executable: Executable) -> None:
         """Notes that a program has a new executable; drops other programs if memory is short."""
         size = size_of(executable)
         with self._lock:
@@ -156,9 +162,15 @@ class Shelf:
             self._make_memory(program, grown, max(self._max_size or 0, size))
             self.size += grown
             program.size = size
-            enough = self._dropped >= _GIVE_BACK
+        self._note_loose(_LEFT_FREE * size)
+
+    def _note_loose(self, nbytes: int) -> None:
+        """Notes that so many bytes became free, and gives memory back if they are many."""
+        with self._lock:
+            self._loose += nbytes
+            enough = self._loose >= _GIVE_BACK
             if enough:
-                self._dropped = 0
+                self._loose = 0
         if enough:
             later(release_memory, "release memory")
 
@@ -193,7 +205,7 @@ class Shelf:
             program.forget()
             self._instructions -= len(code.instructions)
             self.size -= program.size
-            self._dropped += program.size
+            self._loose += program.size
             say_runs(program)
             return
 

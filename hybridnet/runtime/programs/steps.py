@@ -7,32 +7,32 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, OpError
+from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.core.call import Call, Parts, Types
-from hybridnet.ops.host.namespace import NoHostForm
+from hybridnet.ops.core import Call, Parts, Types
+from hybridnet.ops.host import NoHostForm
 
 from ..platform.jax_devices import platform_of
 from ..segments.code import Code, Instruction
 from .host_program import Array, is_own, put_owned
+from .program import Program, StepPlan
 
-if TYPE_CHECKING:
-    from .program import Program
-
-__all__ = ["Failed", "FindPart", "StepPlan", "plan", "run_steps"]
+__all__ = ["Failed", "FindPart", "plan", "run_steps"]
 
 #: A function from a context, a call and the types of its inputs to the program that runs this call
 #: alone, and the types of its results.
-FindPart = Callable[[Context, Call, Types], "tuple[Program, Types]"]
+FindPart = Callable[[Context, Call, Types], tuple[Program, Types]]
 _ONE: Final = (True,)
-_NONE: Final = (False,)
+_NO_STATE: Final = (False,)
 _NOTHING: Final[list[Any]] = []
 
 
@@ -50,57 +50,6 @@ class Failed:
     def __init__(self, error: BaseException, result: int | None = None) -> None:
         self.error = error
         self.result = result
-
-
-class StepPlan(NamedTuple):
-    """How a structure is run step by step, each step one instruction.
-
-    The steps are described by lists of equal length, one item for each step, and not by a list of
-    objects, since so many objects would be most of what Python's garbage collector has to visit.
-
-    Attributes:
-        ctx: the context on which all steps run.
-        programs: the program that runs the step. Its inputs are the operands of the instruction; an
-            operand that is used twice is two inputs, so ``x + x`` needs no other program than
-            ``x + y``.
-        operands: the numbers of the step's operands: results of earlier steps (>= 0), or ``~i`` for
-            input ``i`` of the structure.
-        counts: how many scalars the step takes.
-        needed: for each result of the step, whether anything reads it.
-        dead: the results of earlier steps that nothing reads after this step.
-        rewritten: whether the step may write into its first operand: its call returns that operand
-            with a part changed, and nothing reads the operand afterwards.
-        origins: the number of the result of the structure that an error of this step is reported
-            for.
-        num_results: how many results all steps have together.
-        outputs: the numbers of the results that are returned, or ``~i`` for input ``i``.
-        scalars: where the scalars of the steps come from, see `hybridnet.ops.core.call.Parts`; None
-            if they are those of the structure.
-        optimized: whether the passes were run over its graphs; true if it has none.
-    """
-
-    ctx: Context
-    programs: list[Program]
-    operands: list[tuple[int, ...]]
-    counts: list[int]
-    needed: list[tuple[bool, ...]]
-    dead: list[tuple[int, ...]]
-    rewritten: list[bool]
-    origins: list[int]
-    num_results: int
-    outputs: tuple[int, ...]
-    scalars: tuple[int | float, ...] | None
-    optimized: bool
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether all its programs are still in the cache."""
-        return all(program.kept for program in self.programs)
-
-    @property
-    def is_by_numpy(self) -> bool:
-        """Whether NumPy runs all steps, once they have run."""
-        return all(one.part is not None and one.compiled is None for one in self.programs)
 
 
 def plan(code: Code, find: FindPart, *, optimized: bool) -> StepPlan:
@@ -127,7 +76,7 @@ def plan(code: Code, find: FindPart, *, optimized: bool) -> StepPlan:
         firsts.append(first)
         types += made
         if len(made) == 1:
-            needed.append(_ONE if first in last else _NONE)
+            needed.append(_ONE if first in last else _NO_STATE)
         else:
             needed.append(tuple([i in last for i in range(first, len(types))]))
         dead.append(tuple({i for i in operands if i >= 0 and last[i] == number}))
@@ -196,7 +145,7 @@ def _last_uses(instructions: Sequence[Instruction], outputs: Sequence[int]) -> d
 
 
 def run_steps(
-    plan: StepPlan, inputs: list[Any], scalars: list[Any], *, stay: bool = False
+    plan: StepPlan, inputs: list[Any], scalars: list[float], *, stay: bool = False
 ) -> list[Any]:
     """Runs the steps one after the other, and drops each result after its last use.
 
@@ -261,14 +210,14 @@ def run_steps(
     return outputs
 
 
-def _copied(ctx: Context, array: Any, stay: bool) -> Any:
+def _copied(ctx: Context, array: Any, stay: bool) -> DeviceArray:
     """Returns a copy of an array. On CPUs NumPy makes it, so that nothing is compiled for it."""
     if platform_of(ctx) == "cpu":
         return put_owned(ctx, [np.array(array, order="C")], stay=stay)[0]
     return jnp.copy(array)
 
 
-def _holders(operands: list[Any]) -> int:
+def _holders(operands: list[object]) -> int:
     """Returns the reference count of the first operand of a step; a view of it counts as well."""
     array = operands[0]
     return sys.getrefcount(array)
@@ -276,23 +225,23 @@ def _holders(operands: list[Any]) -> int:
 
 _kept: Final = [object()]
 # The count if only the list of results and the list of operands refer to it.
-_OURS: Final = _holders(_kept.copy())
+_OUR_REFERENCES: Final = _holders(_kept.copy())
 
 
-def _spare(operands: list[Any]) -> Array | None:
+def _spare(operands: list[object]) -> Array | None:
     """Returns the first operand of a step if the step may overwrite it, else None.
 
     It may if the operand is a NumPy array with memory of its own, to which nothing else refers.
     """
-    if type(operands[0]) is not np.ndarray or _holders(operands) > _OURS:
+    if type(operands[0]) is not np.ndarray or _holders(operands) > _OUR_REFERENCES:
         return None
     array: Array = operands[0]
     return array if is_own(array.flags) else None
 
 
 def _run(
-    program: Program, arrays: list[Any], numbers: list[Any], spare: Array | None
-) -> Sequence[Any]:
+    program: Program, arrays: list[Any], numbers: list[float], spare: Array | None
+) -> Sequence[DeviceArray | NumpyArray]:
     """Runs a step, on NumPy arrays if it has a host form.
 
     Then the results are NumPy arrays, and become JAX arrays only if a step needs that.

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
-from hybridnet.base.lazy import lax
+from hybridnet.base.lazy import jax, jax_core, lax
 
 from .equations import Atom, Equation, LaidOpen, run
 
@@ -30,13 +30,13 @@ _NAMES: Final = """
 """
 _ELEMENTWISE: Final = frozenset(_NAMES.split())
 # Arrays of fewer elements are of no account.
-_LARGE: Final = 1 << 14
+_MIN_ELEMENTS: Final = 1 << 14
 
 # The order of a value's axes: the axes of what it is a transpose of.
 _Axes = tuple[int, ...]
 
 
-def sink(closed: Any) -> Callable[..., tuple[Any, ...]] | None:
+def sink(closed: jax_core.ClosedJaxpr) -> Callable[..., tuple[jax.Array, ...]] | None:
     """Returns a program with fewer elements to transpose, to be traced; None where there is none.
 
     Args:
@@ -52,7 +52,7 @@ def sink(closed: Any) -> Callable[..., tuple[Any, ...]] | None:
         return None
 
     # (Its name is the module's in what XLA logs.)
-    def program(*arrays: Any) -> tuple[Any, ...]:
+    def program(*arrays: jax.Array) -> tuple[jax.Array, ...]:
         return run(sunk.equations, dict(zip(laid.inputs, arrays, strict=True)), sunk.outputs)
 
     return program
@@ -63,7 +63,7 @@ def _turns(equation: Any) -> bool:
     if equation.primitive.name != "transpose":
         return False
     size: int = math.prod(equation.outvars[0].aval.shape)
-    return size >= _LARGE
+    return size >= _MIN_ELEMENTS
 
 
 @final
@@ -214,7 +214,7 @@ class _Sinking:
         return len(self._shapes) - 1
 
     def _add(
-        self, primitive: Any, params: Mapping[str, Any], given: Sequence[Atom], to: int
+        self, primitive: object, params: Mapping[str, object], given: Sequence[Atom], to: int
     ) -> None:
         self.equations.append(Equation(primitive, params, tuple(given), (to,)))
 

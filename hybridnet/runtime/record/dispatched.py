@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any, Final
 
 from hybridnet.base.context import Context
+from hybridnet.base.host_array import DeviceArray
 
 __all__ = ["finish_recent", "note_dispatched", "recent"]
 
@@ -19,7 +20,7 @@ _recent: Final[dict[Context, deque[weakref.ref[Any]]]] = {}
 _RECENT: Final = 32
 
 
-def note_dispatched(ctx: Context, array: Any) -> None:
+def note_dispatched(ctx: Context, array: DeviceArray) -> None:
     """Notes that a device is making an array, for `wait_all` to wait for."""
     known = _recent.get(ctx)
     if known is None:

@@ -14,7 +14,7 @@ import numpy as np
 from hybridnet.base.context import Context
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.random.state import initial_state
+from hybridnet.ops.random import initial_state
 
 from ..platform.jax_devices import put
 from ..segments.segment import Value

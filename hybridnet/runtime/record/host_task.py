@@ -14,10 +14,11 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet import engine
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import MXNetError, OpError
-from hybridnet.base.host_array import HostArray
+from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.core.call import Types
+from hybridnet.ops.core import Types
 
 from ..observe import journal
 from ..segments.segment import Value
@@ -196,7 +197,7 @@ def push_async_task(
 
 @final
 class _HostTask:
-    """What a host task reads and makes, and how it fails.
+    """A host task: what it reads and makes, and how it fails.
 
     Args:
         reads: the Values it reads.
@@ -239,7 +240,7 @@ class _HostTask:
         fail([*self.made, *self._ends], broken)
         return None
 
-    def settle(self, arrays: Sequence[Any]) -> None:
+    def settle(self, arrays: Sequence[DeviceArray]) -> None:
         """Takes what was made."""
         for value, array in zip(self.made, arrays, strict=True):
             value.array = array
@@ -259,6 +260,6 @@ class _HostTask:
             raise caught
 
 
-def in_host_memory(array: Any) -> np.ndarray[Any, Any]:
+def in_host_memory(array: DeviceArray) -> NumpyArray:
     """Returns an array of JAX, or a `HostArray`, as one of NumPy."""
     return array.numpy if isinstance(array, HostArray) else np.asarray(array)

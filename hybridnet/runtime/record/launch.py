@@ -30,14 +30,15 @@ from hybridnet.base.errors import MXNetError, OpError, OutOfMemoryError
 from hybridnet.base.interrupts import defer_interrupts, is_from_signal
 
 from ..observe import events
-from ..observe.journal import Launch, Watching, launches, listeners
-from ..platform.collecting import is_collecting
-from ..platform.jax_devices import is_forked, is_stranded, refuse_forked
+from ..observe.journal import Launch, Lines, Watching, launches, listeners
+from ..platform.collecting import is_collecting, running
+from ..platform.jax_devices import fork, is_stranded, refuse_forked
 from ..programs.cache import cache
 from ..programs.steps import Failed
 from ..segments.code import Code
 from ..segments.flight import Flight
 from ..segments.segment import Segment, Value
+from .by_device import DeviceSegment, run_by_device
 from .dispatched import finish_recent, note_dispatched
 from .failures import fail, note_told
 from .lined import inside_of, lines_of, recorded, where
@@ -94,16 +95,18 @@ def launch(segment: Segment | Flight) -> None:
     the segment, and the next thread that needs a value goes on from there.
     """
     # Before taking the lock: its holder may be waiting for the very append that we interrupt.
-    if segment.is_interrupted() or (is_collecting() and _is_inside()):
+    interrupts = (segment.launching or segment.busy) and segment.is_interrupted()
+    if interrupts or (running and is_collecting() and _is_inside()):
         raise MXNetError(INTERRUPTED)
-    if is_forked():
+    if fork.is_child:
         _refuse_stranded(segment)
     with segment.lock:
         if type(segment) is Flight:
             segment.land()
             return
         segment.open = False
-        _wait_for_append(segment)
+        if segment.busy:
+            _wait_for_append(segment)
         if not segment.results:
             return
         defer_interrupts()
@@ -158,18 +161,20 @@ def _refuse_stranded(segment: Segment | Flight) -> None:
 def _launch(segment: Segment) -> None:
     if not (segment.made or segment.task):
         # (A plain loop over the inputs would leave a reference behind: see `Segment.code`.)
-        for value in [held for held in segment.inputs if type(held) is Value]:
+        awaits = Value in map(type, segment.inputs)
+        for value in [held for held in segment.inputs if type(held) is Value] if awaits else ():
             # A finalizer recorded this while the launch that makes the value was under way.
             if value.segment is not None:
                 launch(value.segment)
         segment.find_live()
-        pending = {
-            held.var
-            for held in segment.inputs
-            if type(held) is Value and held.array is None and held.error is None
-        }
-        if pending:
-            segment.task = engine.new_variable(), tuple(pending)
+        if awaits:
+            pending = {
+                held.var
+                for held in segment.inputs
+                if type(held) is Value and held.array is None and held.error is None
+            }
+            if pending:
+                segment.task = engine.new_variable(), tuple(pending)
     if segment.task is None:
         _execute(segment)
     else:
@@ -205,14 +210,19 @@ def _execute(segment: Segment) -> None:
         if error is not None:
             segment.made.append([Failed(error)] * len(segment.live))
     made = segment.made[0]
+    if Failed not in map(type, made):
+        segment.inputs.clear()
+        for value, array in zip(segment.live, made, strict=True):
+            value.array = array
+        note_dispatched(segment.ctx, made[0])
+        segment.live = []
+        return
     lack = next((x.error for x in made if type(x) is Failed and _is_lack(x.error)), None)
     if lack is not None:
         made = segment.made[0] = segment.restored(made)
     segment.inputs.clear()
-    if _put(segment.live, made):
-        fail([value for value in segment.live if value.error is not None])
-    else:
-        note_dispatched(segment.ctx, made[0])
+    _put(segment.live, made)
+    fail([value for value in segment.live if value.error is not None])
     segment.live = []
     if lack is not None:
         note_told(lack)
@@ -258,16 +268,13 @@ def _dispatch(segment: Segment) -> OpError | None:
     return None
 
 
-def _put(values: Sequence[Value], arrays: Sequence[Any]) -> bool:
-    """Gives each Value its array or its error; returns whether there was any error."""
-    failed = False
+def _put(values: Sequence[Value], arrays: Sequence[object]) -> None:
+    """Gives each Value its array or its error."""
     for value, array in zip(values, arrays, strict=True):
         if type(array) is Failed:
             value.error = array.error
-            failed = True
         else:
             value.array = array
-    return failed
 
 
 def _run(segment: Segment, code: Code) -> Sequence[Any]:
@@ -276,6 +283,8 @@ def _run(segment: Segment, code: Code) -> Sequence[Any]:
     An error among the outputs gets the line at which its instruction was recorded, if that is
     known.
     """
+    if type(segment) is DeviceSegment:
+        return _run_on_users(segment, code)
     inputs, scalars, made = segment.inputs, segment.scalars, segment.made
     program = cache.next(code)
     # The journal gets the cached program's structure and not `code`, which equals it. Otherwise it
@@ -288,13 +297,33 @@ def _run(segment: Segment, code: Code) -> Sequence[Any]:
     watching = Watching(note, lines, program.compiled is not None)
     with events.within(inside_of(segment)), watching:
         outputs = cache.launch(program, inputs, scalars, made)
+    _add_lines(outputs, lines)
+    return outputs
+
+
+def _run_on_users(segment: DeviceSegment, code: Code) -> Sequence[Any]:
+    """Runs a segment on the device that a user brought; no program has a part in it."""
+    cache.forget_last()
+    note = Launch(code, segment.scalars)
+    launches.append(note)
+    lines = lines_of(segment)
+    if not listeners.count:
+        outputs = run_by_device(segment, code)
+    else:
+        with events.within(inside_of(segment)), Watching(note, lines, compiled=True):
+            outputs = run_by_device(segment, code)
+    _add_lines(outputs, lines)
+    return outputs
+
+
+def _add_lines(outputs: Sequence[object], lines: Lines) -> None:
+    """Adds to errors the lines at which what failed was recorded."""
     for output in outputs:
         if type(output) is Failed and output.result is not None:
             place = recorded([lines.get(output.result)])
             output.result = None  # several outputs may share this error; add the line once
             if place:
                 output.error.args = (f"{output.error}{place}",)
-    return outputs
 
 
 def _names(segment: Segment) -> str:

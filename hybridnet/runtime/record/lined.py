@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, final
 
 from hybridnet import engine
+from hybridnet.base.attrs import Number
 from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.core import Call, Types
 
 from ..observe import events, journal
 from ..observe.journal import Lines
 from ..segments.segment import Segment, Value
 
-__all__ = ["LinedSegment", "inside_of", "lines_of", "new_segment", "recorded", "where"]
+__all__ = ["LinedSegment", "inside_of", "lines_of", "recorded", "where"]
 
 
-@final
 class LinedSegment(Segment):
     """A segment that also notes where in the user's code each instruction was recorded.
 
@@ -34,7 +33,7 @@ class LinedSegment(Segment):
         self.inside = events.inside.operator
 
     def append(
-        self, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], types: Types
+        self, call: Call, values: Sequence[Value], scalars: tuple[Number, ...], types: Types
     ) -> list[Value] | None:
         """Adds one instruction; see `Segment.append`."""
         made = super().append(call, values, scalars, types)
@@ -43,7 +42,7 @@ class LinedSegment(Segment):
         return made
 
     def append_one(
-        self, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], type: TensorType
+        self, call: Call, values: Sequence[Value], scalars: tuple[Number, ...], type: TensorType
     ) -> Value | None:
         """Adds one instruction; see `Segment.append_one`."""
         made = super().append_one(call, values, scalars, type)
@@ -52,19 +51,14 @@ class LinedSegment(Segment):
         return made
 
 
-def new_segment(ctx: Context, limit: int) -> Segment:
-    """Returns a segment, which notes lines if somebody wants them."""
-    return LinedSegment(ctx, limit) if journal.is_listening() else Segment(ctx, limit)
-
-
 def lines_of(segment: Segment) -> Lines:
     """Returns where a segment's instructions were recorded, as far as that was noted."""
-    return segment.lines if type(segment) is LinedSegment else {}
+    return segment.lines if isinstance(segment, LinedSegment) else {}
 
 
 def inside_of(segment: Segment) -> str:
     """Returns in whose code it was recorded: see `LinedSegment`; empty where that is unknown."""
-    return segment.inside if type(segment) is LinedSegment else ""
+    return segment.inside if isinstance(segment, LinedSegment) else ""
 
 
 def where(segment: Segment) -> str:

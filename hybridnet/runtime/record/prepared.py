@@ -32,9 +32,10 @@ from typing import Any, Final, final
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context
 from hybridnet.base.errors import OpError, OutOfMemoryError
+from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.lazy import jax
-from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.core import Call, Types
 
 from ..observe import events, journal
 from ..programs.cache import cache
@@ -53,7 +54,7 @@ __all__ = ["Attempts", "PreparedCall"]
 _new: Final = object.__new__
 # What `sys.getrefcount` returns for an object to which only one list here refers: 1 for the list,
 # and 1 for the argument of `getrefcount` itself.
-_OURS: Final = 2
+_OUR_REFERENCES: Final = 2
 # When to try to prepare a call (see `Attempts`): at each of its first calls, then at every eighth.
 _ATTEMPTS: Final = 8
 # After this many calls it is not tried any more.
@@ -289,7 +290,11 @@ class PreparedCall:
     # -- calling -----------------------------------------------------------------------------
 
     def __call__(
-        self, arrays: list[Any], scalars: Sequence[float] | None = None, *, wide: bool = False
+        self,
+        arrays: list[DeviceArray],
+        scalars: Sequence[float] | None = None,
+        *,
+        wide: bool = False,
     ) -> list[Value] | None:
         """Starts the program, and gives the storages that it overwrites their new Values.
 
@@ -351,7 +356,9 @@ class PreparedCall:
             made.append(value)
         return made
 
-    def _overwrite(self, arrays: list[Any], scalars: Sequence[float] | None) -> list[Value] | None:
+    def _overwrite(
+        self, arrays: list[DeviceArray], scalars: Sequence[float] | None
+    ) -> list[Value] | None:
         """Makes a call that overwrites something; see `__call__`."""
         flight = Flight(self._places, self._did_not_run)
         made = flight.made
@@ -383,7 +390,9 @@ class PreparedCall:
                 flight.land()  # if Ctrl-C interrupts it, the next thread that needs a value does it
         return [made[number] for number in self._results]
 
-    def _inputs(self, arrays: list[Any], held: list[Any]) -> list[Any] | None:
+    def _inputs(
+        self, arrays: list[DeviceArray], held: list[DeviceArray]
+    ) -> list[DeviceArray] | None:
         """Returns the program's inputs in their order; None if one has no array yet."""
         inputs = arrays + held
         for array in inputs:
@@ -391,7 +400,7 @@ class PreparedCall:
                 return None
         return inputs if self._order is None else [inputs[number] for number in self._order]
 
-    def _is_held(self, before: list[Value], inputs: list[Any]) -> bool:
+    def _is_held(self, before: list[Value], inputs: list[DeviceArray]) -> bool:
         """Whether other code holds an array that the program would take the memory of.
 
         The answer stays right: the storages have their new Values already, so that no other code
@@ -400,8 +409,8 @@ class PreparedCall:
         count = sys.getrefcount
         for slot, number in self._donated:
             if (
-                count(before[number]) != _OURS
-                or count(inputs[slot]) != _OURS + 1  # its Value refers to it as well
+                count(before[number]) != _OUR_REFERENCES
+                or count(inputs[slot]) != _OUR_REFERENCES + 1  # its Value refers to it as well
                 or before[number].shared is not None
             ):
                 return True
@@ -412,7 +421,7 @@ class PreparedCall:
         launch = journal.Launch(self._program.code, list(scalars or ()))
         return launch, put_scalars(self.ctx, launch.scalars)
 
-    def _note(self, launch: journal.Launch, inputs: list[Any]) -> None:
+    def _note(self, launch: journal.Launch, inputs: list[DeviceArray]) -> None:
         """Writes into the journal and the statistics that the program runs."""
         launches = journal.launches
         if not launches or launches[-1] is not launch:
@@ -421,7 +430,10 @@ class PreparedCall:
         self._program.note_run(inputs, launch.scalars)
 
     def _dispatch(
-        self, inputs: list[Any], scalars: Sequence[float] | None, outputs: list[Sequence[Any]]
+        self,
+        inputs: list[DeviceArray],
+        scalars: Sequence[float] | None,
+        outputs: list[Sequence[DeviceArray]],
     ) -> None:
         """Starts the program, and appends the sequence of its outputs to a list."""
         launch, numbers = self._open(scalars)

@@ -26,20 +26,23 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from hybridnet import engine
+from hybridnet.base.attrs import Number
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.interrupts import defer_interrupts
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.core import Call, Types
 
+from ..devices.device import users
+from ..observe.journal import listeners
 from ..platform.collecting import is_collecting, running
 from ..segments.code import Instruction
 from ..segments.period import period_of
 from ..segments.segment import Segment, Value
+from .by_device import DeviceSegment, new_segment
 from .dispatched import finish_recent
 from .launch import INTERRUPTED, flush_all, launch, note_open
-from .lined import new_segment
 from .waiting import TRACED, ready_array, wait, wait_all
 
 __all__ = [
@@ -78,7 +81,7 @@ _ROOMY: Final = 1024
 
 
 class _Recording(threading.local):
-    """What the recorder knows of each thread.
+    """The state of the recorder in each thread.
 
     Attributes:
         segments: the thread's open segments, one for each context.
@@ -148,7 +151,7 @@ def _set_bulk_size(size: int) -> None:
 
 
 def record(
-    ctx: Context, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], types: Types
+    ctx: Context, call: Call, values: Sequence[Value], scalars: tuple[Number, ...], types: Types
 ) -> list[Value]:
     """Adds one call to this thread's segment (or to the trace it is in).
 
@@ -186,31 +189,37 @@ def record(
 
 
 def record_one(
-    ctx: Context, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], type: TensorType
+    ctx: Context, call: Call, values: Sequence[Value], scalars: tuple[Number, ...], type: TensorType
 ) -> Value:
     """Does what `record` does, faster, for a call of one output outside a trace.
 
     The call must not be one that runs on the host (`Call.on_host`).
     """
-    segment = thread.segments.get(ctx)
-    if segment is not None and segment.load < segment.limit and not (_reasons or running):
-        made = segment.append_one(call, values, scalars, type)
-        if made is not None:
-            return made
+    if not (_reasons or running):
+        segment = thread.segments.get(ctx)
+        if segment is None or not segment.open:  # the last one was launched
+            segment = _begin(ctx)
+        if segment.load < segment.limit:
+            made = segment.append_one(call, values, scalars, type)
+            if made is not None:
+                return made
     return record(ctx, call, values, scalars, (type,))[0]
 
 
 def _record_late(
-    ctx: Context, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], types: Types
+    ctx: Context, call: Call, values: Sequence[Value], scalars: tuple[Number, ...], types: Types
 ) -> list[Value]:
     """Adds a call that a finalizer made to a late segment, and launches nothing."""
     for value in values:
         if value.segment is not None and value.segment.traced:
             raise MXNetError(f"{call.name}: {TRACED}")
-    appended = None
-    while appended is None:
-        appended = _late_segment(ctx).append(call, values, scalars, types)
-    return appended
+    while True:
+        segment = _late_segment(ctx)
+        appended = segment.append(call, values, scalars, types)
+        if appended is not None:
+            return appended
+        if type(segment) is DeviceSegment and segment.leaves(call, values):
+            ctx = segment.device.memory
 
 
 def _late_segment(ctx: Context) -> Segment:
@@ -242,7 +251,7 @@ _threads: Final[set[int]] = set()
 several = False
 
 
-def launch_others(arrays: Iterable[Any]) -> None:
+def launch_others(arrays: Iterable[object]) -> None:
     """Launches the segments of other threads that make the present values of some arrays.
 
     Call it before taking the lock `in_place`. A thread that holds that lock must not wait for
@@ -271,7 +280,8 @@ def _begin(ctx: Context, limit: int | None = None) -> Segment:
         limit = thread.limit
         if thread.in_pass and limit >= _ROOMY:
             limit *= _PASS
-    segment = new_segment(ctx, limit)
+    special = listeners.count or users
+    segment = new_segment(ctx, limit) if special else Segment(ctx, limit)
     # Noted first: if Ctrl-C comes between these lines, no segment is in use that was not noted.
     note_open(segment)
     thread.segments[ctx] = segment
@@ -301,6 +311,11 @@ def _cut(ctx: Context, full: Segment) -> Segment:
 
 def _make_way(ctx: Context, segment: Segment, call: Call, values: Sequence[Value]) -> Segment:
     """Does what must be done before a call can be appended; returns the segment to append it to."""
+    if type(segment) is DeviceSegment and segment.leaves(call, values):
+        ctx = segment.device.memory
+        segment = thread.segments.get(ctx) or _begin(ctx)
+        if segment.load >= segment.limit and not segment.is_held_up():
+            segment = _cut(ctx, segment)
     for value in values:
         foreign = value.segment
         if foreign is not None and foreign is not segment:
@@ -322,7 +337,7 @@ def current_trace() -> Any:
     return thread.trace
 
 
-def set_trace(trace: Any) -> Any:
+def set_trace(trace: object) -> Any:
     """Enters a trace (None leaves it); returns the one it was in."""
     was = thread.trace
     thread.trace = trace

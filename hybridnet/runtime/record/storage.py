@@ -13,7 +13,7 @@ the other did.
 from __future__ import annotations
 
 import threading
-from typing import Any, Final
+from typing import Final
 
 from hybridnet.base.context import Context
 from hybridnet.base.locks import free_in_children
@@ -41,7 +41,7 @@ class Storage:
     """
 
     # No __slots__: one is made for each recorded operator, and most keep the defaults.
-    owner: Any = None
+    owner: object = None
     label: Context | None = None
 
     def __init__(self, value: Value, ctx: Context) -> None:
@@ -51,7 +51,7 @@ class Storage:
         if thread.trace is not None:
             self.owner = thread.trace
 
-    def read(self, handle: Any = None) -> Value:
+    def read(self, handle: object = None) -> Value:
         """Returns the current Value, as this thread's trace (if any) sees it.
 
         Args:
@@ -63,7 +63,7 @@ class Storage:
         seen: Value = trace.read(self, handle)
         return seen
 
-    def write(self, value: Value, handle: Any = None) -> None:
+    def write(self, value: Value, handle: object = None) -> None:
         """Gives the Storage another Value.
 
         Args:
@@ -83,7 +83,7 @@ class Storage:
                 # get a dead one's). So the array is kept, or must be an input, which is kept.
                 if old.type.mebibytes and old.shared is None:
                     value.over, value.spare = id(old.array), old.array
-                elif home.has_input(old.array):  # a small array is not worth being kept
+                elif id(old.array) in home.slots:  # a small array is not worth being kept
                     value.over = id(old.array)
             self.value = value
         else:

@@ -7,23 +7,24 @@ written; arrays made inside belong to the trace.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, final
 
 from hybridnet import engine
-from hybridnet.base.attrs import HostScalar
+from hybridnet.base.attrs import HostScalar, Number
 from hybridnet.base.context import Context, places
-from hybridnet.base.device_name import DEVICE, DeviceName, device_name
+from hybridnet.base.device_name import DEVICE, DeviceName
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.node import Edge, Graph, Node, variable
-from hybridnet.ops.core.call import Call, Types
+from hybridnet.graph import Edge, Graph, Node, variable
+from hybridnet.ops.core import Call, Types
 from hybridnet.ops.core.registry import get
 
 from ..devices.device import device_at
 from ..segments.segment import Segment, Value
 from . import recorder
+from .storage import Storage
 
 __all__ = ["Captured", "GraphBuilder", "Trace", "host_scalars", "init_scope"]
 
@@ -46,7 +47,7 @@ class Captured(NamedTuple):
     """
 
     value: Value
-    storage: Any
+    storage: Storage
     handle: Any
     edge: Any
 
@@ -81,18 +82,18 @@ class Trace:
         self._depth = len(places())
         self._result_contexts: list[Context] = []
         self.segment = _traced_segment()
-        self.origins: list[Any] = []
+        self.origins: list[engine.Origin | None] = []
         self.sources: list[tuple[Callable[[], Sequence[float]], list[HostScalar]]] = []
-        self.rewired: dict[Any, Any] = {}
+        self.rewired: dict[Storage, tuple[Any, Any]] = {}
         # The `segment` of Values that stand for arrays from outside, and so have no array.
         self._outside = self.segment.outside = _traced_segment()
         self.formals: set[Any] = set()
-        self._reads: dict[tuple[Any, Any], Captured] = {}
+        self._reads: dict[tuple[Storage, Hashable], Captured] = {}
         self._handles: dict[int, Any] = {}
-        self._writes: dict[Any, Value] = {}
+        self._writes: dict[Storage, Value] = {}
         self._written: dict[int, tuple[Any, Any]] = {}
-        self._roots: dict[int, tuple[Any, Any]] = {}
-        self._outer: Any = None
+        self._roots: dict[int, tuple[object, object]] = {}
+        self._outer: Trace | None = None
 
     def __enter__(self) -> Trace:
         self._outer = recorder.set_trace(self)
@@ -110,10 +111,10 @@ class Trace:
         """Drops all references to arrays from outside."""
         for held in (self.formals, self.rewired, self._reads, self._handles):
             held.clear()
-        for held in (self._writes, self._written, self._roots):
-            held.clear()
+        for kept in (self._writes, self._written, self._roots):
+            kept.clear()
 
-    def owns(self, storage: Any) -> bool:
+    def owns(self, storage: Storage) -> bool:
         """Whether the traced function made a Storage itself (its arguments' are from outside)."""
         return storage.owner is self and storage not in self.formals
 
@@ -124,7 +125,12 @@ class Trace:
         return value
 
     def append(
-        self, ctx: Context, call: Call, values: Sequence[Value], scalars: Any, types: Types
+        self,
+        ctx: Context,
+        call: Call,
+        values: Sequence[Value],
+        scalars: tuple[Number, ...],
+        types: Types,
     ) -> list[Value]:
         """Records one call."""
         runs_on = ctx
@@ -163,7 +169,7 @@ class Trace:
         self,
         call: Any,
         values: Sequence[Value],
-        scalars: Sequence[Any],
+        scalars: Sequence[Number],
         contexts: Sequence[Context],
     ) -> list[Value]:
         """Records the nodes of a graph one by one, each on the device that it names.
@@ -199,16 +205,16 @@ class Trace:
             for value, ctx in zip(found, contexts, strict=True)
         ]
 
-    def link(self, view: Any, base: Any) -> None:
+    def link(self, view: object, base: object) -> None:
         """Notes that an array is a view of another: to read it is to read through the other."""
         self._roots[id(view)] = (view, self.root(base))
 
-    def root(self, handle: Any) -> Any:
+    def root(self, handle: object) -> Any:
         """Returns the array from outside that an array is a view of, or that array itself."""
         found = self._roots.get(id(handle))
         return handle if found is None else found[1]
 
-    def read(self, storage: Any, handle: Any = None) -> Value:
+    def read(self, storage: Storage, handle: Any = None) -> Value:
         """Returns the Value that a Storage from outside has at this point of the trace.
 
         Args:
@@ -233,14 +239,14 @@ class Trace:
         value = self._capture(storage, handle, edge, storage.type)
         return value if written is None else written
 
-    def _capture(self, storage: Any, handle: Any, edge: Any, type: TensorType) -> Value:
+    def _capture(self, storage: Storage, handle: object, edge: object, type: TensorType) -> Value:
         found = self._reads.get((storage, edge))
         if found is None:
             value = self.placeholder(type)
             found = self._reads[storage, edge] = Captured(value, storage, handle, edge)
         return found.value
 
-    def write(self, storage: Any, value: Value, handle: Any = None) -> None:
+    def write(self, storage: Storage, value: Value, handle: Any = None) -> None:
         """Notes that a Storage from outside is overwritten.
 
         Args:
@@ -256,7 +262,7 @@ class Trace:
         """Returns the arrays from outside that were read, in the order of their first reading."""
         return list(self._reads.values())
 
-    def depend(self, handles: Sequence[Any]) -> None:
+    def depend(self, handles: Sequence[object]) -> None:
         """Notes the NDArrays from outside that a traced function called in this one reads."""
         self._handles.update((id(handle), handle) for handle in handles if handle is not None)
 
@@ -264,18 +270,18 @@ class Trace:
         """Returns the NDArrays from outside that were read or, as a whole, overwritten."""
         return [*self._handles.values(), *(handle for handle, _ in self._written.values())]
 
-    def written(self) -> list[tuple[Any, Value]]:
+    def written(self) -> list[tuple[Storage, Value]]:
         """Returns the storages from outside that were written, and their last Values."""
         return list(self._writes.items())
 
     def host_scalars(self, source: Callable[[], Sequence[float]], count: int) -> list[HostScalar]:
-        """Has numbers be computed anew at each call; see the function `host_scalars`."""
+        """Adds numbers that are computed anew at each call; see the function `host_scalars`."""
         made = [HostScalar(source, index) for index in range(count)]
         self.sources.append((source, made))
         return made
 
 
-def _asked_for(stack: Sequence[Any]) -> Context | None:
+def _asked_for(stack: Sequence[Context | DeviceName | str | None]) -> Context | None:
     """Returns the context that `device` scopes ask for; None if they name none.
 
     Raises:
@@ -283,7 +289,7 @@ def _asked_for(stack: Sequence[Any]) -> Context | None:
     """
     name = DeviceName()
     for scope in stack:
-        name = DeviceName() if scope is None else name.merged(device_name(scope))
+        name = DeviceName() if scope is None else name.merged(DeviceName.of(scope))
     if name.task or name.replica:  # this process is task 0 of any job
         raise MXNetError(
             f"hn.device: {name} is of another process, and a traced function runs in one; over "
@@ -300,7 +306,7 @@ def _traced_segment() -> Segment:
     return segment
 
 
-def host_scalars(source: Callable[[], Sequence[float]], count: int) -> list[Any]:
+def host_scalars(source: Callable[[], Sequence[float]], count: int) -> Sequence[Number]:
     """Returns numbers that Python must compute anew each time, such as a scheduled learning rate.
 
     Outside a trace they are computed now. In a trace, `source` will be called at each call of the
@@ -313,7 +319,7 @@ def host_scalars(source: Callable[[], Sequence[float]], count: int) -> list[Any]
     """
     trace = recorder.current_trace()
     if trace is not None:
-        made: list[Any] = trace.host_scalars(source, count)
+        made: Sequence[Number] = trace.host_scalars(source, count)
         return made
     numbers = [*map(float, source())]
     if len(numbers) != count:
@@ -350,7 +356,7 @@ class GraphBuilder:
         segment: Segment,
         connect: Callable[[GraphBuilder, Call, int, list[Edge]], Sequence[Edge]] | None = None,
         devices: Sequence[str] | None = None,
-        origins: Sequence[Any] = (),
+        origins: Sequence[engine.Origin | None] = (),
     ) -> None:
         self._segment = segment
         self._inputs: dict[int, tuple[Node, Value]] = {}

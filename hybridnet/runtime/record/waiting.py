@@ -9,9 +9,11 @@ from typing import Any, Final
 from hybridnet import engine
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import MXNetError, OpError
+from hybridnet.base.host_array import HostArray
+from hybridnet.base.lazy import jax
 
 from ..observe import events
-from ..platform.jax_devices import is_stranded, on_device, refuse_forked
+from ..platform.jax_devices import fork, is_stranded, on_device, refuse_forked
 from ..segments.segment import Value
 from ..tiers.ledger import current
 from .dispatched import recent
@@ -31,7 +33,7 @@ TRACED: Final = (
 loops: Final[dict[int, Any]] = {}
 
 
-def ready_array(value: Value) -> Any:
+def ready_array(value: Value) -> jax.Array:
     """Returns the JAX array of a Value; launches its segment or waits for its task if need be.
 
     XLA may still be computing the array's contents.
@@ -60,7 +62,7 @@ def settled(value: Value) -> Any:
             raise
     if value.error is not None:
         raise_kept(value.error)
-    if is_stranded(value.array):
+    if fork.is_child and is_stranded(value.array):
         refuse_forked()
     return value.array
 
@@ -79,7 +81,7 @@ def wait(value: Value) -> Any:
     account = current.account
     if account is not None:
         account.note_read()
-    return _finished(array)
+    return array if type(array) is HostArray else _finished(array)
 
 
 def _interrupt_loops() -> None:

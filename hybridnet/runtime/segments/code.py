@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hybridnet.base.context import Context
-from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.core import Call, Types
 
 __all__ = ["Code", "Instruction"]
 

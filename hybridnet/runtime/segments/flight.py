@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from _thread import RLock
 from collections.abc import Callable, Sequence
-from typing import Any, Final, final
+from typing import Final, final
 
 from hybridnet.base.errors import OpError
+from hybridnet.base.host_array import DeviceArray
 
 from .segment import Value
 
@@ -33,6 +35,8 @@ class Flight:
 
     __slots__ = ("before", "lock", "lost", "made", "outputs", "owner", "places", "sealed")
 
+    busy: Final = False
+    launching: Final = True
     open: Final = False
     late: Final = False
     traced: Final = False
@@ -40,12 +44,12 @@ class Flight:
     def __init__(
         self, places: Sequence[tuple[int, int]], lost: Callable[[Sequence[Value]], str]
     ) -> None:
-        self.lock = threading.RLock()
+        self.lock = RLock()
         self.owner = threading.get_ident()
         self.sealed = False
         self.made: list[Value] = []
         self.before: list[Value] = []
-        self.outputs: list[Sequence[Any]] = []
+        self.outputs: list[Sequence[DeviceArray]] = []
         self.places = places
         self.lost = lost
 

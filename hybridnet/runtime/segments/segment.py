@@ -11,21 +11,35 @@ each sets a flag of its own and then looks at the other's. The owner sets ``busy
 if the segment is still ``open``; the launcher clears ``open`` and goes on only when the owner is
 not ``busy``. The garbage collector may run a finalizer in the middle of an append or a launch; if
 the finalizer computes with arrays, it sees by the same flags what it has interrupted, and records
-into another segment. A Value's ``segment`` is cleared only after its array (or its error, or the
-Var of its task) has been set; so a thread that reads ``segment is None`` may read those.
+into another segment. The way of a segment, by its flags:
+
+    recorded     open
+    appended to  open, busy                 set by the owner, for microseconds
+    closed       -                          set by who launches it, under the lock
+    launched     launching                  goes on here if Ctrl-C has ended a launch
+    started      launching, started         XLA may have taken the memory of inputs
+    dispatched   launching, started, made   the outputs are there, and are given to the Values
+    done         started                    `results` is empty
+
+A flag for each, and not one state: each has one thread that writes it, so that none needs a lock.
+
+A Value's ``segment`` is cleared only after its array (or its error, or the Var of its task) has
+been set; so a thread that reads ``segment is None`` may read those.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
+from _thread import RLock
 from collections.abc import Sequence
 from typing import Any, Final
 
+from hybridnet.base.attrs import Number
 from hybridnet.base.context import Context
-from hybridnet.base.host_array import HostArray
+from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.ops.core.call import Call, Types
+from hybridnet.ops.core import Call, Types
 
 from .code import Code, Instruction
 
@@ -33,7 +47,7 @@ __all__ = ["Segment", "Value"]
 
 # What `sys.getrefcount` returns for an object that only a list of its segment refers to: 1 for the
 # list, and 1 for the argument of `getrefcount` itself.
-_OURS: Final = 2
+_OUR_REFERENCES: Final = 2
 _new: Final = object.__new__
 
 
@@ -65,7 +79,9 @@ class Value:
     spare: Any = None
     shared: Any = None
 
-    def __init__(self, type: TensorType, array: Any = None, *, shared: Any = None) -> None:
+    def __init__(
+        self, type: TensorType, array: DeviceArray | None = None, *, shared: object = None
+    ) -> None:
         self.type = type
         self.array = array
         if shared is not None:
@@ -78,6 +94,7 @@ class Segment:
     Attributes:
         instructions: the calls, in the order in which they were recorded.
         inputs: for each input its JAX array, or its Value while a task of the engine makes it.
+        slots: by the `id` of an input's array, or of its Value, its number among the inputs.
         kept: the numbers of the inputs whose memory is never donated.
         results: the Values of all results. A result to which nobody else refers is dead: it is not
             computed.
@@ -105,7 +122,6 @@ class Segment:
 
     __slots__ = (
         "__weakref__",
-        "_slots",
         "busy",
         "ctx",
         "input_types",
@@ -125,6 +141,7 @@ class Segment:
         "results",
         "scalars",
         "sealed",
+        "slots",
         "started",
         "task",
         "traced",
@@ -134,7 +151,7 @@ class Segment:
         self.ctx = ctx
         self.limit = limit
         self.load = 0
-        self.lock = threading.RLock()
+        self.lock = RLock()
         self.open = True
         self.busy = False
         self.launching = False
@@ -152,10 +169,10 @@ class Segment:
         self.input_types: list[TensorType] = []
         self.results: list[Value] = []
         self.scalars: list[Any] = []
-        self._slots: dict[int, int] = {}
+        self.slots: dict[int, int] = {}
 
     def append(
-        self, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], types: Types
+        self, call: Call, values: Sequence[Value], scalars: tuple[Number, ...], types: Types
     ) -> list[Value] | None:
         """Adds one instruction. Only the thread that owns the segment may call this.
 
@@ -171,12 +188,14 @@ class Segment:
             if not self.open:
                 return None
             operands = []
+            known = self.slots
             for value in values:
                 home = value.segment
                 if home is self:
                     operands.append(value.index)
                 elif home is None or home is self.outside or home.is_interrupted():
-                    operands.append(self._input(value))
+                    slot = known.get(id(value.array))
+                    operands.append(self._input(value) if slot is None else ~slot)
                 elif self.late and not home.traced:
                     home.sealed = True
                     operands.append(self._input(value))
@@ -208,7 +227,7 @@ class Segment:
         return made
 
     def append_one(
-        self, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], type: TensorType
+        self, call: Call, values: Sequence[Value], scalars: tuple[Number, ...], type: TensorType
     ) -> Value | None:
         """Does what `append` does, in half the time, for a call of one output, as most are.
 
@@ -291,11 +310,7 @@ class Segment:
         inputs = 1 + max((~i for _, operands in self.instructions for i in operands), default=-1)
         del self.inputs[inputs:], self.input_types[inputs:]
         self.kept = {slot for slot in self.kept if slot < inputs}
-        self._slots = {key: slot for key, slot in self._slots.items() if slot < inputs}
-
-    def has_input(self, array: Any) -> bool:
-        """Whether an array is an input of this segment."""
-        return id(array) in self._slots
+        self.slots = {key: slot for key, slot in self.slots.items() if slot < inputs}
 
     def _input(self, value: Value) -> int:
         # Inputs are found by the `id` of their array. The list keeps the array alive, so that no
@@ -305,14 +320,14 @@ class Segment:
             held = value
         elif type(held) is HostArray and held.placed is not None:
             held = value.array = held.placed  # from now on programs are called with it directly
-        slot = self._slots.get(id(held))
+        slot = self.slots.get(id(held))
         if slot is None:
             slot = len(self.inputs)
             self.inputs.append(held)
             self.input_types.append(value.type)
             if value.shared is not None or held is value:
                 self.kept.add(slot)
-            self._slots[id(held)] = slot
+            self.slots[id(held)] = slot
         return ~slot
 
     def load_of(self, count: int) -> int:
@@ -326,8 +341,8 @@ class Segment:
         self.live = []  # drops the references of an interrupted launch: they would count below
         count = sys.getrefcount
         results = self.results
-        live = [i for i in range(len(results)) if count(results[i]) > _OURS]
-        self.live = [results[i] for i in live]
+        live = [i for i in range(len(results)) if count(results[i]) > _OUR_REFERENCES]
+        self.live = list(map(results.__getitem__, live))
 
     def code(self) -> Code:
         """Returns the segment's structure, with the live results as its outputs.
@@ -339,8 +354,17 @@ class Segment:
         paired with what overwrote it; with any other pairing XLA would copy.
         """
         outputs = self.live
-        self._take_spares(outputs)
-        donated = self._dead()
+        inputs = self.inputs
+        del inputs[len(self.input_types) :]  # what a launch added that was interrupted below
+        for value in outputs:
+            if value.spare is not None:
+                self._take_spare(value)
+        kept, count = self.kept, sys.getrefcount
+        donated = [
+            i
+            for i in range(len(inputs))
+            if count(inputs[i]) == _OUR_REFERENCES and i not in kept and self._is_ours(i)
+        ]
         if donated:
             heirs = self._heirs(donated, outputs)
             donated = sorted(heirs)
@@ -355,7 +379,7 @@ class Segment:
             tuple(donated),
         )
 
-    def restored(self, outputs: Sequence[Any]) -> list[Any]:
+    def restored(self, outputs: Sequence[DeviceArray]) -> list[Any]:
         """Returns what the live results get if they could not be computed.
 
         A result that was to overwrite an array gets that array back, if XLA has not taken it.
@@ -363,41 +387,33 @@ class Segment:
         Args:
             outputs: what the others get, by position: the errors.
         """
-        slots = [self._slots.get(value.over, -1) if value.over else -1 for value in self.live]
+        slots = [self.slots.get(value.over, -1) if value.over else -1 for value in self.live]
         return [
             made if slot < 0 or self.inputs[slot].is_deleted() else self.inputs[slot]
             for slot, made in zip(slots, outputs, strict=True)
         ]
 
-    def _take_spares(self, outputs: list[Value]) -> None:
-        """Makes inputs of arrays that outputs overwrite, to be donated, if nobody else holds them.
+    def _take_spare(self, value: Value) -> None:
+        """Makes an input of the array that an output overwrites, to be donated, if nobody holds it.
 
-        Otherwise their memory would be freed and as much allocated for the outputs: in each
-        training step, the memory of all gradients.
+        Otherwise its memory would be freed and as much allocated for the output: in each training
+        step, the memory of all gradients.
         """
         inputs = self.inputs
-        del inputs[len(self.input_types) :]  # what a launch added that was interrupted below
-        for value in outputs:
-            if value.spare is None:
-                continue
-            slot = len(inputs)
-            inputs.append(value.spare)
-            del value.spare  # from now on it is None, the default of the class
-            if id(inputs[slot]) in self._slots or not self._is_ours(slot):
-                inputs.pop()
-            else:
-                self._slots[id(inputs[slot])] = slot
-                self.input_types.append(value.type)
-
-    def _dead(self) -> list[int]:
-        """Returns the numbers of the inputs that may be donated: only this segment holds them."""
-        return [i for i in range(len(self.inputs)) if i not in self.kept and self._is_ours(i)]
+        slot = len(inputs)
+        inputs.append(value.spare)
+        del value.spare  # from now on it is None, the default of the class
+        if id(inputs[slot]) in self.slots or not self._is_ours(slot):
+            inputs.pop()
+        else:
+            self.slots[id(inputs[slot])] = slot
+            self.input_types.append(value.type)
 
     def _is_ours(self, slot: int) -> bool:
         """Whether only this segment holds an input."""
         # Who else could hold the array is a live Value, or another segment that reads it. The
         # reference count tells, so that recording need not keep an account.
-        if sys.getrefcount(self.inputs[slot]) > _OURS:
+        if sys.getrefcount(self.inputs[slot]) > _OUR_REFERENCES:
             return False
         array = self.inputs[slot]
         return type(array) is not HostArray or array.is_ours()
@@ -410,7 +426,7 @@ class Segment:
         heirs: dict[int, Value] = {}
         unclaimed = set(dead)
         for value in outputs:
-            slot = self._slots.get(value.over, -1) if value.over else -1
+            slot = self.slots.get(value.over, -1) if value.over else -1
             if slot in unclaimed and self.input_types[slot] is value.type:
                 unclaimed.discard(slot)
                 heirs[slot] = value

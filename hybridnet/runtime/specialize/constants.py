@@ -28,9 +28,10 @@ from operator import itemgetter
 from typing import Any, Final, final
 
 from hybridnet.base import config
+from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.locks import if_free
 
-from ..programs.executable import ExecutableWrapper, start
+from ..programs.executable import Executable, ExecutableWrapper, start
 from .splitting import Split
 
 __all__ = ["LEAST_BYTES", "Narrow", "Specialized", "Version", "memory"]
@@ -39,7 +40,7 @@ __all__ = ["LEAST_BYTES", "Narrow", "Specialized", "Version", "memory"]
 LEAST_BYTES: Final = 1 << 16
 
 # After this many launches in a row with the same arrays the prologue is run for them.
-_SAME: Final = 4
+_SAME_LAUNCHES: Final = 4
 # How many launches pass unobserved after one with other arrays; it doubles up to a greatest number.
 _GAP: Final = 2
 _GREATEST_GAP: Final = 1024
@@ -73,7 +74,7 @@ class Version:
         self.nbytes = sum(array.nbytes for array in kept)
         self.uses = 0
         self.seen = -1
-        self.refs: tuple[Any, ...] = ()
+        self.refs: tuple[object, ...] = ()
         self.drop: Callable[[], None] = lambda: None
 
 
@@ -165,9 +166,9 @@ class Specialized(ExecutableWrapper):
 
     def __init__(
         self,
-        whole: Any,
-        prologue: Any,
-        main: Any,
+        whole: Executable,
+        prologue: Executable,
+        main: Executable,
         constant: Sequence[int],
         parts: Split,
         narrow: Narrow,
@@ -193,7 +194,7 @@ class Specialized(ExecutableWrapper):
         self._stable: list[bool] = []
         self._same = 0
 
-    def start(self, arguments: Sequence[Any], made: list[Sequence[Any]]) -> None:
+    def start(self, arguments: Sequence[DeviceArray], made: list[Sequence[DeviceArray]]) -> None:
         """Starts the program; arguments and outputs are those of `whole`."""
         version = self._versions.get(tuple(map(id, self._constant(arguments))))
         if version is None:
@@ -208,7 +209,7 @@ class Specialized(ExecutableWrapper):
         """How many versions are kept."""
         return len(self._versions)
 
-    def prepare(self, inputs: Sequence[Any]) -> bool:
+    def prepare(self, inputs: Sequence[DeviceArray]) -> bool:
         """Runs the prologue on the inputs of a launch, whose weights are expected to come again.
 
         Returns:
@@ -229,14 +230,14 @@ class Specialized(ExecutableWrapper):
             memory.add(version)
             return True
 
-    def _note_other(self, arguments: Sequence[Any]) -> None:
+    def _note_other(self, arguments: Sequence[DeviceArray]) -> None:
         """Counts a launch with inputs of no version that is kept."""
         self._misses += 1
         if self._misses >= self._next:
             if_free(self._lock, lambda: self._look(arguments))
 
-    def _look(self, arguments: Sequence[Any]) -> None:
-        """Notes which inputs are the same as in the last launches; after _SAME makes a version."""
+    def _look(self, arguments: Sequence[DeviceArray]) -> None:
+        """Notes which inputs are the same as in the last launches; makes a version in the end."""
         arrays = self._constant(arguments)
         if not self._same:
             self._candidate = [weakref.ref(array) for array in arrays]
@@ -246,7 +247,7 @@ class Specialized(ExecutableWrapper):
             for ref, array, before in zip(self._candidate, arrays, self._stable, strict=True)
         ]
         self._same += 1
-        if self._same <= _SAME:
+        if self._same <= _SAME_LAUNCHES:
             return
         self._same = 0
         if all(self._stable):

@@ -10,11 +10,16 @@ from functools import partial
 from typing import Any, Final, final
 
 from hybridnet.base import config
+from hybridnet.base.host_array import DeviceArray
 
 from ..platform.background import later
 from ..platform.lent import is_lent
+from ..programs.cache import cache
 from ..programs.executable import innermost
 from ..programs.program import Program
+from ..tiers.choice import Purchase, decide_constants
+from ..tiers.prices import prices
+from ..tuning.launches import note_launch
 from ..tuning.timing import Turn, Turns
 from .constants import LEAST_BYTES
 from .specializing import Specializer
@@ -22,12 +27,13 @@ from .specializing import Specializer
 __all__ = ["Watch", "improve"]
 
 # The inputs are looked at for the first time after so many launches, and for the second time so
-# many launches later; then the whole is repeated after ever more launches, up to a last time. The
-# two distances have no common divisor, so that batches that come in turn are not taken for weights.
+# many launches later; both again when a program for them is worth its price, if it was not; else
+# the whole is repeated after ever more launches, up to a last time. The two distances have no
+# common divisor, so that batches that come in turn are not taken for weights.
 _BEGIN: Final = 8
 _AGAIN: Final = 5
 _RARER: Final = 8
-_LAST: Final = 4096
+_LAST_LAUNCH: Final = 4096
 
 
 @final
@@ -46,10 +52,12 @@ class Watch:
     def __init__(self) -> None:
         self.next = _BEGIN
         self._begun = _BEGIN
-        self._seen: list[Any] | None = None
+        self._seen: list[weakref.ref[Any]] | None = None
         self._same: tuple[int, ...] = ()  # of those seen, after the second look
 
-    def look(self, launches: int, inputs: Sequence[Any], donated: Sequence[int]) -> tuple[int, ...]:
+    def look(
+        self, launches: int, inputs: Sequence[DeviceArray], donated: Sequence[int]
+    ) -> tuple[int, ...]:
         """Looks at the inputs of a launch.
 
         Args:
@@ -79,15 +87,15 @@ class Watch:
             return ()
         self._seen = None
         self._begun *= _RARER
-        self.next = self._begun if self._begun <= _LAST else sys.maxsize
+        self.next = self._begun if self._begun <= _LAST_LAUNCH else sys.maxsize
         if not is_much:
             return ()
         self.next = sys.maxsize
         return slots
 
 
-def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> int:
-    """Looks at the inputs of a program that is about to run; see `programs.cache.improvers`.
+def improve(program: Program, inputs: Sequence[DeviceArray], scalars: Sequence[float]) -> int:
+    """Looks at the inputs of a program that is about to run; see `programs.making.improvers`.
 
     Returns:
         The number of runs at which to call this again.
@@ -100,14 +108,22 @@ def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> 
     elif program.account.runs >= watch.next:
         constant = watch.look(program.account.runs, inputs, program.code.donated)
         if constant:
-            _specialize(program, inputs, scalars, constant)
+            note_launch(program, inputs, scalars)
+            made = decide_constants(program.account, prices, cache.load())
+            if made.purchase is Purchase.NONE:
+                watch.next = made.due
+            else:
+                _specialize(program, inputs, scalars, constant)
     return watch.next
 
 
 def _specialize(
-    program: Program, inputs: Sequence[Any], scalars: Sequence[Any], constant: Sequence[int]
+    program: Program,
+    inputs: Sequence[DeviceArray],
+    scalars: Sequence[float],
+    constant: Sequence[int],
 ) -> None:
-    """Has a program be specialized for inputs that stay the same, in the background."""
+    """Specializes a program for inputs that stay the same, in the background."""
 
     @contextmanager
     def turns() -> Iterator[Turn]:
@@ -118,7 +134,7 @@ def _specialize(
         finally:
             program.unwrap(held)
 
-    def narrow(fewer: Sequence[int], arguments: Sequence[Any]) -> None:
+    def narrow(fewer: Sequence[int], arguments: Sequence[DeviceArray]) -> None:
         _specialize(program, arguments[:-1], scalars, fewer)
 
     put = partial(program.wrap, alone=True)

@@ -11,14 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from hybridnet.graph.evaluate import evaluate
-from hybridnet.graph.node import Edge, Graph, Node, variable
+from hybridnet.base.lazy import jax
+from hybridnet.graph import Edge, Graph, Node, evaluate, variable
 from hybridnet.native import onednn
-from hybridnet.ops.core.alternatives import constant_weights
-from hybridnet.ops.core.call import Types
-from hybridnet.ops.core.operator import OpCall
-from hybridnet.passes.context import TOLERANCE, PassContext
-from hybridnet.passes.pipeline import PIPELINE, optimize
+from hybridnet.ops.core import OpCall, Types, constant_weights
+from hybridnet.passes import PIPELINE, TOLERANCE, PassContext, optimize
 
 from ..graphs.graph_call import GraphCall
 from ..platform.jax_devices import platform_of
@@ -27,12 +24,14 @@ from ..segments.code import Code
 __all__ = ["lower_specialized"]
 
 _FILTERS: Final = frozenset({"Convolution", "Deconvolution", "FullyConnected"})
-# All passes but the one that gains where oneDNN is there, and but the one that gains on CPUs.
-_WITHOUT_ONEDNN: Final = [rewrite for rewrite in PIPELINE if rewrite.name != "epilogue"]
-_NOT_ON_CPUS: Final = [rewrite for rewrite in _WITHOUT_ONEDNN if rewrite.name != "layout"]
+# Passes that gain where weights stay the same: on CPUs, and where oneDNN is there.
+_ON_CPUS: Final = "layout"
+_WITH_ONEDNN: Final = "epilogue"
 
 
-def lower_specialized(code: Code, constant: Iterable[int]) -> Callable[..., tuple[Any, ...]] | None:
+def lower_specialized(
+    code: Code, constant: Iterable[int]
+) -> Callable[..., tuple[jax.Array, ...]] | None:
     """Returns the JAX function of a structure: (*inputs, scalars) -> outputs.
 
     None where it is none of inference, or no operator's weight is among the inputs, by slot, that
@@ -50,7 +49,7 @@ def lower_specialized(code: Code, constant: Iterable[int]) -> Callable[..., tupl
     types = tuple(code.input_types[slot] for slot in slots)
     made = _optimized(graph, types, platform)
 
-    def program(*arguments: Any) -> tuple[Any, ...]:
+    def program(*arguments: jax.Array) -> tuple[jax.Array, ...]:
         *arrays, numbers = arguments
         scalars = {host: numbers[place] for place, host in enumerate(hosts)}
         with constant_weights():
@@ -110,6 +109,8 @@ def _is_inference(graph: Graph, inputs: Iterable[Node]) -> bool:
 
 def _optimized(graph: Graph, types: Types, platform: str) -> Graph:
     context = PassContext(types, platform, tolerance=TOLERANCE)
-    if platform != "cpu":
-        return optimize(graph, context, _NOT_ON_CPUS)[0]
-    return optimize(graph, context, PIPELINE if onednn.load() else _WITHOUT_ONEDNN)[0]
+    further = set()
+    if platform == "cpu":
+        further = {_ON_CPUS, _WITH_ONEDNN} if onednn.load() else {_ON_CPUS}
+    chosen = [step for step in PIPELINE if step.by_default or step.name in further]
+    return optimize(graph, context, chosen, lenient=True)[0]

@@ -16,11 +16,12 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet.base import config
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.dtype import is_float
 from hybridnet.base.lazy import jax, jnp
-from hybridnet.ops.core.alternatives import picking
-from hybridnet.ops.host.namespace import by_jax
-from hybridnet.passes.context import TOLERANCE
+from hybridnet.ops.core import picking
+from hybridnet.ops.host import by_jax
+from hybridnet.passes import TOLERANCE
 
 from ..observe.program_log import describe, explaining, log, say
 from ..platform.background import is_ending
@@ -32,6 +33,7 @@ from ..programs.compiling import (
     options_of,
     shapes_of,
 )
+from ..programs.executable import Executable
 from ..programs.recipe_book import book
 from ..segments.code import Code
 from ..tuning.launches import CapturedLaunch
@@ -77,7 +79,7 @@ class Specializer:
         self,
         code: Code,
         inputs: Sequence[Any],
-        scalars: Sequence[Any],
+        scalars: Sequence[float],
         constant: Sequence[int],
     ) -> None:
         self._code = code
@@ -91,7 +93,7 @@ class Specializer:
 
     def run(
         self,
-        whole: Any,
+        whole: Executable,
         narrow: Narrow,
         turns: Callable[[], AbstractContextManager[Turn]],
         put: Callable[[Specialized], None],
@@ -136,12 +138,12 @@ class Specializer:
             put(made)
 
 
-def _itself(array: Any) -> Any:
+def _itself(array: object) -> Any:
     return array
 
 
 def specialize(
-    code: Code, whole: Any, constant: Sequence[int], narrow: Narrow
+    code: Code, whole: Executable, constant: Sequence[int], narrow: Narrow
 ) -> Specialized | None:
     """Compiles a structure in two parts, which takes about as long as compiling it.
 
@@ -199,7 +201,7 @@ def _agree(first: Sequence[Any], other: Sequence[Any]) -> bool:
     return all(map(_is_close, first, other))
 
 
-def _is_close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+def _is_close(a: NumpyArray, b: NumpyArray) -> bool:
     if not is_float(a.dtype) or not a.size:
         return True
     a, b = a.astype(np.float64), b.astype(np.float64)

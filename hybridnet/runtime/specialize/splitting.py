@@ -19,8 +19,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from hybridnet.base.lazy import jax, jax_core
 from hybridnet.native import onednn
-from hybridnet.passes.cost import DeviceCost
+from hybridnet.passes import DeviceCost
 
 from ..programs.equations import Atom, Equation, Known, LaidOpen, run
 
@@ -97,7 +98,7 @@ def _is_pack(equation: Equation) -> bool:
     return name == "ffi_call" and bool(equation.params["target_name"] == onednn.PACK)
 
 
-def _is_program(param: Any) -> bool:
+def _is_program(param: object) -> bool:
     """Whether a parameter of a primitive is a program itself, as that of a loop is."""
     if isinstance(param, (tuple, list)):
         return any(map(_is_program, param))
@@ -129,11 +130,11 @@ class Split:
         """Shapes and dtypes of what the prologue makes."""
         return [self._program.types[number] for number in self._kept]
 
-    def prologue(self, *arrays: Any) -> tuple[Any, ...]:
+    def prologue(self, *arrays: jax.Array) -> tuple[jax.Array, ...]:
         """Computes what the main part takes, from the inputs in `reads`."""
         return run(self._early, dict(zip(self.reads, arrays, strict=True)), self._kept)
 
-    def main(self, *arrays: Any) -> tuple[Any, ...]:
+    def main(self, *arrays: jax.Array) -> tuple[jax.Array, ...]:
         """Computes the program's outputs from the inputs in `takes`, and what was made of others.
 
         Inputs are numbered as values are: both begin with the program's inputs.
@@ -142,7 +143,9 @@ class Split:
         return run(self._late, known, self._program.outputs)
 
 
-def split(closed: Any, constant: Iterable[int], limit: int | None = None) -> Split | None:
+def split(
+    closed: jax_core.ClosedJaxpr, constant: Iterable[int], limit: int | None = None
+) -> Split | None:
     """Splits a program; None where nothing worth it follows from these inputs.
 
     Args:

@@ -3,26 +3,25 @@
 Nobody knows how often a structure will come again. To go on as it is until what was overpaid
 reaches the price, and then to buy, never costs more than twice what the best choice in hindsight
 would have (the ski-rental problem: Karlin, Manasse, Rudolph, Sleator, "Competitive snoopy caching",
-1988). What comes again and again as loops do is likely to go on for a multiple of what it did.
+1988).
 """
 
 from __future__ import annotations
 
 from enum import Enum
-from math import inf
 from typing import Final, NamedTuple
 
-from .ledger import Account
-from .prices import Prices
+from .ledger import Account, Rent
+from .prices import TIMED_RUNS, Prices
 
 __all__ = [
-    "TIMED_RUNS",
     "Decision",
     "Load",
     "Purchase",
     "Whose",
     "decide",
-    "felt_share",
+    "decide_again",
+    "decide_constants",
     "is_quick",
     "is_worth_timing",
     "is_worth_twice",
@@ -30,36 +29,23 @@ __all__ = [
     "repays_passes",
 ]
 
-# As a loop has gone on so far, it goes on for so many times longer, seen from outside. (The regret
-# over 29 recordings, see benchmarks/replay.py: at 2 72 s, at 5 79, at 7 92, at 10 94; training
-# loops, which are the longest, lose 0.3 s each at 2 against 5.)
-_LOOP_GOES_ON: Final = 5.0
-# So many launches in a row, each soon after the one before, are a loop.
-_LOOP: Final = 4
-# A step of other structures gets a program of its own only where none of these is bought instead:
-# when what was overpaid for it has reached the price of a typical one.
-_TYPICAL: Final = 32
-# What was missing in more new structures than this is a step of others to come. (The first two
-# steps of a training loop differ, and evaluation is a third.)
-_RECURS: Final = 3
-#: How often a program is timed that took over from NumPy; the quickest run counts.
-TIMED_RUNS: Final = 5
-# If a loop feels more than this of what the background does, that does one thing at a time.
-_MOST_FELT: Final = 0.4
-_NEVER: Final = 1 << 62
+_NEVER_DUE: Final = 1 << 62
 
 
 class Purchase(Enum):
-    """What can be bought."""
+    """A kind of purchase: which program to read or compile for a structure, or none."""
 
     NONE = "nothing"
     READ = "its program on disk"
     COMPILE = "its program"
+    LIBRARY = "its program once more, with oneDNN's calls"
+    BLOCKS = "its program once more, with its memory in blocks"
+    CONSTANTS = "its program once more, for weights that stay the same"
     GO_BACK = "nothing: its program is given up, as NumPy is quicker"
 
 
 class Whose(Enum):
-    """What a decision is about."""
+    """The kind of structure that a decision is about."""
 
     WHOLE = "a structure of several instructions"
     ALONE = "one instruction by itself"
@@ -67,27 +53,30 @@ class Whose(Enum):
 
 
 class Load(NamedTuple):
-    """What else counts, beside the structure.
+    """The circumstances of a decision, beside the structure.
 
     Attributes:
         host: HYBRIDNET_HOST.
         has_begun: whether JAX is loaded.
-        share: how much of what the background does the loop feels, from 0 to 1.
+        share: how much of what the background does the loop feels, from 0 to 1: one part in so many
+            as there are processors.
         again: how likely a purchase of this thread is to be used again, from 0 to 1.
         is_underway: whether a whole is being compiled.
         soon: whether everything is compiled at its second launch.
+        whole: the account of the structure that this thread runs step by step, if it does.
     """
 
     host: str
     has_begun: bool = True
-    share: float = 0.6
+    share: float = 0.5
     again: float = 1.0
     is_underway: bool = False
     soon: bool = False
+    whole: Account | None = None
 
 
 class Decision(NamedTuple):
-    """What to do now.
+    """A decision about a structure: what to buy, and when to ask again.
 
     Attributes:
         purchase: what to buy.
@@ -124,7 +113,7 @@ def decide(whose: Whose, account: Account, prices: Prices, load: Load) -> Decisi
     if account.by_program.runs:
         return _decide_back(account, prices)
     if account.is_bought or load.host == "only":
-        return Decision(Purchase.NONE, due=_NEVER)
+        return Decision(Purchase.NONE, due=_NEVER_DUE)
     if whose is not Whose.WHOLE:
         return _decide_single(whose, account, prices, load)
     if account.launches == 1:
@@ -136,7 +125,7 @@ def decide(whose: Whose, account: Account, prices: Prices, load: Load) -> Decisi
         if account.on_disk is not False and load.has_begun:
             return Decision(Purchase.READ, waits=True)
         return Decision(Purchase.COMPILE)
-    return _decide_again(account, prices, load)
+    return _decide_known(account, prices, load)
 
 
 def _decide_new(account: Account, prices: Prices, load: Load) -> Decision:
@@ -144,7 +133,7 @@ def _decide_new(account: Account, prices: Prices, load: Load) -> Decision:
     steps = account.missing
     if not steps:
         return Decision(Purchase.NONE, due=2)
-    reading = prices.reading(account.weight)
+    reading = prices.reading(account.weight, account.kinds)
     if account.on_disk is not False and load.again > 0.5 and reading < steps:
         return Decision(Purchase.READ, waits=True, overpaid=steps, price=reading)
     compiling = _compiling(account, prices)
@@ -153,25 +142,25 @@ def _decide_new(account: Account, prices: Prices, load: Load) -> Decision:
     return Decision(Purchase.COMPILE, waits=True, overpaid=steps, price=compiling)
 
 
-def _decide_again(account: Account, prices: Prices, load: Load) -> Decision:
+def _decide_known(account: Account, prices: Prices, load: Load) -> Decision:
     """Decides about a structure that was launched again."""
-    gain = _gain(account, account.by_steps.best, prices, account.read_share)
+    gain = _gain(account, account.by_steps, prices)
     if gain <= 0:
         return _gains_nothing(account, prices, account.launches)
-    goes_on = _LOOP_GOES_ON if account.streak >= _LOOP else 1.0
-    overpaid = goes_on * load.again * gain * account.launches
+    here = load.again * gain * account.launches
     loading = 0.0 if load.has_begun else prices.jax
-    reading = prices.reading(account.weight)
+    reading = prices.reading(account.weight, account.kinds)
     price = load.share * (loading + reading)
+    overpaid = here + account.before * price
     if account.on_disk is not False and overpaid >= price:
-        waits = load.has_begun and gain >= reading
+        waits = load.has_begun and (gain >= reading or is_quick(account, prices))
         return Decision(Purchase.READ, waits, 0, overpaid, price)
-    price = loading + load.share * _compiling(account, prices)
-    # One after the other: the first is there sooner, and may be all that is needed.
-    waits_its_turn = load.is_underway and load.share > _MOST_FELT
-    if overpaid >= price and not waits_its_turn:
-        return Decision(Purchase.COMPILE, False, 0, overpaid, price)
-    return Decision(Purchase.NONE, False, account.launches + 1, overpaid, price)
+    price = loading + _in_turn(account, prices, load)
+    overpaid = here + account.before * price
+    if overpaid >= price:
+        return Decision(Purchase.COMPILE, _pauses(account, prices), 0, overpaid, price)
+    due = _later(account.launches, min(1.25, price / overpaid))
+    return Decision(Purchase.NONE, False, due, overpaid, price)
 
 
 def _decide_single(whose: Whose, account: Account, prices: Prices, load: Load) -> Decision:
@@ -180,33 +169,49 @@ def _decide_single(whose: Whose, account: Account, prices: Prices, load: Load) -
     rent = account.by_steps if alone else account.by_numpy
     if not rent.runs:
         return Decision(Purchase.NONE, due=account.by_numpy.runs + 1)
-    read = account.read_share if alone else 0.0
-    gain = _gain(account, rent.best, prices, read)
+    # The next step, which NumPy runs, waits for what XLA makes.
+    gain = _gain(account, rent, prices) - (0.0 if alone else prices.handover)
     if gain <= 0:
         return _gains_nothing(account, prices, account.by_numpy.runs)
     overpaid = gain * rent.runs
     loading = 0.0 if load.has_begun else prices.jax
-    if not alone:
-        price = loading + prices.compiling(_TYPICAL)
-    else:
-        price = loading + load.share * _compiling(account, prices)
+    if alone:
+        price = loading + _in_turn(account, prices, load)
+    else:  # with the program of the whole it would have no use any more
+        price = loading + _compiling(load.whole or account, prices)
     if overpaid >= price and (alone or not load.is_underway):
-        return Decision(Purchase.COMPILE, False, 0, overpaid, price)
+        return Decision(Purchase.COMPILE, alone and _pauses(account, prices), 0, overpaid, price)
     most = max(1.25, min(2.0, price / overpaid))
     return Decision(Purchase.NONE, False, _later(account.by_numpy.runs, most), overpaid, price)
 
 
 def _compiling(account: Account, prices: Prices) -> float:
     """Returns how many seconds XLA takes to compile a structure."""
-    return prices.compiling(account.weight, account.kinds, account.draws)
+    return prices.compiling(account.weight, account.kinds)
 
 
-def _gain(account: Account, now: float, prices: Prices, read: float) -> float:
-    """Returns how many seconds less than now a launch of a program would take."""
-    if now == inf or account.weight > prices.large:
+def _in_turn(account: Account, prices: Prices, load: Load) -> float:
+    """Returns how many seconds of it the loop feels; of two that are compiled at once, of both."""
+    return load.share * _compiling(account, prices) * (2 if load.is_underway else 1)
+
+
+def _gain(account: Account, rent: Rent, prices: Prices) -> float:
+    """Returns how many seconds less than now a launch of a program would take, at most.
+
+    Whether a thread would have to wait for XLA's nobody knows before; that is timed afterwards.
+    """
+    if not rent.timed or account.weight > prices.large:
         return 0.0
-    best = prices.launch(account.operations, account.nbytes, read)
-    return now - max(best, prices.usual * now)
+    return rent.mean - prices.usual * rent.best
+
+
+def _pauses(account: Account, prices: Prices) -> bool:
+    """Whether a launch waits for a compilation that was put off until it is worth its price.
+
+    Beside a loop of small work, which is all Python's, tracing gets the interpreter's lock for a
+    moment at a time: what takes 40 ms then takes a second, and the loop 1.4 times as long.
+    """
+    return is_quick(account, prices) and _compiling(account, prices) <= prices.jax
 
 
 def _gains_nothing(account: Account, prices: Prices, runs: int) -> Decision:
@@ -224,8 +229,7 @@ def is_worth_timing(account: Account, prices: Prices) -> bool:
 def is_worth_twice(account: Account, prices: Prices) -> bool:
     """Whether to compile a program without oneDNN first, while what calls that is built.
 
-    Without it XLA's own kernels take 1.1 to 1.2 times as long (an LSTM's step, LeNet's); so the
-    first program is worth its time where it is there long before the other can be.
+    So it is where the first program is there long before the other can be; see `Prices.onednn`.
     """
     return 4 * _compiling(account, prices) < prices.onednn
 
@@ -233,30 +237,73 @@ def is_worth_twice(account: Account, prices: Prices) -> bool:
 def _decide_back(account: Account, prices: Prices) -> Decision:
     """Decides whether a program is given up that was bought and has been timed."""
     took, read = account.by_program.best, account.read_share
-    unread = max(prices.dispatch, took - prices.handover)
+    unread = max(0.0, took - prices.handover)
     by_program, by_steps = read * took + (1 - read) * unread, account.by_steps.best
     back = by_program > by_steps
     return Decision(Purchase.GO_BACK if back else Purchase.NONE, False, 0, by_program, by_steps)
+
+
+def decide_again(account: Account, prices: Prices, load: Load, memory: int) -> Decision:
+    """Decides whether a program that runs is compiled once more for what it did without.
+
+    Args:
+        account: what is known of the structure.
+        prices: those of its platform.
+        load: what else counts.
+        memory: the bytes that a run of its program allocates.
+
+    Returns:
+        The decision; `Decision.due` is a number of runs.
+    """
+    if account.is_plain:  # it was compiled so since that takes no time beside what is built now
+        return Decision(Purchase.LIBRARY)
+    gain = 0.0 if account.is_in_blocks else prices.page * memory
+    return _decide_once_more(Purchase.BLOCKS, gain, account, prices, load)
+
+
+def decide_constants(account: Account, prices: Prices, load: Load) -> Decision:
+    """Decides whether a program is compiled once more for weights that stay the same.
+
+    Returns:
+        The decision; `Decision.due` is a number of runs.
+    """
+    gain = prices.constants * _launch(account, prices)
+    return _decide_once_more(Purchase.CONSTANTS, gain, account, prices, load)
+
+
+def _launch(account: Account, prices: Prices) -> float:
+    """Returns how long a launch of a program takes; 0 if that is not known."""
+    if account.by_program.runs:
+        return account.by_program.best
+    return prices.usual * account.by_steps.best if account.by_steps.runs else 0.0
+
+
+def _decide_once_more(
+    purchase: Purchase, gain: float, account: Account, prices: Prices, load: Load
+) -> Decision:
+    """Decides about what saves so many seconds a run of a program that is there.
+
+    Its program computes on all processors, so the loop feels all of what is done beside it.
+    """
+    if gain <= 0:
+        return Decision(Purchase.NONE, due=_NEVER_DUE)
+    overpaid = load.again * gain * account.runs
+    price = _compiling(account, prices)
+    if overpaid >= price:
+        return Decision(purchase, False, 0, overpaid, price)
+    due = _later(account.runs, min(2.0, price / overpaid))
+    return Decision(Purchase.NONE, False, due, overpaid, price)
 
 
 def repays_passes(account: Account, prices: Prices, host: str) -> bool:
     """Whether passes over a structure's graphs are worth their time before it is compiled.
 
     They are when they would have saved by now what they take. Where the same bits are wanted each
-    time (HYBRIDNET_HOST=only) no clock decides: then they are after so many launches that it is so
-    for an operator of usual length.
+    time (HYBRIDNET_HOST=only) no clock decides: each operator counts as long as a handover takes.
     """
     if host == "only":
-        return account.launches * prices.passes_gain > 1
-    return account.by_steps.seconds * prices.passes_gain >= prices.passes * account.weight
-
-
-def felt_share(processors: int) -> float:
-    """Returns how much of what the background does a loop feels, on so many processors.
-
-    Measured on two: a step of LeNet takes 1.6 times as long beside a compilation.
-    """
-    return min(1.0, 1.2 / processors)
+        return account.launches * prices.handover >= prices.passes
+    return account.by_steps.seconds >= prices.passes * account.weight
 
 
 def is_quick(account: Account, prices: Prices) -> bool:
@@ -264,9 +311,12 @@ def is_quick(account: Account, prices: Prices) -> bool:
     return account.by_steps.best <= prices.waiting
 
 
-def recurs(account: Account) -> bool:
-    """Whether a step was missing in so many new structures that more of them are to come."""
-    return account.missed > _RECURS
+def recurs(account: Account, prices: Prices) -> bool:
+    """Whether a step was missing in so many new structures that more of them are to come.
+
+    As a part of their programs it has cost by now what a program of its own does.
+    """
+    return (account.missed - 1) * prices.kind >= prices.program + prices.kind
 
 
 def _later(runs: int, times: float) -> int:

@@ -13,9 +13,10 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from time import process_time
-from typing import Any, Final, final
+from typing import Final, final
 
 from hybridnet.base import config
+from hybridnet.base.host_array import DeviceArray
 
 from ..observe.program_log import describe, explaining, log, say
 from ..platform.background import in_own_thread, is_ending
@@ -83,8 +84,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_queue.reset_after_fork)
 
 
-def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> int:
-    """Has a program tuned once it is hot; see `programs.cache.improvers`.
+def improve(program: Program, inputs: Sequence[DeviceArray], scalars: Sequence[float]) -> int:
+    """Queues a program for tuning once it is hot; see `programs.making.improvers`.
 
     Returns:
         The number of runs at which it is to be asked again.
@@ -97,8 +98,8 @@ def improve(program: Program, inputs: Sequence[Any], scalars: Sequence[Any]) -> 
     return program.account.tune
 
 
-def tune_when_idle(code: Code, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
-    """Has a program tuned when the process is idle, on the arrays of the launch at hand."""
+def tune_when_idle(code: Code, inputs: Sequence[DeviceArray], scalars: Sequence[float]) -> None:
+    """Queues a program: it is tuned when the process is idle, on the arrays of this launch."""
     if book.entry(code) is not None:
         return
     with _queue.lock:
@@ -130,6 +131,8 @@ def _tune(launch: CapturedLaunch) -> None:
     entry, compiled = search.run()
     if search.gave_up:
         cache.look_again(launch.code)
+        return
+    if not launch.is_current:
         return
     book.keep(launch.code, entry)
     if compiled is not None:

@@ -13,25 +13,41 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import is_float
+from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.lazy import jax, jnp
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.core.alternatives import Site
-from hybridnet.ops.core.backward import vjp_call
-from hybridnet.ops.core.call import Call
+from hybridnet.ops.core import Call, Site, vjp_call
+from hybridnet.passes import PIPELINE
 
 from ..observe import events
 from ..platform.jax_devices import sharding_of
 from ..programs.cache import cache
 from ..programs.dispatch import dispatch
+from ..programs.executable import Executable, innermost
+from ..programs.program import Program
 from ..segments.code import Code
 
-__all__ = ["CapturedLaunch", "captured", "launch_at"]
+__all__ = ["CapturedLaunch", "captured", "launch_at", "note_launch"]
 
 # A sample is as many runs as take this long, in seconds: the clock and the call cost some µs.
 _SAMPLE: Final = 2e-3
 _MOST_RUNS: Final = 50
+
+
+def note_launch(program: Program, inputs: Sequence[DeviceArray], scalars: Sequence[float]) -> None:
+    """Times a launch of a program that came from disk, unless it is known how long one takes.
+
+    Args:
+        program: a program that is about to run.
+        inputs, scalars: what it runs on; they are left as they are.
+    """
+    account = program.account
+    if not (account.by_steps.runs or account.by_program.runs):
+        launch = CapturedLaunch.of(program.code, inputs, scalars)
+        account.by_program.note(launch.timer(innermost(program.compiled))())
 
 
 @final
@@ -47,26 +63,32 @@ class CapturedLaunch:
         count: how often it was launched while it was watched.
     """
 
-    def __init__(self, code: Code, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
+    def __init__(self, code: Code, inputs: Sequence[DeviceArray], scalars: Sequence[float]) -> None:
         self.code = code
         self.count = 0
+        self._revision = PIPELINE.revision
         self._inputs = list(inputs)
         self._scalars = list(scalars)
 
     @classmethod
-    def of(cls, code: Code, inputs: Sequence[Any], scalars: Sequence[Any]) -> CapturedLaunch:
+    def of(cls, code: Code, inputs: Sequence[Any], scalars: Sequence[float]) -> CapturedLaunch:
         """Returns a launch that is about to be made: of what it will consume, copies are kept."""
         kept = list(inputs)
         for slot in code.donated:
             kept[slot] = jnp.copy(kept[slot])
         return cls(code, kept, scalars)
 
-    def outputs(self, compiled: Any) -> list[np.ndarray[Any, Any]]:
+    @property
+    def is_current(self) -> bool:
+        """Whether programs made for it were made by the passes that there are now."""
+        return self._revision == PIPELINE.revision
+
+    def outputs(self, compiled: Executable) -> list[NumpyArray]:
         """Returns what a program makes of the inputs."""
         made = dispatch(self.code.ctx, compiled, self._fresh(), self._scalars)
         return [np.asarray(array) for array in made]
 
-    def timer(self, compiled: Any) -> Callable[[], float]:
+    def timer(self, compiled: Executable) -> Callable[[], float]:
         """Returns what runs a program and tells the seconds of one run."""
         runs = 0
 
@@ -78,7 +100,7 @@ class CapturedLaunch:
 
         return run
 
-    def _seconds(self, compiled: Any, runs: int) -> float:
+    def _seconds(self, compiled: Executable, runs: int) -> float:
         inputs = [self._fresh() for _ in range(runs)]
         started = perf_counter()
         for arrays in inputs:
@@ -86,9 +108,9 @@ class CapturedLaunch:
         jax.block_until_ready(made)
         return (perf_counter() - started) / runs
 
-    def _fresh(self) -> list[Any]:
+    def _fresh(self) -> list[DeviceArray]:
         """Returns the inputs, those that a program consumes as copies."""
-        inputs = list(self._inputs)
+        inputs: list[Any] = list(self._inputs)
         for slot in self.code.donated:
             inputs[slot] = jnp.copy(inputs[slot])
         jax.block_until_ready(inputs)
@@ -102,7 +124,7 @@ def captured(
     """Keeps what is launched within of the structures `wanted`, with what each was given first."""
     found: dict[Code, CapturedLaunch] = {}
 
-    def take(code: Code, inputs: Sequence[Any], scalars: Sequence[Any]) -> None:
+    def take(code: Code, inputs: Sequence[DeviceArray], scalars: Sequence[float]) -> None:
         launch = found.get(code)
         if launch is None:
             if not wanted(code):

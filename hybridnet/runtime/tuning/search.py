@@ -16,12 +16,14 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.ops.core.alternatives import PLAIN, Site, alternatives_of
+from hybridnet.base.array_types import DType, NumpyArray
+from hybridnet.ops.core import PLAIN, Site, alternatives_of
 
 from ..observe.events import name_of
 from ..platform.jax_devices import platform_of
 from ..programs.compile_options import candidates
 from ..programs.compiling import compile_code, options_of, sites_of
+from ..programs.executable import Executable
 from ..programs.recipe import Options, Recipe
 from ..programs.recipe_book import Entry, Trial, book
 from .launches import CapturedLaunch, launch_at
@@ -77,7 +79,7 @@ class Search:
         # What an earlier search found is where this one begins.
         self._recipe = self._known = book.recipe(launch.code)
         self._compiled: Any = None
-        self._wanted: list[np.ndarray[Any, Any]] = []
+        self._wanted: list[NumpyArray] = []
         self.trials: list[Trial] = []
         self.gave_up = False
 
@@ -169,7 +171,7 @@ class Search:
         return best
 
     def _compare(
-        self, launch: CapturedLaunch, present: Any, other: Any, seconds: float
+        self, launch: CapturedLaunch, present: Executable, other: Executable, seconds: float
     ) -> Comparison | None:
         """Compares two programs; None where something else ran at the same time, each time."""
         for _ in range(_RETRIES):
@@ -201,14 +203,12 @@ def _site_program(code: Any, key: str, name: str, options: tuple[Any, ...] | Non
         return _first_line(error)
 
 
-def _compiled_at(code: Any, key: str, name: str, options: Options | None) -> Any:
+def _compiled_at(code: object, key: str, name: str, options: Options | None) -> Any:
     """Returns the program of one site by one lowering; text says why there is none."""
     return _site_program(code, key, name, None if options is None else tuple(options.items()))
 
 
-def _agree(
-    made: Sequence[np.ndarray[Any, Any]], wanted: Sequence[np.ndarray[Any, Any]], tolerance: float
-) -> bool:
+def _agree(made: Sequence[NumpyArray], wanted: Sequence[NumpyArray], tolerance: float) -> bool:
     """Whether outputs differ by no more than a share of the greatest magnitude in each."""
     for array, other in zip(made, wanted, strict=True):
         if array.dtype.kind not in "fV" or not other.size:
@@ -227,7 +227,7 @@ def _agree(
     return True
 
 
-def _epsilon(dtype: np.dtype[Any]) -> float:
+def _epsilon(dtype: DType) -> float:
     if dtype.kind == "f":
         return float(np.finfo(dtype).eps)
     return 2.0**-7  # bfloat16, which NumPy has from elsewhere

@@ -11,12 +11,13 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass
 from statistics import median, quantiles
 from time import perf_counter
-from typing import Any, Final, final
+from typing import Final, final
 
 from hybridnet import engine
+from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.lazy import jax
 
-from ..programs.executable import ExecutableWrapper, start
+from ..programs.executable import Executable, ExecutableWrapper, start
 
 __all__ = ["Comparison", "Turn", "Turns", "compare"]
 
@@ -26,7 +27,7 @@ Run = Callable[[], float]
 Turn = Callable[[], AbstractContextManager[None]]
 
 _FEWEST: Final = 5
-_MOST: Final = 25
+_MAX_PAIRS: Final = 25
 # What is gained by less is not worth a program of its own, nor well told from noise.
 _LEAST_GAIN: Final = 0.02
 # A candidate this many times as slow at the first try is not tried again.
@@ -82,7 +83,7 @@ def _compare(present: Run, other: Run, seconds: float, turn: Turn, fewest: int) 
     times: list[tuple[float, float]] = []
     with turn():
         present(), other()  # the first runs pay for what they find cold
-    while len(times) < fewest or (perf_counter() < end and len(times) < _MOST):
+    while len(times) < fewest or (perf_counter() < end and len(times) < _MAX_PAIRS):
         with turn():
             if len(times) % 2:  # the first of two finds the caches as the other left them
                 after = other()
@@ -124,15 +125,15 @@ class Turns(ExecutableWrapper):
 
     __slots__ = ("_last", "_open", "_passed")
 
-    def __init__(self, whole: Any) -> None:
+    def __init__(self, whole: Executable) -> None:
         super().__init__(whole)
         # Of the last turn: whether it is over, and a launch has passed since.
         self._open = engine.Flag()
         self._open.set()
         self._passed = engine.Flag()
-        self._last: Sequence[Any] = ()
+        self._last: Sequence[DeviceArray] = ()
 
-    def start(self, arguments: Sequence[Any], made: list[Sequence[Any]]) -> None:
+    def start(self, arguments: Sequence[DeviceArray], made: list[Sequence[DeviceArray]]) -> None:
         """Starts the program once nobody has a turn; arguments and outputs are those of `whole`."""
         self._open.wait(_LONGEST)
         start(self.whole, arguments, made)

@@ -16,7 +16,7 @@ from hybridnet.ops.core.registry import get
 __all__ = ["forget_rows", "note_row", "stacked"]
 
 # Fewer rows are stacked as they are.
-_FEW: Final = 8
+_FEW_ROWS: Final = 8
 
 
 class _Row(NamedTuple):
@@ -25,7 +25,7 @@ class _Row(NamedTuple):
     row: NDArray
     whole: NDArray
     number: int
-    stamp: Any
+    stamp: object
 
 
 class _RowMemory(threading.local):
@@ -51,7 +51,7 @@ def note_row(row: NDArray, whole: NDArray, number: int) -> None:
 def stacked(args: Sequence[Any], kwargs: Mapping[str, Any]) -> NDArray | None:
     """Returns ``stack(*args)`` by runs of rows; None where that is not worth it."""
     arrays = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
-    if len(arrays) <= _FEW or dict(kwargs) not in ({}, {"axis": 0}):
+    if len(arrays) <= _FEW_ROWS or dict(kwargs) not in ({}, {"axis": 0}):
         return None
     first = arrays[0]
     if any(not isinstance(array, NDArray) or array.type is not first.type for array in arrays):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
+from hybridnet.base.context import Context
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ndarray import NDArray
@@ -44,9 +45,9 @@ class Branch:
     def __init__(
         self,
         what: str,
-        function: Callable[[], Sequence[Any]],
+        function: Callable[[], Sequence[object]],
         containers: Containers,
-        ctx: Any,
+        ctx: Context,
     ) -> None:
         self.changes: dict[int, Any] = {}
         self._items: dict[int, int] = {}
@@ -122,7 +123,7 @@ class _Merge:
 
     def _leaf(
         self, name: str, value: tuple[Any, int | None], other: tuple[Any, int | None]
-    ) -> Callable[[], Any]:
+    ) -> Callable[[], object]:
         a, b = value[0], other[0]
         if same_plain(a, b):
             return lambda: a
@@ -142,14 +143,14 @@ class _Merge:
         type, kind = self._type(name, a, b)
         return self._pair(value, other, type, kind)
 
-    def _pair(self, value: Any, other: Any, type: TensorType, kind: Kind) -> Callable[[], Any]:
+    def _pair(self, value: Any, other: Any, type: TensorType, kind: Kind) -> Callable[[], object]:
         then, rest = self._branches
         self.pairs.append((then.flow(value, type), rest.flow(other, type)))
         self._kinds.append(kind)
         place = len(self.pairs) - 1
         return lambda: self._made[place]
 
-    def _type(self, name: str, a: Any, b: Any) -> tuple[TensorType, Kind]:
+    def _type(self, name: str, a: Any, b: object) -> tuple[TensorType, Kind]:
         """Returns what a variable is that is one of two things."""
         numbers = [isinstance(x, Number) or is_number(x) for x in (a, b)]
         if all(numbers):
@@ -162,7 +163,7 @@ class _Merge:
             self._refuse(name, a, b)
         return a.type, type(a)
 
-    def _returned(self, x: Any, other: Any) -> Callable[[], Any]:
+    def _returned(self, x: Any, other: Any) -> Callable[[], object]:
         """Of what is returned in one branch only; another variable says whether it was."""
         is_first = isinstance(other[0], UndefinedReturnValue)
         value = x[0] if is_first else other[0]
@@ -175,7 +176,7 @@ class _Merge:
         zero = (0, None)
         return self._pair(x if is_first else zero, zero if is_first else other, type_, kind)
 
-    def _undefined(self, name: str, a: Any, b: Any) -> Undefined:
+    def _undefined(self, name: str, a: object, b: object) -> Undefined:
         if isinstance(a, Undefined) and isinstance(b, Undefined):
             return a if a.reason else b
         missing, given = _ORDER if isinstance(a, Undefined) else _ORDER[::-1]
@@ -210,11 +211,11 @@ def _is_missing(leaves: list[Any], tree: Any) -> bool:
 
 def choice(
     pred: NDArray,
-    functions: tuple[Callable[[], Sequence[Any]], Callable[[], Sequence[Any]]],
+    functions: tuple[Callable[[], Sequence[object]], Callable[[], Sequence[object]]],
     names: Sequence[str],
-    blocks: Sequence[Callable[..., Any] | None],
+    blocks: Sequence[Callable[..., object] | None],
     line: str,
-) -> list[Any]:
+) -> list[object]:
     """Records a choice, and does to containers what its branches do.
 
     Args:
@@ -256,7 +257,7 @@ def choice(
 
 def _merge_items(
     merge: _Merge, containers: Containers, number: int, branches: tuple[Branch, Branch]
-) -> Callable[[], Any]:
+) -> Callable[[], object]:
     """Returns what gives what is in a container after a choice."""
     container = containers.all[number]
     before = container.before

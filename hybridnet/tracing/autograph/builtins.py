@@ -12,7 +12,7 @@ import numpy as np
 
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 
 from .conditions import and_, if_exp, is_staged, or_, truth
 from .lines import user_line
@@ -33,7 +33,7 @@ __all__ = [
 class StagedRange:
     """A range whose ends are known only when the function runs."""
 
-    def __init__(self, start: Any, stop: Any, step: Any) -> None:
+    def __init__(self, start: int | Number, stop: int | Number, step: int | Number) -> None:
         if is_number(step) and step == 0:
             raise ValueError("range() arg 3 must not be zero")
         self.start, self.stop, self.step = start, stop, step
@@ -53,7 +53,7 @@ class Together:
         parts: what it goes over together.
     """
 
-    def __init__(self, parts: Sequence[Any]) -> None:
+    def __init__(self, parts: Sequence[object]) -> None:
         self.parts = parts
         self._iterator: Iterator[Any] | None = None
 
@@ -90,7 +90,7 @@ def _float(value: Any = 0.0) -> Any:
     return _scalar(value, "float64") if is_staged(value) else float(value)
 
 
-def _bool(value: Any = False) -> Any:
+def _bool(value: object = False) -> Any:
     return truth(value) if is_staged(value) else bool(value)
 
 
@@ -101,7 +101,7 @@ def _enumerate(iterable: Any, start: Any = 0) -> Any:
     return enumerate(iterable, start)
 
 
-def _zip(*iterables: Any, strict: bool = False) -> Any:
+def _zip(*iterables: object, strict: bool = False) -> Any:
     sized = all(isinstance(part, (NDArray, range, Together)) for part in iterables)
     if not iterables or not sized or recorder.current_trace() is None:
         return zip(*iterables, strict=strict)
@@ -122,7 +122,7 @@ def _sum(iterable: Any, /, start: Any = 0) -> Any:
     return sum(iterable, start)
 
 
-def _extreme(name: str, *args: Any, **kwargs: Any) -> Any:
+def _extreme(name: str, *args: Any, **kwargs: object) -> Any:
     python = getattr(builtins, name)
     given = list(args[0]) if len(args) == 1 else list(args)
     is_plain = kwargs.get("key") is not None or "default" in kwargs
@@ -136,8 +136,8 @@ def _extreme(name: str, *args: Any, **kwargs: Any) -> Any:
     return functools.reduce(better, given)
 
 
-def _any_or_all(join: Callable[..., Any], start: bool, iterable: Any) -> Any:
-    def step(found: Any, value: Any) -> Any:
+def _any_or_all(join: Callable[..., object], start: bool, iterable: Any) -> Any:
+    def step(found: object, value: object) -> Any:
         return join(lambda: found, lambda: _bool(value))
 
     return functools.reduce(step, iterable, start)
@@ -188,7 +188,7 @@ class Picked(NDArray):
     __slots__ = ()
     kind_of_results = NDArray
 
-    def _refuse(self, *args: Any) -> Any:
+    def _refuse(self, *args: object) -> Any:
         raise ParameterError(
             f"{user_line()}: x[i], with a number i that is known only when the traced function "
             "runs, is a copy, and changing it would not change x; write x[i] = ... or x[i] += ..."
@@ -204,24 +204,24 @@ def get_item(owner: Any, key: Any) -> Any:
     return _part(owner, key).as_kind(Picked if type(owner) is NDArray else type(owner))
 
 
-def _part(owner: NDArray, key: Any) -> NDArray:
+def _part(owner: NDArray, key: object) -> NDArray:
     found: NDArray = owner[_plain_key(owner, key)]
     return found.as_kind(NDArray) if isinstance(found, Picked) else found
 
 
-def _plain_key(owner: NDArray, key: Any) -> Any:
+def _plain_key(owner: NDArray, key: object) -> Any:
     """Returns an index with arrays of the class of what is indexed in the place of numbers."""
     items = key if isinstance(key, tuple) else (key,)
     plain = [item.as_kind(type(owner)) if isinstance(item, Number) else item for item in items]
     return tuple(plain) if isinstance(key, tuple) else plain[0]
 
 
-def set_item(owner: Any, keys: tuple[Any, ...], value: Any) -> None:
+def set_item(owner: object, keys: tuple[object, ...], value: object) -> None:
     """``owner[key][key] = value``, of which the last key is written."""
     _assign(_parts(owner, keys[:-1]), keys, value)
 
 
-def _parts(owner: Any, keys: Sequence[Any]) -> list[Any]:
+def _parts(owner: Any, keys: Sequence[Any]) -> list[object]:
     """Returns what is reached by more and more keys; with numbers of the graph by copies."""
     parts = [owner]
     for key in keys:
@@ -231,7 +231,7 @@ def _parts(owner: Any, keys: Sequence[Any]) -> list[Any]:
     return parts
 
 
-def update_item(owner: Any, keys: tuple[Any, ...], how: str, value: Any) -> None:
+def update_item(owner: object, keys: tuple[object, ...], how: str, value: object) -> None:
     """``owner[key][key] += value``, and the other operators of this kind."""
     parts = _parts(owner, keys)
     _assign(parts[:-1], keys, _UPDATE[how](parts[-1], value))
@@ -251,7 +251,7 @@ def _assign(parts: list[Any], keys: tuple[Any, ...], value: Any) -> None:
         owner[_plain_key(owner, keys[number - 1])] = parts[number]
 
 
-def _has_number(key: Any) -> bool:
+def _has_number(key: object) -> bool:
     items = key if isinstance(key, tuple) else (key,)
     return any(isinstance(item, NDArray) and not item.shape for item in items)
 

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from hybridnet.base.interrupts import is_from_signal
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray import control_flow as nd_control_flow
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 
 from ..environment import paths_of
 from . import builtins as overloads
@@ -63,7 +63,7 @@ def _jumps(code: types.CodeType) -> bool:
     return found
 
 
-def _needs_conversion(function: types.FunctionType, args: Sequence[Any]) -> bool:
+def _needs_conversion(function: types.FunctionType, args: Sequence[object]) -> bool:
     """Whether a function has control flow, or may call a reader of arrays, or the user's code."""
     if _jumps(function.__code__):
         return True
@@ -72,7 +72,7 @@ def _needs_conversion(function: types.FunctionType, args: Sequence[Any]) -> bool
     return calls and _may_call_user(function, args)
 
 
-def _may_call_user(function: types.FunctionType, args: Sequence[Any]) -> bool:
+def _may_call_user(function: types.FunctionType, args: Sequence[object]) -> bool:
     """Whether a name in a function leads to something that is called otherwise when converted."""
     code = function.__code__
     names = dict(zip(code.co_varnames, args, strict=False))
@@ -105,7 +105,7 @@ def _may_call_user(function: types.FunctionType, args: Sequence[Any]) -> bool:
 
 
 def _converted_function(
-    function: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]
+    function: types.FunctionType, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> types.FunctionType:
     """Returns a user's function with its control flow converted; itself where that cannot be."""
     try:
@@ -145,7 +145,7 @@ def _warn(function: types.FunctionType, error: Exception, has_source: bool) -> N
 
 
 def _call_converted(
-    function: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]
+    function: types.FunctionType, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> Any:
     """Calls a function of the user's, converted if need be."""
     plain = hasattr(function, "is_converted") or inspect.isgeneratorfunction(function)
@@ -155,7 +155,7 @@ def _call_converted(
 
 
 def converted_call(
-    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, scope: Any = None
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None, scope: object = None
 ) -> Any:
     """Calls something from converted code, in a scope that is not needed here."""
     kwargs = kwargs or {}
@@ -205,13 +205,13 @@ def _callable(value: Any) -> Any:
         return value
 
     @functools.wraps(value, updated=())
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> Any:
         return converted_call(value, args, kwargs)
 
     return call
 
 
-def _plain(f: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _plain(f: object, args: tuple[object, ...]) -> tuple[Any, ...]:
     """Gives operators on arrays their numbers in the dtype of the arrays.
 
     They take Python numbers so; of arrays they require one dtype.

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 # Names of functions that stand for parts of the user's.
-_PARTS: Final = re.compile(
+_PART_NAMES: Final = re.compile(
     r"(if_body|else_body|loop_body|loop_test|extra_test|[gs]et_state)(_\d+)?"
 )
 # The flags of features from the future, of which each has bits of its own.
@@ -124,7 +124,7 @@ def compiled(module: ast.Module, code: types.CodeType) -> types.CodeType:
 
 
 def function_of(
-    made: types.CodeType, function: types.FunctionType, operators: Any
+    made: types.CodeType, function: types.FunctionType, operators: object
 ) -> types.FunctionType:
     """Returns the converted function, from the code of what makes it."""
     code = function.__code__
@@ -152,7 +152,7 @@ def _named(code: types.CodeType, name: str) -> types.CodeType:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             inner = constant.co_name
-            if _PARTS.fullmatch(inner):
+            if _PART_NAMES.fullmatch(inner):
                 constant = constant.replace(co_name=name)
                 inner = name
             elif inner.startswith("ag__"):

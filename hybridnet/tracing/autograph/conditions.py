@@ -10,7 +10,7 @@ from typing import Any, Final
 from hybridnet.base.errors import MXNetError
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.registry import get
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 
 from ..host_call import HostCall, world
 from .branches import choice
@@ -47,7 +47,7 @@ _COMPARE: Final[dict[str, Callable[[Any, Any], Any]]] = {
 }
 
 
-def is_staged(value: Any) -> bool:
+def is_staged(value: object) -> bool:
     """Whether a value is known only when the traced function runs."""
     return isinstance(value, NDArray) and recorder.current_trace() is not None
 
@@ -56,8 +56,8 @@ def if_stmt(
     cond: Any,
     body: Thunk,
     orelse: Thunk,
-    get_state: Callable[[], tuple[Any, ...]],
-    set_state: Callable[[tuple[Any, ...]], None],
+    get_state: Callable[[], tuple[object, ...]],
+    set_state: Callable[[tuple[object, ...]], None],
     symbol_names: Sequence[str],
     nouts: int,
 ) -> None:
@@ -82,7 +82,7 @@ def stage_if(
     state: tuple[Callable[[], tuple[Any, ...]], Callable[[tuple[Any, ...]], None]],
     names: Sequence[str],
     nouts: int,
-    blocks: Sequence[Callable[..., Any] | None],
+    blocks: Sequence[Callable[..., object] | None],
 ) -> None:
     """Makes an `if` part of the graph.
 
@@ -94,7 +94,7 @@ def stage_if(
     get_state, set_state = state
     before = get_state()
 
-    def branch(block: Thunk) -> Callable[[], Sequence[Any]]:
+    def branch(block: Thunk) -> Callable[[], Sequence[object]]:
         def run() -> Sequence[Any]:
             try:
                 _run_branch(block, cond)
@@ -127,7 +127,7 @@ def _again(kind: type[BaseException], message: str) -> BaseException:
         return MXNetError(message)
 
 
-def raised(error: Any) -> Any:
+def raised(error: object) -> Any:
     """Notes where an exception is raised by the user's own `raise`."""
     if isinstance(error, type) and issubclass(error, BaseException):
         error = error()
@@ -160,7 +160,7 @@ def truth(value: Any) -> Number:
     return to_number(value, "bool")
 
 
-def not_(a: Any) -> Any:
+def not_(a: object) -> Any:
     """``not a``."""
     if not is_staged(a):
         return not a
@@ -186,7 +186,7 @@ def or_(a: Thunk, b: Thunk) -> Any:
     return _chosen(left, lambda: left, b, "the expression with `or`")
 
 
-def chain(left: Any, operators: Sequence[str], rights: Sequence[Thunk]) -> Any:
+def chain(left: object, operators: Sequence[str], rights: Sequence[Thunk]) -> Any:
     """``a < b < c``, of which each part is computed once, and only if it is needed."""
     right = rights[0]()
     found = _COMPARE[operators[0]](left, right)
@@ -208,14 +208,14 @@ def assert_stmt(test: Any, message: Thunk, source: str) -> None:
 
 
 def _fail(value: NDArray, wanted: bool, text: str, error: Callable[[str], BaseException]) -> None:
-    """Has an exception raised when the function runs.
+    """Makes the traced function raise an exception when it runs.
 
     Args:
         value: an array that must be true, if `wanted`; else the exception is raised whatever it is.
         text, error: of the exception, and what makes it.
     """
 
-    def check(array: Any) -> Sequence[Any]:
+    def check(array: Any) -> Sequence[object]:
         if not wanted or not array.all():
             made = error(text)
             vars(made)["for_caller"] = True

@@ -7,7 +7,7 @@ import threading
 import types
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final, final
+from typing import Final, final
 from weakref import WeakKeyDictionary
 
 from hybridnet.base.locks import free_in_children
@@ -23,7 +23,7 @@ _lock: Final = free_in_children(threading.RLock())
 
 @final
 class _Forms:
-    """What a code was converted to: in full, and its expressions only.
+    """The forms that a code was converted to: in full, and its expressions only.
 
     Args:
         function: one of this code.
@@ -40,7 +40,7 @@ class _Forms:
             self._known = known_flow(self._node, class_of(function))
 
     def get(
-        self, function: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, function: types.FunctionType, args: Sequence[object], kwargs: Mapping[str, object]
     ) -> types.CodeType:
         """Returns the code of what makes the converted function for a call."""
         if self._known is not None and self._known.holds(function, args, kwargs):
@@ -62,7 +62,10 @@ _forms: Final[WeakKeyDictionary[types.CodeType, dict[str, _Forms]]] = WeakKeyDic
 
 
 def convert(
-    function: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any], operators: Any
+    function: types.FunctionType,
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    operators: object,
 ) -> types.FunctionType:
     """Returns a function that does the same through operators, for arguments like these.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record.recorder import thread as recorder_thread
+from hybridnet.runtime.recording import thread as recorder_thread
 
 from ..structure import flatten, unflatten
 from .builtins import Picked, get_item, set_item, update_item
@@ -47,14 +47,14 @@ class _Active(threading.local):
 _active: Final = _Active()
 
 
-def converted(function: Callable[..., Any]) -> Callable[..., Any]:
+def converted(function: Callable[..., object]) -> Callable[..., Any]:
     """Returns what runs a function with its control flow converted.
 
     Only functions of the user's are converted, and only if they, or functions of the user's that
     they call, have control flow.
     """
 
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: object, **kwargs: object) -> Any:
         _active.depth += 1
         try:
             result = converted_call(function, args, kwargs)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from hybridnet.base.interrupts import is_from_signal
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 
 from ..control_flow import loop_rows, row_type
 from .builtins import StagedRange
@@ -33,8 +33,8 @@ def for_stmt(
     iter_: Any,
     extra_test: Test,
     body: Body,
-    get_state: Callable[[], tuple[Any, ...]],
-    set_state: Callable[[tuple[Any, ...]], None],
+    get_state: Callable[[], tuple[object, ...]],
+    set_state: Callable[[tuple[object, ...]], None],
     symbol_names: Sequence[str],
     opts: Mapping[str, Any],
 ) -> None:
@@ -65,7 +65,7 @@ def for_stmt(
 
 
 def _python_loop(
-    iterated: Iterable[Any], extra_test: Test, body: Body, variables: Variables
+    iterated: Iterable[object], extra_test: Test, body: Body, variables: Variables
 ) -> None:
     """A loop that Python runs; once a `break` depends on arrays, each turn is an `if`."""
     for element in iterated:
@@ -73,7 +73,7 @@ def _python_loop(
             return
 
 
-def _turn(element: Any, goes_on: Any, body: Body, variables: Variables) -> bool:
+def _turn(element: object, goes_on: Any, body: Body, variables: Variables) -> bool:
     """Runs a turn if there was no `break`; whether there may be more."""
     if is_staged(goes_on):
         branches = (lambda: body(element), lambda: None)
@@ -118,7 +118,7 @@ def _stage(rows: Rows, first: int, extra_test: Test, body: Body, variables: Vari
     data = rows.data(first)
     types, kinds = list(map(row_type, data)), list(map(type, data))
     loop = StagedLoop(variables, user_line(), data[0].context, types, kinds)
-    lasts: dict[int, Any] = {}
+    lasts: dict[int, object] = {}
     held: list[Any] = []
 
     def run(*stand_ins: Any) -> None:
@@ -135,14 +135,14 @@ def _stage(rows: Rows, first: int, extra_test: Test, body: Body, variables: Vari
         loop.extend(outputs[: len(appended)], appended)
 
 
-def _counted(variables: Variables, start: Any) -> tuple[Variables, list[Any]]:
+def _counted(variables: Variables, start: object) -> tuple[Variables, list[Any]]:
     """Returns the variables with a counter, and where this is held."""
     held = [start]
 
     def get() -> tuple[Any, ...]:
         return (*variables.get(), held[0])
 
-    def assign(values: tuple[Any, ...]) -> None:
+    def assign(values: tuple[object, ...]) -> None:
         variables.set(values[:-1])
         held[0] = values[-1]
 
@@ -154,7 +154,7 @@ def _counted(variables: Variables, start: Any) -> tuple[Variables, list[Any]]:
 
 
 def _stage_with_break(
-    rows: Rows, first: int, extra_test: Callable[[], Any], body: Body, variables: Variables
+    rows: Rows, first: int, extra_test: Callable[[], object], body: Body, variables: Variables
 ) -> None:
     """Makes a loop that may end early part of the graph."""
     trace = recorder.current_trace()

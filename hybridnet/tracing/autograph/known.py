@@ -74,7 +74,7 @@ class KnownFlow:
         self._questions = questions
 
     def holds(
-        self, function: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, function: types.FunctionType, args: Sequence[object], kwargs: Mapping[str, object]
     ) -> bool:
         """Whether all control flow is known in a call."""
         if not self._questions:
@@ -105,7 +105,7 @@ def known_flow(node: ast.FunctionDef | ast.Lambda, class_name: str | None) -> Kn
 
 
 class _Element(NamedTuple):
-    """What a variable is assigned: an element of this."""
+    """The value of a variable that is assigned an element of an expression."""
 
     of: ast.expr
 
@@ -304,7 +304,7 @@ class _Reading:
             self._found[key] = found
         return found
 
-    def _ask(self, test: Callable[[Any], bool], about: ast.expr) -> bool:
+    def _ask(self, test: Callable[[object], bool], about: ast.expr) -> bool:
         about = copy.deepcopy(about)  # the source will be changed
         for part in ast.walk(about):
             if isinstance(part, ast.Attribute):
@@ -346,7 +346,7 @@ class _Reading:
 
 
 def _lookup(
-    function: types.FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]
+    function: types.FunctionType, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> _Lookup:
     """Returns what finds the meaning of a name in a call of a function."""
     code = function.__code__
@@ -397,7 +397,7 @@ def _meaning(node: ast.expr, lookup: _Lookup) -> Any:
     return _MISSING
 
 
-def _computed(operator: ast.operator, left: Any, right: Any) -> Any:
+def _computed(operator: ast.operator, left: object, right: object) -> Any:
     if type(left) is not int or type(right) is not int:
         return _MISSING
     match operator:
@@ -410,7 +410,7 @@ def _computed(operator: ast.operator, left: Any, right: Any) -> Any:
     return left // right if right else _MISSING
 
 
-def _attribute(owner: Any, name: str) -> Any:
+def _attribute(owner: object, name: str) -> Any:
     if owner is _MISSING:
         return _MISSING
     if isinstance(owner, NDArray):
@@ -437,24 +437,24 @@ def _is_plain(value: Any, depth: int = 3) -> bool:
     return all(_is_plain(item, depth - 1) for item in items)
 
 
-def _is_plain_or_module(value: Any) -> bool:
+def _is_plain_or_module(value: object) -> bool:
     if isinstance(value, types.ModuleType):
         return value.__name__ in _MODULES
     return _is_plain(value)
 
 
-def _is_steady(value: Any) -> bool:
+def _is_steady(value: object) -> bool:
     """Whether Python knows if a value is true."""
     if value is _MISSING:
         return False
     return isinstance(value, _PLAIN_TYPES) or not hasattr(type(value), "__bool__")
 
 
-def _is_python_loop(value: Any) -> bool:
+def _is_python_loop(value: object) -> bool:
     return value is not _MISSING and not isinstance(value, (NDArray, range, Together, StagedRange))
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value: object) -> bool:
     return type(value) in (list, tuple)
 
 

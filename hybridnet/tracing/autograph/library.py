@@ -8,7 +8,7 @@ import site
 import sysconfig
 import types
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from hybridnet import engine
 
@@ -31,7 +31,7 @@ def _is_library_file(file: str) -> bool:
     return file.startswith(("<frozen", *_LIBRARIES))
 
 
-def is_user_function(function: Any) -> bool:
+def is_user_function(function: object) -> bool:
     """Whether a plain function is the user's."""
     return isinstance(function, types.FunctionType) and not _is_library_file(
         function.__code__.co_filename
@@ -49,7 +49,7 @@ def is_library_class(kind: type) -> bool:
     return name.partition(".")[0] in ("hybridnet", "numpy", "jax", "collections")
 
 
-def user_function(value: Any) -> types.FunctionType | None:
+def user_function(value: object) -> types.FunctionType | None:
     """Returns the user's function that runs when a value is called; None where there is none."""
     while isinstance(value, functools.partial):
         value = value.func

@@ -12,7 +12,7 @@ from hybridnet import engine
 __all__ = ["trimmed", "user_line"]
 
 # This package, and what runs traced bodies for it.
-_OURS: Final = (
+_OUR_PACKAGES: Final = (
     str(Path(__file__).parent),
     *(str(Path(__file__).parents[1] / name) for name in ("bodies.py", "build.py")),
 )
@@ -32,7 +32,7 @@ def trimmed(traceback: types.TracebackType | None) -> types.TracebackType | None
     """Returns a traceback without the frames of this package."""
     frames = []
     while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(_OURS):
+        if not traceback.tb_frame.f_code.co_filename.startswith(_OUR_PACKAGES):
             frames.append(traceback)
         traceback = traceback.tb_next
     made: types.TracebackType | None = None

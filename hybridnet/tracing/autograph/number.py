@@ -10,16 +10,17 @@ never changed in place: ``i += 1`` makes another number.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
+from hybridnet.base.array_types import DType, DTypeLike
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray.parts import cast_call, fill_call
-from hybridnet.ops.core.handle import with_names
+from hybridnet.ndarray.internal import cast_call, fill_call
+from hybridnet.ops.core import with_names
 from hybridnet.ops.core.registry import get
 
 __all__ = [
@@ -55,19 +56,19 @@ class NumberError(MXNetError):
     """Python asked for the value of a number that is known only when the function runs."""
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """Whether a value is a Python number (or one of NumPy's) that can become a `Number`."""
     return isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating))
 
 
-def number_dtype(value: Any) -> np.dtype[Any]:
+def number_dtype(value: object) -> DType:
     """Returns the dtype in which a Python number is held."""
     if isinstance(value, (bool, np.bool_)):
         return _BOOL
     return _INT if isinstance(value, (int, np.integer)) else _FLOAT
 
 
-def joined(value: np.dtype[Any], other: np.dtype[Any]) -> np.dtype[Any]:
+def joined(value: DType, other: DType) -> DType:
     """Returns the dtype that holds the numbers of both."""
     return value if _RANKS[value] >= _RANKS[other] else other
 
@@ -85,7 +86,7 @@ def _as_number(array: NDArray) -> Number:
     return made
 
 
-def to_number(array: NDArray, dtype: Any) -> Number:
+def to_number(array: NDArray, dtype: DTypeLike) -> Number:
     """Returns the element of an array of one as a `Number`; no gradient flows through it."""
     return _as_number(_cast(array, tensor_type((), np.dtype(dtype))).detach())
 
@@ -103,7 +104,7 @@ def _cast(array: NDArray, type: TensorType) -> NDArray:
 
 
 def _computed(
-    operator: str, value: Number, other: Any, *, swap: bool = False, floats: bool = False
+    operator: str, value: Number, other: object, *, swap: bool = False, floats: bool = False
 ) -> Any:
     """Applies an operator of Python's to a number and what stands on its other side.
 
@@ -123,12 +124,12 @@ def _computed(
     return _as_number(_pair(operator, _cast(value, scalar), _cast(other, scalar), swap))
 
 
-def _compared(operator: str, value: Number, other: Any) -> Any:
+def _compared(operator: str, value: Number, other: object) -> Any:
     made = _computed(operator, value, other)
     return _as_number(_cast(made, tensor_type((), _BOOL))) if isinstance(made, Number) else made
 
 
-def _logical(operator: str, value: Number, other: Any) -> Any:
+def _logical(operator: str, value: Number, other: object) -> Any:
     if isinstance(other, (bool, np.bool_)):
         other = _like(value, other)
     if not isinstance(other, Number) or not value.type.dtype == other.type.dtype == _BOOL:
@@ -137,10 +138,10 @@ def _logical(operator: str, value: Number, other: Any) -> Any:
     return _as_number(_cast(made, value.type))
 
 
-def _of(rule: Callable[..., Any], operator: str, **options: bool) -> Callable[[Any, Any], Any]:
+def _of(rule: Callable[..., object], operator: str, **options: bool) -> Callable[[Any, Any], Any]:
     """Returns a method for one of Python's operators, computed by a rule for such."""
 
-    def arithmetic(self: Number, other: Any) -> Any:
+    def arithmetic(self: Number, other: object) -> Any:
         return rule(operator, self, other, **options)
 
     return arithmetic
@@ -153,7 +154,7 @@ class Number(NDArray):
     __slots__ = ("denies",)
 
     #: Of the result of ``not x`` that x; see `hybridnet.tracing.autograph.conditions`.
-    denies: Any
+    denies: object
 
     def as_python(self) -> NDArray:
         """Returns the number as the plain array that users see."""
@@ -174,10 +175,10 @@ class Number(NDArray):
     def __float__(self) -> float:
         raise self._unknown("a float")
 
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+    def __array__(self, *args: object, **kwargs: object) -> NoReturn:
         raise self._unknown("a NumPy array")
 
-    def asnumpy(self) -> Any:
+    def asnumpy(self) -> NoReturn:
         """Raises: the number is not known yet."""
         raise self._unknown("a NumPy array")
 
@@ -211,13 +212,13 @@ class Number(NDArray):
 
     __rpow__ = _of(_computed, "broadcast_power", swap=True)
 
-    def __floordiv__(self, other: Any) -> Any:
+    def __floordiv__(self, other: object) -> Any:
         return _floor_divided(self, other)
 
-    def __rfloordiv__(self, other: Any) -> Any:
+    def __rfloordiv__(self, other: object) -> Any:
         return _floor_divided(_like(self, other), self) if is_number(other) else NotImplemented
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: object) -> tuple[Any, Any]:
         return self // other, self % other
 
     # Numbers do not change in place.
@@ -252,7 +253,7 @@ class Number(NDArray):
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
 
-def _like(known: Number, value: Any) -> Number:
+def _like(known: Number, value: object) -> Number:
     return number(value, known.context)
 
 
@@ -266,7 +267,7 @@ def _pair(operator: str, lhs: NDArray, rhs: NDArray, swap: bool) -> Any:
     return type(lhs).apply_operator(get(operator), pair, {})
 
 
-def _floor_divided(value: Number, other: Any) -> Any:
+def _floor_divided(value: Number, other: object) -> Any:
     if is_number(other):
         other = _like(value, other)
     if not isinstance(other, Number):

@@ -249,7 +249,7 @@ class _Rewriter(ast.NodeTransformer):
         return [before, node, self._put(ast.If(_name(flag), orelse, []), node)]
 
     def _flagged(self, node: Any, flag: str) -> Any:
-        """Has each `break` of this loop clear the flag first."""
+        """Makes each `break` of this loop clear the flag first."""
         if isinstance(node, ast.Break):
             clear = ast.Assign([_name(flag, ast.Store())], ast.Constant(False))
             return self._put(ast.If(ast.Constant(True), [clear, node], []), node)

@@ -40,7 +40,7 @@ class RangeRows:
         attrs = {"start": rest.start, "stop": rest.stop, "step": rest.step, "dtype": "int64"}
         return [NDArray.apply_operator(get("_arange"), (), attrs)]
 
-    def built(self, rows: Iterator[NDArray], lasts: dict[int, Any]) -> Any:
+    def built(self, rows: Iterator[NDArray], lasts: dict[int, object]) -> Any:
         """Returns an element in a turn of a loop in the graph.
 
         Args:
@@ -64,7 +64,7 @@ class ArrayRows:
         """Returns a row, a view."""
         return self._array[number]
 
-    def dynamic(self, number: Any) -> Any:
+    def dynamic(self, number: object) -> Any:
         """Returns a row, a copy."""
         return get_item(self._array, number)
 
@@ -72,7 +72,7 @@ class ArrayRows:
         """Returns the rows from the first one on."""
         return [self._array[first:]]
 
-    def built(self, rows: Iterator[NDArray], lasts: dict[int, Any]) -> Any:
+    def built(self, rows: Iterator[NDArray], lasts: dict[int, object]) -> Any:
         """Returns what stands for a row."""
         made = next(rows)
         last = self._array[self.count - 1]
@@ -94,7 +94,7 @@ class TogetherRows:
         """Returns the elements together."""
         return tuple(part.element(number) for part in self._parts)
 
-    def dynamic(self, number: Any) -> Any:
+    def dynamic(self, number: object) -> Any:
         """Returns the elements together."""
         return tuple(part.dynamic(number) for part in self._parts)
 
@@ -103,7 +103,7 @@ class TogetherRows:
         count = self.count - first
         return [array[:count] for part in self._parts for array in part.data(first)]
 
-    def built(self, rows: Iterator[NDArray], lasts: dict[int, Any]) -> Any:
+    def built(self, rows: Iterator[NDArray], lasts: dict[int, object]) -> Any:
         """Returns what stands for the elements."""
         return tuple(part.built(rows, lasts) for part in self._parts)
 
@@ -111,7 +111,7 @@ class TogetherRows:
 Rows = RangeRows | ArrayRows | TogetherRows
 
 
-def rows_of(iterated: Any) -> Rows | None:
+def rows_of(iterated: object) -> Rows | None:
     """Returns what a loop goes over, if a loop in the graph could."""
     if isinstance(iterated, range):
         return RangeRows(iterated)

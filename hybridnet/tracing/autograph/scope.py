@@ -24,7 +24,7 @@ _SOMETIMES: Final = (
 class FunctionScope:
     """The body of a converted function."""
 
-    def __init__(self, function_name: str, scope_name: str, options: Any) -> None:
+    def __init__(self, function_name: str, scope_name: str, options: object) -> None:
         self.name = function_name
 
     def __enter__(self) -> FunctionScope:
@@ -33,7 +33,7 @@ class FunctionScope:
     def __exit__(self, *exc: object) -> None:
         return None
 
-    def ret(self, value: Any, did_return: Any) -> Any:
+    def ret(self, value: object, did_return: object) -> Any:
         """Returns what the function returns.
 
         Args:
@@ -47,25 +47,25 @@ class FunctionScope:
         return value
 
 
-def with_function_scope(thunk: Callable[[Any], Any], scope_name: str, options: Any) -> Any:
+def with_function_scope(thunk: Callable[[Any], Any], scope_name: str, options: object) -> Any:
     """The body of a converted lambda."""
     with FunctionScope("lambda", scope_name, options) as scope:
         return thunk(scope)
 
 
-def autograph_artifact(function: Any, extras: Any = None) -> Any:
+def autograph_artifact(function: Any, extras: object = None) -> Any:
     """Marks a function that is defined in converted code, and so is converted."""
     with suppress(AttributeError):  # a decorator may have made something else of it
         function.is_converted = True
     return function
 
 
-def ld(value: Any) -> Any:
+def ld(value: object) -> Any:
     """Reads a variable."""
     return value.read() if isinstance(value, Undefined) else value
 
 
-def ldu(load: Callable[[], Any], name: str) -> Any:
+def ldu(load: Callable[[], object], name: str) -> Any:
     """Reads an attribute or an item that may not be there."""
     try:
         return load()

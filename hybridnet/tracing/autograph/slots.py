@@ -9,7 +9,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray.parts import cast_call, fill_call
+from hybridnet.ndarray.internal import cast_call, fill_call
 
 from .number import Kind, Number, is_number, joined, number_dtype
 from .state import Undefined, UndefinedReturnValue, described, same_plain
@@ -91,7 +91,7 @@ class Slot:
         wide = tensor_type((), joined(self.type.dtype, dtype))
         return self if wide is self.type else replace(self, type=wide)
 
-    def _after_object(self, leaf: Any, line: str) -> Slot:
+    def _after_object(self, leaf: object, line: str) -> Slot:
         start = self.start
         if same_plain(leaf, start) or isinstance(start, Undefined):
             return self
@@ -106,7 +106,7 @@ class Slot:
             return replace(self, type=start.type, kind=type(start))
         raise self._error(leaf, line)
 
-    def _error(self, leaf: Any, line: str) -> StagingError:
+    def _error(self, leaf: object, line: str) -> StagingError:
         message = (
             f"{line}: variable {self.name!r} is {described(self.start)} before the loop, and "
             f"{described(leaf)} after a turn; {HOW}"
@@ -117,7 +117,7 @@ class Slot:
         return StagingShapeError(message) if other_shape else StagingDTypeError(message)
 
 
-def slot_of(name: str, start: Any, assigned: bool) -> Slot:
+def slot_of(name: str, start: object, assigned: bool) -> Slot:
     """Returns what a leaf is taken for at first.
 
     Args:

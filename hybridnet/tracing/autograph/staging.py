@@ -9,7 +9,7 @@ that loops inside of loops are not traced over and over.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, final
 
@@ -46,9 +46,9 @@ class _LoopMemory(threading.local):
     """The loops that this thread has traced, while it traces, and what they turned out to be."""
 
     def __init__(self) -> None:
-        self.loops: dict[Any, tuple[list[Any], list[Any]]] = {}
+        self.loops: dict[Hashable, tuple[list[Any], list[Any]]] = {}
         # What stands for arrays that the function has made: nobody else sees them change.
-        self.made: set[Any] = set()
+        self.made: set[Hashable] = set()
 
 
 _memory: Final = _LoopMemory()
@@ -75,7 +75,7 @@ class Variables(NamedTuple):
     get: Callable[[], tuple[Any, ...]]
     set: Callable[[tuple[Any, ...]], None]
     rebound: frozenset[str]
-    blocks: tuple[Callable[..., Any] | None, ...]
+    blocks: tuple[Callable[..., object] | None, ...]
 
 
 class _Retry(Exception):
@@ -142,7 +142,7 @@ class StagedLoop:
 
     # -- tracing -----------------------------------------------------------------------------
 
-    def traced(self, what: str, run: Callable[..., Any]) -> Body:
+    def traced(self, what: str, run: Callable[..., object]) -> Body:
         """Traces a condition: given what stands for the rows, `run` returns one value."""
 
         def function(*arrays: NDArray) -> list[Any]:
@@ -151,7 +151,7 @@ class StagedLoop:
 
         return self._body(what, function)
 
-    def traced_body(self, run: Callable[..., Any]) -> Body:
+    def traced_body(self, run: Callable[..., object]) -> Body:
         """Traces the body until the types of the variables no longer change.
 
         Raises:
@@ -181,7 +181,7 @@ class StagedLoop:
         return Body(f"{what} of the loop at {self.line}", function, types, self._ctx, kinds, True)
 
     def _run(
-        self, run: Callable[..., Any], arrays: Sequence[NDArray]
+        self, run: Callable[..., object], arrays: Sequence[NDArray]
     ) -> tuple[Any, tuple[Any, ...], dict[int, Any]]:
         """Runs a part of the loop; returns what it gives, and what variables and containers are."""
         count = len(self._row_types)
@@ -199,14 +199,14 @@ class StagedLoop:
             changes = self._containers.take_back()
         return found, values, changes
 
-    def _assign(self, leaves: Sequence[Any]) -> None:
+    def _assign(self, leaves: Sequence[object]) -> None:
         """Sets variables and items of containers."""
         count = len(self._leaves.all)
         self._variables.set(tuple(self._leaves.values(leaves[:count])))
         for (number, key), leaf in zip(self._items, leaves[count:], strict=True):
             self._containers.all[number].set_item(key, leaf)
 
-    def _flattened(self, values: Sequence[Any], contents: dict[int, Any]) -> list[Any]:
+    def _flattened(self, values: Sequence[object], contents: dict[int, Any]) -> list[Any]:
         """Returns the leaves of the variables, of the items, and of what was appended."""
         leaves: list[Any] = []
         for number, value in enumerate(values):
@@ -219,7 +219,7 @@ class StagedLoop:
             leaves.append(contents.get(number, self._containers.all[number].before)[key])
         return [*leaves, *more]
 
-    def _leaves_of(self, number: int, value: Any) -> list[Any]:
+    def _leaves_of(self, number: int, value: object) -> list[object]:
         """Returns the leaves of a variable, which must be as many as before the turn."""
         first, stop, tree = self._leaves.spans[number]
         found, new_tree = flatten(value)
@@ -261,8 +261,8 @@ class StagedLoop:
             raise _Retry
         return []
 
-    def _add_item(self, number: int, key: Any) -> None:
-        """Has an item of a container go from turn to turn."""
+    def _add_item(self, number: int, key: object) -> None:
+        """Adds an item of a container to what goes from turn to turn."""
         container = self._containers.all[number]
         start, label = container.before[key], container.label(key)
         if flatten(start)[1] is not None:
@@ -351,7 +351,7 @@ class StagedLoop:
         self,
         body: Body,
         outputs: Sequence[NDArray],
-        lasts: dict[int, Any] | None,
+        lasts: dict[int, object] | None,
         holding: Sequence[int] = (),
     ) -> None:
         """Sets variables and containers to what they are after the loop.
@@ -378,7 +378,7 @@ class StagedLoop:
             made.append(_array_after(slot, leaf, output, in_place, lasts))
         self._assign(made)
 
-    def _object_after(self, slot: Slot, leaf: Any, lasts: dict[int, Any] | None) -> Any:
+    def _object_after(self, slot: Slot, leaf: object, lasts: dict[int, object] | None) -> Any:
         if lasts is not None and id(leaf) in lasts:
             return lasts[id(leaf)]
         if isinstance(slot.start, Undefined) and not isinstance(leaf, Undefined):
@@ -413,7 +413,7 @@ class StagedLoop:
                     found.append(row)
 
 
-def _is_from_outside(value: Any) -> bool:
+def _is_from_outside(value: object) -> bool:
     """Whether a value is an array that was not made while tracing, so that others see it too."""
     if not isinstance(value, NDArray) or value.storage in _memory.made:
         return False
@@ -422,7 +422,7 @@ def _is_from_outside(value: Any) -> bool:
 
 
 def _array_after(
-    slot: Slot, leaf: Any, output: NDArray, in_place: bool, lasts: dict[int, Any] | None
+    slot: Slot, leaf: object, output: NDArray, in_place: bool, lasts: dict[int, object] | None
 ) -> Any:
     """Returns what a variable is after a loop that carried it."""
     if lasts is not None and id(leaf) in lasts:
@@ -440,5 +440,5 @@ def _array_after(
     return output
 
 
-def _keys(items: Any) -> list[Any]:
+def _keys(items: Any) -> list[object]:
     return list(items) if isinstance(items, dict) else list(range(len(items)))

@@ -29,7 +29,7 @@ __all__ = [
 
 # Containers are looked for this deep, and this many, from the variables of a block.
 _DEPTH: Final = 4
-_MOST: Final = 2000
+_MAX_CONTAINERS: Final = 2000
 _PLAIN: Final = (str, bytes, type(None), type(Ellipsis), range, slice, np.dtype, type)
 
 
@@ -58,7 +58,7 @@ class Undefined:
     def __getattr__(self, name: str) -> Any:
         return self.read()
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return self.read()
 
 
@@ -66,7 +66,7 @@ class UndefinedReturnValue:
     """The result of a function that has not come to a `return`."""
 
 
-def same_plain(value: Any, other: Any) -> bool:
+def same_plain(value: object, other: object) -> bool:
     """Whether two objects are one, or plain values of Python that cannot be told apart."""
     if value is other:
         return True
@@ -77,7 +77,7 @@ def same_plain(value: Any, other: Any) -> bool:
     return isinstance(value, _PLAIN) and bool(value == other)
 
 
-def described(value: Any) -> str:
+def described(value: object) -> str:
     """Returns what a value is, for messages."""
     if isinstance(value, Undefined):
         return "nothing"
@@ -99,7 +99,7 @@ class Leaves:
         spans: for each value where its leaves begin and end, and what puts them together.
     """
 
-    def __init__(self, values: Sequence[Any]) -> None:
+    def __init__(self, values: Sequence[object]) -> None:
         self.all: list[Any] = []
         self.spans: list[tuple[int, int, Tree]] = []
         for value in values:
@@ -107,7 +107,7 @@ class Leaves:
             self.spans.append((len(self.all), len(self.all) + len(leaves), tree))
             self.all += leaves
 
-    def values(self, leaves: Sequence[Any]) -> list[Any]:
+    def values(self, leaves: Sequence[object]) -> list[Any]:
         """Puts other leaves together."""
         return [unflatten(tree, leaves[start:stop]) for start, stop, tree in self.spans]
 
@@ -130,7 +130,7 @@ class Container(NamedTuple):
     is_object: bool
     hides: bool
 
-    def label(self, key: Any) -> str:
+    def label(self, key: object) -> str:
         """Returns how the user's code reaches an item."""
         if isinstance(self.container, types.CellType):
             return self.name
@@ -157,7 +157,7 @@ class Container(NamedTuple):
             container.clear()
             container.update(items)
 
-    def set_item(self, key: Any, value: Any) -> None:
+    def set_item(self, key: object, value: object) -> None:
         """Sets one item of a list or dict."""
         if isinstance(self.container, types.CellType):
             self.container.cell_contents = value
@@ -176,20 +176,20 @@ class Containers:
         all: the containers, which go by their numbers here.
     """
 
-    def __init__(self, blocks: Sequence[Callable[..., Any] | None]) -> None:
+    def __init__(self, blocks: Sequence[Callable[..., object] | None]) -> None:
         self.all: list[Container] = []
         seen: set[int] = set()
         for block in blocks:
             for name, value in _variables(block):
                 self._add(name, value, seen, _DEPTH)
 
-    def _add(self, name: str, value: Any, seen: set[int], depth: int) -> None:
-        if depth == 0 or id(value) in seen or len(self.all) >= _MOST:
+    def _add(self, name: str, value: object, seen: set[int], depth: int) -> None:
+        if depth == 0 or id(value) in seen or len(self.all) >= _MAX_CONTAINERS:
             return
         if isinstance(value, types.MethodType):
             value = value.__self__
         is_object = hides = False
-        inside: Iterator[tuple[str, Any]]
+        inside: Iterator[tuple[str, object]]
         if isinstance(value, (list, tuple)):
             inside = ((f"{name}[{number}]", item) for number, item in enumerate(value))
             kept: Any = list(value)
@@ -216,7 +216,7 @@ class Containers:
         seen.add(id(value))
         if not isinstance(value, (tuple, types.FunctionType)):
             self.all.append(Container(name, value, kept, is_object, hides))
-        for inner, part in islice(inside, _MOST):
+        for inner, part in islice(inside, _MAX_CONTAINERS):
             self._add(inner, part, seen, depth - 1)
 
     def take_back(self) -> dict[int, Any]:
@@ -235,7 +235,7 @@ class Containers:
         return changed
 
 
-def _methods(kind: type) -> Iterator[tuple[str, Any]]:
+def _methods(kind: type) -> Iterator[tuple[str, object]]:
     """Yields the methods of a class that are the user's."""
     for base in kind.__mro__:
         for name, value in vars(base).items():
@@ -243,7 +243,7 @@ def _methods(kind: type) -> Iterator[tuple[str, Any]]:
                 yield name, value
 
 
-def _shown(attributes: dict[str, Any]) -> dict[str, Any]:
+def _shown(attributes: dict[str, object]) -> dict[str, object]:
     """Returns the attributes that are the user's."""
     return {key: value for key, value in attributes.items() if not key.startswith("_")}
 
@@ -258,14 +258,14 @@ def _same_items(value: Any, other: Any) -> bool:
     return all(a is b for a, b in zip(value, other, strict=True))
 
 
-def _variables(block: Any) -> Iterator[tuple[str, Any]]:
+def _variables(block: object) -> Iterator[tuple[str, object]]:
     """Yields the variables that a function shares with the one around it."""
     for name, cell in _cells(block):
         yield name, cell.cell_contents
     yield from _globals(block)
 
 
-def _globals(function: Any) -> Iterator[tuple[str, Any]]:
+def _globals(function: Any) -> Iterator[tuple[str, object]]:
     """Yields the global variables that a function of the user's names."""
     if is_user_function(function):
         known = function.__globals__
@@ -281,7 +281,7 @@ def _names(code: types.CodeType) -> Iterator[str]:
             yield from _names(constant)
 
 
-def _cells(function: Any) -> Iterator[tuple[str, types.CellType]]:
+def _cells(function: object) -> Iterator[tuple[str, types.CellType]]:
     """Yields the variables of functions around that a function uses, and that have values."""
     if not isinstance(function, types.FunctionType):
         return
@@ -291,7 +291,7 @@ def _cells(function: Any) -> Iterator[tuple[str, types.CellType]]:
             yield name, cell
 
 
-def _has_attributes(value: Any) -> bool:
+def _has_attributes(value: object) -> bool:
     """Whether a value is an object of a class of the user's, whose attributes may change."""
     plain = (NDArray, type, types.ModuleType, types.FunctionType, types.MethodType, np.ndarray)
     if isinstance(value, (*plain, Undefined, UndefinedReturnValue)):

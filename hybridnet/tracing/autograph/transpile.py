@@ -94,7 +94,7 @@ class _Choices(conditional_expressions.ConditionalExpressionTransformer):
 class _Blocks(control_flow.ControlFlowTransformer):
     """As the library's, but variables of functions around are always read later."""
 
-    def _get_block_vars(self, node: ast.AST, modified: Any) -> tuple[Any, Any, int]:
+    def _get_block_vars(self, node: ast.AST, modified: object) -> tuple[Any, Any, int]:
         names, undefined, count = super()._get_block_vars(node, modified)
         scope = self.state[control_flow._Function].scope
         lasting = [name for name in names[count:] if name in scope.nonlocals | scope.globals]
@@ -102,7 +102,7 @@ class _Blocks(control_flow.ControlFlowTransformer):
         return [*names[:count], *lasting, *dead], undefined, count + len(lasting)
 
 
-def _analyzed(node: Any, ctx: Any) -> Any:
+def _analyzed(node: object, ctx: object) -> Any:
     """Notes in a syntax tree what the conversion of control flow asks for."""
     graphs = cfg.build(node)
     node = qual_names.resolve(node)
@@ -124,7 +124,7 @@ class _Transpiler(PyToPy):
         """Another name than the user's, which may stand for something else inside."""
         return "ag__" + str(transpiler.GenericTranspiler.get_transformed_name(self, node))
 
-    def transform_ast(self, node: Any, ctx: Any) -> Any:
+    def transform_ast(self, node: Any, ctx: object) -> Any:
         """Rewrites a function."""
         code = self._function.__code__
         first = code.co_varnames[0] if code.co_argcount else None
@@ -172,7 +172,7 @@ class _Transpiler(PyToPy):
         return self.transform_ast(node, transformer.Context(info, namer, program)), name
 
 
-def _parsed(function: types.FunctionType, features: Any) -> tuple[Any, str]:
+def _parsed(function: types.FunctionType, features: object) -> tuple[Any, str]:
     """Returns the syntax tree of a function, with the places of its nodes, and its source."""
     if function.__name__ != "<lambda>":
         node, source = parser.parse_entity(function, future_features=features)

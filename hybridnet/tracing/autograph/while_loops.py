@@ -9,7 +9,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.interrupts import is_from_signal
 from hybridnet.ndarray import NDArray
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.recording import recorder
 
 from ..control_flow import loop_while
 from .conditions import is_staged, truth
@@ -35,8 +35,8 @@ def num_recorded() -> int:
 def while_stmt(
     test: Callable[[], Any],
     body: Callable[[], None],
-    get_state: Callable[[], tuple[Any, ...]],
-    set_state: Callable[[tuple[Any, ...]], None],
+    get_state: Callable[[], tuple[object, ...]],
+    set_state: Callable[[tuple[object, ...]], None],
     symbol_names: Sequence[str],
     opts: Mapping[str, Any],
 ) -> None:
@@ -90,7 +90,7 @@ def too_long(error: Exception) -> MXNetError:
 
 def stage_while(
     variables: Variables,
-    test: Callable[[], Any],
+    test: Callable[[], object],
     body: Callable[[], None],
     ctx: Context,
     limit: int | None = None,

@@ -24,8 +24,10 @@ driver that cannot carry one out (an updater raises) skips what follows up to th
 **Names.** A *peer* is (role, rank). Its *generation* counts the processes that had this name; only
 the highest counts. A *shard* is a fixed share of all parts; a `ShardPlace` says which server
 answers for it now. A *key* has a number, a *part* is a slice of a key: a `PartId` is (key's number,
-index). A *call* is the driver's number for what a user asked for; a *ticket* is a worker's number
-for one message that wants an answer (unsigned, 32 bits; it comes back in the answer). A push has a
+index). A *store* is one of those that users make; its number, the same in all workers, is in the
+`KeySpec` of its keys, and in the `StoreSettings` that say what servers do with pushes of them. A
+*call* is the driver's number for what a user asked for; a *ticket* is a worker's number for one
+message that wants an answer (unsigned, 32 bits; it comes back in the answer). A push has a
 *number*: it is this rank's n-th push of this part, from 1. A part's *round* counts its updates.
 
 **Data** is opaque: a machine passes `payload` and `rows` on and never looks into them.

@@ -1,4 +1,4 @@
-"""What a machine has its driver do."""
+"""The actions of a machine, which its driver carries out."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ class Remember:
 
 @dataclass(slots=True)
 class Adopt:
-    """A server: from now on update with this optimizer, keeping the states of the same one."""
+    """A server: from now on update a store's keys by this, keeping states of the same one."""
 
     settings: StoreSettings
 

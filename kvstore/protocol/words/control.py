@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from .run import Code, Count, Generation, Peer, Shard, StoreSettings, View
+from .run import Code, Count, Generation, Peer, Shard, StoreNumber, StoreSettings, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,19 +91,21 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Configure:
-    """Worker to scheduler: have all servers take pushes like this from now on.
+    """Worker to scheduler: have all servers take pushes of a store like this from now on.
 
     Only worker 0's have settings. The other workers ask for the answer.
     """
 
+    store: StoreNumber
     number: Count
     settings: StoreSettings | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """Scheduler to worker: settings of this number are in force at all servers."""
+    """Scheduler to worker: a store's settings of this number are in force at all servers."""
 
+    store: StoreNumber
     number: Count
 
 

@@ -302,7 +302,7 @@ class Copy:
         payload: see `full`.
         rows: of the merged sum, if it has rows.
         scale: as in `Commit`.
-        settings: the number of the settings that the commit was made by.
+        settings: the number of the store's settings that the commit was made by.
         previous: of a full copy: `payload` has the value and the states of the round before, too,
             behind the others.
     """

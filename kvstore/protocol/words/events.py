@@ -1,4 +1,4 @@
-"""What happens to a machine, as its driver hands it in."""
+"""The events of a machine, as its driver hands them in."""
 
 from __future__ import annotations
 
@@ -86,9 +86,10 @@ class CallConfigure:
     Attributes:
         call: for the answer.
         settings: the number is the machine's affair.
-        changes: other ones were in force, and all workers come here between the same two rounds.
-            Else it is the beginning of a program: of one that was started again it changes nothing,
-            as servers have the newest settings.
+        changes: other ones of the store were in force, and all workers come here just before they
+            push to it, where all their pushes before have answers. Else it is the beginning of a
+            program: of one that was started again it changes nothing, as servers have the newest
+            settings.
     """
 
     call: int

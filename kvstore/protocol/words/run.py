@@ -1,4 +1,4 @@
-"""What a run is: its processes, settings, keys and parts, and who answers for them now."""
+"""A run: its processes, settings, keys and parts, and who answers for them now."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ Generation = Annotated[int, Range(0, (1 << 32) - 1)]
 #: A process's number among those of its role; 16 bits of a header, and -1 for none.
 Rank = Annotated[int, Range(-1, (1 << 16) - 2)]
 Shard = Annotated[int, Range(0, (1 << 16) - 1)]
+#: Which of the stores of a process, in all workers the same; keys and settings belong to one.
+StoreNumber = Annotated[int, Range(0, (1 << 32) - 1)]
 #: How many of something there are or were.
 Count = Annotated[int, Range(0, _COUNTS)]
 #: As `Count`; -1: there is nothing that could be counted.
@@ -58,7 +60,7 @@ SCHEDULER = Peer("scheduler", 0)
 
 
 class Content(Enum):
-    """What the driver of a server puts into a message: see the module's docstring."""
+    """The content that the driver of a server puts into a message: see the module's docstring."""
 
     STORED = "stored"
     MERGED = "merged"
@@ -97,7 +99,7 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """What all processes of a run know from their start.
+    """The plan of a run, which all its processes know from their start.
 
     Attributes:
         run: a random number, unsigned, 64 bits: what comes from other runs is dropped.
@@ -133,7 +135,7 @@ class RunPlan:
 
 @dataclass(frozen=True, slots=True)
 class KeySpec:
-    """What a key holds.
+    """The specification of a key: the form of its value.
 
     Attributes:
         size: elements.
@@ -143,6 +145,7 @@ class KeySpec:
         dtype: for the drivers.
         shape: for the drivers.
         is_whole: it is one part, however large: what is done with it depends on all of it.
+        store: whose settings say what is done with pushes of it.
     """
 
     size: Count
@@ -151,6 +154,7 @@ class KeySpec:
     dtype: str = "float32"
     shape: tuple[Count, ...] = ()
     is_whole: bool = False
+    store: StoreNumber = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +175,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class PartRecord:
-    """What a server has committed of a part.
+    """The record of what a server has committed of a part.
 
     Attributes:
         round: how many updates its value has had; with `ahead` it is the optimizer's
@@ -231,16 +235,18 @@ class StoredPart:
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """How servers take pushes.
+    """How servers take pushes of a store's keys.
 
     Attributes:
-        number: grows with each `CallConfigure` of a run; the highest counts.
+        number: grows with each `CallConfigure` of the store; the highest counts. In "sync" it tells
+            after how many pushes that was, too.
         consistency: a round waits for a push of every worker, or each push is an update.
         optimizer: text for the drivers (a name and parameters in JSON); empty: the sum of a round
             becomes the value.
         staleness: in "async", a pull of a worker whose own pushes of a part are more than this
             ahead of the slowest worker's waits; None: none does.
         codec: text for the drivers.
+        store: whose.
     """
 
     number: Count
@@ -248,6 +254,7 @@ class StoreSettings:
     optimizer: str = ""
     staleness: Count | None = None
     codec: str = ""
+    store: StoreNumber = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +278,7 @@ class ShardPlace:
 
 @dataclass(frozen=True, slots=True)
 class PeerState:
-    """What the scheduler knows of a peer.
+    """The state of a peer, as the scheduler knows it.
 
     Attributes:
         peer: which.
@@ -299,17 +306,22 @@ class View:
         number: the scheduler's generation × 2³² + a count.
         peers: workers and servers.
         places: one for each shard.
-        settings: the newest; None: as in a new `StoreSettings`.
+        settings: the newest of each store; of others they are as in a new `StoreSettings`.
     """
 
     number: Count
     peers: tuple[PeerState, ...] = ()
     places: tuple[ShardPlace, ...] = ()
-    settings: StoreSettings | None = None
+    settings: tuple[StoreSettings, ...] = ()
 
     def find(self, peer: Peer) -> PeerState | None:
-        """What is known of a peer."""
+        """Returns the state of a peer; None if nothing is known of it."""
         return next((one for one in self.peers if one.peer == peer), None)
+
+    def settings_of(self, store: int) -> StoreSettings:
+        """How pushes of a store's keys are taken."""
+        found = (one for one in self.settings if one.store == store)
+        return next(found, None) or StoreSettings(0, store=store)
 
     def members(self) -> frozenset[int]:
         """The ranks of the workers whose pushes are waited for."""
@@ -322,7 +334,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class ServerMemory:
-    """What a server's disk holds beside its parts.
+    """The memory of a server on its disk, beside its parts.
 
     Attributes:
         view: the newest that it has known (its `settings` and `places` matter).

@@ -103,6 +103,29 @@ def test_what_a_function_returns_must_be_of_its_dtype():
             session.run(fewer)
 
 
+def test_numbers_of_64_bits_in_a_loop_stay_what_they_are():
+    """Three turns of ``x // 3``, from a number that 32 bits do not hold, and of ``x / 3``."""
+
+    def turn(function, dtype):
+        def body(count, x):
+            made = tf.py_func(function, [x], dtype)
+            made.set_shape([])
+            return count + 1, made
+
+        return body
+
+    def after_three(function, first, dtype):
+        first = [tf.constant(0), tf.constant(first, dtype)]
+        return tf.while_loop(lambda count, x: count < 3, turn(function, dtype), first)[1]
+
+    whole = after_three(lambda x: x // np.int64(3), 2**53, tf.int64)
+    part = after_three(lambda x: x / np.float64(3), 1.0, tf.float64)
+    with tf.Session() as session:
+        found = session.run([whole, part])
+    assert [one.dtype for one in found] == [np.int64, np.float64]
+    assert found == [2**53 // 27, 1.0 / 3 / 3 / 3]
+
+
 def test_no_shape_of_a_function_in_a_branch():
     x = tf.placeholder(tf.float32, [2])
     chosen = tf.cond(x[0] > 0, lambda: tf.py_func(_doubled, [x], tf.float32), lambda: x)

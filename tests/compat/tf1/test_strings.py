@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import threading
 
 import numpy as np
 import pytest
+from helpers import is_in
 
 import hybridnet.compat.tf1 as tf
 from hybridnet.base.errors import DTypeError
@@ -63,6 +65,8 @@ def test_a_reader_that_waits_ends_when_its_session_does(tmp_path):
 
     waiting = threading.Thread(target=wait)
     waiting.start()
+    while not is_in(waiting.ident, concurrent.futures.wait):
+        assert waiting.is_alive()
     session.close()
     waiting.join(60)
     assert not waiting.is_alive()

@@ -70,9 +70,9 @@ def story(seed: int, machines: Any = None, lines: int = 60) -> str:
     drawn = [
         f"seed {seed}: {found}",
         f"  {schedule.plan}",
-        f"  {schedule.kind}, {schedule.steps} steps, {schedule.style}, keys {schedule.keys}",
-        f"  adds={schedule.adds} staleness={schedule.staleness} barriers={schedule.barriers} "
-        f"restores={schedule.restores} commands={schedule.commands}",
+        f"  {schedule.steps} steps, {schedule.style}, keys {schedule.keys}",
+        *(f"  {store}" for store in schedule.stores),
+        f"  barriers={schedule.barriers} restores={schedule.restores} commands={schedule.commands}",
         f"  {schedule.net}",
         *(f"  {fault}" for fault in schedule.faults),
     ]
@@ -151,7 +151,7 @@ def _check_values(world: World) -> None:
     found, schedule = _values(world), world.schedule
     right = data.trained(
         {part: schedule.keys[part.key] for part in sorted(found, key=lambda one: one.id)},
-        world.plan.workers, schedule.steps, schedule.adds, schedule.style == "pushpull",
+        schedule.stores, world.plan.workers, schedule.steps, schedule.style == "pushpull",
     )  # fmt: skip
     for part, (place, value) in found.items():
         if schedule.learns and value != right[part.id]:
@@ -208,8 +208,9 @@ def _values(world: World) -> dict[Any, tuple[ShardPlace, list[int]]]:
 
 def _check_cell(world: World, part: Any, value: int, row: int | None) -> None:
     schedule, plan = world.schedule, world.plan
+    store = schedule.store_of(part[0])
     value %= data.LEARNT
-    steps = range(1 if schedule.adds else schedule.steps, schedule.steps + 1)
+    steps = range(1 if store.adds else schedule.steps, schedule.steps + 1)
     shrunk = plan.on_loss == "shrink" and world.killed_for_good is not None
     rest = value
     for step in steps:
@@ -225,14 +226,15 @@ def _check_cell(world: World, part: Any, value: int, row: int | None) -> None:
                 units.append((rank, count))
             elif count:
                 raise Wrong(f"push {step} of rank {rank} is in row {row} of {part}")
-        right = {data.UNIT}
+        once = {data.UNIT * times for times in store.worth(step)}
+        right = once
         present = sum(count > 0 for _, count in units)
         if shrunk and world.is_gone and row is None and present:
-            right = {data.UNIT * plan.workers // present}
+            right = {one * plan.workers // present for one in once}
         elif shrunk:
-            right |= {data.UNIT * plan.workers // n for n in range(1, plan.workers)}
+            right = once | {one * plan.workers // n for one in once for n in range(1, plan.workers)}
         for rank, count in units:
-            if count not in right or (count != data.UNIT and not shrunk):
+            if count not in right:
                 what = data.describe(value, plan.workers)
                 raise Wrong(
                     f"push {step} of rank {rank} counts {count}/{data.UNIT} in {part}: {what}"

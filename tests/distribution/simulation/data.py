@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from distribution.simulation.drawn import Store
+
 from hybridnet.kvstore.protocol.words import KeySpec, Part, PartId
 
 #: What a push is worth: divisible by all numbers of workers, for sums of fewer than all.
@@ -42,9 +44,13 @@ def rows_read(rank: int, step: int, spec: KeySpec, with_push: bool) -> tuple[int
 
 
 def trained(
-    parts: Mapping[Part, KeySpec], workers: int, steps: int, adds: bool, with_push: bool
+    parts: Mapping[Part, KeySpec],
+    stores: Sequence[Store],
+    workers: int,
+    steps: int,
+    with_push: bool,
 ) -> dict[PartId, list[int]]:
-    """The values after so many steps in which nothing went wrong."""
+    """The values after so many steps in which nothing went wrong, of stores with rounds."""
     values = {part.id: [0] * cells(part, spec) for part, spec in parts.items()}
     for step in range(1, steps + 1):
         sums = {part.id: [0] * cells(part, spec) for part, spec in parts.items()}
@@ -60,9 +66,13 @@ def trained(
             for part, spec in parts.items():
                 rows = rows_pushed(rank, step, spec) if spec.rows else None
                 add(sums[part.id], part, payload, rows)
-        for part, made in sums.items():
-            old = values[part]
-            values[part] = [a + b for a, b in zip(old, made, strict=True)] if adds else made
+        for part, spec in parts.items():
+            store = stores[spec.store]
+            old, times = values[part.id] if store.adds else None, max(store.worth(step))
+            made = [times * one for one in sums[part.id]]
+            values[part.id] = (
+                made if old is None else [a + b for a, b in zip(old, made, strict=True)]
+            )
     return values
 
 
@@ -71,9 +81,10 @@ def digit(value: int, rank: int, step: int) -> int:
     return (value // BASE ** (STEPS * rank + step - 1)) % BASE
 
 
-def through(workers: int, first: int, last: int) -> int:
-    """All pushes of all workers in these steps, each once."""
-    return sum(pushed(r, s) for r in range(workers) for s in range(first, last + 1))
+def through(store: Store, workers: int, step: int) -> int:
+    """What the pushes of all workers up to a step make of a value, in a store with rounds."""
+    steps = range(1 if store.adds else max(1, step), step + 1)
+    return sum(max(store.worth(s)) * pushed(r, s) for r in range(workers) for s in steps)
 
 
 def rows_pushed(rank: int, step: int, spec: KeySpec) -> tuple[int, ...]:

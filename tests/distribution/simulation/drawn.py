@@ -16,6 +16,7 @@ MOST_ABSENCE = 6.0
 #: Seconds that starting a process again takes on a loaded machine: more than who waits for one that
 #: nobody starts, and less than who waits for one that somebody does.
 SLOWLY = 25.0
+MORE = 4
 
 
 @dataclass(frozen=True)
@@ -82,14 +83,30 @@ class Net:
 
 
 @dataclass(frozen=True)
+class Store:
+    """What servers do with the pushes of a store's keys."""
+
+    kind: Literal["sync", "async"]
+    adds: bool  # the servers have an optimizer: values grow; else a round's sum is the value
+    staleness: int | None
+    times: int = 1  # so often a push is in the value
+    changes: tuple[int, ...] = ()  # after these steps it is there `MORE` times more often
+    late: bool = False  # all of this is set when the process has pushed to another store
+
+    def worth(self, step: int) -> set[int]:
+        """How often a push of a step may be in the value."""
+        if self.kind == "async":  # others push while it is changed
+            return {self.times + MORE * count for count in range(len(self.changes) + 1)}
+        return {self.times + MORE * sum(after < step for after in self.changes)}
+
+
+@dataclass(frozen=True)
 class Schedule:
     """All that decides what happens."""
 
     seed: int
     plan: RunPlan
-    kind: Literal["sync", "async"]
-    adds: bool  # the servers have an optimizer: values grow; else a round's sum is the value
-    staleness: int | None
+    stores: tuple[Store, ...]
     keys: tuple[KeySpec, ...]
     steps: int
     style: Literal["push+pull", "pushpull", "late pull"]
@@ -105,7 +122,11 @@ class Schedule:
     @property
     def learns(self) -> bool:
         """Whether pushes follow from values that were read, so that nothing may be torn."""
-        return self.kind == "sync" and self.plan.on_loss == "fail"
+        return all(one.kind == "sync" for one in self.stores) and self.plan.on_loss == "fail"
+
+    def store_of(self, key: int) -> Store:
+        """The store of a key."""
+        return self.stores[self.keys[key].store]
 
 
 def draw(seed: int) -> Schedule:
@@ -158,9 +179,13 @@ def draw(seed: int) -> Schedule:
     schedule = Schedule(
         seed,
         plan,
-        kind,
-        adds=kind == "async" or rand() < 0.8,
-        staleness=pick((None, 0, 1)) if kind == "async" else None,
+        (
+            Store(
+                kind,
+                adds=kind == "async" or rand() < 0.8,
+                staleness=pick((None, 0, 1)) if kind == "async" else None,
+            ),
+        ),
         keys=tuple(keys),
         steps=steps,
         style=pick(("push+pull", "pushpull", "late pull")),
@@ -178,13 +203,48 @@ def draw(seed: int) -> Schedule:
         schedule = replace(
             schedule, steps=crowd.choice((3, 4, 5)), faults=_crowd(crowd, drawn, plan, net)
         )
+    schedule = _several(random.Random(seed ^ 0x5702C), schedule)
     if breaks and not standby and not shrink:
         # Alone: whoever is told ends, and what others see of that is a loss already.
         fault = BreakCommit(later.randrange(plan.servers), later.randrange(1, 6))
-        return replace(schedule, faults=(fault,), restores=0)
+        # Other settings would have the part be taken for whole again.
+        stores = tuple(replace(one, changes=()) for one in schedule.stores)
+        return replace(schedule, faults=(fault,), restores=0, stores=stores)
     # A server that is gone for good cannot do what it was asked to.
     final = any(map(is_final, schedule.faults))
     return replace(schedule, commands=commands and not final)
+
+
+def _several(rnd: random.Random, schedule: Schedule) -> Schedule:
+    """Makes a second store, sometimes, with a key of its own; and has settings be changed.
+
+    Not where a scheduler dies beside workers that meet at barriers: nobody knows then who has been
+    there, and whether all ends well is a matter of moments, which this would move.
+    """
+    dead = {one.peer.role for one in schedule.faults if isinstance(one, Kill)}
+    if schedule.barriers and {"worker", "scheduler"} <= dead:
+        return schedule
+    shrink = schedule.plan.on_loss == "shrink"
+    stores, keys = list(schedule.stores), list(schedule.keys)
+    if rnd.random() < 0.35:
+        kind: Literal["sync", "async"] = "sync" if shrink else rnd.choice(("sync", "async"))
+        stores.append(
+            Store(
+                kind,
+                adds=kind == "async" or rnd.random() < 0.8,
+                staleness=rnd.choice((None, 0, 1)) if kind == "async" else None,
+                times=2,
+                late=rnd.random() < 0.4,
+            )
+        )
+        sizes = (KeySpec(1, store=1), KeySpec(4, store=1), KeySpec(8, rows=4, store=1))
+        keys.insert(rnd.choice((0, len(keys))), rnd.choice(sizes))
+    for number, one in enumerate(stores):
+        if not shrink and rnd.random() < 0.3:
+            after = rnd.randrange(1, schedule.steps)
+            twice = one.kind == "sync" and rnd.random() < 0.5
+            stores[number] = replace(one, changes=(after, after + 1) if twice else (after,))
+    return replace(schedule, stores=tuple(stores), keys=tuple(keys))
 
 
 class _Faults:
@@ -342,4 +402,7 @@ def smaller(schedule: Schedule) -> list[Schedule]:
         found.append(replace(schedule, skew=(0.0,) * len(schedule.skew)))
     if schedule.barriers:
         found.append(replace(schedule, barriers=False))
+    if any(one.changes or one.late for one in schedule.stores):
+        calmer = tuple(replace(one, changes=(), late=False) for one in schedule.stores)
+        found.append(replace(schedule, stores=calmer))
     return found

@@ -394,3 +394,140 @@ def _() -> Iterator[None]:
 
     with _patched(standby.Leader, "_send", send):
         yield
+
+
+@bug("what one store is told is done with the pushes of all")
+def _() -> Iterator[None]:
+    right = server_disk.ServerDriver.adopt
+
+    def adopt(self: Any, settings: Any) -> None:
+        for store in (0, 1):
+            right(self, replace(settings, store=store))
+
+    with _patched(server_disk.ServerDriver, "adopt", adopt):
+        yield
+
+
+@bug("a store's rounds are those of the store that was set last")
+def _() -> Iterator[None]:
+    right = rounds.Rounds.adopt
+
+    def adopt(self: Any, settings: Any, held: Any) -> None:
+        for store in (0, 1):
+            right(self, replace(settings, store=store), held)
+
+    with _patched(rounds.Rounds, "adopt", adopt):
+        yield
+
+
+@bug("settings of all stores are counted together")
+def _() -> Iterator[None]:
+    right = scheduler.SchedulerMachine._configure
+
+    def configure(self: Any, source: Any, generation: int, message: Any) -> None:
+        known = [one.number for one in self._settings.values()]
+        if message.settings is None or message.number >= max(known, default=0):
+            right(self, source, generation, message)
+
+    with _patched(scheduler.SchedulerMachine, "_configure", configure):
+        yield
+
+
+@bug("a restarted worker has begun all stores when it pushes to one")
+def _() -> Iterator[None]:
+    right = worker.WorkerMachine._call_push
+
+    def call_push(self: Any, event: Any) -> None:
+        right(self, event)
+        self._pushed.update((0, 1))
+
+    with _patched(worker.WorkerMachine, "_call_push", call_push):
+        yield
+
+
+@bug("a standby makes a commit by newer settings")
+def _() -> Iterator[None]:
+    right = rounds.Rounds.adopt
+
+    def adopt(self: Any, settings: Any, held: Any) -> None:
+        merged = [(one, one.merged) for one in held]
+        right(self, settings, held)
+        for one, before in merged:
+            one.merged = before
+
+    with _patched(rounds.Rounds, "adopt", adopt):
+        yield
+
+
+@bug("a standby makes a commit by older settings")
+def _() -> Iterator[None]:
+    right = server.ServerMachine._copy
+
+    def copy(self: Any, source: Any, generation: int, message: Any) -> None:
+        mine = self._rounds.settings[message.spec.store].number
+        right(self, source, generation, replace(message, settings=mine))
+
+    with _patched(server.ServerMachine, "_copy", copy):
+        yield
+
+
+@bug("settings are in force before all servers have put them down")
+def _() -> Iterator[None]:
+    right = scheduler.SchedulerMachine._answer_configured
+
+    def answer(self: Any) -> None:
+        self._set_in = dict.fromkeys(self._settings, 0)
+        right(self)
+
+    with _patched(scheduler.SchedulerMachine, "_answer_configured", answer):
+        yield
+
+
+@bug("a worker goes on before it knows the settings that it asked for")
+def _() -> Iterator[None]:
+    right = worker.WorkerMachine._configured_now
+
+    def configured(self: Any, source: Any, generation: int, message: Any) -> None:
+        seen = self._requests.view
+        settings = [one for one in seen.settings if one.store != message.store]
+        newest = replace(seen.settings_of(message.store), number=message.number)
+        self._requests.view = replace(seen, settings=(*settings, newest))
+        right(self, source, generation, message)
+        self._requests.view = seen
+
+    with _patched(worker.WorkerMachine, "_configured_now", configured):
+        yield
+
+
+@bug("who begins again waits for those whom its predecessor was ahead of")
+def _() -> Iterator[None]:
+    right = rounds.Rounds._may_see
+
+    def may_see(self: Any, held: Any, rank: int, least: int) -> bool:
+        top = self.number(held, rank)
+        return top >= least and right(self, held, rank, max(top, least))
+
+    with _patched(rounds.Rounds, "_may_see", may_see):
+        yield
+
+
+@bug("who begins again with other settings is waited for at barriers before them")
+def _() -> Iterator[None]:
+    right = worker.WorkerMachine._call_configure
+
+    def call_configure(self: Any, event: Any) -> None:
+        with _patched(self._barriers, "goes_on", lambda: None):
+            right(self, event)
+
+    with _patched(worker.WorkerMachine, "_call_configure", call_configure):
+        yield
+
+
+@bug("a restarted worker counts on from the settings that it finds")
+def _() -> Iterator[None]:
+    def next_number(self: Any, store: int) -> int:
+        found = self._requests.view.settings_of(store).number if self._slices.resumes else 0
+        return self._configured.get(store, found) + 1
+
+    with _patched(worker.WorkerMachine, "_next_number", next_number):
+        yield

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from distribution.simulation import data
-from distribution.simulation.drawn import Schedule
+from distribution.simulation.drawn import MORE, Schedule
 from distribution.simulation.server_disk import Wrong
 
 from hybridnet.kvstore.protocol import WorkerMachine
@@ -71,6 +71,8 @@ class Script:
         self._at_barrier: dict[int, set[int]] = {}
         self._commanding: dict[int, list[str]] = {}
         self._todo: list[Callable[[], list[Any]]] = []
+        self._changing: dict[int, StoreSettings] = {}
+        self._machine: WorkerMachine | None = None
         self.rank = -1
         self.first = 1
         self.leaves = self.finished = False
@@ -81,17 +83,59 @@ class Script:
     def start(self) -> list[Any]:
         """The first calls, made before anybody has answered."""
         schedule = self._schedule
-        settings = StoreSettings(
-            0, schedule.kind, "add" if schedule.adds else "", schedule.staleness
-        )
+        # A store that is set up later is there, and takes sums until then.
         self._todo = [
-            lambda: [CallConfigure(self._new(), settings)],
-            lambda: [CallInit(self._new(), n, key, 0) for n, key in enumerate(schedule.keys)],
+            lambda number=number, late=store.late: self._configure(number, bare=late)
+            for number, store in enumerate(schedule.stores)
         ]
+        self._todo.append(
+            lambda: [CallInit(self._new(), n, key, 0) for n, key in enumerate(schedule.keys)]
+        )
         if schedule.barriers:
             self._todo.append(lambda: self._barrier("", "first"))
         self._todo.append(self._plan_steps)
         return self._next()
+
+    def _settings(self, number: int, bare: bool, changed: int) -> StoreSettings:
+        store = self._schedule.stores[number]
+        times = store.times + MORE * changed
+        text = f"{'add' if store.adds else 'set'} {times}"
+        if bare or (text == "set 1"):
+            text = ""
+        return StoreSettings(0, store.kind, text, store.staleness, store=number)
+
+    def _configure(self, number: int, *, bare: bool = False, changed: int = 0) -> list[Any]:
+        call, settings = self._new(), self._settings(number, bare, changed)
+        if changed:
+            self._changing[call] = settings
+        return [CallConfigure(call, settings, changed > 0)]
+
+    def _change(self, number: int, after: int) -> list[Any]:
+        """Changes the settings of a store after a step, if it has changes there."""
+        changes = self._schedule.stores[number].changes
+        is_last = after == self._schedule.steps  # no push follows
+        changed = 1 + changes.index(after) if after in changes and not is_last else 0
+        return self._configure(number, changed=changed) if changed else []
+
+    def _change_again(self, number: int) -> list[Any]:
+        """A process that was started again changes what its predecessor may not have changed."""
+        changes = self._schedule.stores[number].changes
+        changed = sum(after < self.first for after in changes)
+        if not changed or self._in_force(number) == self._settings(number, False, changed):
+            return []
+        return self._configure(number, changed=changed)
+
+    def _in_force(self, number: int) -> StoreSettings:
+        assert self._machine is not None
+        return replace(self._machine._requests.view.settings_of(number), number=0)
+
+    def _check_settings(self, call: int) -> None:
+        """What a worker asked for is in force, and it knows; others may be further in "async"."""
+        settings = self._changing.pop(call, None)
+        if settings is None or settings.consistency == "async":
+            return
+        if self._in_force(settings.store) != settings:
+            raise Wrong(f"worker {self.rank} asked for {settings}, and has another one's")
 
     def _plan_steps(self) -> list[Any]:
         schedule = self._schedule
@@ -103,8 +147,21 @@ class Script:
             self._todo.append(lambda: self._barrier(f"step {self.first - 1}"))
         # A trainer begins with the values that it finds.
         self._todo.append(lambda: self._pulls(self.first - 1))
+        numbers = range(len(schedule.stores))
+        if 1 < self.first <= schedule.steps:
+            for number in numbers:
+                self._todo.append(lambda number=number: self._change_again(number))
         for step in range(self.first, schedule.steps + 1):
-            if schedule.style == "late pull":
+            if step == self.first and schedule.stores[-1].late:
+                wants = schedule.style == "pushpull"
+                self._todo += [
+                    lambda step=step, wants=wants: self._pushes(step, wants, (0,)),
+                    lambda: self._configure(1),
+                    lambda step=step, wants=wants: self._pushes(step, wants, (1,)),
+                ]
+                if not wants:
+                    self._todo.append(lambda step=step: self._pulls(step))
+            elif schedule.style == "late pull":
                 self._todo.append(lambda step=step: self._pushes(step, False))
                 self._todo.append(lambda step=step: self._pulls(step))
             elif schedule.style == "pushpull":
@@ -119,6 +176,8 @@ class Script:
                 self._todo.append(lambda step=step: self._barrier("", f"{step}"))
             elif schedule.barriers:
                 self._todo.append(lambda step=step: self._barrier(f"step {step}"))
+            for number in numbers:  # as a trainer does before its next push
+                self._todo.append(lambda step=step, number=number: self._change(number, step))
         if schedule.commands:
             self._todo.append(self._command)
         if schedule.barriers:
@@ -149,6 +208,8 @@ class Script:
     def _states(self) -> list[Any]:
         calls = []
         for number in range(len(self._schedule.keys)):
+            if self._schedule.store_of(number).kind == "async":
+                continue  # others push it between this and what follows
             call = self._new()
             self._fetching[call] = number
             calls.append(CallStates(call, number))
@@ -170,10 +231,12 @@ class Script:
         self.leaves = True
         return [CallLeave(self._new(), self.waits)]
 
-    def _pushes(self, step: int, wants_value: bool) -> list[Any]:
+    def _pushes(self, step: int, wants_value: bool, stores: tuple[int, ...] = (0, 1)) -> list[Any]:
         calls: list[Any] = []
         gradient = data.gradient(self._seen[step - 1]) if self._schedule.learns else 0
         for number, spec in enumerate(self._schedule.keys):
+            if spec.store not in stores:
+                continue
             rows = data.rows_pushed(self.rank, step, spec) if spec.rows else None
             payload = data.pushed(self.rank, step) + gradient
             call = self._new()
@@ -212,6 +275,7 @@ class Script:
 
     def handle(self, action: Any, machine: WorkerMachine) -> list[Any]:
         """Takes an action; returns the calls it leads to."""
+        self._machine = machine
         match action:
             case Begin(rank=rank, resumes=resumes):
                 self.rank, self.first = rank, resumes + 1
@@ -230,6 +294,7 @@ class Script:
                 plan = self._schedule.plan
                 if came is not None and plan.on_loss == "fail" and len(came) < plan.workers:
                     raise Wrong(f"worker {self.rank} passes a barrier where only {came} are")
+                self._check_settings(call)
                 answers = self._commanding.get(call)
                 if answers is not None and len(set(answers)) != max(1, len(answers)):
                     raise Wrong(f"worker {self.rank} has {answers} of its command")
@@ -254,34 +319,36 @@ class Script:
         for cell, value in seen.items():
             self._seen.setdefault(reading.step, {})[action.part, cell] = value
             self._check_value(reading, spec.rows > 0, value)
-            if action.round >= 0 and self._schedule.kind == "sync":
+            store = self._schedule.store_of(reading.key)
+            if action.round >= 0 and store.kind == "sync":
                 key = (action.part, cell, action.round)
                 if self._reads.setdefault(key, value) != value:
                     raise Wrong(f"two workers read different values of {key}")
 
     def _check_value(self, reading: Reading, rows: bool, value: int) -> None:
         schedule, step = self._schedule, reading.step
+        store = schedule.store_of(reading.key)
         workers = schedule.plan.workers
         value %= data.LEARNT
         if schedule.plan.on_loss == "shrink" or rows:
             return  # checked at the end
-        if schedule.kind == "sync":
-            first = 1 if schedule.adds else step
-            if value != (data.through(workers, first, step) if step else 0):
+        if store.kind == "sync":
+            if value != data.through(store, workers, step):
                 raise Wrong(
                     f"worker {self.rank} read {data.describe(value, workers)} in step {step}"
                 )
             return
         for one in range(1, step + 1):
-            if data.digit(value, self.rank, one) != data.UNIT:
+            if data.digit(value, self.rank, one) not in {data.UNIT * n for n in store.worth(one)}:
                 raise Wrong(
                     f"worker {self.rank} does not find its push {one} in step {step}: "
                     f"{data.describe(value, workers)}"
                 )
-        if schedule.staleness is not None:
+        if store.staleness is not None:
             counts = [
                 sum(data.digit(value, rank, one) > 0 for one in range(1, data.STEPS + 1))
                 for rank in range(workers)
             ]
-            if counts[self.rank] - min(counts) > schedule.staleness:
+            # A predecessor may have been further than who begins with an older step.
+            if min(step, counts[self.rank]) - min(counts) > store.staleness:
                 raise Wrong(f"worker {self.rank} is too far ahead: {counts}")

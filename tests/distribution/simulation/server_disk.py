@@ -21,6 +21,7 @@ from hybridnet.kvstore.protocol.words import (
     Post,
     ServerMemory,
     StoredPart,
+    StoreSettings,
 )
 
 
@@ -80,13 +81,12 @@ class ServerDriver:
 
     Args:
         disk: outlives it.
-        adds: values grow by the sum of a round; else the sum is the new value.
         in_order: no worker can come back late: sums are in the order of ranks.
     """
 
-    def __init__(self, disk: Disk, adds: bool, in_order: bool) -> None:
+    def __init__(self, disk: Disk, in_order: bool) -> None:
         self.disk = disk
-        self._adds = adds
+        self._optimizers: dict[int, tuple[bool, int]] = {}
         self._in_order = in_order
         self._sums: dict[PartId, list[int]] = {}
         self._ranks: dict[PartId, list[int]] = {}
@@ -94,6 +94,11 @@ class ServerDriver:
         self._executed: set[tuple[Any, int]] = set()
         #: The part whose commit failed, until the machine is told.
         self.broken: PartId | None = None
+
+    def adopt(self, settings: StoreSettings) -> None:
+        """Takes a store's optimizer: "add n" or "set n", where a sum counts n times."""
+        what, _, times = settings.optimizer.partition(" ")
+        self._optimizers[settings.store] = (what == "add", int(times or 1))
 
     def execute(self, action: Execute) -> None:
         """Carries out a command: once, however often it is asked for."""
@@ -129,10 +134,11 @@ class ServerDriver:
         file = self.disk.parts[action.part]
         old = file.now()
         times, present = action.scale
-        sums = [one * times // present for one in self._sums[action.part]]
+        adds, factor = self._optimizers.get(file.spec.store, (False, 1))
+        sums = [factor * one * times // present for one in self._sums[action.part]]
         if action.record.round != old.record.round + 1:
             raise Wrong(f"round {action.record.round} follows {old.record.round}")
-        value = [a + b for a, b in zip(old.value, sums, strict=True)] if self._adds else sums
+        value = [a + b for a, b in zip(old.value, sums, strict=True)] if adds else sums
         if torn:
             value = list(old.value)  # not all of it is there
         file.slots = [old, Slot(action.record, value, not torn)]

@@ -32,6 +32,7 @@ from hybridnet.kvstore.protocol import SchedulerMachine, ServerMachine, WorkerMa
 from hybridnet.kvstore.protocol.machine import Machine
 from hybridnet.kvstore.protocol.words import (
     SCHEDULER,
+    Adopt,
     Arrived,
     Broke,
     Commit,
@@ -220,7 +221,7 @@ class World:
         if peer.role == "server":
             disk = self.disks[peer.rank]
             in_order = self.plan.on_loss == "fail"
-            driver = ServerDriver(disk, schedule.adds, in_order)
+            driver = ServerDriver(disk, in_order)
             machine = cls(self.plan, me, disk.memory, disk.stored())
         else:
             machine = cls(self.plan, me)
@@ -455,6 +456,9 @@ class World:
     def _serve(self, process: Process, driver: ServerDriver, action: Any, kind: type) -> None:
         if kind is Fold:
             driver.fold(action)
+            return
+        if kind is Adopt:
+            driver.adopt(action.settings)
             return
         if kind is Execute:
             driver.execute(action)

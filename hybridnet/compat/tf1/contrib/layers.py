@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import Signature, signature
+from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeVar
 
 from ..dtypes import float32
-from ..graph.control import add_to_collections, name_scope
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
+from ..graph import Tensor, add_to_collections, convert_to_tensor, name_scope
 from ..layer.base import ZEROS
 from ..layer.conv import spread_over
 from ..layer.core import Flatten, finished, product
+from ..operations import cast, one_hot, reduce_sum
 from ..operations.elementwise import abs as sizes
-from ..operations.elementwise import cast
-from ..operations.gathering import one_hot
 from ..operations.nn.activation import l2_loss, relu
 from ..operations.nn.conv import convolution
 from ..operations.nn.pool import avg_pool, max_pool
-from ..operations.reduction import reduce_sum
 from ..variables.initial import Initializer, VarianceScaling
 from ..variables.partitioned import PartitionedVariable
 from ..variables.scope import get_variable, variable_scope
-from .normal import batch_norm as batch_norm
-from .normal import dropout as dropout
-from .normal import layer_norm as layer_norm
+from .framework import add_arg_scope
+from .normal import batch_norm, dropout, layer_norm
 from .optimizing import OPTIMIZER_CLS_NAMES as OPTIMIZER_CLS_NAMES
 from .optimizing import OPTIMIZER_SUMMARIES as OPTIMIZER_SUMMARIES
 from .optimizing import apply_regularization as apply_regularization
 from .optimizing import optimize_loss as optimize_loss
-from .scoped import add_arg_scope
 
 __all__ = [
     "OPTIMIZER_CLS_NAMES", "OPTIMIZER_SUMMARIES", "apply_regularization", "avg_pool2d",
@@ -56,10 +53,7 @@ def flatten(inputs: Any, outputs_collections: Any = None, scope: str | None = No
     return _collected(made, outputs_collections)
 
 
-@add_arg_scope
-def fully_connected(
-    inputs: Any,
-    num_outputs: int,
+def _common(
     activation_fn: Callable[[Any], Any] | None = relu,
     normalizer_fn: Callable[..., Any] | None = None,
     normalizer_params: Mapping[str, Any] | None = None,
@@ -72,7 +66,81 @@ def fully_connected(
     outputs_collections: Any = None,
     trainable: bool = True,
     scope: Any = None,
-) -> Tensor:
+) -> None:
+    """Has the arguments that layers with weights have behind their own; see `fully_connected`."""
+
+
+class _Product(NamedTuple):
+    """What a layer computes of its weights.
+
+    Attributes:
+        shape: of the weights.
+        function: from the weights to the result.
+        layout: 'NHWC' or 'NCHW' of images.
+    """
+
+    shape: list[int]
+    function: Callable[[Any], Tensor]
+    layout: str | None = None
+
+
+def _layer(default: str) -> Callable[[Callable[..., _Product]], Callable[..., Tensor]]:
+    """Makes a layer with weights of a function of its inputs, and what else is its own.
+
+    The arguments of `_common` come behind these.
+
+    Args:
+        default: the name of the scope of the variables, made unique.
+    """
+    shared = signature(_common).parameters
+
+    def decorate(function: Callable[..., _Product]) -> Callable[..., Tensor]:
+        own = list(signature(function).parameters.values())
+        whole = Signature([*own, *shared.values()], return_annotation="Tensor")
+
+        @wraps(function)
+        def layer(*args: Any, **keywords: Any) -> Tensor:
+            bound = whole.bind(*args, **keywords)
+            bound.apply_defaults()
+            given = bound.arguments
+            how = SimpleNamespace(**{name: given.pop(name) for name in shared})
+            inputs = given.pop("inputs")
+            with variable_scope(how.scope, default, [inputs], reuse=how.reuse):
+                x, count = convert_to_tensor(inputs), int(given.pop("num_outputs"))
+                made = _computed(x, count, function(x, count, **given), how)
+            return _collected(made, how.outputs_collections)
+
+        layer.__signature__ = whole  # type: ignore[attr-defined]
+        return layer
+
+    return decorate
+
+
+def _computed(x: Tensor, num_outputs: int, product: _Product, how: SimpleNamespace) -> Tensor:
+    """Returns a product, normalized or with biases added, and an activation of it."""
+    given = how.variables_collections or {}
+    lists = given if isinstance(given, Mapping) else {"weights": given, "biases": given}
+
+    def variable(name: str, shape: list[int], initializer: Any, regularizer: Any) -> Any:
+        kind = x.dtype.base_dtype
+        made = get_variable(name, shape, kind, initializer, regularizer, trainable=how.trainable)
+        for one in made if isinstance(made, PartitionedVariable) else [made]:
+            _collected(one, lists.get(name))
+        return made
+
+    begun = how.weights_initializer or xavier_initializer()
+    made = product.function(variable("weights", product.shape, begun, how.weights_regularizer))
+    b = None
+    if how.normalizer_fn is not None:
+        made = how.normalizer_fn(made, **(how.normalizer_params or {}))
+    elif how.biases_initializer is not None:
+        b = variable("biases", [num_outputs], how.biases_initializer, how.biases_regularizer)
+    return finished(made, b, how.activation_fn, product.layout)
+
+
+@add_arg_scope
+@_layer("fully_connected")
+def fully_connected(inputs: Any, num_outputs: int) -> _Product:
     """Returns activation(x W + b) over the last axis, as `tf.layers.dense` does.
 
     Args:
@@ -95,24 +163,14 @@ def fully_connected(
     Raises:
         ValueError: the size of the last axis is not known.
     """
-    with variable_scope(scope, "fully_connected", [inputs], reuse=reuse):
-        x = convert_to_tensor(inputs)
-        size = x.shape.as_list()[-1]
-        if size is None:
-            raise ValueError("The last dimension of the inputs to a layer should be defined")
-        parts = _Parts(x, int(num_outputs), _lists(variables_collections), trainable)
-        w = parts.weight(
-            "weights", [size, parts.num_outputs], weights_initializer or xavier_initializer(),
-            weights_regularizer,
-        )  # fmt: skip
-        made = parts.finished(
-            product(x, w, parts.num_outputs), normalizer_fn, normalizer_params, biases_initializer,
-            biases_regularizer, activation_fn,
-        )  # fmt: skip
-    return _collected(made, outputs_collections)
+    size = inputs.shape.as_list()[-1]
+    if size is None:
+        raise ValueError("The last dimension of the inputs to a layer should be defined")
+    return _Product([size, num_outputs], lambda w: product(inputs, w, num_outputs))
 
 
 @add_arg_scope
+@_layer("Conv")
 def conv2d(
     inputs: Any,
     num_outputs: int,
@@ -121,19 +179,7 @@ def conv2d(
     padding: str = "SAME",
     data_format: str | None = None,
     rate: Any = 1,
-    activation_fn: Callable[[Any], Any] | None = relu,
-    normalizer_fn: Callable[..., Any] | None = None,
-    normalizer_params: Mapping[str, Any] | None = None,
-    weights_initializer: Any = None,
-    weights_regularizer: Any = None,
-    biases_initializer: Any = ZEROS,
-    biases_regularizer: Any = None,
-    reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
-    trainable: bool = True,
-    scope: Any = None,
-) -> Tensor:
+) -> _Product:
     """Slides filters over images; the arguments that are not here are those of `fully_connected`.
 
     Args:
@@ -150,25 +196,16 @@ def conv2d(
         ValueError: the number of channels is not known.
     """
     layout = data_format or "NHWC"
-    with variable_scope(scope, "Conv", [inputs], reuse=reuse):
-        x = convert_to_tensor(inputs)
-        channels = x.shape.as_list()[layout.index("C")]
-        if channels is None:
-            raise ValueError("The number of channels of the inputs to a layer should be defined")
-        parts = _Parts(x, int(num_outputs), _lists(variables_collections), trainable)
-        w = parts.weight(
-            "weights", [*_two(kernel_size), channels, parts.num_outputs],
-            weights_initializer or xavier_initializer(), weights_regularizer,
-        )  # fmt: skip
-        made = parts.finished(
-            convolution(x, w, padding, _two(stride), _two(rate), data_format=layout),
-            normalizer_fn, normalizer_params, biases_initializer, biases_regularizer,
-            activation_fn, layout,
-        )  # fmt: skip
-    return _collected(made, outputs_collections)
+
+    def convolved(w: Any) -> Tensor:
+        return convolution(inputs, w, padding, _two(stride), _two(rate), data_format=layout)
+
+    shape = [*_two(kernel_size), _channels(inputs, layout), num_outputs]
+    return _Product(shape, convolved, layout)
 
 
 @add_arg_scope
+@_layer("Conv2d_transpose")
 def conv2d_transpose(
     inputs: Any,
     num_outputs: int,
@@ -176,19 +213,7 @@ def conv2d_transpose(
     stride: Any = 1,
     padding: str = "SAME",
     data_format: str = "NHWC",
-    activation_fn: Callable[[Any], Any] | None = relu,
-    normalizer_fn: Callable[..., Any] | None = None,
-    normalizer_params: Mapping[str, Any] | None = None,
-    weights_initializer: Any = None,
-    weights_regularizer: Any = None,
-    biases_initializer: Any = ZEROS,
-    biases_regularizer: Any = None,
-    reuse: Any = None,
-    variables_collections: Any = None,
-    outputs_collections: Any = None,
-    trainable: bool = True,
-    scope: Any = None,
-) -> Tensor:
+) -> _Product:
     """Spreads each pixel over a filter; arguments as those of `conv2d`.
 
     The scope of the variables is by default 'Conv2d_transpose', made unique.
@@ -196,35 +221,29 @@ def conv2d_transpose(
     Raises:
         ValueError: the number of channels is not known.
     """
-    with variable_scope(scope, "Conv2d_transpose", [inputs], reuse=reuse):
-        x = convert_to_tensor(inputs)
-        channels = x.shape.as_list()[data_format.index("C")]
-        if channels is None:
-            raise ValueError("The number of channels of the inputs to a layer should be defined")
-        parts = _Parts(x, int(num_outputs), _lists(variables_collections), trainable)
-        sizes, steps = _two(kernel_size), _two(stride)
-        w = parts.weight(
-            "weights", [*sizes, parts.num_outputs, channels],
-            weights_initializer or xavier_initializer(), weights_regularizer,
-        )  # fmt: skip
-        made = parts.finished(
-            spread_over(x, w, sizes, steps, padding, data_format), normalizer_fn,
-            normalizer_params, biases_initializer, biases_regularizer, activation_fn, data_format,
-        )  # fmt: skip
-    return _collected(made, outputs_collections)
+    channels, sizes, steps = _channels(inputs, data_format), _two(kernel_size), _two(stride)
+    return _Product(
+        [*sizes, num_outputs, channels],
+        lambda w: spread_over(inputs, w, sizes, steps, padding, data_format),
+        data_format,
+    )
 
 
-@add_arg_scope
-def max_pool2d(
-    inputs: Any,
-    kernel_size: Any,
-    stride: Any = 2,
-    padding: str = "VALID",
-    data_format: str = "NHWC",
-    outputs_collections: Any = None,
-    scope: str | None = None,
-) -> Tensor:
-    """Returns the greatest element of each window of images.
+def _of_images(default: str, pool: Callable[..., Tensor], what: str) -> Callable[..., Tensor]:
+    def pooled(
+        inputs: Any,
+        kernel_size: Any,
+        stride: Any = 2,
+        padding: str = "VALID",
+        data_format: str = "NHWC",
+        outputs_collections: Any = None,
+        scope: str | None = None,
+    ) -> Tensor:
+        with name_scope(scope, default, [inputs]):
+            made = pool(inputs, _two(kernel_size), _two(stride), padding, data_format)
+        return _collected(made, outputs_collections)
+
+    doc = f"""Returns the {what} of each window of images.
 
     Args:
         inputs: (batch, height, width, channel), or (batch, channel, height, width).
@@ -233,27 +252,15 @@ def max_pool2d(
         padding: 'VALID' or 'SAME'.
         data_format: 'NHWC' or 'NCHW'.
         outputs_collections: the collections that the result is added to.
-        scope: the name of the scope; default 'MaxPool2D'.
+        scope: the name of the scope; default '{default}'.
     """
-    with name_scope(scope, "MaxPool2D", [inputs]):
-        made = max_pool(inputs, _two(kernel_size), _two(stride), padding, data_format)
-    return _collected(made, outputs_collections)
+    pooled.__name__ = pooled.__qualname__ = f"{pool.__name__}2d"
+    pooled.__doc__ = doc
+    return add_arg_scope(pooled)
 
 
-@add_arg_scope
-def avg_pool2d(
-    inputs: Any,
-    kernel_size: Any,
-    stride: Any = 2,
-    padding: str = "VALID",
-    data_format: str = "NHWC",
-    outputs_collections: Any = None,
-    scope: str | None = None,
-) -> Tensor:
-    """Returns the mean of each window of images; see `max_pool2d`."""
-    with name_scope(scope, "AvgPool2D", [inputs]):
-        made = avg_pool(inputs, _two(kernel_size), _two(stride), padding, data_format)
-    return _collected(made, outputs_collections)
+max_pool2d = _of_images("MaxPool2D", max_pool, "greatest element")
+avg_pool2d = _of_images("AvgPool2D", avg_pool, "mean")
 
 
 @add_arg_scope
@@ -283,24 +290,22 @@ def repeat(
         args: its other arguments.
         kwargs: its keywords; ``scope`` is that of all (default 'Repeat').
     """
-    scope = kwargs.pop("scope", None)
-    with variable_scope(scope, "Repeat", [inputs]):
-        called = scope or getattr(layer, "__name__", "repeat")
-        made = inputs
-        for number in range(1, repetitions + 1):
-            made = layer(made, *args, scope=f"{called}_{number}", **kwargs)
-        return made
+    return _applied("Repeat", inputs, layer, [args] * repetitions, **kwargs)
 
 
 def stack(inputs: Any, layer: Callable[..., Any], stack_args: Any, **kwargs: Any) -> Any:
     """Applies a layer for each of several arguments; see `repeat`."""
-    scope = kwargs.pop("scope", None)
-    with variable_scope(scope, "Stack", [inputs]):
-        called = scope or getattr(layer, "__name__", "stack")
-        made = inputs
-        for number, given in enumerate(stack_args, 1):
-            own = given if isinstance(given, (list, tuple)) else [given]
-            made = layer(made, *own, scope=f"{called}_{number}", **kwargs)
+    several = [one if isinstance(one, (list, tuple)) else [one] for one in stack_args]
+    return _applied("Stack", inputs, layer, several, **kwargs)
+
+
+def _applied(
+    default: str, made: Any, layer: Callable[..., Any], several: Any, scope: Any = None, **same: Any
+) -> Any:
+    with variable_scope(scope, default, [made]):
+        called = scope or getattr(layer, "__name__", default.lower())
+        for number, own in enumerate(several, 1):
+            made = layer(made, *own, scope=f"{called}_{number}", **same)
         return made
 
 
@@ -319,46 +324,11 @@ def _two(numbers: Any) -> list[int]:
     return given
 
 
-def _lists(collections: Any) -> Mapping[str, Any]:
-    """Returns the collections that weights and biases are added to."""
-    given = collections or {}
-    return given if isinstance(given, Mapping) else {"weights": given, "biases": given}
-
-
-class _Parts(NamedTuple):
-    """What the functions of this module have in common.
-
-    Attributes:
-        inputs: of the layer.
-        num_outputs: how many outputs it has.
-        lists: the collections of its variables, by name.
-        trainable: whether optimizers change these.
-    """
-
-    inputs: Tensor
-    num_outputs: int
-    lists: Mapping[str, Any]
-    trainable: bool
-
-    def weight(self, name: str, shape: list[int], initializer: Any, regularizer: Any) -> Any:
-        """Makes a variable."""
-        kind = self.inputs.dtype.base_dtype
-        made = get_variable(name, shape, kind, initializer, regularizer, trainable=self.trainable)
-        for one in made if isinstance(made, PartitionedVariable) else [made]:
-            _collected(one, self.lists.get(name))
-        return made
-
-    def finished(
-        self, made: Tensor, normalizer: Any, settings: Any, biases_initializer: Any,
-        biases_regularizer: Any, activation: Any, layout: str | None = None,
-    ) -> Tensor:  # fmt: skip
-        """Returns a product, normalized or with biases added, and an activation of it."""
-        b = None
-        if normalizer is not None:
-            made = normalizer(made, **(settings or {}))
-        elif biases_initializer is not None:
-            b = self.weight("biases", [self.num_outputs], biases_initializer, biases_regularizer)
-        return finished(made, b, activation, layout)
+def _channels(images: Tensor, layout: str) -> int:
+    found: int | None = images.shape.as_list()[layout.index("C")]
+    if found is None:
+        raise ValueError("The number of channels of the inputs to a layer should be defined")
+    return found
 
 
 def _regularizer(

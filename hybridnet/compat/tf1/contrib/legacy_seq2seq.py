@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..graph.control import name_scope
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
-from ..operations.creation import shape
-from ..operations.elementwise import add, add_n, cast, divide, multiply
+from ..graph import Tensor, convert_to_tensor, name_scope
+from ..operations import add, add_n, cast, divide, multiply, reduce_sum, reshape, shape
 from ..operations.nn.entropy import sparse_softmax_cross_entropy_with_logits
-from ..operations.reduction import reduce_sum
-from ..operations.reshaping import reshape
 from ..recurrent.static import static_rnn
 from ..variables.scope import get_variable_scope, variable_scope
 
@@ -90,7 +85,6 @@ def sequence_loss_by_example(
         weights: of each step, (batch,).
         average_across_timesteps: whether that is divided by the sum of the weights.
         softmax_loss_function: of `labels` and `logits`, in the place of the cross entropy.
-        name: of the scope.
 
     Raises:
         ValueError: the lists are not as long.

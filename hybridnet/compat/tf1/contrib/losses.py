@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import Parameter, Signature
 from typing import Any
 
 from .. import losses
 from ..graph.tensor import Tensor
-from ..losses import add_loss as add_loss
-from ..losses import get_losses as get_losses
-from ..losses import get_regularization_losses as get_regularization_losses
-from ..losses import get_total_loss as get_total_loss
+from ..losses import add_loss, get_losses, get_regularization_losses, get_total_loss
 
 __all__ = [
     "absolute_difference", "add_loss", "compute_weighted_loss", "cosine_distance", "get_losses",
@@ -23,31 +22,47 @@ def compute_weighted_loss(losses_: Any, weights: Any = 1.0, scope: Any = None) -
     return losses.compute_weighted_loss(losses_, weights, scope)
 
 
-def absolute_difference(
-    predictions: Any, labels: Any = None, weights: Any = 1.0, scope: Any = None
-) -> Tensor:
-    """As `tf.losses.absolute_difference`, with the predictions first."""
-    return losses.absolute_difference(labels, predictions, weights, scope)
+def _older(
+    function: Callable[..., Tensor], first: str, *second: str, **optional: Any
+) -> Callable[..., Tensor]:
+    """Returns a loss whose arguments are these, in this order."""
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    listed = [Parameter(one, kind) for one in (first, *second)]
+    listed += [Parameter(one, kind, default=value) for one, value in optional.items()]
+    whole = Signature(listed, return_annotation="Tensor")
+
+    def loss(*args: Any, **keywords: Any) -> Tensor:
+        given = whole.bind(*args, **keywords)
+        given.apply_defaults()
+        return function(**given.arguments)
+
+    loss.__name__ = loss.__qualname__ = function.__name__
+    loss.__doc__ = f"As `tf.losses.{function.__name__}`, with the {first} first."
+    loss.__signature__ = whole  # type: ignore[attr-defined]
+    return loss
 
 
-def mean_squared_error(
-    predictions: Any, labels: Any = None, weights: Any = 1.0, scope: Any = None
-) -> Tensor:
-    """As `tf.losses.mean_squared_error`, with the predictions first."""
-    return losses.mean_squared_error(labels, predictions, weights, scope)
-
-
-def log_loss(
-    predictions: Any, labels: Any = None, weights: Any = 1.0, epsilon: float = 1e-7,
-    scope: Any = None,
-) -> Tensor:  # fmt: skip
-    """As `tf.losses.log_loss`, with the predictions first."""
-    return losses.log_loss(labels, predictions, weights, epsilon, scope)
-
-
-def hinge_loss(logits: Any, labels: Any = None, weights: Any = 1.0, scope: Any = None) -> Tensor:
-    """As `tf.losses.hinge_loss`, with the logits first."""
-    return losses.hinge_loss(labels, logits, weights, scope)
+absolute_difference = _older(
+    losses.absolute_difference, "predictions", labels=None, weights=1.0, scope=None
+)
+mean_squared_error = _older(
+    losses.mean_squared_error, "predictions", labels=None, weights=1.0, scope=None
+)
+log_loss = _older(
+    losses.log_loss, "predictions", labels=None, weights=1.0, epsilon=1e-7, scope=None
+)
+hinge_loss = _older(losses.hinge_loss, "logits", labels=None, weights=1.0, scope=None)
+sigmoid_cross_entropy = _older(
+    losses.sigmoid_cross_entropy, "logits", "multi_class_labels", weights=1.0, label_smoothing=0,
+    scope=None,
+)  # fmt: skip
+softmax_cross_entropy = _older(
+    losses.softmax_cross_entropy, "logits", "onehot_labels", weights=1.0, label_smoothing=0,
+    scope=None,
+)  # fmt: skip
+sparse_softmax_cross_entropy = _older(
+    losses.sparse_softmax_cross_entropy, "logits", "labels", weights=1.0, scope=None
+)
 
 
 def cosine_distance(
@@ -58,26 +73,3 @@ def cosine_distance(
     return losses.cosine_distance(
         labels, predictions, axis=dim if axis is None else axis, weights=weights, scope=scope
     )
-
-
-def sigmoid_cross_entropy(
-    logits: Any, multi_class_labels: Any, weights: Any = 1.0, label_smoothing: float = 0,
-    scope: Any = None,
-) -> Tensor:  # fmt: skip
-    """As `tf.losses.sigmoid_cross_entropy`, with the logits first."""
-    return losses.sigmoid_cross_entropy(multi_class_labels, logits, weights, label_smoothing, scope)
-
-
-def softmax_cross_entropy(
-    logits: Any, onehot_labels: Any, weights: Any = 1.0, label_smoothing: float = 0,
-    scope: Any = None,
-) -> Tensor:  # fmt: skip
-    """As `tf.losses.softmax_cross_entropy`, with the logits first."""
-    return losses.softmax_cross_entropy(onehot_labels, logits, weights, label_smoothing, scope)
-
-
-def sparse_softmax_cross_entropy(
-    logits: Any, labels: Any, weights: Any = 1.0, scope: Any = None
-) -> Tensor:
-    """As `tf.losses.sparse_softmax_cross_entropy`, with the logits first."""
-    return losses.sparse_softmax_cross_entropy(labels, logits, weights, scope)

@@ -11,9 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from ..graph.control import device
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor, identity
+from ..graph import Tensor, convert_to_tensor, device, identity
 from ..operations.elementwise import add_n, maximum, minimum, multiply
 
 __all__ = ["all_max", "all_min", "all_prod", "all_sum", "broadcast", "reduce_sum"]
@@ -31,21 +29,6 @@ def all_sum(tensors: Sequence[Any]) -> list[Tensor]:
     return _everywhere(add_n(_checked(tensors)), tensors)
 
 
-def all_prod(tensors: Sequence[Any]) -> list[Tensor]:
-    """Returns the product, as `all_sum` does the sum."""
-    return _all(multiply, tensors)
-
-
-def all_min(tensors: Sequence[Any]) -> list[Tensor]:
-    """Returns the least elements, as `all_sum` does the sum."""
-    return _all(minimum, tensors)
-
-
-def all_max(tensors: Sequence[Any]) -> list[Tensor]:
-    """Returns the greatest elements, as `all_sum` does the sum."""
-    return _all(maximum, tensors)
-
-
 def reduce_sum(tensors: Sequence[Any]) -> Tensor:
     """Returns the sum of tensors, once, on the device of the block that this is called in.
 
@@ -58,10 +41,6 @@ def reduce_sum(tensors: Sequence[Any]) -> Tensor:
 def broadcast(tensor: Any) -> Tensor:
     """Returns a tensor for readers on any devices: it goes to each of these once anyway."""
     return identity(convert_to_tensor(tensor))
-
-
-def _all(function: Callable[[Any, Any], Tensor], tensors: Sequence[Any]) -> list[Tensor]:
-    return _everywhere(reduce(function, _checked(tensors)), tensors)
 
 
 def _checked(tensors: Sequence[Any]) -> list[Tensor]:
@@ -80,3 +59,17 @@ def _everywhere(total: Tensor, tensors: Sequence[Any]) -> list[Tensor]:
         with device(getattr(one, "device", "") or None):
             found.append(identity(total))
     return found
+
+
+def _all(name: str, what: str, function: Callable[[Any, Any], Tensor]) -> Callable[..., Any]:
+    def made(tensors: Sequence[Any]) -> list[Tensor]:
+        return _everywhere(reduce(function, _checked(tensors)), tensors)
+
+    made.__name__ = made.__qualname__ = name
+    made.__doc__ = f"Returns the {what}, as `all_sum` does the sum."
+    return made
+
+
+all_prod = _all("all_prod", "product", multiply)
+all_min = _all("all_min", "least elements", minimum)
+all_max = _all("all_max", "greatest elements", maximum)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..graph import GraphKeys, Tensor, convert_to_tensor, identity
 from ..graph.control import add_to_collections, control_dependencies, get_collection_ref
-from ..graph.graph import GraphKeys
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor, identity
 from ..layer.base import ONES, ZEROS
 from ..layer.core import Dropout
 from ..layer.norm import BatchNormalization
 from ..operations.nn.norm import batch_normalization, moments
 from ..variables.scope import get_variable, variable_scope
-from .scoped import add_arg_scope
+from .framework import add_arg_scope
 
 __all__ = ["batch_norm", "dropout", "layer_norm"]
 
@@ -113,13 +111,8 @@ def layer_norm(
 
     Args:
         inputs: (batch, ...).
-        center: whether there is a 'beta'.
-        scale: whether there is a 'gamma'.
-        activation_fn: a function of the result; None: none.
-        reuse: whether the variables must be there already.
-        variables_collections: the collections that they are added to.
-        outputs_collections: the collections that the result is added to.
-        trainable: whether optimizers change them.
+        center, scale, activation_fn, reuse, variables_collections, outputs_collections,
+            trainable: as for `batch_norm`.
         begin_norm_axis: mean and variance are over this axis and all after it.
         begin_params_axis: the variables have the sizes of this axis and all after it.
         scope: of the variables; default 'LayerNorm', made unique.

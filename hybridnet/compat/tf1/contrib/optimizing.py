@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from ..graph import GraphKeys, Tensor, convert_to_tensor, identity
 from ..graph.control import add_to_collections, control_dependencies, get_collection
-from ..graph.graph import GraphKeys
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor, identity
+from ..operations import add, multiply, truncated_normal
+from ..operations import shape as shape_of
 from ..operations.clipping import clip_by_global_norm, global_norm
-from ..operations.creation import shape as shape_of
-from ..operations.elementwise import add, multiply
-from ..operations.random import truncated_normal
 from ..summaries.values import scalar
 from ..training import optimizers
 from ..training.optimizer import Optimizer
@@ -64,7 +61,6 @@ def optimize_loss(
         learning_rate_decay_fn: a function of the learning rate and the step, to another rate.
         update_ops: what runs before; default the collection UPDATE_OPS.
         variables: that are moved; default those that are trainable.
-        name: of the scope.
         summaries: what is written for TensorBoard, of 'learning_rate', 'loss' and 'gradient_norm';
             default the first two. 'gradients' is taken and not looked at.
         colocate_gradients_with_ops: as for `Optimizer.compute_gradients`.
@@ -95,7 +91,10 @@ def optimize_loss(
             colocate_gradients_with_ops=colocate_gradients_with_ops,
         )  # fmt: skip
         if gradient_noise_scale is not None:
-            pairs = [(_noisy(one, gradient_noise_scale), of) for one, of in pairs]
+            for place, (one, of) in enumerate(pairs):
+                if one is not None:
+                    noise = multiply(truncated_normal(shape_of(one)), gradient_noise_scale)
+                    pairs[place] = (add(one, noise), of)
         if gradient_multipliers is not None:
             pairs = _multiplied(pairs, gradient_multipliers)
         norm = global_norm([one for one, _ in pairs]) if "gradient_norm" in shown else None
@@ -126,13 +125,6 @@ def _optimizer(given: Any, rate: Any) -> Optimizer:
     if not isinstance(made, Optimizer):
         raise ValueError(f"Unrecognized optimizer: {made}")
     return made
-
-
-def _noisy(gradient: Any, scale: float) -> Any:
-    if gradient is None:
-        return None
-    noise = truncated_normal(shape_of(gradient))
-    return add(gradient, multiply(noise, scale))
 
 
 def _multiplied(pairs: Iterable[Any], factors: Mapping[Any, Any]) -> list[Any]:

@@ -6,14 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..dtypes import int32
-from ..graph.control import name_scope
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
-from ..operations.creation import shape
-from ..operations.elementwise import add, cast, divide
+from ..graph import Tensor, convert_to_tensor, name_scope
+from ..operations import add, cast, divide, reduce_sum, reshape, shape
 from ..operations.nn.entropy import sparse_softmax_cross_entropy_with_logits
-from ..operations.reduction import reduce_sum
-from ..operations.reshaping import reshape
 
 __all__ = ["sequence_loss"]
 
@@ -39,7 +34,6 @@ def sequence_loss(
         average_across_timesteps: whether the steps become one mean.
         average_across_batch: whether the sequences do.
         softmax_loss_function: of `labels` and `logits`, in the place of the cross entropy.
-        name: of the scope.
 
     Returns:
         One number; (batch,) or (steps,) where the others are not averaged, and (batch, steps)
@@ -49,11 +43,10 @@ def sequence_loss(
         ValueError: the dimensions are not these.
     """
     logits, targets, weights = map(convert_to_tensor, (logits, targets, weights))
-    for what, tensor, wanted in (("Logits", logits, 3), ("Targets", targets, 2)):
+    ranks = {"Logits": (logits, 3), "Targets": (targets, 2), "Weights": (weights, 2)}
+    for what, (tensor, wanted) in ranks.items():
         if tensor.shape.ndims != wanted:
             raise ValueError(f"{what} must be a tensor of {wanted} dimensions, got {tensor.shape}")
-    if weights.shape.ndims != 2:
-        raise ValueError(f"Weights must be a tensor of 2 dimensions, got {weights.shape}")
     loss = softmax_loss_function or sparse_softmax_cross_entropy_with_logits
     with name_scope(name, "sequence_loss", [logits, targets, weights]):
         sizes: Any = shape(logits)

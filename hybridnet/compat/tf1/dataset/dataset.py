@@ -10,16 +10,14 @@ from typing import Any, final
 import numpy as np
 
 from ..dtypes import as_dtype, int64, string
-from ..graph.arguments import known_numbers
-from ..graph.graph import get_default_graph
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Tensor
-from ..nest import flatten, map_structure, pack_sequence_as
+from ..graph import Tensor, TensorShape, get_default_graph, known_numbers
+from ..nest import flatten, pack_sequence_as
 from .element import (
     Array,
     Component,
     Given,
     Spec,
+    Specified,
     as_array,
     as_tuples,
     given_value,
@@ -37,7 +35,7 @@ Made = Callable[[Sequence[Array]], Iterator[list[Array]]]
 
 
 @final
-class Dataset:
+class Dataset(Specified):
     """Elements, each an array or a nest of arrays, that are made when they are asked for.
 
     Args (for the inside: users begin with `from_tensor_slices` and its kin):
@@ -50,23 +48,6 @@ class Dataset:
         self.spec = spec
         self.inputs = tuple(inputs)
         self.elements = made
-
-    # -- what it is --------------------------------------------------------------------------
-
-    @property
-    def output_types(self) -> Any:
-        """The dtypes of an element, nested as it is."""
-        return self.spec.types()
-
-    @property
-    def output_shapes(self) -> Any:
-        """The shapes, as far as they are known, nested likewise."""
-        return self.spec.shapes()
-
-    @property
-    def output_classes(self) -> Any:
-        """`Tensor`, nested likewise."""
-        return map_structure(lambda _: Tensor, self.output_types)
 
     def __repr__(self) -> str:
         return f"<Dataset shapes: {self.output_shapes}, types: {self.output_types}>"
@@ -89,7 +70,6 @@ class Dataset:
 
         Args:
             tensors: arrays, or tensors that a run tells, nested, with as many rows.
-            name: without meaning here.
 
         Raises:
             ValueError: there is nothing, or something has no rows.
@@ -127,7 +107,6 @@ class Dataset:
             output_shapes: the shapes, as far as they are known.
             args: arrays, or tensors that a run tells, that `generator` gets.
             output_signature: must be None.
-            name: without meaning here.
 
         Raises:
             TypeError: `generator` is not callable, or the dtypes are missing.
@@ -136,8 +115,8 @@ class Dataset:
             raise TypeError("`generator` must be callable.")
         if output_types is None or output_signature is not None:
             raise TypeError("from_generator: output_types must be given, and no output_signature")
-        types = [as_dtype(one).base_dtype for one in flatten(output_types)]
-        spec = Spec(output_types, tuple(_typed(types, output_types, output_shapes)))
+        spec = Spec.of(output_types, output_shapes)
+        types = [one.dtype for one in spec.kinds]
         given = [given_value(one)[0] for one in args or ()]
         inputs, values = _placed(given)
 
@@ -204,9 +183,7 @@ class Dataset:
         Args:
             batch_size: how many.
             drop_remainder: whether the last ones are left out if there are fewer.
-            num_parallel_calls: without meaning here.
-            deterministic: without meaning here.
-            name: without meaning here.
+            num_parallel_calls, deterministic: without meaning here.
         """
         size = number_of("batch_size", batch_size)
         return self._batched(size, bool(drop_remainder), np.stack, lambda shape: shape)
@@ -222,11 +199,9 @@ class Dataset:
         """As `batch`, of elements whose sizes differ, which are padded at their ends.
 
         Args:
-            batch_size: how many.
+            batch_size, drop_remainder: as for `batch`.
             padded_shapes: to which sizes; None: those of the greatest in the batch.
             padding_values: with what; default 0.
-            drop_remainder: as for `batch`.
-            name: without meaning here.
         """
         kinds = self.spec.kinds
         shapes: list[Any] = [one.shape for one in kinds]
@@ -308,7 +283,6 @@ class Dataset:
         Args:
             map_func: gets the parts of a tuple as arguments, anything else as one; returns a
                 dataset. It is called once, in a graph of its own.
-            name: without meaning here.
         """
         inner, traced = self._inner(map_func)
 
@@ -389,7 +363,6 @@ class Dataset:
             buffer_size: from how many of the next each is drawn.
             seed: makes the order; default the graph's, or any.
             reshuffle_each_iteration: whether each pass has an order of its own.
-            name: without meaning here.
         """
         size = number_of("buffer_size", buffer_size)
         if size < 1:
@@ -461,7 +434,6 @@ class Dataset:
 
         Args:
             filename: must be empty: they are kept in memory.
-            name: without meaning here.
         """
         if filename:
             raise NotImplementedError("cache: elements are kept in memory; leave filename out")
@@ -527,11 +499,6 @@ def _shared(parts: Sequence[Dataset], arrays: Sequence[Array]) -> list[list[Arra
     """Returns for each of several datasets the arrays that are its."""
     told = iter(arrays)
     return [list(islice(told, len(one.inputs))) for one in parts]
-
-
-def _typed(types: Sequence[Any], nest: Any, shapes: Any) -> list[Component]:
-    listed = [None] * len(types) if shapes is None else parts_like(nest, shapes)
-    return [Component(t, TensorShape(s)) for t, s in zip(types, listed, strict=True)]
 
 
 def _padded(arrays: Sequence[Array], shape: Sequence[int | None], value: Any) -> Array:

@@ -9,24 +9,13 @@ from typing import Any, final
 import numpy as np
 
 from ..dtypes import DType, as_dtype
-from ..graph.arguments import known_numbers
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Tensor
-from ..graph.values import constant_value, host_constant
+from ..graph import Tensor, TensorShape, constant_value, host_constant, known_numbers
 from ..nest import flatten, map_structure, pack_sequence_as
 
 __all__ = [
-    "Array",
-    "Component",
-    "Given",
-    "Spec",
-    "as_array",
-    "as_tuples",
-    "component_of",
-    "given_value",
-    "number_of",
-    "parts_like",
-]
+    "Array", "Component", "Given", "Spec", "Specified", "as_array", "as_tuples", "component_of",
+    "given_value", "number_of", "parts_like",
+]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 
@@ -37,8 +26,7 @@ class Component:
     """What is known of one component.
 
     Attributes:
-        dtype: of it.
-        shape: of it.
+        dtype, shape: of it.
     """
 
     dtype: DType
@@ -58,6 +46,14 @@ class Spec:
     structure: Any
     kinds: tuple[Component, ...]
 
+    @staticmethod
+    def of(types: Any, shapes: Any) -> Spec:
+        """Returns the spec of nested dtypes and shapes; None: the latter are not known."""
+        kinds = [as_dtype(one).base_dtype for one in flatten(types)]
+        sizes = [None] * len(kinds) if shapes is None else parts_like(types, shapes)
+        pairs = zip(kinds, sizes, strict=True)
+        return Spec(types, tuple(Component(kind, TensorShape(size)) for kind, size in pairs))
+
     def types(self) -> Any:
         """Returns the dtypes, nested."""
         return pack_sequence_as(self.structure, [one.dtype for one in self.kinds])
@@ -70,6 +66,31 @@ class Spec:
         """Returns the spec with other shapes."""
         kinds = (Component(one.dtype, TensorShape(change(one.shape))) for one in self.kinds)
         return Spec(self.structure, tuple(kinds))
+
+
+class Specified:
+    """What has elements.
+
+    Attributes:
+        spec: what is known of an element.
+    """
+
+    spec: Spec
+
+    @property
+    def output_types(self) -> Any:
+        """The dtypes of an element, nested as it is."""
+        return self.spec.types()
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of an element, as far as they are known, nested as it is."""
+        return self.spec.shapes()
+
+    @property
+    def output_classes(self) -> Any:
+        """`Tensor`, nested as an element is."""
+        return map_structure(lambda _: Tensor, self.output_types)
 
 
 @final
@@ -95,11 +116,8 @@ def given_value(value: Any) -> tuple[Given, Component]:
         if known is None:
             return Given(None, value), Component(value.dtype.base_dtype, value.shape)
         value = np.asarray(known)
-    array = as_array(value)
-    if array.dtype == np.float64 and not isinstance(value, (np.ndarray, np.generic)):
-        array = array.astype(np.float32)
-    if array.dtype == np.int64 and not isinstance(value, (np.ndarray, np.generic)):
-        array = array.astype(np.int32)
+    of_numpy = isinstance(value, (np.ndarray, np.generic))
+    array = as_array(value) if of_numpy else _narrow(as_array(value))
     return Given(array, None), component_of(array)
 
 
@@ -107,6 +125,12 @@ def as_array(value: Any) -> Array:
     """Returns a value as an array; text as one of bytes."""
     array = np.asarray(value)
     return host_constant(array, None)[0] if array.dtype.kind in "OSU" else array
+
+
+def _narrow(array: Array) -> Array:
+    """Returns Python's numbers in the dtypes that TensorFlow takes them for."""
+    narrow = {"float64": np.float32, "int64": np.int32}.get(array.dtype.name)
+    return array if narrow is None else array.astype(narrow)
 
 
 def component_of(array: Array) -> Component:
@@ -169,9 +193,5 @@ class _Leaf:
         self.values = values
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Array:
-        made = as_array(self.values)
-        if made.dtype == np.float64:
-            made = made.astype(np.float32)
-        if made.dtype == np.int64:
-            made = made.astype(np.int32)
+        made = _narrow(as_array(self.values))
         return made if dtype is None else made.astype(dtype)

@@ -6,13 +6,11 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, final
 
-from ..dtypes import as_dtype
 from ..errors import FailedPreconditionError, InvalidArgumentError, OpError, OutOfRangeError
-from ..graph.shapes import TensorShape
 from ..graph.tensor import Operation, Tensor
-from ..nest import flatten, map_structure, pack_sequence_as
+from ..nest import pack_sequence_as
 from ..operations.scripts import host_call
-from .element import Array, Component, Spec, as_array, parts_like
+from .element import Array, Spec, Specified, as_array
 
 __all__ = ["Iterator", "make_initializable_iterator", "make_one_shot_iterator"]
 
@@ -49,22 +47,22 @@ class _Pass:
             if self._elements is None:
                 if source is None:
                     raise FailedPreconditionError(
-                        None, None, "the iterator has not been initialized: run its initializer"
+                        "the iterator has not been initialized: run its initializer"
                     )
                 self._elements = iter(source.elements(list(arrays)))
             try:
                 return [as_array(one) for one in next(self._elements)]
             except StopIteration:
-                raise OutOfRangeError(None, None, "End of sequence") from None
+                raise OutOfRangeError("End of sequence") from None
             except OpError:
                 raise
             except (TypeError, ValueError) as error:
                 text = f"{type(error).__name__}: {error}"
-                raise InvalidArgumentError(None, None, text) from error
+                raise InvalidArgumentError(text) from error
 
 
 @final
-class Iterator:
+class Iterator(Specified):
     """The elements of a dataset as tensors.
 
     Args (for the inside: users have `Dataset.make_one_shot_iterator`, and `from_structure`):
@@ -73,7 +71,7 @@ class Iterator:
     """
 
     def __init__(self, spec: Spec, once: _Source | None = None) -> None:
-        self._spec = spec
+        self.spec = spec
         self._once = once
         self._pass = _Pass()
         self._initializer: Operation | None = None
@@ -90,15 +88,9 @@ class Iterator:
         Args:
             output_types: the dtypes of an element, nested as it is.
             output_shapes: the shapes, nested likewise, as far as they are known.
-            shared_name: without meaning here.
-            output_classes: without meaning here.
+            shared_name, output_classes: without meaning here.
         """
-        types = [as_dtype(one).base_dtype for one in flatten(output_types)]
-        shapes: list[TensorShape] = [TensorShape(None)] * len(types)
-        if output_shapes is not None:
-            shapes = [TensorShape(one) for one in parts_like(output_types, output_shapes)]
-        kinds = (Component(*pair) for pair in zip(types, shapes, strict=True))
-        return Iterator(Spec(output_types, tuple(kinds)))
+        return Iterator(Spec.of(output_types, output_shapes))
 
     @property
     def initializer(self) -> Operation:
@@ -119,12 +111,11 @@ class Iterator:
 
         Args:
             dataset: whose elements are those of the iterator.
-            name: of the Operation.
 
         Raises:
             TypeError: its elements have other dtypes.
         """
-        own = [one.dtype for one in self._spec.kinds]
+        own = [one.dtype for one in self.spec.kinds]
         given = [one.dtype for one in dataset.spec.kinds]
         if own != given:
             raise TypeError(f"Expected output types {own} but got dataset with {given}.")
@@ -140,15 +131,12 @@ class Iterator:
     def get_next(self, name: str | None = None) -> Any:
         """Returns the next element, nested: all that one run asks of this is one element.
 
-        Args:
-            name: of the Operation.
-
         Raises (in a run):
             OutOfRangeError: the pass is over.
         """
         held, once = self._pass, self._once
         inputs = () if once is None else once.inputs
-        kinds = self._spec.kinds
+        kinds = self.spec.kinds
         dims = [one.shape._dims for one in kinds]
         made = host_call(
             "IteratorGetNext",
@@ -158,22 +146,7 @@ class Iterator:
             dims,
             name=name,
         )
-        return pack_sequence_as(self._spec.structure, made if isinstance(made, tuple) else [made])
-
-    @property
-    def output_types(self) -> Any:
-        """The dtypes of an element, nested as it is."""
-        return self._spec.types()
-
-    @property
-    def output_shapes(self) -> Any:
-        """The shapes, nested likewise."""
-        return self._spec.shapes()
-
-    @property
-    def output_classes(self) -> Any:
-        """`Tensor`, nested likewise."""
-        return map_structure(lambda _: Tensor, self.output_types)
+        return pack_sequence_as(self.spec.structure, made if isinstance(made, tuple) else [made])
 
 
 def make_one_shot_iterator(dataset: Any) -> Iterator:

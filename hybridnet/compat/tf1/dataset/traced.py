@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from ..graph.graph import Graph
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor, placeholder
+from ..graph import Graph, Tensor, convert_to_tensor, placeholder
 from ..nest import flatten, pack_sequence_as
 from ..session.session import Session
 from .element import Array, Component, Spec, as_array, as_tuples

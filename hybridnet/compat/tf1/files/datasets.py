@@ -15,16 +15,18 @@ from .records import compression_of, tf_record_iterator
 __all__ = ["FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"]
 
 
-def _of_files(filenames: Any, records: Callable[[bytes], Iterator[bytes]]) -> Dataset:
+def _of_files(
+    filenames: Any, compression: Any, records: Callable[[bytes, str], Iterator[bytes]]
+) -> Dataset:
     """Returns the dataset of the records of files, one after the other."""
-    names = filenames
+    names, kind = filenames, compression_of(compression)
     if not isinstance(filenames, Dataset):
         names = Dataset.from_tensors(strings("dataset", filenames, "filenames"))
 
     def texts(arrays: Sequence[Any]) -> Iterator[list[Any]]:
         for (files,) in names.elements(arrays):
             for name in np.asarray(files, object).reshape(-1):
-                yield from ([np.asarray(one, object)] for one in records(name))
+                yield from ([np.asarray(one, object)] for one in records(name, kind))
 
     return Dataset(names.spec.shaped(lambda _: []), names.inputs, texts)
 
@@ -43,8 +45,7 @@ def TextLineDataset(
         compression_type: '', 'ZLIB' or 'GZIP': how the files are packed.
         buffer_size: without meaning here, and so the rest.
     """
-    kind = compression_of(compression_type)
-    return _of_files(filenames, lambda path: lines_of(path, kind))
+    return _of_files(filenames, compression_type, lines_of)
 
 
 def TFRecordDataset(
@@ -55,8 +56,9 @@ def TFRecordDataset(
     name: str | None = None,
 ) -> Dataset:
     """Returns a dataset of the records of TFRecord files; arguments as for `TextLineDataset`."""
-    kind = compression_of(compression_type)
-    return _of_files(filenames, lambda path: tf_record_iterator(path.decode(), kind))
+    return _of_files(
+        filenames, compression_type, lambda path, kind: tf_record_iterator(path.decode(), kind)
+    )
 
 
 def FixedLengthRecordDataset(
@@ -73,15 +75,12 @@ def FixedLengthRecordDataset(
 
     Args:
         filenames: as for `TextLineDataset`.
-        record_bytes: of each.
-        header_bytes: at the beginning of a file, which are left out.
-        footer_bytes: at its end, which are left out.
+        record_bytes, header_bytes, footer_bytes: as for `tf.FixedLengthRecordReader`.
         buffer_size: without meaning here, and so the rest but for:
         compression_type: as for `TextLineDataset`.
     """
-    kind = compression_of(compression_type)
 
-    def records(path: bytes) -> Iterator[bytes]:
+    def records(path: bytes, kind: str) -> Iterator[bytes]:
         return parts_of(path, record_bytes, header_bytes, footer_bytes, None, kind)
 
-    return _of_files(filenames, records)
+    return _of_files(filenames, compression_type, records)

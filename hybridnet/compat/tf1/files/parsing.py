@@ -8,14 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hybridnet.base.lazy import protobuf
+from hybridnet.base import protobuf
 
 from ..dtypes import DType, as_dtype, float32, int64, string
 from ..errors import InvalidArgumentError
-from ..graph.control import name_scope
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor, host_constant
+from ..graph import Tensor, TensorShape, convert_to_tensor, host_constant, name_scope
 from ..operations.scripts import host_call
 from ..operations.sparse.tensor import SparseTensor
 from ..operations.strings import number_of_text, places_of, strings
@@ -77,7 +74,6 @@ def parse_single_example(
     Args:
         serialized: the message, one string.
         features: what is in it by name: `FixedLenFeature` and its kin.
-        name: of the scope.
         example_names: without meaning here.
 
     Returns:
@@ -97,8 +93,7 @@ def parse_example(
     Args:
         serialized: the messages, a vector of strings.
         features: as for `parse_single_example`.
-        name: as there.
-        example_names: as there.
+        name, example_names: as there.
     """
     return _parsed("ParseExample", serialized, features, name, single=False)
 
@@ -110,7 +105,8 @@ def _parsed(
         raise ValueError("Missing: features was empty.")
     with name_scope(name, kind, [serialized]) as scope:
         text = strings(kind, serialized, "serialized")
-        text = text if text.shape.ndims is not None else _ranked(text, single)
+        if text.shape.ndims is None:
+            text.set_shape([] if single else [None])
         text.shape.assert_has_rank(0 if single else 1)
         rows = None if single else (text.shape._dims or (None,))[0]
         listed = sorted(features)
@@ -132,16 +128,11 @@ def _parsed(
         }
 
 
-def _ranked(text: Tensor, single: bool) -> Tensor:
-    text.set_shape([] if single else [None])
-    return text
-
-
 def _features(message: bytes) -> Any:
     try:
         return messages.Example.FromString(message).features.feature
     except protobuf.message.DecodeError as error:
-        raise InvalidArgumentError(None, None, f"Could not parse example input: {error}") from None
+        raise InvalidArgumentError(f"Could not parse example input: {error}") from None
 
 
 def _values(features: Any, key: str, dtype: DType) -> Any:
@@ -156,10 +147,8 @@ def _values(features: Any, key: str, dtype: DType) -> Any:
     wanted = {float32: "float_list", int64: "int64_list", string: "bytes_list"}[dtype]
     if kind != wanted:
         raise InvalidArgumentError(
-            None,
-            None,
             f"Key: {key}. Data types don't match. Expected type: {dtype.name}, but the example "
-            f"has a {kind}",
+            f"has a {kind}"
         )
     return getattr(features[key], kind).value
 
@@ -207,16 +196,16 @@ class _Dense:
         if values is None:
             if self._default is None:
                 raise InvalidArgumentError(
-                    None, None, f"Feature: {self._key} (data type: {self._dtype.name}) is required "
-                    "but could not be found.",
-                )  # fmt: skip
+                    f"Feature: {self._key} (data type: {self._dtype.name}) is required but could "
+                    "not be found."
+                )
             return self._default
         size = int(np.prod(self._shape))
         if len(values) != size:
             raise InvalidArgumentError(
-                None, None, f"Key: {self._key}. Can't parse serialized Example: {size} values are "
-                f"needed for shape {self._shape}, and there are {len(values)}",
-            )  # fmt: skip
+                f"Key: {self._key}. Can't parse serialized Example: {size} values are needed for "
+                f"shape {self._shape}, and there are {len(values)}"
+            )
         return _array(values, self._dtype).reshape(self._shape)
 
     def _filled(self, row: Array, most: int) -> Array:
@@ -278,7 +267,6 @@ def decode_csv(
             tensor of its dtype where there must be one; or its dtype.
         field_delim: what is between fields.
         use_quote_delim: whether ``"`` are around fields that hold it.
-        name: of the Operation.
         na_value: what stands for an empty field, too.
         select_cols: the columns, by number; default all.
 
@@ -299,7 +287,7 @@ def decode_csv(
             row = [one for number, one in enumerate(row) if number in wanted]
         if len(row) != len(columns):
             raise InvalidArgumentError(
-                None, None, f"Expect {len(columns)} fields but have {len(row)} in record 0"
+                f"Expect {len(columns)} fields but have {len(row)} in record 0"
             )
         return row
 
@@ -319,9 +307,7 @@ def _field(number: int, text: str, column: tuple[DType, Any], na_value: str) -> 
     kind, default = column
     if text in ("", na_value):
         if default is None:
-            raise InvalidArgumentError(
-                None, None, f"Field {number} is required but missing in record 0!"
-            )
+            raise InvalidArgumentError(f"Field {number} is required but missing in record 0!")
         return default
     if kind is string:
         return text.encode()
@@ -329,7 +315,7 @@ def _field(number: int, text: str, column: tuple[DType, Any], na_value: str) -> 
         return number_of_text(text.encode(), kind)
     except InvalidArgumentError:
         raise InvalidArgumentError(
-            None, None, f"Field {number} in record 0 is not a valid {kind.name}: {text}"
+            f"Field {number} in record 0 is not a valid {kind.name}: {text}"
         ) from None
 
 

@@ -15,24 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from hybridnet.base.remote import read_file as bytes_of_file
-from hybridnet.clusters.shared import SharedUse
+from hybridnet.base import read_file as bytes_of_file
+from hybridnet.clusters import SharedUse
 
 from ..dtypes import int64, string
 from ..gfile import as_errors
-from ..graph.control import name_scope
-from ..graph.tensor import Operation, Tensor
-from ..graph.values import convert_to_tensor
-from ..operations.scripts import host_call
+from ..graph import Operation, Tensor, convert_to_tensor, name_scope
+from ..operations.scripts import host_call, host_tensor
 from ..operations.strings import each, strings
 from ..queues.inputs import input_producer
 from ..queues.queue import QueueBase
 from .records import compression_of, open_packed, tf_record_iterator
 
 __all__ = [
-    "FixedLengthRecordReader", "IdentityReader", "ReaderBase", "TFRecordReader",
-    "TextLineReader", "WholeFileReader", "match_filenames_once", "matching_files", "read_file",
-    "string_input_producer", "write_file",
+    "FixedLengthRecordReader", "IdentityReader", "ReaderBase", "TFRecordReader", "TextLineReader",
+    "WholeFileReader", "matching_files", "read_file", "write_file",
 ]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
@@ -62,7 +59,6 @@ class ReaderBase:
 
         Args:
             queue: of file names; the next is taken when a file has ended.
-            name: of the Operation.
 
         Raises (in a run):
             OutOfRangeError: there is no file left.
@@ -97,14 +93,9 @@ class ReaderBase:
             return list(made)
 
         name = name or f"{self._name}ReadUpTo"
+        kinds, dims = [string, string], [(None,), (None,)]
         made: tuple[Tensor, Tensor] = host_call(
-            "ReaderReadUpToV2",
-            run,
-            [count],
-            [string, string],
-            [(None,), (None,)],
-            name=name,
-            asks=True,
+            "ReaderReadUpToV2", run, [count], kinds, dims, name=name, asks=True
         )
         return made
 
@@ -130,8 +121,7 @@ class ReaderBase:
         return self._count("ReaderNumWorkUnitsCompletedV2", lambda: self._completed, name)
 
     def _count(self, kind: str, count: Callable[[], int], name: str | None) -> Tensor:
-        made: Tensor = host_call(kind, lambda: [np.int64(count())], [], [int64], [()], name=name)
-        return made
+        return host_tensor(kind, lambda: np.int64(count()), [], int64, (), name=name)
 
     def reset(self, name: str | None = None) -> Operation:
         """Returns the Operation that has it begin with the next file, and count from 0."""
@@ -258,17 +248,7 @@ def string_input_producer(
     name: str | None = None,
     cancel_op: Operation | None = None,
 ) -> QueueBase:
-    """Returns a queue of strings, such as file names, that a `QueueRunner` fills.
-
-    Args:
-        string_tensor: the strings, a vector.
-        num_epochs: how often all are given; None for ever.
-        shuffle: whether they come in a new random order each time.
-        seed: without meaning here; see `tf.set_random_seed`.
-        capacity: of the queue.
-        shared_name: without meaning here.
-        name: of the scope.
-        cancel_op: what the runner runs when it must stop.
+    """Returns a queue of a vector of strings, such as file names; see `input_producer`.
 
     Raises:
         ValueError: there is none.
@@ -286,14 +266,13 @@ def matching_files(pattern: Any, name: str | None = None) -> Tensor:
     """Returns the names of the files that fit a pattern, or one of several, in order."""
     text = strings("MatchingFiles", pattern, "pattern")
 
-    def run(patterns: Array) -> list[Array]:
+    def run(patterns: Array) -> Array:
         found = sorted({one for each in patterns.reshape(-1) for one in glob.glob(each)})
         made = np.empty(len(found), object)
         made[:] = found
-        return [made]
+        return made
 
-    made: Tensor = host_call("MatchingFiles", run, [text], [string], [(None,)], name=name)
-    return made
+    return host_tensor("MatchingFiles", run, [text], string, (None,), name=name)
 
 
 def match_filenames_once(pattern: Any, name: str | None = None) -> Tensor:
@@ -301,19 +280,17 @@ def match_filenames_once(pattern: Any, name: str | None = None) -> Tensor:
 
     Args:
         pattern: with ``*`` and ``?``; or several.
-        name: of the scope.
     """
     with name_scope(name, "matching_filenames", [pattern]):
         text = strings("MatchingFiles", pattern, "pattern")
         kept: list[Array] = []
 
-        def run(names: Array) -> list[Array]:
+        def run(names: Array) -> Array:
             if not kept:
                 kept.append(names)
-            return [kept[0]]
+            return kept[0]
 
-        made: Tensor = host_call("Identity", run, [matching_files(text)], [string], [(None,)])
-        return made
+        return host_tensor("Identity", run, [matching_files(text)], string, (None,))
 
 
 def read_file(filename: Any, name: str | None = None) -> Tensor:

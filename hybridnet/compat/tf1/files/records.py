@@ -1,6 +1,6 @@
 """TFRecord files, of records with checksums: ``tf.python_io.TFRecordWriter``.
 
-The records are those of event files (`hybridnet.compat.tf1.summaries.events`).
+The records are those of event files (`hybridnet.events`).
 """
 
 from __future__ import annotations
@@ -13,21 +13,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Final, cast, final
 
-from hybridnet.base.errors import FormatError
-from hybridnet.base.remote import open_binary
+from hybridnet.base import FormatError, open_binary
+from hybridnet.events import read_records
+from hybridnet.events import record as framed
 
 from ..errors import DataLossError, InvalidArgumentError
 from ..gfile import as_errors
-from ..summaries.events import read_records, record
 
-__all__ = [
-    "TFRecordCompressionType",
-    "TFRecordOptions",
-    "TFRecordWriter",
-    "compression_of",
-    "open_packed",
-    "tf_record_iterator",
-]
+__all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]
 
 
 @final
@@ -91,7 +84,8 @@ class TFRecordWriter:
 
     def write(self, record: bytes) -> None:
         """Writes a record."""
-        self._put(_framed(record))
+        data = framed(record.encode() if isinstance(record, str) else record)
+        self._file.write(data if self._packer is None else self._packer.compress(data))
 
     def flush(self) -> None:
         """Has all that was written be in the file."""
@@ -107,18 +101,11 @@ class TFRecordWriter:
             self._file.write(self._packer.flush())
         self._file.close()
 
-    def _put(self, data: bytes) -> None:
-        self._file.write(data if self._packer is None else self._packer.compress(data))
-
     def __enter__(self) -> TFRecordWriter:
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-def _framed(message: Any) -> bytes:
-    return record(message.encode() if isinstance(message, str) else message)
 
 
 @contextmanager
@@ -160,6 +147,6 @@ def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
         try:
             yield from read_records(file, str(path), whole=True)
         except FormatError as error:
-            raise DataLossError(None, None, str(error)) from error
+            raise DataLossError(str(error)) from error
         except (OSError, EOFError, zlib.error) as error:
-            raise InvalidArgumentError(None, None, f"{path}: {error}") from error
+            raise InvalidArgumentError(f"{path}: {error}") from error

@@ -2,81 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.graph.gradient import EdgeHandle
-from hybridnet.ops.core import registry
-
 from ..dtypes import DType, bfloat16, float16, float32, float64
-from .building import apply, apply_call, compose
-from .by_value import ByValue
-from .control import name_scope
-from .infer import Kind
 from .shapes import Dimension, TensorShape
 from .tensor import Tensor
 from .values import constant_value, convert_to_tensor
 
 __all__ = [
-    "apply_shaped",
-    "as_floats",
-    "as_shape",
-    "axes_of",
-    "axis_of",
-    "dims_of",
-    "fused",
-    "in_scope",
-    "is_number",
-    "known_numbers",
-    "op",
-    "renamed",
-    "require_kind",
-    "static_value",
-    "with_default",
-]
+    "as_floats", "as_shape", "axes_of", "axis_of", "dims_of", "is_number", "known_count",
+    "known_numbers", "renamed", "require_kind", "static_value", "with_default",
+]  # fmt: skip
 
 _FLOATS: Final = (bfloat16, float16, float32, float64)
-
-
-def op(
-    kind: str, operator: str, inputs: Sequence[Tensor], *, name: str | None = None, **params: Any
-) -> Tensor:
-    """Adds an Operation that is one of our operators, and has one output.
-
-    Args:
-        kind: the Operation's type.
-        operator: our operator.
-        inputs: tensors.
-        name: of the Operation; default its type.
-        params: the operator's parameters.
-    """
-    made: Tensor = apply(kind, operator, inputs, params, name=name)
-    return made
-
-
-def fused(
-    kind: str,
-    function: Callable[..., EdgeHandle],
-    inputs: Sequence[Tensor],
-    *,
-    name: str | None = None,
-    shape: Any = None,
-    **params: Any,
-) -> Tensor:
-    """Adds an Operation that is several of our operators; as `building.compose`, with one output.
-
-    Args:
-        kind: the Operation's type.
-        function: from handles of the inputs to a handle of the output.
-        inputs: tensors.
-        name: of the Operation; default its type.
-        shape: what else is known of the output's.
-        params: what `Operation.get_attr` returns.
-    """
-    made: Tensor = compose(kind, function, inputs, name=name, shape=shape, params=params)
-    return made
 
 
 def renamed(new_name: str, new: Any, old_name: str, old: Any) -> Any:
@@ -146,6 +87,18 @@ def known_numbers(value: Any) -> Any:
     if host.size and host.dtype.kind not in "iu":
         raise TypeError(f"whole numbers are needed, got {value!r}")
     return host.tolist()
+
+
+def known_count(value: Any, refusal: str) -> int:
+    """Returns one whole number that is known when the graph is built.
+
+    Raises:
+        ValueError: it is not; `refusal` is the message.
+    """
+    found = known_numbers(value)
+    if not isinstance(found, int):
+        raise ValueError(refusal)
+    return found
 
 
 def static_value(tensor: Any) -> Any:
@@ -245,59 +198,3 @@ def as_shape(shape: Any) -> tuple[int, ...] | Tensor:
         shape = [one.value if isinstance(one, Dimension) else one for one in shape]
     made = convert_to_tensor(shape, name="shape")
     return made if made.shape.ndims != 0 else convert_to_tensor([made])
-
-
-def apply_shaped(
-    kind: str,
-    operator: str,
-    inputs: Sequence[Tensor],
-    given: dict[str, Any],
-    params: dict[str, Any],
-    *,
-    dtype: DType,
-    dims: Any,
-    name: str | None = None,
-) -> Tensor:
-    """Adds an Operation some of whose parameters may be tensors that hold whole numbers.
-
-    Args:
-        kind: the Operation's type.
-        operator: our operator.
-        inputs: its inputs.
-        given: parameters that are tensors, or tuples of numbers as `as_shape` gives them.
-        params: the others.
-        dtype: of the output.
-        dims: its sizes as far as they are known, where a parameter is a tensor.
-        name: of the Operation.
-    """
-    late = {key: one for key, one in given.items() if isinstance(one, Tensor)}
-    known = {key: one for key, one in given.items() if key not in late}
-    if not late:
-        return op(kind, operator, inputs, name=name, **params, **known)
-    call = ByValue(registry.get(operator), len(inputs), {**params, **known}, tuple(late))
-    kinds = [Kind(dtype.base_dtype.numpy, None if dims is None else tuple(dims))]
-    made: Tensor = apply_call(kind, call, (*inputs, *late.values()), name=name, kinds=kinds)
-    return made
-
-
-def in_scope(
-    kind: str,
-    function: Callable[..., EdgeHandle],
-    inputs: Sequence[Tensor],
-    *,
-    scope: str,
-    last: str,
-    name: str | None = None,
-) -> Tensor:
-    """Adds an Operation for what is several in TensorFlow, by the name of the last of these.
-
-    Args:
-        kind: the type of the last one.
-        function: as for `building.compose`.
-        inputs: tensors.
-        scope: the default name of the scope that they are in.
-        last: the name of the last one in it.
-        name: the user's name for the scope.
-    """
-    with name_scope(name, scope, inputs):
-        return fused(kind, function, inputs, name=last)

@@ -8,23 +8,20 @@ line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
 from hybridnet import engine
-from hybridnet.base.device_name import DEVICE
-from hybridnet.base.errors import MXNetError
-from hybridnet.clusters.containers import CONTAINER
-from hybridnet.graph import node as ours
-from hybridnet.graph.gradient import EdgeHandle
-from hybridnet.graph.node import Edge, Node
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.call import Call
-from hybridnet.ops.state.variables import NO_OP, READ
-from hybridnet.symbol.composition import scope_attributes
+from hybridnet.base import DEVICE, MXNetError
+from hybridnet.clusters import CONTAINER
+from hybridnet.graph import NO_OP, READ, Edge, EdgeHandle, Node
+from hybridnet.graph import Graph as OurGraph
+from hybridnet.ops.core import Call, registry
+from hybridnet.symbol import scope_attributes
 
 from ..dtypes import DType, as_dtype
 from .coded import STRINGS, coded
@@ -35,18 +32,9 @@ from .shapes import TensorShape
 from .tensor import Operation, Tensor
 
 __all__ = [
-    "COPY",
-    "add_copy",
-    "add_node",
-    "apply",
-    "apply_call",
-    "compose",
-    "edge_kind",
-    "graph_of",
-    "kind_of",
-    "nodes_between",
-    "tensor_of",
-]
+    "COPY", "add_copy", "add_node", "apply", "apply_call", "compose", "edge_kind", "fused",
+    "graph_of", "kind_of", "listed", "nodes_between", "op", "tensor_of",
+]  # fmt: skip
 
 #: The call that hands its input on.
 COPY: Final[Call] = registry.get("_copy").bind({})[0]
@@ -101,18 +89,10 @@ def apply_call(
     """Adds an Operation that is one call; as `apply`, but for:
 
     Args:
-        kind: the Operation's type.
         call: what it does.
-        inputs: tensors.
-        scalars: the numbers that the call takes beside them.
-        name: as for `apply`.
-        shape: as for `apply`.
-        kinds: as for `apply`.
+        scalars: the numbers that the call takes beside the inputs.
         dtypes: of the outputs, where they are not NumPy's.
         params: what `Operation.get_attr` returns.
-
-    Returns:
-        As `apply`.
     """
     graph = graph_of(inputs)
     op = _begun(graph, kind, inputs, name, params)
@@ -120,12 +100,14 @@ def apply_call(
         given = [Node(None, (), one.op.name) for one in inputs]
         moved = Node(call, tuple(Edge(one, 0) for one in given), op.name, scalars)
         outputs = tuple(Edge(moved, index) for index in range(call.num_visible))
-        call, inferred = _coded(op, inputs, ours.Graph(tuple(given), outputs))
+        call, inferred = _coded(op, inputs, OurGraph(tuple(given), outputs))
         kinds = inferred if kinds is None else kinds
         scalars, dtypes = (), None
     node = Node(call, tuple(one.edge for one in inputs), op.name, scalars)
-    found = _kinds(op, call, inputs) if kinds is None else kinds
-    _finish(op, [node], [Edge(node, index) for index in range(call.num_visible)], found, dtypes)
+    if kinds is None:
+        with _named(op):
+            kinds = infer_kinds(call, [kind_of(one) for one in inputs])
+    _finish(op, [node], [Edge(node, index) for index in range(call.num_visible)], kinds, dtypes)
     return _results(op, shape)
 
 
@@ -146,8 +128,7 @@ def compose(
         function: gets a handle (an `hybridnet.graph.gradient.EdgeHandle`, with the fluent methods
             of arrays and ``apply_operator``) for each input, and returns a handle, or several.
         inputs: tensors, at least one.
-        name: as for `apply`.
-        shape: as for `apply`.
+        name, shape: as for `apply`.
         dtypes: of the outputs, where they are not NumPy's.
         params: what `Operation.get_attr` returns.
 
@@ -158,24 +139,44 @@ def compose(
     op = _begun(graph, kind, inputs, name, params)
     if any(one.dtype.numpy == STRINGS for one in inputs):
         return _composed_of_strings(op, function, inputs, shape)
-    try:
+    with _named(op):
         made = function(*(EdgeHandle(one.edge, None) for one in inputs))
-    except MXNetError as error:
-        raise _named(op, error) from error
     given = {one.edge: kind_of(one) for one in inputs}
-    edges = [one.edge for one in (made if isinstance(made, (tuple, list)) else (made,))]
-    edges = [Edge(Node(COPY, (one,), "copy"), 0) if one in given else one for one in edges]
+    edges = [
+        Edge(Node(COPY, (one.edge,), "copy"), 0) if one.edge in given else one.edge
+        for one in listed(made)
+    ]
     nodes = nodes_between(edges, given)
     known: dict[Edge, Kind] = dict(given)
     for node in nodes:
         assert node.call is not None
-        try:
+        with _named(op):
             found = infer_kinds(node.call, [known[edge] for edge in node.inputs])
-        except MXNetError as error:
-            raise _named(op, error) from error
         known.update((Edge(node, index), one) for index, one in enumerate(found))
     _finish(op, nodes, edges, [known[edge] for edge in edges], dtypes, known)
     return _results(op, shape)
+
+
+def op(
+    kind: str, operator: str, inputs: Sequence[Tensor], *, name: str | None = None, **params: Any
+) -> Tensor:
+    """As `apply`, of an operator with one output; `params` are its parameters."""
+    made: Tensor = apply(kind, operator, inputs, params, name=name)
+    return made
+
+
+def fused(
+    kind: str,
+    function: Callable[..., EdgeHandle],
+    inputs: Sequence[Tensor],
+    *,
+    name: str | None = None,
+    shape: Any = None,
+    **params: Any,
+) -> Tensor:
+    """As `compose`, with one output; `params` are what `Operation.get_attr` returns."""
+    made: Tensor = compose(kind, function, inputs, name=name, shape=shape, params=params)
+    return made
 
 
 def add_copy(
@@ -201,20 +202,16 @@ def _composed_of_strings(
     """Adds what `compose` does of strings: one node of Python."""
     given = [Node(None, (), one.op.name) for one in inputs]
     made = function(*(EdgeHandle(Edge(one, 0), None) for one in given))
-    edges = [one.edge for one in (made if isinstance(made, (tuple, list)) else (made,))]
-    call, kinds = _coded(op, inputs, ours.Graph(tuple(given), tuple(edges)))
+    edges = tuple(one.edge for one in listed(made))
+    call, kinds = _coded(op, inputs, OurGraph(tuple(given), edges))
     node = Node(call, tuple(one.edge for one in inputs), op.name)
     _finish(op, [node], [Edge(node, index) for index in range(len(kinds))], kinds, None)
     return _results(op, shape)
 
 
-def _coded(
-    op: Operation, inputs: Sequence[Tensor], graph: ours.Graph
-) -> tuple[Call, Sequence[Kind]]:
-    try:
+def _coded(op: Operation, inputs: Sequence[Tensor], graph: OurGraph) -> tuple[Call, Sequence[Kind]]:
+    with _named(op):
         return coded(op.type, [kind_of(one) for one in inputs], graph)
-    except MXNetError as error:
-        raise _named(op, error) from error
 
 
 def add_node(
@@ -241,6 +238,11 @@ def add_node(
     op = _begun(graph_of(inputs), kind, inputs, name, params)
     _finish(op, [node], [Edge(node, 0)], [Kind(dtype.numpy, None)], [dtype])
     return _results(op, shape)  # type: ignore[no-any-return]
+
+
+def listed(made: Any) -> list[Any]:
+    """Returns what may be one or several, as `apply` returns it, as a list."""
+    return list(made) if isinstance(made, (tuple, list)) else [made]
 
 
 def graph_of(inputs: Sequence[Tensor]) -> Graph:
@@ -305,7 +307,8 @@ def _begun(
     graph.check_open()
     scopes = graph.scopes
     with graph.lock:
-        op = Operation(graph, scopes.op_name(name or kind), kind, inputs, scopes.controls(inputs))
+        named, controls = scopes.op_name(name or kind), scopes.controls(inputs)
+        op = Operation(graph, named, kind, tuple(inputs), controls)
         op.params = params or {}
         op.colocated = scopes.colocations
         op.device = _device(graph, op)
@@ -393,20 +396,18 @@ def nodes_between(edges: Sequence[Edge], given: Mapping[Edge, Any]) -> list[Node
     return list(found)
 
 
-def _kinds(op: Operation, call: Call, inputs: Sequence[Tensor]) -> list[Kind]:
+@contextmanager
+def _named(op: Operation) -> Iterator[None]:
+    """A block whose errors name an Operation."""
     try:
-        return infer_kinds(call, [kind_of(one) for one in inputs])
+        yield
     except MXNetError as error:
-        raise _named(op, error) from error
-
-
-def _named(op: Operation, error: MXNetError) -> MXNetError:
-    return type(error)(f"{op.type} {op.name!r}: {error}")
+        raise type(error)(f"{op.type} {op.name!r}: {error}") from error
 
 
 def _results(op: Operation, shape: Any) -> Any:
-    if shape is not None and op.outputs:
-        op.outputs[0].set_shape(shape)
     if not op.outputs:
         return op
+    if shape is not None:
+        op.outputs[0].set_shape(shape)
     return op.outputs[0] if len(op.outputs) == 1 else tuple(op.outputs)

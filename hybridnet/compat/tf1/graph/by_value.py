@@ -14,10 +14,8 @@ from typing import Any, NoReturn, final
 
 import numpy as np
 
-from hybridnet.base.errors import GraphError
-from hybridnet.ops.core.backward import vjp_call
-from hybridnet.ops.core.call import Arrays, Backward, Call, Types
-from hybridnet.ops.core.operator import Operator
+from hybridnet.base import GraphError
+from hybridnet.ops.core import Arrays, Backward, Call, Operator, Types, vjp_call
 
 __all__ = ["ByValue", "Unresolved"]
 

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.base.errors import DTypeError
-from hybridnet.graph.node import Edge, Graph, Node
-from hybridnet.passes.constants import computed_now
+from hybridnet.base import DTypeError
+from hybridnet.graph import Edge, Graph, Node
+from hybridnet.passes import computed_now
 
 from .by_value import Unresolved
 from .host_call import HostCall

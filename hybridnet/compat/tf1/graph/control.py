@@ -11,21 +11,10 @@ from .tensor import Operation, Tensor
 from .values import convert_to_tensor, identity, no_op
 
 __all__ = [
-    "add_to_collection",
-    "add_to_collections",
-    "colocate_with",
-    "container",
-    "control_dependencies",
-    "device",
-    "get_collection",
-    "get_collection_ref",
-    "group",
-    "name_scope",
-    "op_scope",
-    "set_random_seed",
-    "tuple",
-    "with_dependencies",
-]
+    "add_to_collection", "add_to_collections", "colocate_with", "container",
+    "control_dependencies", "device", "get_collection", "get_collection_ref", "group",
+    "name_scope", "set_random_seed", "tuple", "with_dependencies",
+]  # fmt: skip
 
 
 def control_dependencies(control_inputs: Sequence[Any] | None) -> Any:
@@ -93,11 +82,6 @@ class name_scope:
             self._blocks.pop().__exit__(*error)
 
 
-def op_scope(values: Any, name: Any, default_name: Any = None) -> name_scope:
-    """An older form of `name_scope`."""
-    return name_scope(name, default_name, values)
-
-
 def _graph_of(values: Sequence[Any]) -> Graph:
     for one in values:
         if isinstance(getattr(one, "graph", None), Graph):
@@ -111,7 +95,6 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
 
     Args:
         inputs: Operations, tensors and variables, or lists of them.
-        name: of the Operation.
     """
     ops = list(_leaves(inputs))
     if not ops:
@@ -153,7 +136,6 @@ def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> 
 
     Args:
         tensors: a list of tensors and Nones.
-        name: of the scope.
         control_inputs: Operations and tensors that must have run, too.
 
     Raises:
@@ -164,14 +146,11 @@ def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> 
         if not held:
             raise ValueError(f"Must have at least one Tensor. Received: {tensors}")
         gate = group(*held, *(control_inputs or ()))
-        return [
-            one
-            if one is None
-            else gate
-            if isinstance(one, Operation)
-            else with_dependencies([gate], one)
-            for one in tensors
-        ]
+
+        def after(one: Any) -> Any:
+            return gate if isinstance(one, Operation) else with_dependencies([gate], one)
+
+        return [None if one is None else after(one) for one in tensors]
 
 
 def add_to_collection(name: Any, value: Any) -> None:

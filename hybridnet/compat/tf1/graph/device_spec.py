@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from hybridnet.base.device_name import DeviceName
+from hybridnet.base import DeviceName
 
 from .scopes import device_text, parsed_device
 

@@ -12,20 +12,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, final
 
-from hybridnet.base.errors import MXNetError
-from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.graph.evaluate import evaluate
-from hybridnet.graph.gradient import EdgeHandle, fitted
-from hybridnet.graph.node import (
-    Edge,
-    Graph,
-    Moves,
-    Node,
-    variable,
+from hybridnet.base import MXNetError
+from hybridnet.graph import Edge, EdgeHandle, Graph, Moves, Node, evaluate, fitted, variable
+from hybridnet.ops.core import (
+    Arrays,
+    Backward,
+    BackwardCall,
+    Call,
+    TensorType,
+    Types,
+    only,
+    registry,
+    tensor_type,
 )
-from hybridnet.ops.core.backward import BackwardCall
-from hybridnet.ops.core.call import Arrays, Backward, Call, Types, only
-from hybridnet.ops.core.registry import get
 
 from .by_value import Unresolved
 
@@ -163,7 +162,7 @@ def _expanded(
     for number in call.wanted:
         x, grad = back.inputs[places[number]], found[places[number]]
         if grad is None:
-            edges.append(x.apply_operator(get("zeros_like"), [x], {}).edge)
+            edges.append(x.apply_operator(registry.get("zeros_like"), [x], {}).edge)
         else:
             edges.append(fitted(node, grad, x).edge)
     return edges

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Any, Final, final
 
-from hybridnet.base.dtype import is_float
-from hybridnet.graph.node import Edge, Node
-from hybridnet.ops.state.variables import READ
+from hybridnet.base import is_float
+from hybridnet.graph import READ, Edge, Node
 
-from .building import COPY, apply, apply_call, compose, edge_kind, tensor_of
+from .building import COPY, apply, apply_call, compose, edge_kind, listed, tensor_of
 from .control import name_scope
 from .gradient_call import gradient_call
 from .graph import Graph
@@ -22,15 +21,9 @@ from .tensor import Operation, Tensor
 from .values import convert_to_tensor
 
 __all__ = [
-    "AggregationMethod",
-    "NoGradient",
-    "NotDifferentiable",
-    "RegisterGradient",
-    "UnconnectedGradients",
-    "custom_gradient",
-    "get_gradient_function",
-    "gradients",
-]
+    "AggregationMethod", "NoGradient", "NotDifferentiable", "RegisterGradient",
+    "UnconnectedGradients", "custom_gradient", "get_gradient_function", "gradients",
+]  # fmt: skip
 
 #: A part of a graph that is differentiated as a whole: one of our nodes, or an Operation whose
 #: gradient the user gives.
@@ -130,15 +123,13 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
             given = [apply("Identity", "_copy", (convert_to_tensor(one),)) for one in args]
             result, rule = function(*given)
             several = isinstance(result, (list, tuple))
-            made = [convert_to_tensor(one) for one in (result if several else [result])]
-            outputs = _identities(made, given)
+            made = [convert_to_tensor(one) for one in listed(result)]
+            outputs = listed(compose("IdentityN", _copies, (*made, *given), name="IdentityN"))
         op = outputs[0].op
         count = len(made)
 
         def gradient(op: Operation, *grads: Any) -> list[Any]:
-            found = rule(*grads[:count])
-            listed = list(found) if isinstance(found, (list, tuple)) else [found]
-            return [None] * count + listed
+            return [None] * count + listed(rule(*grads[:count]))
 
         op.override = gradient
         return type(result)(outputs[:count]) if several else outputs[0]
@@ -146,12 +137,8 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Callable[..., Any]:
     return decorated
 
 
-def _identities(results: Sequence[Tensor], arguments: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    def copies(*handles: Any) -> list[Any]:
-        return [one.apply_call(COPY, [one], ())[0] for one in handles]
-
-    made = compose("IdentityN", copies, (*results, *arguments), name="IdentityN")
-    return made if isinstance(made, tuple) else (made,)
+def _copies(*handles: Any) -> list[Any]:
+    return [one.apply_call(COPY, [one], ())[0] for one in handles]
 
 
 def gradients(
@@ -186,13 +173,13 @@ def gradients(
         ValueError: the numbers of `ys` and `grad_ys` differ.
         LookupError: a gradient that was asked for is not registered.
     """
-    heads = [convert_to_tensor(one) for one in _listed(ys)]
-    wanted = [_tensor(one) for one in _listed(xs)]
-    given = _listed(grad_ys) if grad_ys is not None else [None] * len(heads)
+    heads = [convert_to_tensor(one) for one in listed(ys)]
+    wanted = [_tensor(one) for one in listed(xs)]
+    given = listed(grad_ys) if grad_ys is not None else [None] * len(heads)
     if len(given) != len(heads):
         raise ValueError(f"Passed {len(given)} grad_ys for {len(heads)} ys")
     graph = heads[0].graph
-    stopped = {_tensor(one).edge for one in _listed(stop_gradients or [])}
+    stopped = {_tensor(one).edge for one in listed(stop_gradients or [])}
     zeros = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
     with graph.as_default(), name_scope(name, "gradients") as scope:
         walk = _Walk(graph, heads, wanted, stopped)
@@ -206,10 +193,6 @@ def gradients(
         apply("ZerosLike", "zeros_like", (x,), name="zeros_like") if one is None and zeros else one
         for x, one in zip(wanted, found, strict=True)
     ]
-
-
-def _listed(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
 def _tensor(given: Any) -> Tensor:
@@ -268,8 +251,7 @@ class _Walk:
         if not parts:
             return None
         if len(parts) > 1:
-            params = {"num_args": len(parts)}
-            self._grads[edge] = parts = [apply("AddN", "add_n", parts, params)]
+            self._grads[edge] = parts = [apply("AddN", "add_n", parts, {"num_args": len(parts)})]
         return parts[0]
 
     def run(self) -> None:
@@ -300,13 +282,12 @@ class _Walk:
         if rule is None:
             return {}
         with self._graph.name_scope(f"{op.name}_grad"):
-            grads = []
-            for output in op.outputs:
-                grad = self.total(output.edge)
-                if grad is None:
-                    grad = apply("ZerosLike", "zeros_like", (output,))
-                grads.append(grad)
-            found = _listed(rule(op, *grads))
+            totals = ((one, self.total(one.edge)) for one in op.outputs)
+            grads = [
+                apply("ZerosLike", "zeros_like", (one,)) if grad is None else grad
+                for one, grad in totals
+            ]
+            found = listed(rule(op, *grads))
         if len(found) != len(op.inputs):
             raise ValueError(
                 f"Num gradients {len(found)} generated for op {op.title} do not match num inputs "
@@ -342,17 +323,14 @@ class _Walk:
         with self._graph.name_scope(f"{name}_grad"):
             heads = [self.total(edge) for edge in given]
             made = apply_call(
-                f"{'Gradient' if op is None else op.type + 'Grad'}",
-                gradient_call(
-                    call, len(inputs), tuple(wanted), tuple(edge.index for edge in given)
-                ),
+                "Gradient" if op is None else f"{op.type}Grad",
+                gradient_call(call, len(inputs), tuple(wanted), tuple(one.index for one in given)),
                 [*(tensor_of(self._graph, edge) for edge in (*inputs, *outputs)), *heads],  # type: ignore[list-item]
                 node.scalars,
                 kinds=[edge_kind(self._graph, inputs[number]) for number in wanted],
             )
-        listed = made if isinstance(made, tuple) else (made,)
         result: dict[Edge, list[Tensor]] = {}
-        for number, grad in zip(wanted, listed, strict=True):
+        for number, grad in zip(wanted, listed(made), strict=True):
             result.setdefault(inputs[number], []).append(grad)
         return result
 

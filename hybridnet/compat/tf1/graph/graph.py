@@ -10,22 +10,17 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.base.locks import free_in_children
-from hybridnet.clusters.shared import SharedStore
-from hybridnet.graph.node import Node
+from hybridnet.base import free_in_children
+from hybridnet.clusters import SharedStore
+from hybridnet.graph import Node
 
 from .graph_def import GraphDef, graph_def_of
 from .scopes import Controller, Scopes
 from .tensor import Operation, Tensor
 
 __all__ = [
-    "Graph",
-    "GraphKeys",
-    "Stack",
-    "default_sessions",
-    "get_default_graph",
-    "reset_default_graph",
-]
+    "Graph", "GraphKeys", "Stack", "default_sessions", "get_default_graph", "reset_default_graph",
+]  # fmt: skip
 
 
 class GraphKeys:
@@ -125,9 +120,7 @@ class Graph:
             ValueError: the name is that of a tensor.
             TypeError: it is no text.
         """
-        if not isinstance(name, str):
-            raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
-        found = self.as_graph_element(name, allow_tensor=False)
+        found = self._of_name("Operation", name, allow_tensor=False)
         assert isinstance(found, Operation)
         return found
 
@@ -139,11 +132,14 @@ class Graph:
             ValueError: the name is not that of a tensor.
             TypeError: it is no text.
         """
-        if not isinstance(name, str):
-            raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
-        found = self.as_graph_element(name, allow_operation=False)
+        found = self._of_name("Tensor", name, allow_operation=False)
         assert isinstance(found, Tensor)
         return found
+
+    def _of_name(self, kind: str, name: Any, **allowed: bool) -> Tensor | Operation:
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} names are strings (or similar), not {type(name).__name__}.")
+        return self.as_graph_element(name, **allowed)
 
     def as_graph_element(
         self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True

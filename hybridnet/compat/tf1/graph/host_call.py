@@ -8,29 +8,24 @@ shapes are known, it can be inside a branch or a loop, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, final
+from typing import Any, final
 
 import numpy as np
 
-from hybridnet.base.errors import GraphError, MXNetError
-from hybridnet.base.lazy import jnp
-from hybridnet.base.tensor_type import tensor_type
-from hybridnet.clusters.shared import SharedUse
-from hybridnet.ops.core.call import Arrays, HostOnlyCall, Scalars, Types
-from hybridnet.runtime.record import recorder
-from hybridnet.runtime.record.host_task import push_task
+from hybridnet.base import GraphError, MXNetError
+from hybridnet.clusters import SharedUse
+from hybridnet.ops.core import Types, tensor_type
+from hybridnet.session import PythonCall
 
 __all__ = ["HostCall"]
 
 Array = np.ndarray[Any, Any]
-#: What a task hands on that returns nothing.
-_DONE: Final = np.zeros((), np.int32)
 #: A shape with None for a size that only a run tells, or None for a shape that is not known at all.
 Dims = tuple[int | None, ...] | None
 
 
 @final
-class HostCall(HostOnlyCall):
+class HostCall(PythonCall):
     """A Python function of arrays.
 
     Args:
@@ -43,12 +38,7 @@ class HostCall(HostOnlyCall):
             `SharedUse` to its answer, which it waits for.
     """
 
-    refusal = "{name}: a Python function cannot be part of a compiled program"
-    fault = MXNetError
-    on_host = True
-    symbolic_rule = False
     __slots__ = ("_dims", "_dtypes", "asks", "function", "title", "use")
-    no_gradient = "it is a Python function"
 
     def __init__(
         self,
@@ -134,20 +124,3 @@ class HostCall(HostOnlyCall):
                 f"{self.title}: value {number} that the function returns must have shape {dims}, "
                 f"got {one.shape}"
             )
-
-    def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
-        """Runs it as a task of the engine.
-
-        One that returns nothing is waited for: its errors would be lost.
-        """
-
-        def run(*arrays: Any) -> list[Any]:
-            made = self.compute([np.asarray(one) for one in arrays]) or [_DONE]
-            return [jnp.asarray(one) for one in made]
-
-        types = self.infer(tuple(one.type for one in values))
-        if types:
-            return push_task(run, values, types, name=self.title)
-        (done,) = push_task(run, values, (tensor_type((), _DONE.dtype),), name=self.title)
-        recorder.ready_array(done)
-        return []

@@ -10,14 +10,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from hybridnet.base.errors import MXNetError
-from hybridnet.base.tensor_type import tensor_type
-from hybridnet.graph.transform import STATE
-from hybridnet.ops.core.call import Call
+from hybridnet.base import MXNetError
+from hybridnet.graph import STATE
+from hybridnet.ops.core import Call, tensor_type
 
 from .by_value import Unresolved
 
@@ -41,6 +41,21 @@ class Kind(NamedTuple):
 
     dtype: np.dtype[Any]
     dims: tuple[int | None, ...] | None
+
+    def row(self) -> Kind:
+        """Returns what is known of its rows."""
+        return Kind(self.dtype, None if self.dims is None else self.dims[1:])
+
+    def stacked(self, count: int | None) -> Kind:
+        """Returns what is known of so many of it, as the rows of one tensor."""
+        return Kind(self.dtype, None if self.dims is None else (count, *self.dims))
+
+    def common(self, other: Kind) -> Kind:
+        """Returns what is known of what may be this or another of its dtype."""
+        if self.dims is None or other.dims is None or len(self.dims) != len(other.dims):
+            return Kind(self.dtype, None)
+        pairs = zip(self.dims, other.dims, strict=True)
+        return Kind(self.dtype, tuple(a if a == b else None for a, b in pairs))
 
 
 def infer_kinds(call: Call, inputs: Sequence[Kind]) -> list[Kind]:
@@ -69,7 +84,7 @@ def infer_kinds(call: Call, inputs: Sequence[Kind]) -> list[Kind]:
             refused = refused or error
             continue
         found += _variations(call, inputs, sizes)
-        return [_all_common(several) for several in zip(*found, strict=True)]
+        return [reduce(Kind.common, several) for several in zip(*found, strict=True)]
     assert refused is not None
     raise type(refused)(re.sub(rf"\b{_SIZES[0]}\b", "?", str(refused))) from refused
 
@@ -107,21 +122,6 @@ def _made(call: Call, inputs: Sequence[Kind], sizes: Sequence[int] = ()) -> list
     return [Kind(one.dtype, one.shape) for one in call.infer(tuple(types))]
 
 
-def _common(one: Kind, other: Kind) -> Kind:
-    """Returns what two trials agree on."""
-    if one.dims is None or other.dims is None or len(one.dims) != len(other.dims):
-        return Kind(one.dtype, None)
-    pairs = zip(one.dims, other.dims, strict=True)
-    return Kind(one.dtype, tuple(a if a == b else None for a, b in pairs))
-
-
-def _all_common(several: Sequence[Kind]) -> Kind:
-    found = several[0]
-    for one in several[1:]:
-        found = _common(found, one)
-    return found
-
-
 def _of_any_rank(call: Call, inputs: Sequence[Kind]) -> list[Kind]:
     """Returns the dtypes of the outputs, whose shapes nothing tells."""
     refused: MXNetError | None = None
@@ -134,11 +134,7 @@ def _of_any_rank(call: Call, inputs: Sequence[Kind]) -> list[Kind]:
             return [Kind(one.dtype, None) for one in infer_kinds(call, tried)]
         except MXNetError as error:
             refused = refused or error
-    if (
-        refused is not None
-        and isinstance(refused, TypeError)
-        and not isinstance(refused, ValueError)
-    ):
+    if isinstance(refused, TypeError) and not isinstance(refused, ValueError):
         raise refused
     return [Kind(inputs[0].dtype, None)] * (call.num_outputs - call.takes_state)
 

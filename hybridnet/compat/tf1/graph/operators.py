@@ -7,19 +7,21 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.graph.gradient import EdgeHandle
+from hybridnet.graph import EdgeHandle
 from hybridnet.ops.core import registry
 
 from .. import dtypes
 from ..dtypes import DType
-from .building import apply, apply_call, compose
+from .building import apply_call, fused, op
 from .coded import STRINGS
 from .host_call import HostCall
 from .infer import Kind, infer_kinds
 from .tensor import Tensor, overload
 from .values import convert_to_tensor, require_same
 
-__all__ = ["binary", "cast_to", "floor_div", "handle", "true_div", "unary"]
+__all__ = [
+    "binary", "cast_to", "floor_div", "handle", "is_zero", "ones_where", "true_div", "turned",
+]  # fmt: skip
 
 #: Type of Operation -> our operator on two arrays that are broadcast against one another.
 _BINARY: Final = {
@@ -54,6 +56,21 @@ def handle(operator: str, *inputs: EdgeHandle, **params: Any) -> EdgeHandle:
     return made
 
 
+def is_zero(x: EdgeHandle) -> EdgeHandle:
+    """Returns where elements are 0, for `ones_where`."""
+    return handle("_npi_equal_scalar", x, scalar=0.0)
+
+
+def ones_where(places: EdgeHandle, x: EdgeHandle) -> EdgeHandle:
+    """Returns 1 at some places and `x` elsewhere, so that nothing is divided by 0 there."""
+    return handle("_npi_where", places, x.ones_like(), x)
+
+
+def turned(x: EdgeHandle) -> EdgeHandle:
+    """Returns matrices with rows and columns swapped: the last two axes."""
+    return handle("SwapAxis", x, dim1=-1, dim2=-2)
+
+
 def binary(kind: str, x: Any, y: Any, name: str | None = None) -> Tensor:
     """Adds an Operation on two values of one dtype, which are broadcast against one another.
 
@@ -70,8 +87,7 @@ def binary(kind: str, x: Any, y: Any, name: str | None = None) -> Tensor:
     first, second = require_same(kind, "xy", (x, y))
     if first.dtype.numpy == STRINGS and _BINARY[kind] == "broadcast_add":
         return _joined(kind, first, second, name)
-    made: Tensor = apply(kind, _BINARY[kind], (first, second), name=name)
-    return made
+    return op(kind, _BINARY[kind], (first, second), name=name)
 
 
 def _joined(kind: str, x: Tensor, y: Tensor, name: str | None) -> Tensor:
@@ -84,19 +100,11 @@ def _joined(kind: str, x: Tensor, y: Tensor, name: str | None) -> Tensor:
     return made
 
 
-def unary(kind: str, operator: str, x: Any, name: str | None = None) -> Tensor:
-    """Adds an Operation on one value."""
-    made: Tensor = apply(kind, operator, (convert_to_tensor(x, name="x"),), name=name)
-    return made
-
-
 def cast_to(x: Tensor, dtype: DType, name: str = "Cast") -> Tensor:
     """Returns a tensor in another dtype; itself if that is its own."""
     if x.dtype.base_dtype is dtype.base_dtype:
         return x
-    params = {"dtype": dtype.numpy.name}
-    made: Tensor = apply("Cast", "Cast", (x,), params, name=name)
-    return made
+    return op("Cast", "Cast", [x], name=name, dtype=dtype.numpy.name)
 
 
 def true_div(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -105,8 +113,7 @@ def true_div(x: Any, y: Any, name: str | None = None) -> Tensor:
     wanted = _QUOTIENT.get(first.dtype.base_dtype)
     if wanted is not None:
         first, second = cast_to(first, wanted), cast_to(second, wanted)
-    made: Tensor = apply("RealDiv", _BINARY["RealDiv"], (first, second), name=name)
-    return made
+    return op("RealDiv", _BINARY["RealDiv"], (first, second), name=name)
 
 
 def floor_div(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -116,52 +123,40 @@ def floor_div(x: Any, y: Any, name: str | None = None) -> Tensor:
 
     def quotient(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
         if kind.is_integer:
-            # (x - x mod y) / y, which is whole, so that no digit of a large number is lost.
-            rest = handle("broadcast_sub", x, handle("_npi_mod", x, y))
-            return handle("broadcast_div", rest, y)
-        return handle("floor", handle("broadcast_div", x, y))
+            # What is divided is whole, so that no digit of a large number is lost.
+            return (x - handle("_npi_mod", x, y)) / y
+        return (x / y).floor()
 
-    made: Tensor = compose("FloorDiv", quotient, pair, name=name)
-    return made
+    return fused("FloorDiv", quotient, pair, name=name)
 
 
 def logical_not(x: Any, name: str | None = None) -> Tensor:
     """Returns whether each element is False."""
-    made: Tensor = apply("LogicalNot", "_npi_logical_not", (_truths(x),), name=name)
-    return made
+    return op("LogicalNot", "_npi_logical_not", [_truths(x)], name=name)
 
 
 def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns whether one of two elements is True."""
-
-    def either(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
-        return handle("_npi_bitwise_or", x, y)
-
-    made: Tensor = compose("LogicalOr", either, (_truths(x), _truths(y)), name=name)
-    return made
+    pair = (_truths(x), _truths(y))
+    return fused("LogicalOr", lambda x, y: handle("_npi_bitwise_or", x, y), pair, name=name)
 
 
 def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns whether both of two elements are True."""
-    pair = (_truths(x), _truths(y))
-    made: Tensor = apply("LogicalAnd", "_npi_bitwise_and", pair, name=name)
-    return made
+    return op("LogicalAnd", "_npi_bitwise_and", (_truths(x), _truths(y)), name=name)
 
 
 def logical_xor(x: Any, y: Any, name: str | None = "LogicalXor") -> Tensor:
     """Returns whether just one of two elements is True."""
-    made: Tensor = apply("LogicalXor", "_npi_not_equal", (_truths(x), _truths(y)), name=name)
-    return made
+    return op("LogicalXor", "_npi_not_equal", (_truths(x), _truths(y)), name=name)
 
 
 def matmul_operator(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns the matrix product of two matrices, or of stacks of them."""
     pair = require_same("MatMul", "ab", (x, y))
     flat = all(one.shape.ndims == 2 for one in pair)
-    made: Tensor = apply(
-        "MatMul" if flat else "BatchMatMulV2", "dot" if flat else "_npi_matmul", pair, name=name
-    )
-    return made
+    kind, operator = ("MatMul", "dot") if flat else ("BatchMatMulV2", "_npi_matmul")
+    return op(kind, operator, pair, name=name)
 
 
 def _truths(x: Any) -> Tensor:
@@ -224,16 +219,6 @@ for _method, _name, _function in (
     _add_binary(_method, _name, _function)
 
 
-@overload("__neg__")
-def _negative(x: Tensor) -> Tensor:
-    return unary("Neg", "negative", x)
-
-
-@overload("__abs__")
-def _absolute(x: Tensor) -> Tensor:
-    return unary("Abs", "abs", x)
-
-
-@overload("__invert__")
-def _inverted(x: Tensor) -> Tensor:
-    return logical_not(x)
+overload("__neg__")(lambda x: op("Neg", "negative", [x]))
+overload("__abs__")(lambda x: op("Abs", "abs", [x]))
+overload("__invert__")(logical_not)

@@ -13,16 +13,10 @@ from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.base.attrs import HostScalar
-from hybridnet.base.errors import GraphError, MXNetError
-from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph.node import Edge, Graph, Moves, Node
-from hybridnet.graph.subgraph import ControlCall, Subgraph
-from hybridnet.graph.transform import STATE
-from hybridnet.ops.core.call import Types
-from hybridnet.ops.core.operator import OpCall
-from hybridnet.passes.constants import computed_now
-from hybridnet.passes.numpy_rules import NUMPY
+from hybridnet.base import GraphError, HostScalar, MXNetError
+from hybridnet.graph import STATE, ControlCall, Edge, Graph, Moves, Node, Subgraph
+from hybridnet.ops.core import OpCall, TensorType, Types
+from hybridnet.passes import NUMPY, computed_now
 
 from .by_value import Unresolved
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from hybridnet.base.context import Context
-from hybridnet.base.device_name import DeviceName, device_name
-from hybridnet.base.errors import ParameterError
+from hybridnet.base import Context, DeviceName, ParameterError
 
 if TYPE_CHECKING:
     from .tensor import Operation, Tensor
@@ -20,6 +19,7 @@ _OP_NAME: Final = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 _SCOPE_NAME: Final = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
 
+@dataclass(slots=True, eq=False)
 class Controller:
     """A ``with control_dependencies(...)`` block.
 
@@ -29,12 +29,9 @@ class Controller:
         inside: what was made in the block, which runs after `ops` anyway.
     """
 
-    __slots__ = ("fresh", "inside", "ops")
-
-    def __init__(self, ops: Sequence[Operation], fresh: bool) -> None:
-        self.ops = tuple(ops)
-        self.fresh = fresh
-        self.inside: set[Operation] = set()
+    ops: Sequence[Operation]
+    fresh: bool
+    inside: set[Operation] = field(default_factory=set)
 
 
 class Scopes:
@@ -171,7 +168,7 @@ def parsed_device(where: Any) -> DeviceName | None:
     if where is None or isinstance(where, DeviceName):
         return where
     if isinstance(where, Context):
-        return device_name(where)
+        return DeviceName.of(where)
     text = re.sub(r"/{2,}", "/", str(where))  # scripts put a / before names that have one
     if text and not text.startswith("/"):
         text = f"/{text}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -11,6 +12,21 @@ __all__ = ["Dimension", "TensorShape", "as_dims", "dimension_value"]
 
 #: The sizes of a tensor: None for a size that is not known, or for all of them.
 Dims = tuple[int | None, ...] | None
+
+
+def _combined(combine: Callable[[int, int], int]) -> Callable[[Dimension, Any], Any]:
+    """Returns one of Python's operators on sizes, of which one may not be known."""
+
+    def operator(self: Dimension, other: Any) -> Any:
+        try:
+            right = Dimension(other).value
+        except (AttributeError, TypeError):
+            return NotImplemented
+        if self.value is None or right is None:
+            return Dimension(None)
+        return Dimension(combine(self.value, right))
+
+    return operator
 
 
 @final
@@ -42,36 +58,14 @@ class Dimension:
         self.assert_is_compatible_with(other)
         return Dimension(other) if self.value is None else self
 
-    def _with(self, other: Any, combine: Any) -> Any:
-        try:
-            right = Dimension(other).value
-        except (AttributeError, TypeError):
-            return NotImplemented
-        return Dimension(None if None in (self.value, right) else combine(self.value, right))
-
-    def __add__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a + b)
-
-    def __radd__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b + a)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a - b)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b - a)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a * b)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: b * a)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a // b)
-
-    def __mod__(self, other: Any) -> Any:
-        return self._with(other, lambda a, b: a % b)
+    __add__ = _combined(lambda a, b: a + b)
+    __radd__ = _combined(lambda a, b: b + a)
+    __sub__ = _combined(lambda a, b: a - b)
+    __rsub__ = _combined(lambda a, b: b - a)
+    __mul__ = _combined(lambda a, b: a * b)
+    __rmul__ = _combined(lambda a, b: b * a)
+    __floordiv__ = _combined(lambda a, b: a // b)
+    __mod__ = _combined(lambda a, b: a % b)
 
     def __int__(self) -> int:
         return self.__index__()
@@ -156,10 +150,7 @@ class TensorShape:
         """How many elements there are, or None."""
         if not self.is_fully_defined():
             return None
-        count = 1
-        for one in self._dims or ():
-            count *= one or 0
-        return count
+        return math.prod(one or 0 for one in self._dims or ())
 
     def as_list(self) -> list[int | None]:
         """Returns the sizes, None for those that are not known.
@@ -238,11 +229,8 @@ class TensorShape:
         return iter([Dimension(one) for one in self._dims])
 
     def __getitem__(self, key: Any) -> Any:
-        if self._dims is None:
-            return TensorShape(None) if isinstance(key, slice) else Dimension(None)
-        if isinstance(key, slice):
-            return TensorShape(self._dims[key])
-        return Dimension(self._dims[key])
+        kind: Any = TensorShape if isinstance(key, slice) else Dimension
+        return kind(None if self._dims is None else self._dims[key])
 
     def __add__(self, other: Any) -> TensorShape:
         return self.concatenate(other)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
 from hybridnet import engine
-from hybridnet.graph.node import Edge, Node
+from hybridnet.graph import Edge, Node
 from hybridnet.symbol import Symbol
 
 from ..dtypes import DType
@@ -35,10 +36,11 @@ class Tensor:
     Attributes:
         op: the Operation.
         value_index: which of its outputs it is.
+        edge: the edge of our graph that it names.
         dtype: of its elements.
     """
 
-    __slots__ = ("_edge", "_shape", "dtype", "op", "value_index")
+    __slots__ = ("_shape", "dtype", "edge", "op", "value_index")
     # NumPy leaves ``array + tensor`` to the tensor.
     __array_priority__ = 100
 
@@ -48,18 +50,13 @@ class Tensor:
         self.op = op
         self.value_index = value_index
         self.dtype = dtype
-        self._edge = edge
+        self.edge = edge
         self._shape = shape
-
-    @property
-    def edge(self) -> Edge:
-        """The edge of our graph that it names."""
-        return self._edge
 
     @property
     def symbol(self) -> Symbol:
         """The Symbol that it names: what `hn.viz`, `Symbol.optimize` and the rest take."""
-        return Symbol([self._edge])
+        return Symbol([self.edge])
 
     @property
     def graph(self) -> Graph:
@@ -92,9 +89,9 @@ class Tensor:
             ValueError: it contradicts what is known.
         """
         self._shape = self._shape.merge_with(shape)
-        call = self._edge.node.call
+        call = self.edge.node.call
         if isinstance(call, HostCall):  # nothing else tells it the shapes of its results
-            call.note_shape(self._edge.index, self._shape._dims)
+            call.note_shape(self.edge.index, self._shape._dims)
 
     def consumers(self) -> list[Operation]:
         """Returns the Operations that read it, as often as they do."""
@@ -109,9 +106,7 @@ class Tensor:
         """Returns what can be a key of a dict: the tensor itself."""
         return self
 
-    def experimental_ref(self) -> Tensor:
-        """As `ref`."""
-        return self
+    experimental_ref = ref
 
     def __copy__(self) -> Tensor:
         return self
@@ -171,6 +166,7 @@ def overload(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 @final
+@dataclass(slots=True, eq=False, repr=False, weakref_slot=True)
 class Operation:
     """A node of a graph, as TensorFlow sees it: it may be several of ours.
 
@@ -187,56 +183,26 @@ class Operation:
         colocated: the names of Operations that it is to be with.
         params: what it was made with, for `get_attr`.
         inner: what is known of the values of its nodes, where it is several.
+        outputs: the tensors that it makes.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "_outputs",
-        "colocated",
-        "control_inputs",
-        "device",
-        "graph",
-        "inner",
-        "inputs",
-        "name",
-        "node",
-        "nodes",
-        "override",
-        "params",
-        "type",
-    )
-
-    def __init__(
-        self,
-        graph: Graph,
-        name: str,
-        type: str,
-        inputs: Sequence[Tensor],
-        control_inputs: Sequence[Operation] = (),
-        device: str = "",
-    ) -> None:
-        self.graph = graph
-        self.name = name
-        self.type = type
-        self.inputs = tuple(inputs)
-        self.control_inputs = list(control_inputs)
-        self.device = device
-        self.node: Node = None  # type: ignore[assignment]  # set where the node is made
-        self.nodes: tuple[Node, ...] = ()
-        self.override: str | Callable[..., Any] | None = None
-        self.colocated: tuple[str, ...] = ()
-        self.params: Mapping[str, Any] = {}
-        self.inner: Mapping[Edge, Kind] = {}
-        self._outputs: list[Tensor] = []
-
-    @property
-    def outputs(self) -> list[Tensor]:
-        """The tensors that it makes."""
-        return self._outputs
+    graph: Graph
+    name: str
+    type: str
+    inputs: tuple[Tensor, ...]
+    control_inputs: list[Operation] = field(default_factory=list)
+    device: str = ""
+    node: Node = field(default=None, init=False)  # type: ignore[assignment]  # set when it is made
+    nodes: tuple[Node, ...] = field(default=(), init=False)
+    override: str | Callable[..., Any] | None = field(default=None, init=False)
+    colocated: tuple[str, ...] = field(default=(), init=False)
+    params: Mapping[str, Any] = field(default_factory=dict, init=False)
+    inner: Mapping[Edge, Kind] = field(default_factory=dict, init=False)
+    outputs: list[Tensor] = field(default_factory=list, init=False)
 
     def values(self) -> tuple[Tensor, ...]:
         """Returns the tensors that it makes."""
-        return tuple(self._outputs)
+        return tuple(self.outputs)
 
     @property
     def traceback(self) -> list[str]:
@@ -261,8 +227,8 @@ class Operation:
         Raises:
             ValueError: there is no such attribute.
         """
-        if name == "dtype" and name not in self.params and self._outputs:
-            return self._outputs[0].dtype.base_dtype
+        if name == "dtype" and name not in self.params and self.outputs:
+            return self.outputs[0].dtype.base_dtype
         if name not in self.params:
             raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
         return self.params[name]
@@ -276,15 +242,7 @@ class Operation:
         self.graph.session_for(session, "execute operation").run(self, feed_dict)
 
     def __str__(self) -> str:
-        lines = [f'name: "{self.name}"', f'op: "{self.type}"']
-        lines += [f'input: "{_short(one)}"' for one in self.inputs]
-        lines += [f'input: "^{one.name}"' for one in self.control_inputs]
-        lines += [f'device: "{self.device}"'] if self.device else []
-        return "\n".join(lines) + "\n"
+        return str(self.node_def)
 
     def __repr__(self) -> str:
         return f"<tf.Operation '{self.name}' type={self.type}>"
-
-
-def _short(tensor: Tensor) -> str:
-    return tensor.name.removesuffix(":0")

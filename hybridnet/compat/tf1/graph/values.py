@@ -7,31 +7,21 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.base.dtype import CODE_OF, is_float
-from hybridnet.graph.node import Node
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.operator import OpCall
+from hybridnet.base import CODE_OF, is_float
+from hybridnet.graph import Node
+from hybridnet.ops.core import OpCall, registry
 
 from .. import dtypes
 from ..dtypes import DType, as_dtype
-from .building import add_node, apply, apply_call
+from .building import add_node, apply, apply_call, op
 from .shapes import TensorShape
 from .tensor import Operation, Tensor
 
 __all__ = [
-    "constant",
-    "constant_value",
-    "convert_n_to_tensor",
-    "convert_to_tensor",
-    "host_constant",
-    "identity",
-    "no_op",
-    "placeholder",
-    "placeholder_with_default",
-    "register_tensor_conversion_function",
-    "require_same",
-    "stop_gradient",
-]
+    "constant", "constant_value", "convert_n_to_tensor", "convert_to_tensor", "host_constant",
+    "identity", "no_op", "placeholder", "placeholder_with_default",
+    "register_tensor_conversion_function", "require_same", "stop_gradient",
+]  # fmt: skip
 
 #: The elements that an array has at most to be written into the graph, unless all are the same.
 _LITERAL: Final = 64
@@ -53,7 +43,6 @@ def constant(
         value: a number, nested lists of numbers, or an array.
         dtype: of the tensor; default int32 or float32 for Python's numbers, and an array's own.
         shape: of the tensor; where it has more elements than `value`, the last one is repeated.
-        name: of the Operation.
         verify_shape: whether the shape must be that of `value`.
 
     Raises:
@@ -127,14 +116,9 @@ def _without_dtype(host: np.ndarray[Any, Any], given: bool) -> tuple[np.ndarray[
 
 def _check_numbers(host: np.ndarray[Any, Any], value: Any, dtype: DType) -> None:
     """Raises TypeError where Python's numbers are not of a dtype."""
-    kind = host.dtype.kind
-    fits = {
-        "b": dtype.is_bool,
-        "i": dtype.is_integer or dtype.is_floating,
-        "u": dtype.is_integer or dtype.is_floating,
-        "f": dtype.is_floating,
-    }.get(kind, False)
-    if not fits:
+    whole = dtype.is_integer or dtype.is_floating
+    fits = {"b": dtype.is_bool, "i": whole, "u": whole, "f": dtype.is_floating}
+    if not fits.get(host.dtype.kind, False):
         first = _first_leaf(value)
         raise TypeError(
             f"Expected {dtype.name}, but got {first!r} of type '{type(first).__name__}'."
@@ -255,35 +239,23 @@ def require_same(kind: str, names: Sequence[str], values: Sequence[Any]) -> list
     tensors = [None if one is None else convert_to_tensor(one) for one in made]
     first = next((number for number, one in enumerate(tensors) if one is not None), None)
     if first is None:
-        start = convert_to_tensor(values[0])
-        rest = [_as(kind, names, values, i, start.dtype) for i in range(1, len(values))]
-        return [start, *rest]
+        first, tensors[0] = 0, convert_to_tensor(values[0])
     known = tensors[first]
     assert known is not None
-    found = []
-    for number, one in enumerate(tensors):
-        if one is None:
-            found.append(_as(kind, names, values, number, known.dtype))
-        elif one.dtype.base_dtype is not known.dtype.base_dtype:
+    wanted, found = known.dtype.base_dtype, []
+    for name, value, one in zip(names, values, tensors, strict=True):
+        if one is not None and one.dtype.base_dtype is not wanted:
             raise TypeError(
-                f"Input '{names[number]}' of '{kind}' Op has type {one.dtype.base_dtype.name} that "
-                f"does not match type {known.dtype.base_dtype.name} of argument '{names[first]}'."
+                f"Input '{name}' of '{kind}' Op has type {one.dtype.base_dtype.name} that "
+                f"does not match type {wanted.name} of argument '{names[first]}'."
             )
-        else:
-            found.append(one)
+        found.append(convert_to_tensor(value, wanted, name=name) if one is None else one)
     return found
 
 
-def _as(
-    kind: str, names: Sequence[str], values: Sequence[Any], number: int, dtype: DType
-) -> Tensor:
-    return convert_to_tensor(values[number], dtype.base_dtype, name=names[number])
-
-
 def _converts(value: Any) -> bool:
-    return any(isinstance(value, kind) for kind in _CONVERSIONS) or (
-        isinstance(value, (list, tuple)) and _holds_tensor(value)
-    )
+    listed = isinstance(value, (list, tuple))
+    return isinstance(value, tuple(_CONVERSIONS)) or (listed and _holds_tensor(value))
 
 
 def _holds_tensor(value: Any) -> bool:
@@ -292,7 +264,7 @@ def _holds_tensor(value: Any) -> bool:
         one = leaves.pop()
         if isinstance(one, (list, tuple)):
             leaves += one
-        elif isinstance(one, Tensor) or any(isinstance(one, kind) for kind in _CONVERSIONS):
+        elif isinstance(one, (Tensor, *_CONVERSIONS)):
             return True
     return False
 
@@ -303,8 +275,7 @@ def _packed(values: Sequence[Any], dtype: DType | None, name: str) -> Tensor:
         held = [one for one in values if isinstance(one, Tensor) or _converts(one)]
         dtype = convert_to_tensor(held[0]).dtype.base_dtype
     parts = [convert_to_tensor(one, dtype) for one in values]
-    made: Tensor = apply("Pack", "stack", parts, {"axis": 0, "num_args": len(parts)}, name=name)
-    return made
+    return op("Pack", "stack", parts, name=name, axis=0, num_args=len(parts))
 
 
 def constant_value(tensor: Any, partial: bool = False) -> Any:
@@ -316,16 +287,16 @@ def constant_value(tensor: Any, partial: bool = False) -> Any:
     """
     if not isinstance(tensor, Tensor):
         return None if _converts(tensor) else np.asarray(tensor)
-    op = tensor.op
-    if op.type == "Const":
-        return op.get_attr("value")
-    if op.type == "Shape" and op.inputs[0].shape.is_fully_defined():
-        return np.array(op.inputs[0].shape.as_list(), tensor.dtype.as_numpy_dtype)
-    if op.type in ("Identity", "Cast") and isinstance(op.node.call, OpCall):
-        value = constant_value(op.inputs[0])
+    of = tensor.op
+    if of.type == "Const":
+        return of.get_attr("value")
+    if of.type == "Shape" and of.inputs[0].shape.is_fully_defined():
+        return np.array(of.inputs[0].shape.as_list(), tensor.dtype.as_numpy_dtype)
+    if of.type in ("Identity", "Cast") and isinstance(of.node.call, OpCall):
+        value = constant_value(of.inputs[0])
         return None if value is None else np.asarray(value).astype(tensor.dtype.as_numpy_dtype)
-    if op.type == "Pack":
-        values = [constant_value(one) for one in op.inputs]
+    if of.type == "Pack":
+        values = [constant_value(one) for one in of.inputs]
         return None if any(one is None for one in values) else np.stack(values)
     return None
 
@@ -336,7 +307,6 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     Args:
         dtype: of the values.
         shape: of them, None for sizes that may be any; None if all may be.
-        name: of the Operation.
     """
     kind = as_dtype(dtype).base_dtype
     dims = TensorShape(shape)
@@ -351,30 +321,25 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
     Args:
         input: the value that it has by itself.
         shape: of the values, None for sizes that may be any.
-        name: of the Operation.
 
     Raises:
         ValueError: `input` is not of that shape.
     """
     value = convert_to_tensor(input)
     value.shape.assert_is_compatible_with(shape)
-    made: Tensor = apply("PlaceholderWithDefault", "_copy", [value], name=name)
+    made = op("PlaceholderWithDefault", "_copy", [value], name=name)
     made._shape = TensorShape(shape)
     return made
 
 
 def identity(input: Any, name: str | None = None) -> Tensor:
     """Returns a tensor with the same value."""
-    value = convert_to_tensor(input)
-    made: Tensor = apply("Identity", "_copy", [value], name=name)
-    return made
+    return op("Identity", "_copy", [convert_to_tensor(input)], name=name)
 
 
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:
     """Returns a tensor with the same value, through which no gradient passes."""
-    value = convert_to_tensor(input)
-    made: Tensor = apply("StopGradient", "BlockGrad", [value], name=name)
-    return made
+    return op("StopGradient", "BlockGrad", [convert_to_tensor(input)], name=name)
 
 
 def no_op(name: str | None = None) -> Operation:

@@ -7,10 +7,8 @@ from typing import Any, Final
 import numpy as np
 
 from ..dtypes import float32, int32
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
-from ..operations.random import random_uniform
-from ..operations.scripts import host_call
+from ..graph.adding import Tensor, convert_to_tensor
+from ..operations import host_call, host_tensor, random_uniform
 
 __all__ = ["draw_bounding_boxes", "sample_distorted_bounding_box"]
 
@@ -30,14 +28,13 @@ def draw_bounding_boxes(
     Args:
         images: (batch, height, width, 1, 3 or 4 channels), floats.
         boxes: (batch, n, 4): the upper, left, lower and right edge of each, from 0 to 1.
-        name: of the Operation.
         colors: (n, channels), of the boxes in turn; default ten colours.
     """
     pair = [convert_to_tensor(images, name="images"), convert_to_tensor(boxes, name="boxes")]
     if colors is not None:
         pair.append(convert_to_tensor(colors, float32, name="colors"))
 
-    def run(images: Array, boxes: Array, *given: Array) -> list[Array]:
+    def run(images: Array, boxes: Array, *given: Array) -> Array:
         table = given[0] if given and given[0].size else np.array(_COLOURS)
         made = images.copy()
         depth = made.shape[-1]
@@ -46,12 +43,10 @@ def draw_bounding_boxes(
         for image, own in zip(made, boxes, strict=True):
             for number, box in enumerate(own):
                 _draw(image, box, table[number % len(table)][:depth])
-        return [made]
+        return made
 
-    made: Tensor = host_call(
-        "DrawBoundingBoxes", run, pair, [pair[0].dtype.base_dtype], [pair[0].shape._dims], name=name
-    )
-    return made
+    kind, dims = pair[0].dtype.base_dtype, pair[0].shape._dims
+    return host_tensor("DrawBoundingBoxes", run, pair, kind, dims, name=name)
 
 
 def _draw(image: Array, box: Array, colour: Any) -> None:
@@ -95,7 +90,6 @@ def sample_distorted_bounding_box(
         area_range: which share of the image it is, from and to; default 0.05 and 1.
         max_attempts: how many are tried before the whole image is the part; default 100.
         use_image_if_no_bounding_boxes: whether the whole image counts as a box where there is none.
-        name: of the Operation.
 
     Returns:
         Where the part begins and its size, for `tf.slice`, and its edges, (1, 1, 4).
@@ -127,11 +121,8 @@ def sample_distorted_bounding_box(
                 break
         top, left, bottom, right = part
         edges = np.array([top / height, left / width, bottom / height, right / width], np.float32)
-        return [
-            np.array([top, left, 0], np.int32),
-            np.array([bottom - top, right - left, -1], np.int32),
-            edges.reshape(1, 1, 4),
-        ]
+        places = [[top, left, 0], [bottom - top, right - left, -1]]
+        return [*(np.array(one, np.int32) for one in places), edges.reshape(1, 1, 4)]
 
     dims = [(3,), (3,), (1, 1, 4)]
     kinds = [int32, int32, float32]

@@ -8,12 +8,8 @@ from typing import Any, Final
 import numpy as np
 
 from ..dtypes import as_dtype, float32
-from ..graph.control import name_scope
-from ..graph.operators import cast_to
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
-from ..operations.creation import shape as shape_of
+from ..graph import Tensor, TensorShape, cast_to, convert_to_tensor, name_scope
+from ..operations import random_uniform, shape_of, stack, tensordot, tile, unstack, where_v2
 from ..operations.elementwise import (
     abs,
     cast,
@@ -28,12 +24,7 @@ from ..operations.elementwise import (
     sqrt,
     square,
 )
-from ..operations.gathering import where_v2
-from ..operations.joining import stack, unstack
-from ..operations.matrices import tensordot
-from ..operations.random import random_uniform
 from ..operations.reduction import reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum
-from ..operations.reshaping import tile
 
 __all__ = [
     "adjust_brightness", "adjust_contrast", "adjust_gamma", "adjust_hue", "adjust_saturation",
@@ -55,30 +46,26 @@ def convert_image_dtype(
         image: an image.
         dtype: the dtype.
         saturate: whether numbers that are too large become the largest.
-        name: of the scope.
     """
     given = convert_to_tensor(image, name="image")
-    x: Any = given
     kind, source = as_dtype(dtype).base_dtype, given.dtype.base_dtype
     if kind is source:
         return given
+    x: Any = given
+    change: Callable[..., Any] = saturate_cast if saturate else cast
     with name_scope(name, "convert_image", [x]):
         if source.is_floating:
-            if kind.is_floating:
-                floats: Tensor = cast(given, kind)
-                return floats
-            scaled = x * (kind.max + 0.5)
-            whole: Tensor = saturate_cast(scaled, kind) if saturate else cast(scaled, kind)
-            return whole
-        made: Any = saturate_cast(x, kind) if saturate else cast(x, kind)
-        if kind.is_floating:
-            made = made * (1.0 / source.max)
-        elif source.max > kind.max:
-            made = cast(floordiv(x, (source.max + 1) // (kind.max + 1)), kind)
+            made = cast(x, kind) if kind.is_floating else change(x * (kind.max + 0.5), kind)
         else:
-            made = made * ((kind.max + 1) // (source.max + 1))
-        found: Tensor = made
-        return found
+            made = change(x, kind)
+            if kind.is_floating:
+                made = made * (1.0 / source.max)
+            elif source.max > kind.max:
+                made = cast(floordiv(x, (source.max + 1) // (kind.max + 1)), kind)
+            else:
+                made = made * ((kind.max + 1) // (source.max + 1))
+    found: Tensor = made
+    return found
 
 
 def _in_floats(image: Any, scope: str, change: Callable[[Any], Any]) -> Tensor:

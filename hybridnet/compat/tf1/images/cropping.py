@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..graph.arguments import known_numbers, op
-from ..graph.control import name_scope
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
-from ..operations.creation import range as range_of
-from ..operations.creation import shape as shape_of
-from ..operations.creation import zeros_like
+from ..graph import Tensor, convert_to_tensor, known_count, known_numbers, name_scope, op
+from ..operations import random_crop, random_uniform, reshape, reverse, slice, transpose
+from ..operations.creation import range_of, shape_of, zeros_like
 from ..operations.elementwise import (
     floordiv,
     greater_equal,
@@ -23,9 +19,6 @@ from ..operations.elementwise import (
     to_int32,
 )
 from ..operations.gathering import gather, where_v2
-from ..operations.random import random_crop, random_uniform
-from ..operations.reshaping import reshape, reverse, transpose
-from ..operations.slicing import slice
 
 __all__ = [
     "central_crop", "crop_to_bounding_box", "flip_left_right", "flip_up_down",
@@ -49,10 +42,15 @@ def _image(value: Any) -> Tensor:
 def _sizes(x: Tensor) -> tuple[Any, Any]:
     """Returns height and width, as numbers where they are known."""
     told: Any = shape_of(x)
-    return tuple(  # type: ignore[return-value]
-        told[at] if known is None else known
-        for at, known in zip((-3, -2), x.shape.as_list()[-3:-1], strict=True)
-    )
+    known = x.shape.as_list()[-3:-1]
+    height, width = (told[at - 3] if one is None else one for at, one in enumerate(known))
+    return height, width
+
+
+def _known(x: Tensor, begin: Sequence[Any], size: Sequence[Any]) -> Iterator[tuple[Any, Any, Any]]:
+    """Yields begin and size of a part, and the image's size, along each axis, where known."""
+    for at, count, whole in zip(begin, size, x.shape.as_list()[-3:-1], strict=True):
+        yield known_numbers(at), known_numbers(count), whole
 
 
 def flip_left_right(image: Any) -> Tensor:
@@ -101,10 +99,7 @@ def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
     """Returns an image, or several, turned to the left by `k` quarters of a circle."""
     x = _image(image)
     with name_scope(name, "rot90", [x]):
-        turns = known_numbers(k)
-        if not isinstance(turns, int):
-            raise ValueError("rot90: k must be known when the graph is built")
-        for _ in range(turns % 4):
+        for _ in range(known_count(k, "rot90: k must be known when the graph is built") % 4):
             x = flip_up_down(transpose_image(x))
         return x
 
@@ -127,8 +122,7 @@ def crop_to_bounding_box(
     x = _image(image)
     with name_scope(None, "crop_to_bounding_box", [x]):
         begin, size = [offset_height, offset_width], [target_height, target_width]
-        for at, count, whole in zip(begin, size, x.shape.as_list()[-3:-1], strict=True):
-            known = [known_numbers(one) for one in (at, count)]
+        for *known, whole in _known(x, begin, size):
             if known[0] is not None and known[0] < 0:
                 raise ValueError(f"the offsets must be >= 0, got {known[0]}")
             if None not in (*known, whole) and known[0] + known[1] > whole:
@@ -159,8 +153,7 @@ def pad_to_bounding_box(
     x = _image(image)
     with name_scope(None, "pad_to_bounding_box", [x]):
         begin, size = [offset_height, offset_width], [target_height, target_width]
-        for at, count, whole in zip(begin, size, x.shape.as_list()[-3:-1], strict=True):
-            known = [known_numbers(one) for one in (at, count)]
+        for *known, whole in _known(x, begin, size):
             if None not in (*known, whole) and (known[0] < 0 or known[0] + whole > known[1]):
                 raise ValueError(f"{known[0]} + {whole} must be from {whole} to {known[1]}")
         return _framed(x, [0 - one for one in begin], size)

@@ -6,13 +6,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.base.lazy import cv2
+from hybridnet.base import cv2
 
 from ..dtypes import as_dtype, float32, string, uint8
 from ..errors import InvalidArgumentError
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
-from ..operations.scripts import host_call
+from ..graph.adding import Tensor, convert_to_tensor
+from ..operations.scripts import host_tensor
 from ..operations.strings import strings
 from .colours import convert_image_dtype
 
@@ -82,7 +81,6 @@ def decode_image(
         contents: the file, one string.
         channels: as for `decode_jpeg`.
         dtype: of the result: uint8, or float32 for numbers from 0 to 1.
-        name: of the Operation.
         expand_animations: without meaning here: there are no GIF files.
     """
     kind = as_dtype(dtype).base_dtype
@@ -95,28 +93,16 @@ def decode_image(
 def _decoded(kind: str, contents: Any, channels: int, name: str | None) -> Tensor:
     if channels not in _CHANNELS:
         raise ValueError(f"{kind}: channels must be 0, 1, 3 or 4, got {channels}")
-    text = strings(kind, contents, "contents")
-    made: Tensor = host_call(
-        kind,
-        lambda data: [_image(kind, data.item(), channels)],
-        [text],
-        [uint8],
-        [None if kind == "DecodeImage" else (None, None, channels or None)],
-        name=name,
-    )
-    return made
+    dims = None if kind == "DecodeImage" else (None, None, channels or None)
+    return host_tensor(
+        kind, lambda data: _image(kind, data.item(), channels),
+        [strings(kind, contents, "contents")], uint8, dims, name=name,
+    )  # fmt: skip
 
 
 def _image(kind: str, data: bytes, channels: int) -> Array:
-    flags = {
-        0: cv2.IMREAD_UNCHANGED,
-        1: cv2.IMREAD_GRAYSCALE,
-        3: cv2.IMREAD_COLOR,
-        4: cv2.IMREAD_UNCHANGED,
-    }
-    found = None
-    if data:
-        found = cv2.imdecode(np.frombuffer(data, np.uint8), flags[channels])
+    flag = {1: cv2.IMREAD_GRAYSCALE, 3: cv2.IMREAD_COLOR}.get(channels, cv2.IMREAD_UNCHANGED)
+    found = cv2.imdecode(np.frombuffer(data, np.uint8), flag) if data else None
     if found is None or found.dtype != np.uint8:
         raise InvalidArgumentError(
             None, None, f"{kind}: these {len(data)} bytes are no image of 8 bits a channel"
@@ -157,12 +143,12 @@ def encode_jpeg(
         chroma_downsampling: without meaning here, and so the rest.
     """
 
-    def run(image: Array) -> list[Any]:
+    def run(image: Array) -> Any:
         words = [
             cv2.IMWRITE_JPEG_QUALITY, quality, cv2.IMWRITE_JPEG_PROGRESSIVE, int(progressive),
             cv2.IMWRITE_JPEG_OPTIMIZE, int(optimize_size),
         ]  # fmt: skip
-        return [_file(".jpg", image, words)]
+        return np.asarray(image_file(".jpg", image, words), object)
 
     return _encoded("EncodeJpeg", image, run, name)
 
@@ -173,12 +159,11 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Te
     Args:
         image: (height, width, 1, 3 or 4) of uint8.
         compression: from 0 (fast) to 9 (small); -1: OpenCV's own.
-        name: of the Operation.
     """
 
-    def run(image: Array) -> list[Any]:
+    def run(image: Array) -> Any:
         words = [] if compression < 0 else [cv2.IMWRITE_PNG_COMPRESSION, compression]
-        return [_file(".png", image, words)]
+        return np.asarray(image_file(".png", image, words), object)
 
     return _encoded("EncodePng", image, run, name)
 
@@ -186,13 +171,22 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Te
 def _encoded(kind: str, image: Any, run: Any, name: str | None) -> Tensor:
     x = convert_to_tensor(image, uint8, name="image")
     x.shape.assert_has_rank(3)
-    made: Tensor = host_call(kind, run, [x], [string], [()], name=name)
-    return made
+    return host_tensor(kind, run, [x], string, (), name=name)
 
 
-def _file(ending: str, image: Array, words: list[int]) -> Any:
+def image_file(ending: str, image: Array, words: list[int]) -> bytes:
+    """Returns a file of an image, red first; `words` are OpenCV's options.
+
+    Raises:
+        tf.errors.InvalidArgumentError: it cannot be in such a file.
+        ImportError: OpenCV, of the extra ``image``, is not installed.
+    """
     order = {3: [2, 1, 0], 4: [2, 1, 0, 3]}.get(image.shape[-1])
-    written, data = cv2.imencode(ending, image if order is None else image[..., order], words)
+    try:
+        written, data = cv2.imencode(ending, image if order is None else image[..., order], words)
+    except cv2.error:
+        written = False
     if not written:
         raise InvalidArgumentError(None, None, f"an image of shape {image.shape} has no {ending}")
-    return np.asarray(data.tobytes(), object)
+    made: bytes = data.tobytes()
+    return made

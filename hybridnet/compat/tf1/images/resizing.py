@@ -10,16 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, final
 
 from ..dtypes import float32, int32
-from ..graph.arguments import dims_of, known_numbers
-from ..graph.control import name_scope
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
-from ..operations.creation import range as range_of
-from ..operations.creation import shape as shape_of
+from ..graph import Tensor, convert_to_tensor, described, dims_of, known_numbers, name_scope
+from ..operations import expand_dims, gather, reshape, squeeze, tensordot, transpose
+from ..operations.creation import range_of, shape_of
 from ..operations.elementwise import cast, equal, floor, maximum, minimum, round
-from ..operations.gathering import gather
-from ..operations.matrices import tensordot
-from ..operations.reshaping import expand_dims, reshape, squeeze, transpose
 
 __all__ = [
     "ResizeMethod", "resize", "resize_area", "resize_bicubic", "resize_bilinear",
@@ -159,52 +153,41 @@ def _pair(size: Any) -> tuple[Any, Any]:
     return made[0], made[1]
 
 
-def resize_bilinear(
-    images: Any,
-    size: Any,
-    align_corners: bool = False,
-    name: str | None = None,
-    half_pixel_centers: bool = False,
-) -> Tensor:
-    """Returns images in another size, with mixed neighbours between pixels.
+def _resizing(called: str, kind: str, along: _Along, doc: str) -> Callable[..., Tensor]:
+    def function(
+        images: Any,
+        size: Any,
+        align_corners: bool = False,
+        name: str | None = None,
+        half_pixel_centers: bool = False,
+    ) -> Tensor:
+        if half_pixel_centers and along is _cubic:
+            raise ValueError("resize_bicubic: half_pixel_centers must be False")
+        return _resized(kind, along, images, size, align_corners, half_pixel_centers, name)
 
-    Args:
-        images: (batch, height, width, channels).
-        size: the height and the width.
-        align_corners: whether the outer pixels stay where they are.
-        name: of the scope.
-        half_pixel_centers: whether places are those of the middles of pixels.
+    doc = f"""Returns images in another size, {doc}.
 
-    Returns:
-        float32.
-    """
-    given = (images, size, align_corners, half_pixel_centers, name)
-    return _resized("ResizeBilinear", _linear, *given)
-
-
-def resize_nearest_neighbor(
-    images: Any,
-    size: Any,
-    align_corners: bool = False,
-    name: str | None = None,
-    half_pixel_centers: bool = False,
-) -> Tensor:
-    """As `resize_bilinear`, with the nearest pixel each, in the dtype of the images."""
-    given = (images, size, align_corners, half_pixel_centers, name)
-    return _resized("ResizeNearestNeighbor", _nearest, *given)
+        Args:
+            images: (batch, height, width, channels).
+            size: the height and the width.
+            align_corners: whether the outer pixels stay where they are.
+            half_pixel_centers: whether places are those of the middles of pixels.
+        """
+    return described(function, called, doc)
 
 
-def resize_bicubic(
-    images: Any,
-    size: Any,
-    align_corners: bool = False,
-    name: str | None = None,
-    half_pixel_centers: bool = False,
-) -> Tensor:
-    """As `resize_bilinear`, by a curve through four pixels; not with `half_pixel_centers`."""
-    if half_pixel_centers:
-        raise ValueError("resize_bicubic: half_pixel_centers must be False")
-    return _resized("ResizeBicubic", _cubic, images, size, align_corners, False, name)
+resize_bilinear = _resizing(
+    "resize_bilinear", "ResizeBilinear", _linear,
+    "float32, with mixed neighbours between pixels",
+)  # fmt: skip
+resize_nearest_neighbor = _resizing(
+    "resize_nearest_neighbor", "ResizeNearestNeighbor", _nearest,
+    "with the nearest pixel each, in the dtype of the images",
+)  # fmt: skip
+resize_bicubic = _resizing(
+    "resize_bicubic", "ResizeBicubic", _cubic,
+    "float32, by a curve through four pixels; not with `half_pixel_centers`",
+)  # fmt: skip
 
 
 def resize_area(
@@ -253,7 +236,6 @@ def resize_images(
         method: one of `ResizeMethod`.
         align_corners: whether the outer pixels stay where they are.
         preserve_aspect_ratio: must be False.
-        name: of the scope.
 
     Returns:
         float32; the images themselves where they have that size, and their dtype with the nearest

@@ -8,28 +8,15 @@ from typing import Any, Final
 
 from .. import dtypes
 from ..dtypes import DType, as_dtype
-from ..graph.building import COPY, apply_call
-from ..graph.control import name_scope
-from ..graph.graph import Graph, GraphKeys, get_default_graph
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Operation, Tensor
-from ..graph.values import convert_to_tensor
+from ..graph import Graph, GraphKeys, TensorShape, get_default_graph
+from ..graph.adding import Operation, Tensor, convert_to_tensor, name_scope
 from ..nest import flatten, map_structure
 from ..operations.control_flow import cond
 from ..variables.initial import ones_initializer, zeros_initializer
 from ..variables.partitioned import PartitionedVariable
 from ..variables.scope import VariableScope, get_variable, variable_scope
 
-__all__ = [
-    "ONES",
-    "ZEROS",
-    "Layer",
-    "chosen",
-    "either",
-    "known_sizes",
-    "same",
-    "weight_settings",
-]
+__all__ = ["ONES", "ZEROS", "Layer", "chosen", "either", "known_sizes", "weight_settings"]
 
 #: What sets the variables of layers, unless told otherwise.
 ZEROS: Final = zeros_initializer()
@@ -289,9 +276,3 @@ def either(training: Any, yes: Callable[[], Any], no: Callable[[], Any]) -> Any:
     if isinstance(known, Tensor):
         return cond(known, yes, no)
     return yes() if known else no()
-
-
-def same(tensor: Tensor) -> Tensor:
-    """Returns an Operation that hands a tensor on."""
-    made: Tensor = apply_call("Identity", COPY, (tensor,))
-    return made

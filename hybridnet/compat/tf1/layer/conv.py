@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Tensor
-from ..operations.creation import shape as shape_of
-from ..operations.joining import stack
+from ..graph import Tensor, TensorShape
+from ..operations import expand_dims, size_of, squeeze, stack
 from ..operations.nn.conv import conv2d_transpose, convolution, separable_conv2d
-from ..operations.reshaping import expand_dims, squeeze
 from .base import ZEROS, Layer, known_sizes, weight_settings
 from .core import finished
-from .windows import format_of, numbers
+from .windows import format_of, numbers, with_channel
 
 __all__ = ["Conv1D", "Conv2D", "Conv2DTranspose", "Conv3D", "SeparableConv1D", "SeparableConv2D"]
 
@@ -98,15 +95,8 @@ class _Conv(Layer):
 
     def call(self, inputs: Tensor, *args: Any, **keywords: Any) -> Tensor:
         """Returns the result."""
-        made = convolution(
-            inputs,
-            self.kernel,
-            self.padding.upper(),
-            self.strides,
-            self.dilation_rate,
-            data_format=self._layout,
-        )
-        return self._finished(made)
+        how = (self.padding.upper(), self.strides, self.dilation_rate)
+        return self._finished(convolution(inputs, self.kernel, *how, data_format=self._layout))
 
     def _finished(self, made: Tensor) -> Tensor:
         layout = "NHWC" if self._layout.endswith("C") else "NCHW"
@@ -134,21 +124,6 @@ class Conv2DTranspose(_Conv):
 
     Args:
         filters: as for `Conv2D`, and so all else; `kernel` is (height, width, filter, channel).
-        kernel_size: see there.
-        strides: see there.
-        padding: see there.
-        data_format: see there.
-        activation: see there.
-        use_bias: see there.
-        kernel_initializer: see there.
-        bias_initializer: see there.
-        kernel_regularizer: see there.
-        bias_regularizer: see there.
-        activity_regularizer: see there.
-        kernel_constraint: see there.
-        bias_constraint: see there.
-        trainable: see there.
-        name: see there.
         kwargs: those of `Layer`.
     """
 
@@ -203,25 +178,15 @@ def spread_over(
         padding: 'same' or 'valid', in any letters.
         layout: 'NHWC' or 'NCHW'.
     """
-    known = inputs.shape.as_list()
-    filters = kernel.shape.as_list()[2]
-    sizes: list[Any] = [known[0] if known[0] is not None else shape_of(inputs)[0]]  # type: ignore[index]
-    static: list[int | None] = [known[0]]
+    sizes = [size_of(inputs, 0)]
     for letter, length, stride in zip("HW", size, strides, strict=True):
-        axis = layout.index(letter)
-        here: Any = known[axis] if known[axis] is not None else shape_of(inputs)[axis]  # type: ignore[index]
         extra = max(length - stride, 0) if padding.lower() == "valid" else 0
-        sizes.append(here * stride + extra)
-        static.append(None if known[axis] is None else sizes[-1])
-    place = layout.index("C")
-    sizes.insert(place, filters)
-    static.insert(place, filters)
-    late = any(not isinstance(one, int) for one in sizes)
-    steps = [1, *strides]
-    steps.insert(place, 1)
-    made = conv2d_transpose(
-        inputs, kernel, stack(sizes) if late else sizes, steps, padding.upper(), layout
-    )
+        sizes.append(size_of(inputs, layout.index(letter)) * stride + extra)
+    sizes.insert(layout.index("C"), kernel.shape.as_list()[2])
+    static = [one if isinstance(one, int) else None for one in sizes]
+    whole = stack(sizes) if None in static else sizes
+    steps = with_channel(strides, layout)
+    made = conv2d_transpose(inputs, kernel, whole, steps, padding.upper(), layout)
     made.set_shape(static)
     return made
 
@@ -231,26 +196,13 @@ class _Separable(_Conv):
 
     Args:
         filters: as for `Conv2D`, and so all that is not named here.
-        kernel_size: see there.
-        strides: see there.
-        padding: see there.
-        data_format: see there.
-        dilation_rate: see there.
         depth_multiplier: how many filters each channel has.
-        activation: see `Conv2D`.
-        use_bias: see there.
         depthwise_initializer: sets `depthwise_kernel`, (size, ..., channel, depth_multiplier).
         pointwise_initializer: sets `pointwise_kernel`, (1, ..., channel * multiplier, filter).
-        bias_initializer: see `Conv2D`.
         depthwise_regularizer: what is computed of `depthwise_kernel`, and collected as a loss.
         pointwise_regularizer: likewise of `pointwise_kernel`.
-        bias_regularizer: see `Conv2D`.
-        activity_regularizer: see there.
         depthwise_constraint: kept with `depthwise_kernel`.
         pointwise_constraint: kept with `pointwise_kernel`.
-        bias_constraint: see `Conv2D`.
-        trainable: see there.
-        name: see there.
         kwargs: those of `Layer`.
     """
 
@@ -285,12 +237,9 @@ class _Separable(_Conv):
             bias_constraint, trainable, name, **kwargs,
         )  # fmt: skip
         self.depth_multiplier = int(depth_multiplier)
-        self._depthwise = weight_settings(
-            depthwise_initializer, depthwise_regularizer, depthwise_constraint
-        )
-        self._pointwise = weight_settings(
-            pointwise_initializer, pointwise_regularizer, pointwise_constraint
-        )
+        each = (depthwise_initializer, depthwise_regularizer, depthwise_constraint)
+        whole = (pointwise_initializer, pointwise_regularizer, pointwise_constraint)
+        self._depthwise, self._pointwise = weight_settings(*each), weight_settings(*whole)
 
     def build(self, input_shape: TensorShape) -> None:
         """Makes `depthwise_kernel`, `pointwise_kernel` and `bias`."""
@@ -310,11 +259,8 @@ class _Separable(_Conv):
             x, each, whole = expand_dims(x, axis), expand_dims(each, 0), expand_dims(whole, 0)
             strides, rates = strides * 2, (1, *rates)
         layout = format_of(self.data_format, 2)
-        steps = [1, *strides]
-        steps.insert(layout.index("C"), 1)
-        made = separable_conv2d(
-            x, each, whole, steps, self.padding.upper(), rates, data_format=layout
-        )
+        how = (with_channel(strides, layout), self.padding.upper(), rates)
+        made = separable_conv2d(x, each, whole, *how, data_format=layout)
         return self._finished(made if axis is None else squeeze(made, [axis]))
 
 

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Tensor
-from ..operations.creation import shape as shape_of
-from ..operations.joining import stack
-from ..operations.matrices import matmul, tensordot
+from ..graph import Tensor, TensorShape, identity
+from ..operations import matmul, reshape, shape_of, stack, tensordot, transpose
 from ..operations.nn.activation import bias_add, dropout
-from ..operations.reshaping import reshape, transpose
-from .base import ZEROS, Layer, either, known_sizes, same, weight_settings
+from .base import ZEROS, Layer, either, known_sizes, weight_settings
 
 __all__ = ["Dense", "Dropout", "Flatten", "finished", "product"]
 
@@ -121,7 +117,7 @@ class Dropout(Layer):
         def dropped() -> Tensor:
             return dropout(inputs, rate=self.rate, noise_shape=self.noise_shape)
 
-        made: Tensor = either(args[0] if args else training, dropped, lambda: same(inputs))
+        made: Tensor = either(args[0] if args else training, dropped, lambda: identity(inputs))
         return made
 
 

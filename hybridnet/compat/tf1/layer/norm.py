@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from hybridnet.graph.gradient import EdgeHandle
-from hybridnet.ops.state.variables import ASSIGN, READ
-
 from .. import dtypes
-from ..graph.building import compose
-from ..graph.control import colocate_with, name_scope
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Operation, Tensor
-from ..graph.values import constant
-from ..operations.elementwise import cast
+from ..graph import TensorShape, colocate_with, name_scope
+from ..graph.adding import EdgeHandle, Operation, Tensor, constant
+from ..operations import cast, reshape
 from ..operations.nn.norm import batch_normalization, fused_batch_norm, moments
-from ..operations.reshaping import reshape
 from ..variables.scope import get_variable_scope
+from ..variables.variable import changed
 from .base import ONES, ZEROS, Layer, chosen, either, known_sizes, weight_settings
 
 __all__ = ["BatchNormalization"]
@@ -35,21 +29,16 @@ class BatchNormalization(Layer):
         epsilon: a small number.
         center: whether there is a beta.
         scale: whether there is a gamma.
-        beta_initializer: sets it.
-        gamma_initializer: sets it.
+        beta_initializer, gamma_initializer: set them.
         moving_mean_initializer: sets the average of means.
         moving_variance_initializer: sets the average of variances.
-        beta_regularizer: what is computed of it, and collected as a loss.
-        gamma_regularizer: likewise.
-        beta_constraint: kept with it.
-        gamma_constraint: kept with it.
+        beta_regularizer, gamma_regularizer: what is computed of them, and collected as losses.
+        beta_constraint, gamma_constraint: kept with them.
         renorm: must be False.
-        renorm_clipping: without meaning here.
-        renorm_momentum: without meaning here.
+        renorm_clipping, renorm_momentum: without meaning here.
         fused: whether the average of variances takes the unbiased ones; default for images.
         trainable: whether optimizers change beta and gamma.
-        virtual_batch_size: must be None.
-        adjustment: must be None.
+        virtual_batch_size, adjustment: must be None.
         name: of the layer.
         kwargs: those of `Layer`.
 
@@ -92,16 +81,9 @@ class BatchNormalization(Layer):
         self.momentum = momentum
         self.epsilon = epsilon
         self.fused = fused
-        self._parts: dict[str, tuple[bool, dict[str, Any]]] = {
-            "gamma": (
-                scale,
-                weight_settings(gamma_initializer, gamma_regularizer, gamma_constraint),
-            ),
-            "beta": (
-                center,
-                weight_settings(beta_initializer, beta_regularizer, beta_constraint),
-            ),
-        }
+        gamma = weight_settings(gamma_initializer, gamma_regularizer, gamma_constraint)
+        beta = weight_settings(beta_initializer, beta_regularizer, beta_constraint)
+        self._parts = {"gamma": (scale, gamma), "beta": (center, beta)}
         self._moving = (moving_mean_initializer, moving_variance_initializer)
         self.gamma: Any = None
         self.beta: Any = None
@@ -149,11 +131,8 @@ class BatchNormalization(Layer):
         offset = constant(0.0, kind, size) if self.beta is None else self.beta.value()
         layout = "NHWC" if self.axis == 3 else "NCHW"
         mean, variance = averages or (None, None)
-        return list(
-            fused_batch_norm(
-                x, scale, offset, mean, variance, self.epsilon, layout, is_training=not averages
-            )
-        )
+        given = (x, scale, offset, mean, variance, self.epsilon, layout)
+        return list(fused_batch_norm(*given, is_training=not averages))
 
     def _plain(self, x: Tensor, averages: Any) -> list[Tensor]:
         rank = len(x.shape.as_list())
@@ -162,9 +141,7 @@ class BatchNormalization(Layer):
         whole = [1 if one in axes else -1 for one in range(rank)]
 
         def spread(value: Any) -> Any:
-            if value is None or self.axis == rank - 1:
-                return value
-            return reshape(value, whole)
+            return value if value is None or self.axis == rank - 1 else reshape(value, whole)
 
         center, width, beta, gamma = map(spread, (mean, variance, self.beta, self.gamma))
         made = batch_normalization(x, center, width, beta, gamma, self.epsilon)
@@ -174,13 +151,10 @@ class BatchNormalization(Layer):
 def _moved(variable: Any, value: Tensor, rest: Tensor) -> Operation:
     """Adds what moves an average towards a value by a part of what lies between."""
 
-    def update(held: EdgeHandle, value: EdgeHandle, rest: EdgeHandle) -> EdgeHandle:
-        now = held.apply_call(READ, [held], ())[0]
-        made: EdgeHandle = held.apply_call(ASSIGN, [held, now - (now - value) * rest], ())[0]
-        return made
+    def moved(now: EdgeHandle, value: EdgeHandle, rest: EdgeHandle) -> Any:
+        return now - (now - value) * rest
 
     ref = variable._variable
-    inputs = [ref, cast(value, ref.dtype.base_dtype), cast(rest, ref.dtype.base_dtype)]
+    inputs = [cast(one, ref.dtype.base_dtype) for one in (value, rest)]
     with name_scope("AssignMovingAvg") as scope, colocate_with(variable.op):
-        made: Tensor = compose("AssignSub", update, inputs, name=scope, dtypes=[ref.dtype])
-        return made.op
+        return changed("AssignSub", moved, ref, inputs, scope).op

@@ -48,14 +48,11 @@ class _Pooling(Layer):
     def call(self, inputs: Tensor, *args: Any, **keywords: Any) -> Tensor:
         """Returns the result."""
         layout, padding = format_of(self.data_format, self.spatial), self.padding.upper()
+        size, steps = self.pool_size, self.strides
         if self.spatial == 2:
             function = max_pool if self.kind == "MAX" else avg_pool
-            return function(
-                inputs, list(self.pool_size), list(self.strides), padding, data_format=layout
-            )
-        return pool(
-            inputs, self.pool_size, self.kind, padding, strides=self.strides, data_format=layout
-        )
+            return function(inputs, list(size), list(steps), padding, data_format=layout)
+        return pool(inputs, size, self.kind, padding, strides=steps, data_format=layout)
 
 
 class MaxPooling1D(_Pooling):

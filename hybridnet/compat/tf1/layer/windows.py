@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any
 
-__all__ = ["format_of", "numbers"]
+from ..operations.nn.windows import FORMATS
 
-_FORMATS: Final = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
+__all__ = ["format_of", "numbers", "with_channel"]
 
 
 def format_of(data_format: str, spatial: int) -> str:
@@ -18,7 +19,14 @@ def format_of(data_format: str, spatial: int) -> str:
     names = ("channels_last", "channels_first")
     if data_format not in names:
         raise ValueError(f"data_format must be one of {', '.join(names)}, got {data_format}")
-    return _FORMATS[spatial][names.index(data_format)]
+    return FORMATS[spatial][names.index(data_format)]
+
+
+def with_channel(steps: Sequence[int], layout: str) -> list[int]:
+    """Returns steps along the axes of space with those along batch and channel, which are 1."""
+    found = [1, *steps]
+    found.insert(layout.index("C"), 1)
+    return found
 
 
 def numbers(what: str, value: Any, spatial: int) -> tuple[int, ...]:

@@ -9,26 +9,20 @@ loop in which it stands (see `Start`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
-from hybridnet.base.errors import DTypeError
-from hybridnet.graph.gradient import EdgeHandle
+from hybridnet.base import DTypeError
 
 from ..dtypes import as_dtype, int32, string
 from ..errors import InvalidArgumentError
-from ..graph.arguments import fused, known_numbers, static_value
-from ..graph.building import apply, kind_of
-from ..graph.control import name_scope
+from ..graph import Kind, TensorShape, apply, constant, convert_to_tensor, identity, kind_of, no_op
+from ..graph.adding import EdgeHandle, Operation, Tensor, cast_to, fused, handle, name_scope
+from ..graph.arguments import known_numbers, static_value
 from ..graph.graph import get_default_graph
-from ..graph.infer import Kind
-from ..graph.operators import cast_to, handle
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Operation, Tensor
-from ..graph.values import constant, convert_to_tensor, identity, no_op
-from .creation import shape as shape_of
-from .creation import zeros
+from .creation import shape_of, zeros
 from .elementwise import add, maximum, subtract
 from .inside import at_depth, depth, example_outside
 from .joining import concat
@@ -39,6 +33,7 @@ __all__ = ["Growth", "Rows", "Start", "TensorArray"]
 
 
 @final
+@dataclass(slots=True, eq=False)
 class _Common:
     """What an array and all that came of it by writing have in common.
 
@@ -50,14 +45,11 @@ class _Common:
         name: of it.
     """
 
-    __slots__ = ("dtype", "grows", "infers", "name", "shape")
-
-    def __init__(self, dtype: Any, shape: Any, grows: bool, infers: bool, name: str) -> None:
-        self.dtype = as_dtype(dtype).base_dtype
-        self.shape = TensorShape(shape)
-        self.grows = grows
-        self.infers = infers
-        self.name = name
+    dtype: Any
+    shape: TensorShape
+    grows: bool
+    infers: bool
+    name: str
 
     def merge(self, shape: TensorShape) -> None:
         """Takes the shape of an element.
@@ -72,6 +64,7 @@ class _Common:
 
 
 @final
+@dataclass(slots=True, eq=False)
 class Growth:
     """What the loop in which an array grows is to know of it.
 
@@ -79,13 +72,11 @@ class Growth:
         is_read: whether the loop reads elements.
     """
 
-    __slots__ = ("is_read",)
-
-    def __init__(self) -> None:
-        self.is_read = False
+    is_read: bool = False
 
 
 @final
+@dataclass(slots=True, eq=False)
 class Rows:
     """The elements of an array.
 
@@ -95,14 +86,9 @@ class Rows:
         growth: what that loop is to know.
     """
 
-    __slots__ = ("data", "growth", "length")
-
-    def __init__(
-        self, data: Tensor, length: Tensor | None = None, growth: Growth | None = None
-    ) -> None:
-        self.data = data
-        self.length = length
-        self.growth = growth
+    data: Tensor
+    length: Tensor | None = None
+    growth: Growth | None = None
 
     def with_parts(self, data: Tensor, length: Tensor | None = None) -> Rows:
         """Returns other elements of the same array."""
@@ -116,14 +102,11 @@ class Rows:
     @property
     def count(self) -> int | None:
         """How many elements there are, if it is known."""
-        dims = self.data.shape._dims
-        return None if dims is None else dims[0]
+        return _first_of(self.data)
 
     def element(self) -> Tensor:
         """Returns an element, for where its shape is asked for."""
-        kind = kind_of(self.data)
-        kinds = [Kind(kind.dtype, None if kind.dims is None else kind.dims[1:])]
-        inputs = [self.data, constant(0)]
+        inputs, kinds = [self.data, constant(0)], [kind_of(self.data).row()]
         made: Tensor = apply("TensorArrayReadV3", "take", inputs, _CLIP, kinds=kinds)
         return made
 
@@ -172,13 +155,12 @@ class TensorArray:
         dtype: of the elements.
         size: how many there are; may be a tensor.
         dynamic_size: whether a write beyond the last element makes the array longer.
-        clear_after_read: without meaning here.
+        clear_after_read, colocate_with_first_write_call: without meaning here.
         tensor_array_name: an older name of `name`.
         handle: without meaning here; must be None.
         flow: likewise.
         infer_shape: whether the first write tells the shape of all.
         element_shape: the shape of an element, as far as it is known.
-        colocate_with_first_write_call: without meaning here.
         name: of it.
 
     Raises:
@@ -209,7 +191,8 @@ class TensorArray:
         if size is None:
             raise ValueError("Argument `size` must be provided if handle is not provided.")
         named = name or tensor_array_name or "TensorArray"
-        common = _Common(dtype, element_shape, bool(dynamic_size), infer_shape, named)
+        kind, shape = as_dtype(dtype).base_dtype, TensorShape(element_shape)
+        common = _Common(kind, shape, bool(dynamic_size), infer_shape, named)
         if common.dtype is string:
             raise DTypeError("TensorArray: strings are on the host; use a list, or a queue")
         self._common = common
@@ -228,8 +211,7 @@ class TensorArray:
             sizes = [convert_to_tensor([self._size]), shape_of(element)]
             data = zeros(concat(sizes, 0), common.dtype)
         count = self._size if isinstance(self._size, int) else None
-        dims = element.shape._dims
-        data._shape = TensorShape(None if dims is None else (count, *dims))
+        data._shape = TensorShape([count]).concatenate(element.shape)
         return Rows(data)
 
     # -- for loops and branches --------------------------------------------------------------
@@ -274,10 +256,7 @@ class TensorArray:
         """The dtype of the elements."""
         return self._common.dtype
 
-    @property
-    def dynamic_size(self) -> bool:
-        """Whether a write beyond the last element makes it longer."""
-        return self.grows
+    dynamic_size = grows
 
     @property
     def element_shape(self) -> TensorShape:
@@ -308,13 +287,12 @@ class TensorArray:
             return identity(rows.length, name=name)
         if not self.grows or rows is None:
             return convert_to_tensor(self._size, int32)
-        data = rows.data
 
         def counted(data: EdgeHandle) -> EdgeHandle:
-            sizes = handle("Cast", handle("shape_array", data), dtype="int32")
-            return handle("_np_squeeze", handle("slice_axis", sizes, axis=0, begin=0, end=1))
+            sizes = handle("Cast", data.shape_array(), dtype="int32")
+            return handle("_np_squeeze", sizes.slice_axis(axis=0, begin=0, end=1))
 
-        return fused("TensorArraySizeV3", counted, [data], name=name, shape=())
+        return fused("TensorArraySizeV3", counted, [rows.data], name=name, shape=())
 
     # -- reading -----------------------------------------------------------------------------
 
@@ -323,7 +301,6 @@ class TensorArray:
 
         Args:
             index: its number.
-            name: of the Operation.
 
         Raises:
             InvalidArgumentError: it is known that there is no such element.
@@ -332,7 +309,7 @@ class TensorArray:
         rows = self._read("read")
         if known is not None and rows.length is None:
             self._check_index(known, rows.count, "read from")
-        shape = self._common.shape._dims
+        shape = self._common.shape
         return self._made("TensorArrayReadV3", "take", [rows.data, place], shape, name, _CLIP)
 
     def stack(self, name: str | None = None) -> Tensor:
@@ -348,7 +325,6 @@ class TensorArray:
 
         Args:
             indices: (n,) their numbers.
-            name: of the Operation.
         """
         places = convert_to_tensor(indices, name="indices")
         rows = self._read("gather")
@@ -376,20 +352,19 @@ class TensorArray:
             made._shape = TensorShape(None)
         return made
 
-    def _several(self, count: int | None) -> tuple[int | None, ...] | None:
-        dims = self._common.shape._dims
-        return None if dims is None else (count, *dims)
+    def _several(self, count: int | None) -> TensorShape:
+        return TensorShape([count]).concatenate(self._common.shape)
 
     def _made(
         self,
         kind: str,
         operator: str,
         inputs: Sequence[Tensor],
-        dims: Any,
+        shape: TensorShape,
         name: str | None,
         params: dict[str, Any] | None = None,
     ) -> Tensor:
-        kinds = [Kind(self.dtype.numpy, dims)]
+        kinds = [Kind(self.dtype.numpy, shape._dims)]
         made: Tensor = apply(kind, operator, inputs, params, name=name, kinds=kinds)
         return made
 
@@ -428,7 +403,6 @@ class TensorArray:
         Args:
             index: its number.
             value: the element.
-            name: of the scope.
 
         Raises:
             InvalidArgumentError: it is known that there is no such element.
@@ -444,9 +418,7 @@ class TensorArray:
             inputs = [rows.data, place, element]
             kinds = [kind_of(rows.data)]
             made = apply("TensorArrayWriteV3", "_write_row", inputs, kinds=kinds)
-        length = rows.length
-        if length is not None:
-            length = maximum(length, add(place, 1))
+        length = rows.length if rows.length is None else maximum(rows.length, add(place, 1))
         return self.with_rows(rows.with_parts(made, length))
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
@@ -456,11 +428,9 @@ class TensorArray:
             InvalidArgumentError: it is known that there are more rows than elements.
         """
         with name_scope(name, "TensorArrayUnstack", [value]):
-            data, count = self._as_rows(value)
-            size = self._size
-            if self.grows:
-                return self.with_rows(Rows(data))
-            if isinstance(size, int) and count is not None:
+            data, size = self._as_rows(value), self._size
+            count = _first_of(data)
+            if not self.grows and isinstance(size, int) and count is not None:
                 if count > size:
                     self._check_index(count - 1, size, "write to")
                 data = _padded(data, size - count)
@@ -472,11 +442,10 @@ class TensorArray:
         Args:
             indices: (n,) their numbers.
             value: (n, ...) the elements.
-            name: of the scope.
         """
         with name_scope(name, "TensorArrayScatter", [value]):
             places = convert_to_tensor(indices, int32)
-            data, _ = self._as_rows(value)
+            data = self._as_rows(value)
             known = static_value(places)
             rows = self.settled(Rows(data).element())
             if known is not None and known.size:
@@ -494,10 +463,8 @@ class TensorArray:
         """Returns the array with all its elements written: parts of a tensor.
 
         Args:
-            value: a tensor.
             lengths: the size of each part along the first dimension; known when the graph is
                 built, and all the same.
-            name: of the scope.
 
         Raises:
             ValueError: `lengths` are not known, or differ.
@@ -532,17 +499,15 @@ class TensorArray:
             )
         return made
 
-    def _as_rows(self, value: Any) -> tuple[Tensor, int | None]:
+    def _as_rows(self, value: Any) -> Tensor:
         made = self._as_element(value)
-        dims = made.shape._dims
-        if dims == ():
+        if made.shape.ndims == 0:
             raise ValueError("TensorArray: the elements must be rows of a tensor, got a scalar")
-        self._common.merge(TensorShape(None if dims is None else dims[1:]))
-        return made, None if dims is None else dims[0]
+        self._common.merge(made.shape[1:])
+        return made
 
     def _check_shape(self, element: Tensor, rows: Rows) -> None:
-        dims = rows.data.shape._dims
-        shape = TensorShape(None if dims is None else dims[1:])
+        shape = rows.data.shape[1:]
         if not shape.is_compatible_with(element.shape):
             raise ValueError(
                 f"TensorArray {self._common.name!r}: all elements must be of one shape, got "
@@ -593,12 +558,18 @@ def _padded(data: Tensor, more: int | Tensor) -> Tensor:
     """Returns rows with zeros after them."""
     if isinstance(more, int) and not more:
         return data
-    dims = data.shape._dims
-    if dims is not None and None not in dims[1:]:
-        rest = zeros([more, *dims[1:]], data.dtype)
+    count, own = _first_of(data), data.shape[1:]
+    if own.is_fully_defined():
+        rest = zeros([more, *own.as_list()], data.dtype)
     else:
         rest = zeros(concat([convert_to_tensor([more]), shape_of(data)[1:]], 0), data.dtype)  # type: ignore[index]
     made = concat([data, rest], 0)
-    count = dims[0] + more if dims and dims[0] is not None and isinstance(more, int) else None
-    made._shape = TensorShape(None if dims is None else (count, *dims[1:]))
+    whole = count + more if count is not None and isinstance(more, int) else None
+    made._shape = TensorShape([whole]).concatenate(own)
     return made
+
+
+def _first_of(data: Tensor) -> int | None:
+    """Returns the size of the first dimension, if it is known."""
+    found: int | None = data.shape[0].value
+    return found

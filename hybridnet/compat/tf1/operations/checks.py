@@ -10,8 +10,7 @@ import numpy as np
 
 from ..dtypes import bool as bool_
 from ..errors import InvalidArgumentError
-from ..graph.control import control_dependencies, name_scope
-from ..graph.tensor import Operation, Tensor
+from ..graph import Operation, Tensor, control_dependencies, name_scope
 from ..graph.values import constant_value, convert_to_tensor, identity, no_op, require_same
 from .scripts import host_call
 
@@ -58,7 +57,6 @@ def Print(
         message: what stands before.
         first_n: how often at most; default always.
         summarize: how many elements of each are shown, -1 for all; default 3.
-        name: of the Operation.
     """
     x = convert_to_tensor(input_)
     shown = [convert_to_tensor(one) for one in data]
@@ -71,8 +69,15 @@ def Print(
             print_(f"{message or ''}{text}", file=sys.stderr)
         return []
 
-    with name_scope(name, "Print", [x]) as scope:
-        effect = host_call("Print", printed, shown, [], name="values")
+    return _passed("Print", x, shown, printed, name)
+
+
+def _passed(
+    kind: str, x: Tensor, shown: Sequence[Tensor], look: Callable[..., Any], name: str | None
+) -> Tensor:
+    """Returns a tensor with the same value, which is there once a function has looked at others."""
+    with name_scope(name, kind, [x]) as scope:
+        effect = host_call(kind, look, shown, [], name="values")
         with control_dependencies([effect]):
             return identity(x, name=scope)
 
@@ -111,11 +116,7 @@ def _array(value: np.ndarray[Any, Any], edge: int) -> str:
         return _number(value[()])
     size = value.size + 1 if edge < 0 else 2 * edge
     return np.array2string(
-        value,
-        separator=" ",
-        threshold=size,
-        edgeitems=max(edge, 1),
-        formatter={"all": _number},
+        value, separator=" ", threshold=size, edgeitems=max(edge, 1), formatter={"all": _number}
     )
 
 
@@ -131,7 +132,6 @@ def Assert(
         condition: a truth value.
         data: tensors that the message shows.
         summarize: how many elements of each; default 3.
-        name: of the Operation.
 
     Raises:
         InvalidArgumentError: the condition is known not to hold, now or in a run.
@@ -145,7 +145,7 @@ def Assert(
 def asserted(
     first: Tensor,
     data: Sequence[Any],
-    holds: Callable[..., bool],
+    holds: Callable[..., Any],
     summarize: int | None,
     others: Sequence[Tensor] = (),
     message: str = "assertion failed",
@@ -189,12 +189,10 @@ def _compared(scope: str, holds: Callable[[Any, Any], Any], sign: str) -> Callab
         name: str | None = None,
     ) -> Operation:
         with name_scope(name, scope, [x, y]):
-            pair = require_same(scope, "xy", (x, y))
-            shown = data or ["x =", pair[0], "y =", pair[1]]
+            one, *others = require_same(scope, "xy", (x, y))
+            shown = data or ["x =", one, "y =", *others]
             text = message or f"Condition x {sign} y did not hold"
-            return asserted(
-                pair[0], shown, lambda a, b: bool(np.all(holds(a, b))), summarize, pair[1:], text
-            )
+            return asserted(one, shown, lambda *of: np.all(holds(*of)), summarize, others, text)
 
     function.__doc__ = f"""Returns the Operation that fails unless x {sign} y for all elements.
 
@@ -204,7 +202,6 @@ def _compared(scope: str, holds: Callable[[Any, Any], Any], sign: str) -> Callab
             data: what the message shows; default both.
             summarize: how many elements of each; default 3.
             message: what the message begins with.
-            name: of the scope.
         """
     return function
 
@@ -229,7 +226,7 @@ def _signed(scope: str, holds: Callable[[Any], Any], words: str) -> Callable[...
             tensor = convert_to_tensor(x)
             shown = data or ["x =", tensor]
             text = message or f"Condition {words} did not hold element-wise"
-            return asserted(tensor, shown, lambda a: bool(np.all(holds(a))), summarize, (), text)
+            return asserted(tensor, shown, lambda a: np.all(holds(a)), summarize, (), text)
 
     function.__doc__ = f"Returns the Operation that fails unless {words} for all elements."
     return function
@@ -254,16 +251,32 @@ def assert_rank(
     Raises:
         ValueError: it is known to have another.
     """
-    with name_scope(name, "assert_rank", [x]):
+    return of_rank(
+        "assert_rank", x, lambda found: found == rank, f"{rank}", data, summarize, message, name,
+        alone=True,
+    )  # fmt: skip
+
+
+def of_rank(
+    scope: str, x: Any, holds: Callable[[int], bool], words: str, data: Any, summarize: int | None,
+    message: str | None, name: str | None, *, alone: bool = False,
+) -> Operation:  # fmt: skip
+    """Returns the Operation that fails unless something holds of a number of dimensions.
+
+    Args:
+        holds: what must hold.
+        words: the same in words.
+        alone: whether a message stands alone where only a run tells, and not before the words.
+    """
+    with name_scope(name, scope, [x]):
         tensor = convert_to_tensor(x)
-        if tensor.shape.ndims is None:
-            text = message or f"Tensor {tensor.name} must have rank {rank}"
-            return asserted(tensor, data or [], lambda a: a.ndim == rank, summarize, (), text)
-        if tensor.shape.ndims != rank:
-            raise ValueError(
-                f"{message or ''}Tensor {tensor.name} must have rank {rank}. Received rank "
-                f"{tensor.shape.ndims}, shape {tensor.shape}"
-            )
+        text = f"{message or ''}Tensor {tensor.name} must have rank {words}"
+        rank = tensor.shape.ndims
+        if rank is None:
+            said = message if alone and message else text
+            return asserted(tensor, data or [], lambda a: holds(a.ndim), summarize, (), said)
+        if not holds(rank):
+            raise ValueError(f"{text}. Received rank {rank}, shape {tensor.shape}")
         return no_op(name="static_checks_determined_all_ok")
 
 
@@ -272,20 +285,15 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
     x = convert_to_tensor(tensor)
 
     def checked(value: np.ndarray[Any, Any]) -> list[Any]:
-        found = [
-            *(["Inf"] if np.isinf(value).any() else []),
-            *(["NaN"] if np.isnan(value).any() else []),
-        ]
+        tests = (("Inf", np.isinf), ("NaN", np.isnan))
+        found = [called for called, test in tests if test(value).any()]
         if found:
             raise InvalidArgumentError(
                 None, None, f"{message} : Tensor had {' and '.join(found)} values"
             )
         return []
 
-    with name_scope(name, "CheckNumerics", [x]) as scope:
-        effect = host_call("CheckNumerics", checked, [x], [], name="values")
-        with control_dependencies([effect]):
-            return identity(x, name=scope)
+    return _passed("CheckNumerics", x, [x], checked, name)
 
 
 def verify_tensor_all_finite(

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from hybridnet.graph.gradient import EdgeHandle
-
-from ..graph.arguments import as_floats, axes_of, fused
-from ..graph.control import name_scope
-from ..graph.operators import handle
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor, require_same
+from ..graph import as_floats, axes_of, convert_to_tensor, require_same
+from ..graph.adding import EdgeHandle, Tensor, fused, handle, is_zero, name_scope, ones_where
 
 __all__ = [
-    "clip_by_average_norm",
-    "clip_by_global_norm",
-    "clip_by_norm",
-    "clip_by_value",
-    "global_norm",
-]
+    "clip_by_average_norm", "clip_by_global_norm", "clip_by_norm", "clip_by_value", "global_norm",
+]  # fmt: skip
 
 
 def clip_by_value(
@@ -31,7 +22,6 @@ def clip_by_value(
         t: a tensor.
         clip_value_min: numbers, or a tensor, that broadcast to its shape.
         clip_value_max: likewise.
-        name: of the Operation.
     """
     inputs = require_same("ClipByValue", "tlh", (t, clip_value_min, clip_value_max))
 
@@ -49,39 +39,46 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         t: floating point.
         clip_norm: the limit, a number or a tensor.
         axes: those that vectors lie along; default all.
-        name: of the Operation.
     """
+
+    def length(x: EdgeHandle) -> EdgeHandle:
+        total = handle("_np_sum", x.square(), axis=along, keepdims=True)
+        nothing = is_zero(total)
+        return handle("_npi_where", nothing, total, ones_where(nothing, total).sqrt())
+
     x = as_floats("ClipByNorm", t, "t")
     limit = convert_to_tensor(clip_norm, x.dtype.base_dtype)
     along = axes_of("ClipByNorm", axes, x.shape.ndims)
-
-    def clipped(x: EdgeHandle, limit: EdgeHandle) -> EdgeHandle:
-        total = handle("_np_sum", handle("square", x), axis=along, keepdims=True)
-        nothing = handle("_npi_equal_scalar", total, scalar=0.0)
-        safe = handle("_npi_where", nothing, handle("ones_like", total), total)
-        length = handle("_npi_where", nothing, total, handle("sqrt", safe))
-        longest = handle("broadcast_maximum", length, limit)
-        return handle("broadcast_div", handle("broadcast_mul", x, limit), longest)
-
-    with name_scope(name, "clip_by_norm", [x]) as scope:
-        return fused("Identity", clipped, [x, limit], name=scope, shape=x.shape)
+    return _shortened(x, limit, length, "clip_by_norm", name)
 
 
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
     """As `clip_by_norm`, with the norm divided by the number of elements."""
+
+    def length(x: EdgeHandle) -> EdgeHandle:
+        count = handle("Cast", x.size_array(), dtype=kind.numpy.name)
+        total = handle("_np_sum", x.square(), keepdims=True)
+        return total.sqrt() / handle("_np_squeeze", count)
+
     x = as_floats("ClipByNorm", t, "t")
-    limit = convert_to_tensor(clip_norm, x.dtype.base_dtype)
+    kind = x.dtype.base_dtype
+    return _shortened(x, convert_to_tensor(clip_norm, kind), length, "clip_by_average_norm", name)
+
+
+def _shortened(
+    x: Tensor,
+    limit: Tensor,
+    length: Callable[[EdgeHandle], EdgeHandle],
+    scope: str,
+    name: str | None,
+) -> Tensor:
+    """Returns a tensor, made shorter where its length is above a limit."""
 
     def clipped(x: EdgeHandle, limit: EdgeHandle) -> EdgeHandle:
-        total = handle("_np_sum", handle("square", x), keepdims=True)
-        count = handle("Cast", handle("size_array", x), dtype=t_dtype)
-        mean = handle("broadcast_div", handle("sqrt", total), handle("_np_squeeze", count))
-        longest = handle("broadcast_maximum", mean, limit)
-        return handle("broadcast_div", handle("broadcast_mul", x, limit), longest)
+        return x * limit / handle("broadcast_maximum", length(x), limit)
 
-    t_dtype = x.dtype.base_dtype.numpy.name
-    with name_scope(name, "clip_by_average_norm", [x]) as scope:
-        return fused("Identity", clipped, [x, limit], name=scope, shape=x.shape)
+    with name_scope(name, scope, [x]) as own:
+        return fused("Identity", clipped, [x, limit], name=own, shape=x.shape)
 
 
 def _tensors(t_list: Any) -> list[Any]:
@@ -98,13 +95,11 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor:
 
     Args:
         t_list: tensors of one floating dtype; None where there is none.
-        name: of the scope.
     """
     held = [one for one in _tensors(t_list) if one is not None]
 
     def norm(*tensors: EdgeHandle) -> EdgeHandle:
-        squares = [handle("_np_sum", handle("square", one)) for one in tensors]
-        return handle("sqrt", handle("add_n", *squares))
+        return handle("add_n", *(handle("_np_sum", one.square()) for one in tensors)).sqrt()
 
     with name_scope(name, "global_norm", held):
         return fused("Sqrt", norm, held, name="global_norm", shape=())
@@ -119,7 +114,6 @@ def clip_by_global_norm(
         t_list: tensors, sparse gradients and Nones.
         clip_norm: the limit, a number or a tensor.
         use_norm: their norm, where it is known; default `global_norm`.
-        name: of the scope.
 
     Returns:
         The list, and the norm; all NaN where the norm is not finite.
@@ -128,12 +122,10 @@ def clip_by_global_norm(
     limit = convert_to_tensor(clip_norm, norm.dtype.base_dtype)
 
     def scaled(x: EdgeHandle, norm: EdgeHandle, limit: EdgeHandle) -> EdgeHandle:
-        smaller = handle("broadcast_div", handle("ones_like", norm), norm)
-        unchanged = handle("broadcast_div", handle("ones_like", limit), limit)
-        factor = handle("broadcast_mul", limit, handle("broadcast_minimum", smaller, unchanged))
+        smaller, unchanged = (one.ones_like() / one for one in (norm, limit))
+        factor = limit * handle("broadcast_minimum", smaller, unchanged)
         # An infinite norm would give zeros: as in TensorFlow, it is to be seen.
-        factor = handle("broadcast_add", factor, handle("broadcast_sub", norm, norm))
-        return handle("broadcast_mul", x, factor)
+        return x * (factor + (norm - norm))
 
     held = _tensors(t_list)
     found: list[Any] = []

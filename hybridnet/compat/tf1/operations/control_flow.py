@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hybridnet.graph.cond import open_cond
-from hybridnet.symbol.inside import Inside, joined
+from hybridnet.graph import open_cond
+from hybridnet.symbol import Inside, joined
 
 from .. import dtypes
-from ..graph.control import control_dependencies, name_scope
-from ..graph.graph import Graph, get_default_graph
-from ..graph.infer import Kind
-from ..graph.tensor import Operation, Tensor
-from ..graph.values import constant, convert_to_tensor
+from ..graph import Graph, Kind, control_dependencies, get_default_graph, kind_of, name_scope
+from ..graph.adding import Operation, Tensor, constant, convert_to_tensor
 from ..nest import assert_same_structure, flatten, pack_sequence_as
 from .arrays import TensorArray
 from .inside import inner, marked, outputs_of
@@ -41,7 +38,6 @@ def cond(
             tensor whose value means nothing.
         false_fn: likewise; tensors of the same dtypes.
         strict: whether a list of one tensor is returned as a list.
-        name: of the scope.
         fn1: an older name of `true_fn`.
         fn2: an older name of `false_fn`.
 
@@ -142,14 +138,10 @@ def _leaves(
 def _as_leaf(given: Any) -> Any:
     if isinstance(given, TensorArray):
         return given
-    return inner(_as_tensor(given))
-
-
-def _as_tensor(given: Any) -> Tensor:
     if isinstance(given, Operation):  # what counts is that it runs
         with control_dependencies([given]):
-            return constant(True, name="done")
-    return convert_to_tensor(given)
+            return inner(constant(True, name="done"))
+    return inner(convert_to_tensor(given))
 
 
 def _either(one: Tensor, other: Tensor) -> Kind:
@@ -164,11 +156,7 @@ def _either(one: Tensor, other: Tensor) -> Kind:
             f"{one.dtype.base_dtype.name} from true_fn and {other.dtype.base_dtype.name} from "
             "false_fn."
         )
-    sizes = (one.shape._dims, other.shape._dims)
-    if sizes[0] is None or sizes[1] is None or len(sizes[0]) != len(sizes[1]):
-        return Kind(one.dtype.numpy, None)
-    pairs = zip(*sizes, strict=True)  # type: ignore[arg-type]
-    return Kind(one.dtype.numpy, tuple(a if a == b else None for a, b in pairs))
+    return kind_of(one).common(kind_of(other))
 
 
 def case(
@@ -185,7 +173,6 @@ def case(
         default: the function where none holds; without one the last function is taken then.
         exclusive: without meaning here: the first condition that holds counts.
         strict: as for `cond`.
-        name: of the scope.
 
     Raises:
         TypeError: an argument is something else.

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from hybridnet.graph.gradient import EdgeHandle
-
 from .. import dtypes
 from ..dtypes import DType, as_dtype
-from ..graph.arguments import (
-    apply_shaped,
-    as_shape,
-    dims_of,
-    fused,
-    known_numbers,
-    op,
-    require_kind,
-    static_value,
-)
+from ..graph import TensorShape, cast_to, constant, convert_to_tensor, handle, require_same
+from ..graph.adding import EdgeHandle, Tensor, apply_shaped, described, fused, of_shape, op
+from ..graph.arguments import as_shape, known_numbers, require_kind, static_value
 from ..graph.control import name_scope
-from ..graph.operators import cast_to, handle
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Tensor
-from ..graph.values import constant, convert_to_tensor, require_same
 
 __all__ = [
     "broadcast_dynamic_shape", "broadcast_static_shape", "fill", "lin_space", "linspace", "ones",
@@ -41,12 +28,8 @@ def _filled(shape: Any, value: int, dtype: Any, name: str | None, default: str) 
     sizes = as_shape(shape)
     with name_scope(name, default) as scope:
         if isinstance(sizes, Tensor):
-            operator = "_ones" if value else "_zeros"
-            params = {"dtype": kind.numpy.name}
-            return apply_shaped(
-                "Fill", operator, [], {"shape": sizes}, params, dtype=kind, dims=dims_of(shape),
-                name=scope,
-            )  # fmt: skip
+            operator, params = f"_{default}", {"dtype": kind.numpy.name}
+            return of_shape("Fill", operator, [], sizes, kind, params, name=scope)
         number = bool(value) if kind.is_bool else value
         if np.prod(sizes) < _CONSTANT and not isinstance(shape, Tensor):
             return constant(np.full(sizes, number, kind.numpy), kind, name=scope)
@@ -59,7 +42,6 @@ def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> T
     Args:
         shape: a list of numbers (some may be tensors), or a tensor.
         dtype: of the elements.
-        name: of the Operation.
     """
     return _filled(shape, 0, dtype, name, "zeros")
 
@@ -69,33 +51,28 @@ def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Te
     return _filled(shape, 1, dtype, name, "ones")
 
 
-def _like(tensor: Any, dtype: Any, name: str | None, value: int, optimize: bool) -> Tensor:
-    scope_name, kind = ("ones_like", "Fill") if value else ("zeros_like", "ZerosLike")
-    with name_scope(name, scope_name, [tensor] if isinstance(tensor, Tensor) else None) as scope:
-        x = convert_to_tensor(tensor, name="tensor")
-        wanted = x.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
-        if optimize and x.shape.is_fully_defined():  # then it need not have a value
-            return (ones if value else zeros)(x.shape, wanted, scope)
+def _like(called: str, kind: str, filled: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def function(
+        tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+    ) -> Tensor:
+        with name_scope(name, called, [tensor] if isinstance(tensor, Tensor) else None) as scope:
+            x = convert_to_tensor(tensor, name="tensor")
+            wanted = x.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
+            if optimize and x.shape.is_fully_defined():  # then it need not have a value
+                return filled(x.shape, wanted, scope)
 
-        def made(x: EdgeHandle) -> EdgeHandle:
-            data = handle("Cast", x, dtype=wanted.numpy.name)
-            return handle("ones_like" if value else "zeros_like", data)
+            def made(x: EdgeHandle) -> EdgeHandle:
+                return handle(called, handle("Cast", x, dtype=wanted.numpy.name))
 
-        return fused(kind, made, [x], name=scope)
+            return fused(kind, made, [x], name=scope)
 
-
-def zeros_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
-) -> Tensor:
-    """Returns zeros of the shape of a tensor; `dtype` is by default the tensor's."""
-    return _like(tensor, dtype, name, 0, optimize)
+    what = called.removesuffix("_like")
+    doc = f"Returns {what} of the shape of a tensor; `dtype` is by default the tensor's."
+    return described(function, called, doc)
 
 
-def ones_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
-) -> Tensor:
-    """Returns ones of the shape of a tensor; `dtype` is by default the tensor's."""
-    return _like(tensor, dtype, name, 1, optimize)
+zeros_like = _like("zeros_like", "ZerosLike", zeros)
+ones_like = _like("ones_like", "Fill", ones)
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
@@ -104,19 +81,9 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     Args:
         dims: its shape, as for `zeros`.
         value: the number, which may be a tensor.
-        name: of the Operation.
     """
     number = convert_to_tensor(value, name="value")
-    return apply_shaped(
-        "Fill",
-        "_npi_broadcast_to",
-        [number],
-        {"shape": as_shape(dims)},
-        {},
-        dtype=number.dtype,
-        dims=dims_of(dims),
-        name=name,
-    )
+    return of_shape("Fill", "_npi_broadcast_to", [number], dims, number.dtype, name=name)
 
 
 def range(
@@ -129,7 +96,6 @@ def range(
         limit: the end.
         delta: the distance, not 0.
         dtype: of the numbers; default what holds all three.
-        name: of the Operation.
 
     Raises:
         ValueError: `delta` is 0.
@@ -137,19 +103,16 @@ def range(
     if limit is None:
         start, limit = 0, start
     with name_scope(name, "Range", [start, limit, delta]) as scope:
-        parts = [convert_to_tensor(one, name=n) for one, n in _named(start, limit, delta)]
-        kinds = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]
+        named = {"start": start, "limit": limit, "delta": delta}
+        parts = [convert_to_tensor(one, name=key) for key, one in named.items()]
         if dtype is None:
-            best = max(kinds.index(one.dtype.base_dtype) for one in parts)
-            kind = kinds[best]
+            kinds = [dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64]
+            kind = max((one.dtype.base_dtype for one in parts), key=kinds.index)
         else:
             kind = as_dtype(dtype).base_dtype
         known = [static_value(one) for one in parts]
         if known[2] is not None and not known[2]:
             raise ValueError(f"Range: Requires delta != 0, got {delta}")
-        if not any(one is None for one in known):
-            start, limit, delta = (one.item() for one in known)
-            return _known_range(start, limit, delta, kind, scope)
         given = {
             key: one if value is None else value.item()
             for key, one, value in zip(("start", "stop", "step"), parts, known, strict=True)
@@ -160,16 +123,6 @@ def range(
         )
 
 
-def _named(start: Any, limit: Any, delta: Any) -> Sequence[tuple[Any, str]]:
-    return (start, "start"), (limit, "limit"), (delta, "delta")
-
-
-def _known_range(start: Any, limit: Any, delta: Any, kind: DType, name: str) -> Tensor:
-    """Returns numbers whose bounds are known; of bounds that are floating, with their rounding."""
-    params = {"start": start, "stop": limit, "step": delta, "dtype": kind.numpy.name}
-    return op("Range", "_arange", [], name=name, **params)
-
-
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
     """Returns `num` evenly spaced numbers from `start` to `stop`, both included.
 
@@ -177,7 +130,6 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
         start: a number, or a tensor with no dimensions; floating point.
         stop: likewise.
         num: how many, known when the graph is built.
-        name: of the scope.
         axis: must be 0.
     """
     with name_scope(name, "linspace", [start, stop]):
@@ -190,9 +142,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
         part = constant(np.linspace(0.0, 1.0, count), kind, name="part")
 
         def spaced(start: EdgeHandle, stop: EdgeHandle, part: EdgeHandle) -> EdgeHandle:
-            rest = handle("_rminus_scalar", part, scalar=1.0)
-            ends = handle("broadcast_mul", rest, start), handle("broadcast_mul", part, stop)
-            return handle("broadcast_add", *ends)
+            return (1.0 - part) * start + part * stop
 
         return fused("Slice", spaced, [*pair, part], name="Slice")
 
@@ -209,8 +159,6 @@ def shape(
     """Returns the sizes of a tensor as a tensor.
 
     Args:
-        input: a tensor.
-        name: of the Operation.
         out_type: int32 or int64.
         optimize: whether a shape that is known already becomes a constant.
     """
@@ -231,6 +179,16 @@ def _of_shape(kind: str, operator: str, x: Tensor, dtype: DType, name: str) -> T
 
     rank = x.shape.ndims
     return fused(kind, sizes, [x], name=name, shape=() if kind == "Size" else [rank])
+
+
+#: For modules in which the plain names are Python's own, or those of parameters.
+range_of, shape_of = range, shape
+
+
+def size_of(x: Tensor, axis: int) -> Any:
+    """Returns the size of an axis: a number where it is known, else a tensor."""
+    known = x.shape.as_list()[axis]
+    return shape(x)[axis] if known is None else known  # type: ignore[index]  # overloaded
 
 
 def shape_n(input: Sequence[Any], out_type: Any = dtypes.int32, name: str | None = None) -> Any:
@@ -256,8 +214,8 @@ def rank(input: Any, name: str | None = None) -> Tensor:
             return constant(x.shape.ndims, dtypes.int32, name=scope)
 
         def count(x: EdgeHandle) -> EdgeHandle:
-            dims = handle("shape_array", x)
-            return handle("_np_squeeze", handle("Cast", handle("size_array", dims), dtype="int32"))
+            number = x.shape_array().size_array()
+            return handle("_np_squeeze", handle("Cast", number, dtype="int32"))
 
         return fused("Rank", count, [x], name=scope, shape=())
 
@@ -296,8 +254,7 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     def most(one: EdgeHandle, other: EdgeHandle) -> EdgeHandle:
         both = [one, other]
         for index, length in enumerate(lengths):
-            missing = max(lengths) - length
-            if missing:
+            if missing := max(lengths) - length:
                 params = {"pad_width": (missing, 0), "mode": "constant", "constant_values": 1.0}
                 both[index] = handle("_npi_pad", both[index], **params)
         return handle("broadcast_maximum", *both)

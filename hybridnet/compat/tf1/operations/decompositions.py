@@ -7,14 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybridnet.graph.gradient import EdgeHandle
-
-from ..graph.arguments import as_floats, fused, known_numbers, op
-from ..graph.building import compose
-from ..graph.control import name_scope
-from ..graph.operators import handle
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor, require_same
+from ..graph import as_floats, compose, convert_to_tensor, known_numbers, require_same
+from ..graph.adding import EdgeHandle, Tensor, fused, handle, name_scope, op, turned
 from .gathering import gather
 
 __all__ = [
@@ -38,7 +32,6 @@ def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:
     Args:
         chol: L, what `cholesky` gives.
         rhs: (..., rows, columns).
-        name: of the scope.
     """
 
     def solve(lower: EdgeHandle, b: EdgeHandle) -> EdgeHandle:
@@ -53,8 +46,7 @@ def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None 
     """Returns X with matrix X = rhs; with `adjoint` of the matrix transposed."""
 
     def solve(a: EdgeHandle, b: EdgeHandle) -> EdgeHandle:
-        a = handle("SwapAxis", a, dim1=-1, dim2=-2) if adjoint else a
-        return handle("_npi_solve", a, b)
+        return handle("_npi_solve", turned(a) if adjoint else a, b)
 
     pair = require_same("MatrixSolve", ("matrix", "rhs"), (matrix, rhs))
     return fused("MatrixSolve", solve, pair, name=name)
@@ -70,7 +62,6 @@ def matrix_triangular_solve(
         rhs: (..., rows, columns).
         lower: whether that is the lower one.
         adjoint: whether the matrix is transposed.
-        name: of the Operation.
     """
     with name_scope(name, "triangular_solve", [matrix, rhs]):
         pair = require_same("MatrixTriangularSolve", ("matrix", "rhs"), (matrix, rhs))
@@ -101,7 +92,6 @@ def svd(
         tensor: (..., rows, columns).
         full_matrices: must be False.
         compute_uv: whether u and v are returned, too.
-        name: of the Operation.
 
     Returns:
         s, u and v; only s without `compute_uv`.
@@ -115,11 +105,9 @@ def svd(
     wide = dims[-2] <= dims[-1]  # type: ignore[operator]  # both are known
 
     def parts(x: EdgeHandle) -> tuple[EdgeHandle, ...]:
-        x = x if wide else handle("SwapAxis", x, dim1=-1, dim2=-2)
-        found: Any = handle("_npi_svd", x)
+        found: Any = handle("_npi_svd", x if wide else turned(x))
         left, s, right = found
-        right = handle("SwapAxis", right, dim1=-1, dim2=-2)
-        return (s, left, right) if wide else (s, right, left)
+        return (s, left, turned(right)) if wide else (s, turned(right), left)
 
     made: tuple[Tensor, ...] = compose("Svd", parts, [matrices], name=name)
     return made if compute_uv else made[0]
@@ -131,14 +119,13 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
     Args:
         input: (..., rows, columns), not fewer rows than columns.
         full_matrices: must be False.
-        name: of the Operation.
     """
     if full_matrices:
         raise ValueError("qr: full_matrices must be False")
 
     def parts(x: EdgeHandle) -> tuple[EdgeHandle, ...]:
-        found: Any = handle("_linalg_gelqf", handle("SwapAxis", x, dim1=-1, dim2=-2))
-        return tuple(handle("SwapAxis", one, dim1=-1, dim2=-2) for one in found)
+        found: Any = handle("_linalg_gelqf", turned(x))
+        return tuple(map(turned, found))
 
     return compose("Qr", parts, [as_floats("Qr", input, "input")], name=name)
 
@@ -150,7 +137,6 @@ def matrix_band_part(input: Any, num_lower: Any, num_upper: Any, name: str | Non
         input: (..., rows, columns).
         num_lower: how many diagonals below the main one stay, below 0 all of them.
         num_upper: how many above, likewise.
-        name: of the Operation.
     """
     below, above = known_numbers(num_lower), known_numbers(num_upper)
     if not isinstance(below, int) or not isinstance(above, int):
@@ -170,7 +156,6 @@ def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag") -> Tensor
     Args:
         input: (..., size, size).
         diagonal: (..., size).
-        name: of the Operation.
 
     Raises:
         ValueError: the matrices are known not to be square.
@@ -192,13 +177,12 @@ def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
     with name_scope(name, "Cross", [a, b]) as scope:
         first, second = require_same("Cross", "ab", (a, b))
         axis = (first.shape.ndims or 1) - 1
-        turned = [gather(one, [1, 2, 0], axis=axis) for one in (first, second)]
+        once = [gather(one, [1, 2, 0], axis=axis) for one in (first, second)]
         twice = [gather(one, [2, 0, 1], axis=axis) for one in (first, second)]
 
         def product(a: EdgeHandle, b: EdgeHandle, c: EdgeHandle, d: EdgeHandle) -> EdgeHandle:
-            return handle(
-                "elemwise_sub", handle("elemwise_mul", a, b), handle("elemwise_mul", c, d)
-            )
+            products = handle("elemwise_mul", a, b), handle("elemwise_mul", c, d)
+            return handle("elemwise_sub", *products)
 
-        inputs = [turned[0], twice[1], twice[0], turned[1]]
+        inputs = [once[0], twice[1], twice[0], once[1]]
         return fused("Cross", product, inputs, name=scope)

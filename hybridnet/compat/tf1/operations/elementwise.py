@@ -5,93 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hybridnet.graph.gradient import EdgeHandle
-
 from .. import dtypes
-from ..dtypes import as_dtype
-from ..graph import operators
-from ..graph.arguments import as_floats, fused, is_number, op, require_kind
-from ..graph.control import name_scope
-from ..graph.operators import cast_to, floor_div, handle, true_div
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor, identity, require_same
+from ..dtypes import DType, as_dtype
+from ..graph import (
+    as_floats,
+    convert_to_tensor,
+    identity,
+    is_number,
+    operators,
+    require_kind,
+    require_same,
+)
+from ..graph.adding import EdgeHandle, Tensor, described, fused, name_scope, op
+from ..graph.operators import cast_to, floor_div, handle, is_zero, ones_where, true_div
 
 __all__ = [
-    "abs",
-    "accumulate_n",
-    "acos",
-    "acosh",
-    "add",
-    "add_n",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cast",
-    "ceil",
-    "cos",
-    "cosh",
-    "digamma",
-    "div",
-    "div_no_nan",
-    "divide",
-    "equal",
-    "erf",
-    "erfc",
-    "exp",
-    "expm1",
-    "floor",
-    "floor_div",
-    "floordiv",
-    "floormod",
-    "greater",
-    "greater_equal",
-    "is_finite",
-    "is_inf",
-    "is_nan",
-    "less",
-    "less_equal",
-    "lgamma",
-    "log",
-    "log1p",
-    "log_sigmoid",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "maximum",
-    "minimum",
-    "mod",
-    "multiply",
-    "negative",
-    "not_equal",
-    "pow",
-    "realdiv",
-    "reciprocal",
-    "rint",
-    "round",
-    "rsqrt",
-    "saturate_cast",
-    "scalar_mul",
-    "sigmoid",
-    "sign",
-    "sin",
-    "sinh",
-    "sqrt",
-    "square",
-    "squared_difference",
-    "subtract",
-    "tan",
-    "tanh",
-    "to_double",
-    "to_float",
-    "to_int32",
-    "to_int64",
-    "truediv",
-    "truncatediv",
-    "truncatemod",
-    "xlogy",
+    "abs", "accumulate_n", "acos", "acosh", "add", "add_n", "asin", "asinh", "atan", "atan2",
+    "atanh", "cast", "ceil", "cos", "cosh", "digamma", "div", "div_no_nan", "divide", "equal",
+    "erf", "erfc", "exp", "expm1", "floor", "floor_div", "floordiv", "floormod", "greater",
+    "greater_equal", "is_finite", "is_inf", "is_nan", "less", "less_equal", "lgamma", "log",
+    "log1p", "log_sigmoid", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
+    "minimum", "mod", "multiply", "negative", "not_equal", "pow", "realdiv", "reciprocal", "rint",
+    "round", "rsqrt", "saturate_cast", "scalar_mul", "sigmoid", "sign", "sin", "sinh", "sqrt",
+    "square", "squared_difference", "subtract", "tan", "tanh", "to_double", "to_float", "to_int32",
+    "to_int64", "truediv", "truncatediv", "truncatemod", "xlogy",
 ]  # fmt: skip
 
 Function = Callable[..., Tensor]
@@ -219,8 +156,7 @@ def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
     def quotient(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
         # What is divided is a multiple of y, so that no digit of a large whole number is lost.
-        rest = handle("broadcast_sub", x, _truncated_rest(x, y))
-        return handle("fix", handle("broadcast_div", rest, y))
+        return ((x - _truncated_rest(x, y)) / y).fix()
 
     pair = require_same("TruncateDiv", "xy", (x, y))
     return fused("TruncateDiv", quotient, pair, name=name)
@@ -228,18 +164,15 @@ def truncatediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 def _truncated_rest(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
     """Returns the rest of the sizes, with the sign of `x`."""
-    rest = handle("_npi_mod", handle("abs", x), handle("abs", y))
-    return handle("broadcast_mul", handle("sign", x), rest)
+    return x.sign() * handle("_npi_mod", x.abs(), y.abs())
 
 
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns the quotient, and 0 where the divisor is 0."""
 
     def quotient(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
-        is_zero = handle("_npi_equal_scalar", y, scalar=0.0)
-        safe = handle("_npi_where", is_zero, handle("ones_like", y), y)
-        found = handle("broadcast_div", x, safe)
-        return handle("_npi_where", is_zero, handle("zeros_like", found), found)
+        found = x / ones_where(is_zero(y), y)
+        return handle("_npi_where", is_zero(y), found.zeros_like(), found)
 
     with name_scope(name, "div_no_nan", [x]) as scope:
         pair = require_same("DivNoNan", "xy", (x, y))
@@ -248,29 +181,19 @@ def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
     """Returns the angle of the point (x, y)."""
-    pair = require_same("Atan2", "yx", (y, x))
-    return op("Atan2", "_npi_arctan2", pair, name=name)
+    return op("Atan2", "_npi_arctan2", require_same("Atan2", "yx", (y, x)), name=name)
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns (x - y)^2."""
     pair = require_same("SquaredDifference", "xy", (x, y))
-
-    def difference(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
-        return handle("square", handle("broadcast_sub", x, y))
-
-    return fused("SquaredDifference", difference, pair, name=name)
+    return fused("SquaredDifference", lambda x, y: (x - y).square(), pair, name=name)
 
 
 def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns x * log(y), and 0 where x is 0."""
-
-    def product(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
-        is_zero = handle("_npi_equal_scalar", x, scalar=0.0)
-        safe = handle("_npi_where", is_zero, handle("ones_like", y), y)
-        return handle("broadcast_mul", x, handle("log", safe))
-
-    return fused("Xlogy", product, require_same("Xlogy", "xy", (x, y)), name=name)
+    pair = require_same("Xlogy", "xy", (x, y))
+    return fused("Xlogy", lambda x, y: x * ones_where(is_zero(x), y).log(), pair, name=name)
 
 
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
@@ -309,8 +232,7 @@ def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
     """Returns log(1 / (1 + exp(-x)))."""
 
     def logarithm(x: EdgeHandle) -> EdgeHandle:
-        positive = handle("Activation", handle("negative", x), act_type="softrelu")
-        return handle("negative", positive)
+        return -handle("Activation", -x, act_type="softrelu")
 
     with name_scope(name, "LogSigmoid", [x]) as scope:
         return fused("Neg", logarithm, [as_floats("Softplus", x)], name=scope)
@@ -325,7 +247,6 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     Args:
         x: a tensor or numbers, or a `SparseTensor`.
         dtype: which; fractions are cut off on the way to whole numbers.
-        name: of the Operation.
     """
     wanted = as_dtype(dtype).base_dtype
     if hasattr(x, "with_values"):
@@ -344,8 +265,7 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     wanted = as_dtype(dtype).base_dtype
 
     def limited(x: EdgeHandle) -> EdgeHandle:
-        low, high = float(wanted.min), float(wanted.max)
-        clipped = handle("clip", x, a_min=low, a_max=high)
+        clipped = x.clip(a_min=float(wanted.min), a_max=float(wanted.max))
         return handle("Cast", clipped, dtype=wanted.numpy.name)
 
     with name_scope(name, "saturate_cast", [value]) as scope:
@@ -353,21 +273,14 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
         return fused("Cast", limited, [tensor], name=scope)
 
 
-def to_float(x: Any, name: str = "ToFloat") -> Any:
-    """Returns a tensor in float32."""
-    return cast(x, dtypes.float32, name)
+def _to(name: str, default: str, dtype: DType) -> Function:
+    def function(x: Any, name: str = default) -> Any:
+        return cast(x, dtype, name)
+
+    return described(function, name, f"Returns a tensor in {dtype.name}.")
 
 
-def to_double(x: Any, name: str = "ToDouble") -> Any:
-    """Returns a tensor in float64."""
-    return cast(x, dtypes.float64, name)
-
-
-def to_int32(x: Any, name: str = "ToInt32") -> Any:
-    """Returns a tensor in int32."""
-    return cast(x, dtypes.int32, name)
-
-
-def to_int64(x: Any, name: str = "ToInt64") -> Any:
-    """Returns a tensor in int64."""
-    return cast(x, dtypes.int64, name)
+to_float = _to("to_float", "ToFloat", dtypes.float32)
+to_double = _to("to_double", "ToDouble", dtypes.float64)
+to_int32 = _to("to_int32", "ToInt32", dtypes.int32)
+to_int64 = _to("to_int64", "ToInt64", dtypes.int64)

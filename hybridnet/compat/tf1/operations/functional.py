@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hybridnet.graph.foreach import open_foreach
-from hybridnet.symbol.inside import Inside
+from hybridnet.graph import open_foreach
+from hybridnet.symbol import Inside
 
-from ..graph.building import COPY, apply_call, kind_of, tensor_of
-from ..graph.control import name_scope
-from ..graph.graph import Graph
-from ..graph.infer import Kind
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
+from ..graph import Graph, Tensor, convert_to_tensor, described, kind_of, name_scope, tensor_of
 from ..nest import assert_same_structure, flatten, pack_sequence_as
 from .inside import inner, marked, outputs_of
 from .joining import concat
@@ -39,12 +34,8 @@ def map_fn(
         fn: gets a row (or the rows, nested as `elems`), and returns a tensor or a nest of them.
         elems: a tensor, or a nest of tensors, whose first dimension counts the rows.
         dtype: without meaning here: dtypes are those of what `fn` returns.
-        parallel_iterations: without meaning here.
-        back_prop: without meaning here.
-        swap_memory: without meaning here.
-        infer_shape: without meaning here.
-        name: of the scope.
-        fn_output_signature: without meaning here.
+        parallel_iterations, back_prop, swap_memory, infer_shape, fn_output_signature: without
+            meaning here.
 
     Raises:
         TypeError: `fn` is not callable.
@@ -52,8 +43,7 @@ def map_fn(
     """
     _check(fn, elems)
     with name_scope(name, "map", flatten(elems)):
-        rows = [convert_to_tensor(one, name="elems") for one in flatten(elems)]
-        loop = _Loop(rows, [])
+        loop = _Loop(_tensors("elems", elems), [])
         result = loop.trace(lambda row, _: (fn(row), []), elems, [])
         return pack_sequence_as(result, loop.run(reverse=False)[0])
 
@@ -75,12 +65,8 @@ def scan(
         fn: gets what it returned last and a row, and returns a tensor or a nest like `initializer`.
         elems: a tensor, or a nest of tensors, whose first dimension counts the rows.
         initializer: what comes before the first row; default that row itself.
-        parallel_iterations: without meaning here.
-        back_prop: without meaning here.
-        swap_memory: without meaning here.
-        infer_shape: without meaning here.
+        parallel_iterations, back_prop, swap_memory, infer_shape: without meaning here.
         reverse: whether the last row comes first.
-        name: of the scope.
 
     Raises:
         TypeError: `fn` is not callable.
@@ -91,34 +77,25 @@ def scan(
         return _folded(fn, elems, initializer, reverse)[0]
 
 
-def foldl(
-    fn: Callable[[Any, Any], Any],
-    elems: Any,
-    initializer: Any = None,
-    parallel_iterations: int = 10,
-    back_prop: bool = True,
-    swap_memory: bool = False,
-    name: str | None = None,
-) -> Any:
-    """Returns what `scan` gives for the last row."""
-    _check(fn, elems)
-    with name_scope(name, "foldl", flatten(elems)):
-        return _folded(fn, elems, initializer, False)[1]
+def _fold(called: str, reverse: bool, doc: str) -> Callable[..., Any]:
+    def function(
+        fn: Callable[[Any, Any], Any],
+        elems: Any,
+        initializer: Any = None,
+        parallel_iterations: int = 10,
+        back_prop: bool = True,
+        swap_memory: bool = False,
+        name: str | None = None,
+    ) -> Any:
+        _check(fn, elems)
+        with name_scope(name, called, flatten(elems)):
+            return _folded(fn, elems, initializer, reverse)[1]
+
+    return described(function, called, f"Returns what `scan` gives for {doc}.")
 
 
-def foldr(
-    fn: Callable[[Any, Any], Any],
-    elems: Any,
-    initializer: Any = None,
-    parallel_iterations: int = 10,
-    back_prop: bool = True,
-    swap_memory: bool = False,
-    name: str | None = None,
-) -> Any:
-    """Returns what `scan` gives for the first row, where the last row comes first."""
-    _check(fn, elems)
-    with name_scope(name, "foldr", flatten(elems)):
-        return _folded(fn, elems, initializer, True)[1]
+foldl = _fold("foldl", False, "the last row")
+foldr = _fold("foldr", True, "the first row, where the last row comes first")
 
 
 def folded(
@@ -131,9 +108,7 @@ def folded(
         elems: a nest of tensors, whose first dimension counts the rows.
         initializer: the first state, a nest of tensors.
     """
-    rows = [convert_to_tensor(one, name="elems") for one in flatten(elems)]
-    states = [convert_to_tensor(one, name="initializer") for one in flatten(initializer)]
-    loop = _Loop(rows, states)
+    loop = _Loop(_tensors("elems", elems), _tensors("initializer", initializer))
 
     def body(row: Any, state: Any) -> tuple[Any, Any]:
         made, new = fn(state, row)
@@ -143,6 +118,10 @@ def folded(
     result = loop.trace(body, elems, initializer)
     stacked, last = loop.run(reverse=False)
     return pack_sequence_as(result, stacked), pack_sequence_as(initializer, last)
+
+
+def _tensors(name: str, nest: Any) -> list[Tensor]:
+    return [convert_to_tensor(one, name=name) for one in flatten(nest)]
 
 
 def _check(fn: Any, elems: Any) -> None:
@@ -156,7 +135,7 @@ def _folded(
     fn: Callable[[Any, Any], Any], elems: Any, initializer: Any, reverse: bool
 ) -> tuple[Any, Any]:
     """Returns what a function makes of all rows, stacked, and of the last one it is given."""
-    rows = [convert_to_tensor(one, name="elems") for one in flatten(elems)]
+    rows = _tensors("elems", elems)
     first: list[Tensor] = []
     if initializer is None:
         structure = elems
@@ -166,7 +145,7 @@ def _folded(
         states = first
     else:
         structure = initializer
-        states = [convert_to_tensor(one, name="initializer") for one in flatten(initializer)]
+        states = _tensors("initializer", initializer)
     loop = _Loop(rows, states)
 
     def body(row: Any, state: Any) -> tuple[Any, Any]:
@@ -176,16 +155,11 @@ def _folded(
 
     loop.trace(body, elems, structure)
     stacked, last = loop.run(reverse)
-    if first:
+    if first:  # which comes before the rows after it, or after those before it
         pairs = zip(first, stacked, strict=True)
-        stacked = [_joined(one, many, reverse) for one, many in pairs]
+        both = ([expand_dims(one, 0), many] for one, many in pairs)
+        stacked = [concat(pair[::-1] if reverse else pair, 0) for pair in both]
     return pack_sequence_as(structure, stacked), pack_sequence_as(structure, last)
-
-
-def _joined(one: Tensor, many: Tensor, reverse: bool) -> Tensor:
-    """Returns a row and the rows after it, or before it, as one tensor."""
-    from_one = expand_dims(one, 0)
-    return concat([many, from_one] if reverse else [from_one, many], 0)
 
 
 class _Loop:
@@ -210,10 +184,8 @@ class _Loop:
             sources = (*self._rows, *self._states)
             for number, (symbol, one) in enumerate(zip(self._inside.symbols, sources, strict=True)):
                 kind = kind_of(one)
-                if number < len(self._rows) and kind.dims is not None:
-                    kind = Kind(kind.dtype, kind.dims[1:])
-                source = tensor_of(self._graph, symbol.edges[0], kind)
-                stand_ins.append(apply_call("Identity", COPY, (source,), name="Identity"))
+                kind = kind.row() if number < len(self._rows) else kind
+                stand_ins.append(inner(tensor_of(self._graph, symbol.edges[0], kind)))
             count = len(self._rows)
             row = pack_sequence_as(elems, stand_ins[:count])
             result, new = body(row, pack_sequence_as(state, stand_ins[count:]))
@@ -229,10 +201,7 @@ class _Loop:
         call, numbers = open_foreach(graph, *counts, flat=False, reverse=reverse)
         dims = kind_of(self._rows[0]).dims
         length = None if dims is None else dims[0]
-        kinds = [
-            Kind(kind.dtype, None if kind.dims is None else (length, *kind.dims))
-            for kind in map(kind_of, self._outs)
-        ]
+        kinds = [kind_of(one).stacked(length) for one in self._outs]
         kinds += [kind_of(one) for one in self._states]
         made = outputs_of("While", call, inputs, numbers, kinds, "Exit")
         return made[: len(self._outs)], made[len(self._outs) :]

@@ -6,29 +6,16 @@ where TensorFlow fails on CPUs: XLA has no errors at run time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
-
-from hybridnet.graph.gradient import EdgeHandle
 
 from .. import dtypes
 from ..dtypes import DType, as_dtype
-from ..graph.arguments import (
-    apply_shaped,
-    as_shape,
-    axis_of,
-    dims_of,
-    fused,
-    known_numbers,
-    op,
-    require_kind,
-    static_value,
-    with_default,
-)
+from ..graph import axis_of, known_count, known_numbers, require_kind, static_value, with_default
+from ..graph.adding import EdgeHandle, Tensor, apply_shaped, described, fused, handle, of_shape, op
 from ..graph.control import name_scope
-from ..graph.operators import handle
-from ..graph.tensor import Tensor
 from ..graph.values import convert_to_tensor, require_same
-from .creation import range as numbers_from
+from .creation import range_of
 from .elementwise import floordiv, floormod, less, maximum, minimum, subtract
 from .reduction import reduce_max
 
@@ -61,7 +48,6 @@ def gather(
         params: the tensor; a `Variable` may be.
         indices: whole numbers, which slices.
         validate_indices: without meaning here.
-        name: of the Operation.
         axis: along which; default the first.
         batch_dims: must be 0.
     """
@@ -78,7 +64,6 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
     Args:
         params: a tensor.
         indices: (..., depth) whole numbers, for the first `depth` axes.
-        name: of the Operation.
         batch_dims: must be 0.
     """
     if batch_dims:
@@ -107,7 +92,6 @@ def embedding_lookup(
             n tables row i is row i // n of table i % n. 'div': the first table has the first rows,
             and so on, as `tf.get_variable` cuts a variable; the first tables have one more if the
             number of rows does not divide.
-        name: of the scope.
         validate_indices: without meaning here.
         max_norm: what the norm of a row is clipped to, if given.
 
@@ -133,7 +117,7 @@ def embedding_lookup(
 
         def chosen(which: EdgeHandle, *rows: EdgeHandle) -> EdgeHandle:
             for _ in range(len(rest)):
-                which = handle("expand_dims", which, axis=-1)
+                which = which.expand_dims(axis=-1)
             made = rows[0]
             for number, one in enumerate(rows[1:], 1):
                 here = handle("_npi_equal_scalar", which, scalar=float(number))
@@ -156,10 +140,10 @@ def _rows(table: Tensor, places: Tensor, max_norm: Any, name: str) -> Tensor:
 def _clipped(rows: EdgeHandle, max_norm: Any) -> EdgeHandle:
     if max_norm is None:
         return rows
-    total = handle("_np_sum", handle("square", rows), axis=(-1,), keepdims=True)
-    length = handle("sqrt", handle("_maximum_scalar", total, scalar=1e-24))
+    total = handle("_np_sum", rows.square(), axis=(-1,), keepdims=True)
+    length = handle("_maximum_scalar", total, scalar=1e-24).sqrt()
     longest = handle("_maximum_scalar", length, scalar=float(max_norm))
-    return handle("broadcast_div", handle("_mul_scalar", rows, scalar=float(max_norm)), longest)
+    return rows * float(max_norm) / longest
 
 
 def _in_tables(tables: list[Tensor], ids: Tensor, strategy: str) -> tuple[Tensor, Tensor]:
@@ -203,7 +187,6 @@ def one_hot(
         off_value: the other one; default 0.
         axis: where the new axis is; default last.
         dtype: default that of the numbers, or float32.
-        name: of the Operation.
     """
     places = _indices("OneHot", indices)
     count = known_numbers(depth)
@@ -218,16 +201,11 @@ def one_hot(
     number = -1 if axis is None else axis_of("OneHot", axis, len(dims or ()) + 1)
     is_last = number in (-1, len(dims or ()))
     with name_scope(name, "one_hot", [places]) as scope:
+        values = {"on_value": float(on), "off_value": float(off), "dtype": kind.numpy.name}
         made = apply_shaped(
-            "OneHot",
-            "one_hot",
-            [places],
-            {"depth": count},
-            {"on_value": float(on), "off_value": float(off), "dtype": kind.numpy.name},
-            dtype=kind,
-            dims=None if dims is None else (*dims, None),
-            name=scope if is_last else None,
-        )
+            "OneHot", "one_hot", [places], {"depth": count}, values, dtype=kind,
+            dims=None if dims is None else (*dims, None), name=scope if is_last else None,
+        )  # fmt: skip
         if is_last:
             return made
         params = {"source": -1, "destination": number}
@@ -253,40 +231,25 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
         indices: (..., depth) whole numbers, for the first `depth` axes.
         updates: (..., *rest), what is added.
         shape: of the result: a list of numbers (some may be tensors), or a tensor.
-        name: of the Operation.
     """
-    places, values = _indices("ScatterNd", indices), convert_to_tensor(updates, name="updates")
-    given = {"shape": as_shape(shape)}
-    return apply_shaped(
-        "ScatterNd", "_scatter_tuples", [places, values], given, {},
-        dtype=values.dtype, dims=dims_of(shape), name=name,
-    )  # fmt: skip
+    inputs = _indices("ScatterNd", indices), convert_to_tensor(updates, name="updates")
+    return of_shape("ScatterNd", "_scatter_tuples", inputs, shape, inputs[1].dtype, name=name)
 
 
-def _changed(kind: str, how: str, tensor: Any, indices: Any, updates: Any, name: Any) -> Tensor:
-    x, values = require_same(kind, ("tensor", "updates"), (tensor, updates))
-    return op(kind, "_update_tuples", [x, _indices(kind, indices), values], name=name, how=how)
+def _changed(called: str, how: str, doc: str) -> Callable[..., Tensor]:
+    kind = f"TensorScatter{called.rpartition('_')[2].capitalize()}"
+
+    def function(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+        x, values = require_same(kind, ("tensor", "updates"), (tensor, updates))
+        return op(kind, "_update_tuples", [x, _indices(kind, indices), values], name=name, how=how)
+
+    doc = f"Returns a tensor with slices {doc} at tuples of indices; see `scatter_nd`."
+    return described(function, called, doc)
 
 
-def tensor_scatter_nd_update(
-    tensor: Any, indices: Any, updates: Any, name: str | None = None
-) -> Tensor:
-    """Returns a tensor with slices at tuples of indices replaced; see `scatter_nd`."""
-    return _changed("TensorScatterUpdate", "set", tensor, indices, updates, name)
-
-
-def tensor_scatter_nd_add(
-    tensor: Any, indices: Any, updates: Any, name: str | None = None
-) -> Tensor:
-    """Returns a tensor with slices added at tuples of indices; see `scatter_nd`."""
-    return _changed("TensorScatterAdd", "add", tensor, indices, updates, name)
-
-
-def tensor_scatter_nd_sub(
-    tensor: Any, indices: Any, updates: Any, name: str | None = None
-) -> Tensor:
-    """Returns a tensor with slices subtracted at tuples of indices; see `scatter_nd`."""
-    return _changed("TensorScatterSub", "sub", tensor, indices, updates, name)
+tensor_scatter_nd_update = _changed("tensor_scatter_nd_update", "set", "replaced")
+tensor_scatter_nd_add = _changed("tensor_scatter_nd_add", "add", "added")
+tensor_scatter_nd_sub = _changed("tensor_scatter_nd_sub", "sub", "subtracted")
 
 
 def invert_permutation(x: Any, name: str | None = None) -> Tensor:
@@ -306,7 +269,6 @@ def sequence_mask(
         maxlen: the length of the rows, which may be a tensor; default the largest of `lengths`.
             What a tensor holds must be known before the program runs: by shapes, or what is fed.
         dtype: of the result.
-        name: of the scope.
     """
     with name_scope(name, "SequenceMask", [lengths]):
         rows = _indices("SequenceMask", lengths)
@@ -319,14 +281,12 @@ def sequence_mask(
         kind = as_dtype(dtype).base_dtype
 
         def mask(places: EdgeHandle, rows: EdgeHandle) -> EdgeHandle:
-            wide = handle("Cast", handle("expand_dims", rows, axis=-1), dtype=count.dtype.name)
+            wide = handle("Cast", rows.expand_dims(axis=-1), dtype=count.dtype.name)
             found = handle("_npi_less", places, wide)
             return found if kind.is_bool else handle("Cast", found, dtype=kind.numpy.name)
 
-        places = numbers_from(count)
-        if kind.is_bool:
-            return fused("Less", mask, [places, rows], name="Less")
-        return fused("Cast", mask, [places, rows], name="Cast_1")
+        of, last = ("Less", "Less") if kind.is_bool else ("Cast", "Cast_1")
+        return fused(of, mask, [range_of(count), rows], name=last)
 
 
 def confusion_matrix(
@@ -344,15 +304,13 @@ def confusion_matrix(
         predictions: (n,) whole numbers.
         num_classes: how many there are, known when the graph is built.
         dtype: of the result.
-        name: of the scope.
         weights: (n,) what each counts; default 1.
 
     Returns:
         (num_classes, num_classes): label by prediction.
     """
-    count = known_numbers(num_classes)
-    if not isinstance(count, int):
-        raise ValueError("confusion_matrix: num_classes must be given as a known number")
+    refusal = "confusion_matrix: num_classes must be given as a known number"
+    count = known_count(num_classes, refusal)
     kind = as_dtype(dtype).base_dtype
     with name_scope(name, "confusion_matrix"):
         pair = [_indices("ConfusionMatrix", one) for one in (labels, predictions)]
@@ -361,7 +319,7 @@ def confusion_matrix(
         def counted(labels: EdgeHandle, predictions: EdgeHandle, *each: EdgeHandle) -> EdgeHandle:
             wide = [handle("Cast", one, dtype="int64") for one in (labels, predictions)]
             places = handle("stack", *wide, axis=-1)
-            ones = handle("Cast", handle("ones_like", labels), dtype=kind.numpy.name)
+            ones = handle("Cast", labels.ones_like(), dtype=kind.numpy.name)
             return handle("_scatter_tuples", places, *(each or [ones]), shape=(count, count))
 
         return fused("ScatterNd", counted, [*pair, *extra], name="ScatterNd")

@@ -10,19 +10,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from hybridnet.attribute import AttrScope
-from hybridnet.base.errors import DTypeError
-from hybridnet.graph.node import Edge, Node
-from hybridnet.ops.core import registry
-from hybridnet.ops.core.call import Call
-from hybridnet.symbol.inside import Inside, is_inside
+from hybridnet.base import DTypeError
+from hybridnet.graph import Edge, Node
+from hybridnet.ops.core import Call, registry
+from hybridnet.symbol import AttrScope, Inside, is_inside
 
-from ..graph.building import COPY, add_copy, apply_call, nodes_between, tensor_of
+from ..graph import Graph, HostCall, Kind, Tensor, get_default_graph
+from ..graph.building import COPY, add_copy, apply_call, listed, nodes_between, tensor_of
 from ..graph.coded import STRINGS
-from ..graph.graph import Graph, get_default_graph
-from ..graph.host_call import HostCall
-from ..graph.infer import Kind
-from ..graph.tensor import Tensor
 
 __all__ = ["at_depth", "depth", "example_outside", "inner", "marked", "outputs_of"]
 
@@ -153,5 +148,4 @@ def outputs_of(
             "of it; make numbers of them before (tf.decode_raw, tf.string_to_number, tf.equal)"
         )
     made = apply_call(kind, call, tensors, numbers, name=kind, kinds=kinds)
-    listed = made if isinstance(made, tuple) else (made,)
-    return [apply_call(name, COPY, (one,), name=name) for one in listed]
+    return [apply_call(name, COPY, (one,), name=name) for one in listed(made)]

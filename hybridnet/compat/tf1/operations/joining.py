@@ -7,15 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from hybridnet.graph.gradient import EdgeHandle
-
-from ..graph.arguments import axis_of, fused, known_numbers, op, with_default
-from ..graph.building import apply, compose
-from ..graph.control import name_scope
-from ..graph.infer import Kind
-from ..graph.operators import handle
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor, identity, require_same
+from ..graph import Kind, apply, compose, convert_to_tensor, identity, listed, require_same
+from ..graph.adding import EdgeHandle, Tensor, fused, handle, name_scope, op
+from ..graph.arguments import axis_of, known_numbers, with_default
 
 __all__ = ["concat", "meshgrid", "split", "stack", "unstack"]
 
@@ -26,7 +20,6 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     Args:
         values: tensors of one dtype, alike in all dimensions but one.
         axis: along which, known when the graph is built.
-        name: of the Operation.
 
     Raises:
         ValueError: the shapes do not fit.
@@ -44,10 +37,10 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
         rank = next((one.shape.ndims for one in tensors if one.shape.ndims is not None), None)
         number = axis_of("ConcatV2", axis, rank)
 
-        def joined(*parts: EdgeHandle) -> EdgeHandle:
-            return handle("Concat", *parts, dim=number)
-
-        return fused("ConcatV2", joined, tensors, name=scope, axis=number)
+        return fused(
+            "ConcatV2", lambda *parts: handle("Concat", *parts, dim=number), tensors, name=scope,
+            axis=number,
+        )  # fmt: skip
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
@@ -56,7 +49,6 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     Args:
         values: a list of them.
         axis: where the new axis is.
-        name: of the Operation.
 
     Raises:
         ValueError: the shapes differ.
@@ -81,10 +73,8 @@ def unstack(
     """Returns the slices of a tensor along an axis.
 
     Args:
-        value: a tensor.
         num: how many there are; default what is known of the shape.
         axis: along which.
-        name: of the Operation.
 
     Raises:
         ValueError: the number is not known.
@@ -101,9 +91,8 @@ def unstack(
     if rank == 1:  # the operator leaves each element of a vector an axis
 
         def numbers(x: EdgeHandle) -> list[EdgeHandle]:
-            parts = handle("SliceChannel", x, **params)
-            listed = parts if isinstance(parts, (list, tuple)) else [parts]
-            return [handle("_np_reshape", one, newshape=()) for one in listed]
+            parts = listed(handle("SliceChannel", x, **params))
+            return [handle("_np_reshape", one, newshape=()) for one in parts]
 
         made = compose("Unpack", numbers, [x], name=name)
     else:
@@ -112,7 +101,7 @@ def unstack(
             left = tuple(size for at, size in enumerate(dims) if at != number % len(dims))
             kinds = [Kind(x.dtype.numpy, left)] * num
         made = apply("Unpack", "SliceChannel", [x], params, name=name, kinds=kinds)
-    return list(made) if isinstance(made, tuple) else [made]
+    return listed(made)
 
 
 def split(
@@ -125,11 +114,9 @@ def split(
     """Returns the parts of a tensor along an axis.
 
     Args:
-        value: a tensor.
         num_or_size_splits: how many equal parts, or the size of each, of which one may be -1.
         axis: along which, known when the graph is built.
         num: without meaning here.
-        name: of the Operation.
 
     Raises:
         ValueError: the parts do not make up the axis.
@@ -141,8 +128,7 @@ def split(
         raise ValueError("split: the sizes must be known when the graph is built")
     if isinstance(sizes, int):
         params = {"axis": number, "num_outputs": sizes, "squeeze_axis": False}
-        made = apply("Split", "SliceChannel", [x], params, name=name)
-        return list(made) if isinstance(made, tuple) else [made]
+        return listed(apply("Split", "SliceChannel", [x], params, name=name))
     dims = x.shape._dims
     whole = None if dims is None else dims[number]
     rest = sum(one for one in sizes if one != -1)
@@ -155,14 +141,10 @@ def split(
     ends = np.cumsum(sizes).tolist()
 
     def parts(x: EdgeHandle) -> list[EdgeHandle]:
-        starts = [0, *ends[:-1]]
-        return [
-            handle("slice_axis", x, axis=number, begin=begin, end=end)
-            for begin, end in zip(starts, ends, strict=True)
-        ]
+        pairs = zip([0, *ends[:-1]], ends, strict=True)
+        return [x.slice_axis(axis=number, begin=begin, end=end) for begin, end in pairs]
 
-    made = compose("SplitV", parts, [x], name=name)
-    return list(made) if isinstance(made, tuple) else [made]
+    return listed(compose("SplitV", parts, [x], name=name))
 
 
 def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor]:
@@ -171,7 +153,6 @@ def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[T
     Args:
         args: vectors of known sizes.
         indexing: 'xy', in which the first two axes are swapped, or 'ij'.
-        name: of the scope.
 
     Raises:
         ValueError: `indexing` is something else.

@@ -2,42 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..dtypes import as_dtype
-from ..graph.arguments import is_number, known_numbers
-from ..graph.control import name_scope
-from ..graph.tensor import Operation, Tensor
-from ..graph.values import convert_to_tensor, no_op
-from .checks import asserted
+from ..graph import convert_to_tensor, is_number, known_numbers, no_op
+from ..graph.adding import Operation, Tensor, name_scope
+from .checks import of_rank
 
 __all__ = [
     "assert_integer", "assert_rank_at_least", "assert_rank_in", "assert_scalar", "assert_type",
     "is_numeric_tensor",
 ]  # fmt: skip
 
-_KNOWN = "static_checks_determined_all_ok"
-
 
 def is_numeric_tensor(tensor: Any) -> bool:
     """Whether something is a tensor of numbers."""
     return isinstance(tensor, Tensor) and is_number(tensor.dtype.base_dtype)
-
-
-def _of_rank(
-    scope: str, x: Any, holds: Callable[[int], bool], words: str, data: Any, summarize: int | None,
-    message: str | None, name: str | None,
-) -> Operation:  # fmt: skip
-    with name_scope(name, scope, [x]):
-        tensor = convert_to_tensor(x)
-        text = f"{message or ''}Tensor {tensor.name} must have rank {words}"
-        rank = tensor.shape.ndims
-        if rank is None:
-            return asserted(tensor, data or [], lambda a: holds(a.ndim), summarize, (), text)
-        if not holds(rank):
-            raise ValueError(f"{text}. Received rank {rank}, shape {tensor.shape}")
-        return no_op(name=_KNOWN)
 
 
 def assert_rank_at_least(
@@ -50,7 +31,7 @@ def assert_rank_at_least(
         ValueError: it is known to have fewer.
     """
     least = known_numbers(rank)
-    return _of_rank(
+    return of_rank(
         "assert_rank_at_least", x, lambda found: found >= least, f"at least {least}", data,
         summarize, message, name,
     )  # fmt: skip
@@ -66,7 +47,7 @@ def assert_rank_in(
         ValueError: it is known to have another.
     """
     allowed = [known_numbers(one) for one in ranks]
-    return _of_rank(
+    return of_rank(
         "assert_rank_in", x, lambda found: found in allowed, f"in {allowed}", data, summarize,
         message, name,
     )  # fmt: skip

@@ -6,15 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from hybridnet.graph.gradient import EdgeHandle
-
 from .. import dtypes
 from ..dtypes import as_dtype
-from ..graph.arguments import as_floats, axes_of, fused, in_scope, known_numbers, op, renamed
-from ..graph.control import name_scope
-from ..graph.operators import handle
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor, require_same
+from ..graph import as_floats, axes_of, convert_to_tensor, known_numbers, renamed, require_same
+from ..graph.adding import EdgeHandle, Tensor, fused, handle, in_scope, name_scope, op, turned
 
 __all__ = [
     "diag", "diag_part", "einsum", "eye", "matmul", "matrix_determinant", "matrix_diag",
@@ -43,9 +38,7 @@ def matmul(
         transpose_b: whether `b` is given as (..., columns, inner).
         adjoint_a: as `transpose_a`: there are no complex numbers.
         adjoint_b: likewise.
-        a_is_sparse: without meaning here.
-        b_is_sparse: likewise.
-        name: of the Operation.
+        a_is_sparse, b_is_sparse: without meaning here.
 
     Raises:
         TypeError: the dtypes differ.
@@ -65,9 +58,7 @@ def matmul(
             return op("MatMul", "dot", pair, name=scope, **params)
 
         def product(a: EdgeHandle, b: EdgeHandle) -> EdgeHandle:
-            a = handle("SwapAxis", a, dim1=-1, dim2=-2) if first else a
-            b = handle("SwapAxis", b, dim1=-1, dim2=-2) if second else b
-            return handle("_npi_matmul", a, b)
+            return handle("_npi_matmul", turned(a) if first else a, turned(b) if second else b)
 
         return fused("BatchMatMulV2", product, pair, name=scope)
 
@@ -76,12 +67,11 @@ def matvec(
     a: Any, b: Any, transpose_a: bool = False, adjoint_a: bool = False, name: str | None = None
 ) -> Tensor:
     """Returns the product of a matrix (or a stack) and a vector; see `matmul`."""
-    turned = transpose_a or adjoint_a
 
     def product(a: EdgeHandle, b: EdgeHandle) -> EdgeHandle:
-        a = handle("SwapAxis", a, dim1=-1, dim2=-2) if turned else a
-        made = handle("_npi_matmul", a, handle("expand_dims", b, axis=-1))
-        return handle("squeeze", made, axis=-1)
+        a = turned(a) if transpose_a or adjoint_a else a
+        made: EdgeHandle = handle("_npi_matmul", a, b.expand_dims(axis=-1)).squeeze(axis=-1)
+        return made
 
     pair = require_same("MatMul", "ab", (a, b))
     return in_scope("Squeeze", product, pair, scope="MatVec", last="Squeeze", name=name)
@@ -101,7 +91,6 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
         a: a tensor.
         b: a tensor of the dtype of `a`.
         axes: how many axes, the last of `a` and the first of `b`; or two lists of axes.
-        name: of the scope.
     """
     pair = require_same("Tensordot", "ab", (a, b))
     given = known_numbers(axes)
@@ -133,7 +122,6 @@ def eye(
         num_columns: default as many as rows.
         batch_shape: the dimensions of the stack.
         dtype: of the elements.
-        name: of the scope.
     """
     rows, columns = known_numbers(num_rows), known_numbers(num_columns) if num_columns else None
     kind = as_dtype(dtype).base_dtype
@@ -151,27 +139,23 @@ def eye(
 
 def diag(diagonal: Any, name: str | None = None) -> Tensor:
     """Returns the matrix with a vector on its diagonal, and zeros elsewhere."""
-    vector = convert_to_tensor(diagonal, name="diagonal")
-    return op("Diag", "diag", [vector], name=name)
+    return op("Diag", "diag", [convert_to_tensor(diagonal, name="diagonal")], name=name)
 
 
 def diag_part(input: Any, name: str | None = None) -> Tensor:
     """Returns the diagonal of a square matrix."""
-    matrix = convert_to_tensor(input, name="input")
-    return op("DiagPart", "diag", [matrix], name=name)
+    return op("DiagPart", "diag", [convert_to_tensor(input, name="input")], name=name)
 
 
 def matrix_diag(diagonal: Any, name: str = "diag") -> Tensor:
     """Returns matrices with vectors, the last axis, on their diagonals."""
-    vectors = convert_to_tensor(diagonal)
-    return op("MatrixDiagV3", "_linalg_makediag", [vectors], name=name)
+    return op("MatrixDiagV3", "_linalg_makediag", [convert_to_tensor(diagonal)], name=name)
 
 
 def matrix_diag_part(input: Any, name: str = "diag_part") -> Tensor:
     """Returns the diagonals of matrices, the last two axes."""
-    matrices = convert_to_tensor(input)
-    params = {"axis1": -2, "axis2": -1}
-    return op("MatrixDiagPartV3", "_np_diagonal", [matrices], name=name, **params)
+    inputs = [convert_to_tensor(input)]
+    return op("MatrixDiagPartV3", "_np_diagonal", inputs, name=name, axis1=-2, axis2=-1)
 
 
 def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Tensor:
@@ -221,7 +205,6 @@ def norm(
         ord: 'euclidean', 1, 2, a number > 0, or infinity.
         axis: one or several axes; default all elements as one vector.
         keepdims: whether the axes stay, with size 1.
-        name: of the scope.
         keep_dims: the older name of `keepdims`.
 
     Raises:
@@ -235,16 +218,14 @@ def norm(
         raise ValueError(f"'ord' must be a supported vector norm, got {ord}")
 
     def length(x: EdgeHandle) -> EdgeHandle:
-        size = handle("abs", x)
+        size = x.abs()
         if power == np.inf:
             return handle("_np_max", size, axis=axes, keepdims=keep)
         if power == 1:
             return handle("_np_sum", size, axis=axes, keepdims=keep)
-        raised = handle("square", x) if power == 2 else handle("_power_scalar", size, scalar=power)
+        raised = x.square() if power == 2 else handle("_power_scalar", size, scalar=power)
         total = handle("_np_sum", raised, axis=axes, keepdims=keep)
-        if power == 2:
-            return handle("sqrt", total)
-        return handle("_power_scalar", total, scalar=1.0 / power)
+        return total.sqrt() if power == 2 else handle("_power_scalar", total, scalar=1.0 / power)
 
     with name_scope(name, "norm", [x]):
         shape = () if axes is None and not keep else None

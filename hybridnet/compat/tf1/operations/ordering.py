@@ -5,27 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from hybridnet.graph.gradient import EdgeHandle
-
 from .. import dtypes
 from ..dtypes import as_dtype
+from ..graph import apply, convert_to_tensor, renamed, with_default
+from ..graph.adding import EdgeHandle, Tensor, described, fused, handle, in_scope, name_scope, op
 from ..graph.arguments import (
     as_floats,
     axis_of,
-    fused,
-    in_scope,
     is_number,
+    known_count,
     known_numbers,
-    op,
-    renamed,
     require_kind,
-    with_default,
 )
-from ..graph.building import apply
-from ..graph.control import name_scope
-from ..graph.operators import handle
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
 
 __all__ = [
     "TopKV2", "arg_max", "arg_min", "argmax", "argmin", "argsort", "cumprod", "cumsum",
@@ -37,43 +28,34 @@ __all__ = [
 # Running sums -------------------------------------------------------------------------------------
 
 
-def _running(
-    kind: str, how: str, x: Any, axis: Any, exclusive: bool, reverse: bool, name: str | None
-) -> Tensor:
-    tensor = require_kind(kind, "x", convert_to_tensor(x, name="x"), is_number)
-    number = axis_of(kind, axis, tensor.shape.ndims)
-    return op(
-        kind,
-        "_running",
-        [tensor],
-        name=name,
-        axis=number,
-        how=how,
-        exclusive=bool(exclusive),
-        reverse=bool(reverse),
-    )
+def _running(called: str, how: str, doc: str) -> Callable[..., Tensor]:
+    kind = called.capitalize()
+
+    def function(
+        x: Any,
+        axis: Any = 0,
+        exclusive: bool = False,
+        reverse: bool = False,
+        name: str | None = None,
+    ) -> Tensor:
+        tensor = require_kind(kind, "x", convert_to_tensor(x, name="x"), is_number)
+        number = axis_of(kind, axis, tensor.shape.ndims)
+        ways = {"how": how, "exclusive": bool(exclusive), "reverse": bool(reverse)}
+        return op(kind, "_running", [tensor], name=name, axis=number, **ways)
+
+    doc = f"""Returns running {doc} along an axis.
+
+        Args:
+            x: a tensor of numbers.
+            axis: along which.
+            exclusive: leave out the element itself.
+            reverse: begin at the end.
+        """
+    return described(function, called, doc)
 
 
-def cumsum(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
-) -> Tensor:
-    """Returns running sums along an axis.
-
-    Args:
-        x: a tensor of numbers.
-        axis: along which.
-        exclusive: leave out the element itself.
-        reverse: begin at the end.
-        name: of the Operation.
-    """
-    return _running("Cumsum", "sum", x, axis, exclusive, reverse, name)
-
-
-def cumprod(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
-) -> Tensor:
-    """Returns running products along an axis; arguments as `cumsum`'s."""
-    return _running("Cumprod", "prod", x, axis, exclusive, reverse, name)
+cumsum = _running("cumsum", "sum", "sums")
+cumprod = _running("cumprod", "prod", "products")
 
 
 # Extremes and order -------------------------------------------------------------------------------
@@ -103,7 +85,6 @@ def _where_extreme(kind: str, operator: str) -> Callable[..., Tensor]:
         Args:
             input: a tensor.
             axis: along which; default 0.
-            name: of the Operation.
             dimension: the older name of `axis`.
             output_type: int64 or int32.
         """
@@ -142,12 +123,9 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
         input: a tensor with at least one dimension.
         k: how many, known when the graph is built.
         sorted: without meaning here: they are sorted.
-        name: of the Operation.
     """
     x = convert_to_tensor(input, name="input")
-    count = known_numbers(k)
-    if not isinstance(count, int):
-        raise ValueError(f"top_k: k must be known when the graph is built, got {k}")
+    count = known_count(k, f"top_k: k must be known when the graph is built, got {k}")
     params = {"axis": -1, "k": count, "ret_typ": "both", "dtype": "int32"}
     return TopKV2(*apply("TopKV2", "topk", [x], params, name=name))
 
@@ -159,14 +137,13 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
         predictions: (batch, classes), float32.
         targets: (batch,), whole numbers.
         k: how many.
-        name: of the scope.
     """
     rows = convert_to_tensor(predictions, dtypes.float32, name="predictions")
     chosen = convert_to_tensor(targets, name="targets")
     count = known_numbers(k)
 
     def among(data: EdgeHandle, target: EdgeHandle) -> EdgeHandle:
-        own = handle("pick", data, target, axis=-1, keepdims=True)
+        own = data.pick(target, axis=-1, keepdims=True)
         better = handle("Cast", handle("_npi_greater", data, own), dtype="int32")
         before = handle("_np_sum", better, axis=(1,))
         inside = handle("_npi_less_scalar", before, scalar=float(count))
@@ -184,15 +161,21 @@ def _direction(direction: str) -> bool:
     return direction == "ASCENDING"
 
 
+def _sorted(
+    kind: str, values: Any, axis: Any, direction: str, name: str | None, **params: Any
+) -> Tensor:
+    up = _direction(direction)
+    with name_scope(name, kind.lower()):
+        x = convert_to_tensor(values)
+        number = axis_of("Sort", axis, x.shape.ndims)
+        return op(kind, kind.lower(), [x], axis=number, is_ascend=up, **params)
+
+
 def sort(
     values: Any, axis: Any = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Tensor:
     """Returns the elements sorted along an axis; `direction` is 'ASCENDING' or 'DESCENDING'."""
-    up = _direction(direction)
-    with name_scope(name, "sort"):
-        x = convert_to_tensor(values)
-        number = axis_of("Sort", axis, x.shape.ndims)
-        return op("Sort", "sort", [x], axis=number, is_ascend=up)
+    return _sorted("Sort", values, axis, direction, name)
 
 
 def argsort(
@@ -203,11 +186,7 @@ def argsort(
     name: str | None = None,
 ) -> Tensor:
     """Returns the places (int32) of the elements in sorted order; arguments as `sort`'s."""
-    up = _direction(direction)
-    with name_scope(name, "argsort"):
-        x = convert_to_tensor(values)
-        number = axis_of("Sort", axis, x.shape.ndims)
-        return op("ArgSort", "argsort", [x], axis=number, is_ascend=up, dtype="int32")
+    return _sorted("ArgSort", values, axis, direction, name, dtype="int32")
 
 
 # Segments -----------------------------------------------------------------------------------------
@@ -216,11 +195,10 @@ def argsort(
 def _segments(kind: str, how: str) -> Callable[..., Tensor]:
     def function(data: Any, segment_ids: Any, num_segments: Any, name: str | None = None) -> Tensor:
         values, ids = convert_to_tensor(data, name="data"), convert_to_tensor(segment_ids)
-        count = known_numbers(num_segments)
-        if not isinstance(count, int):
-            raise ValueError(
-                f"{kind}: num_segments must be known when the graph is built, got {num_segments}"
-            )
+        count = known_count(
+            num_segments,
+            f"{kind}: num_segments must be known when the graph is built, got {num_segments}",
+        )
         require_kind(kind, "data", values, is_number)
         return op(kind, "_segment_reduce", [values, ids], name=name, num_segments=count, how=how)
 
@@ -230,7 +208,6 @@ def _segments(kind: str, how: str) -> Callable[..., Tensor]:
             data: (*ids, *rest).
             segment_ids: (*ids) whole numbers: which segment a slice belongs to, none if below 0.
             num_segments: how many there are, known when the graph is built.
-            name: of the Operation.
         """
     return function
 
@@ -251,12 +228,12 @@ def unsorted_segment_mean(
 
     def mean(data: EdgeHandle, ids: EdgeHandle) -> EdgeHandle:
         total = handle("_segment_reduce", data, ids, num_segments=count)
-        ones = handle("ones_like", handle("Cast", ids, dtype=values.dtype.numpy.name))
+        ones = handle("Cast", ids, dtype=values.dtype.numpy.name).ones_like()
         sizes = handle("_segment_reduce", ones, ids, num_segments=count)
         sizes = handle("_maximum_scalar", sizes, scalar=1.0)
         for _ in range(extra):
-            sizes = handle("expand_dims", sizes, axis=-1)
-        return handle("broadcast_div", total, sizes)
+            sizes = sizes.expand_dims(axis=-1)
+        return total / sizes
 
     return in_scope(
         "RealDiv", mean, [values, ids], scope="UnsortedSegmentMean", last="truediv", name=name

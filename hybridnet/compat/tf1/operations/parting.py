@@ -5,22 +5,16 @@ What shapes come out only a run tells; so Python looks at the numbers, and the p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from hybridnet.graph.gradient import EdgeHandle
-
 from ..dtypes import as_dtype, int32
-from ..graph.arguments import fused, known_numbers, static_value
-from ..graph.building import compose
-from ..graph.control import name_scope
-from ..graph.operators import handle
-from ..graph.tensor import Tensor
-from ..graph.values import constant, convert_n_to_tensor, convert_to_tensor, require_same
+from ..graph import compose, constant, convert_n_to_tensor, convert_to_tensor, listed, require_same
+from ..graph.adding import EdgeHandle, Tensor, fused, handle, name_scope
+from ..graph.arguments import known_numbers, static_value
 from .reshaping import reshape
-from .scripts import host_call
+from .scripts import host_call, host_tensor
 
 __all__ = ["bincount", "dynamic_partition", "dynamic_stitch", "identity_n", "setdiff1d"]
 
@@ -34,7 +28,6 @@ def dynamic_partition(
         data: (*sizes, ...).
         partitions: (*sizes) int32, which part each slice belongs to.
         num_partitions: how many parts there are.
-        name: of the Operation.
 
     Returns:
         For each part a tensor (slices, ...).
@@ -52,14 +45,12 @@ def dynamic_partition(
             return [np.flatnonzero(flat == one).astype(np.int32) for one in range(count)]
 
         places = host_call("Where", found, [parts], [int32] * count, [(None,)] * count)
-        listed = places if isinstance(places, tuple) else (places,)
         rows = reshape(x, [-1, *dims[rank:]]) if rank != 1 else x
 
         def taken(rows: EdgeHandle, *places: EdgeHandle) -> list[EdgeHandle]:
-            return [handle("take", rows, one, axis=0, mode="clip") for one in places]
+            return [rows.take(one, axis=0, mode="clip") for one in places]
 
-        made = compose("DynamicPartition", taken, [rows, *listed], name=scope)
-        return list(made) if isinstance(made, tuple) else [made]
+        return listed(compose("DynamicPartition", taken, [rows, *listed(places)], name=scope))
 
 
 def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
@@ -68,7 +59,6 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
     Args:
         indices: a list of tensors of int32; of numbers that come more than once the last counts.
         data: a list of tensors as long, each (*sizes of its numbers, ...).
-        name: of the Operation.
 
     Returns:
         (the highest number + 1, ...); a place that no number says is 0.
@@ -84,21 +74,18 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
             rows.append(reshape(one, [-1, *dims[rank:]]))
         known = [static_value(one) for one in numbers]
         if any(one is None for one in known):
-            places = host_call(
-                "StitchPlaces", lambda *found: [_last_places(found)], numbers, [int32], [(None,)]
-            )
+            places = host_tensor("StitchPlaces", _last_places, numbers, int32, (None,))
         else:
-            places = constant(_last_places(known))
+            places = constant(_last_places(*known))
 
         def stitched(places: EdgeHandle, *rows: EdgeHandle) -> EdgeHandle:
-            zeros = [handle("zeros_like", handle("slice_axis", rows[0], axis=0, begin=0, end=1))]
-            whole = handle("Concat", *zeros, *rows, dim=0)
-            return handle("take", whole, places, axis=0, mode="clip")
+            zeros = rows[0].slice_axis(axis=0, begin=0, end=1).zeros_like()
+            return handle("Concat", zeros, *rows, dim=0).take(places, axis=0, mode="clip")
 
         return fused("DynamicStitch", stitched, [places, *rows], name=scope)
 
 
-def _last_places(numbers: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+def _last_places(*numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Returns which of all rows, counted from 1, comes where; 0 for none."""
     flat = np.concatenate([np.asarray(one).reshape(-1) for one in numbers])
     made = np.zeros(int(flat.max(initial=-1)) + 1, np.int32)
@@ -115,7 +102,6 @@ def setdiff1d(
         x: a vector.
         y: a vector of its dtype.
         index_dtype: of the second result.
-        name: of the Operation.
     """
     pair = require_same("ListDiff", "xy", (x, y))
     kind = as_dtype(index_dtype).base_dtype
@@ -154,22 +140,20 @@ def bincount(
     most = None if maxlength is None else known_numbers(maxlength)
     kind = as_dtype(dtype).base_dtype if weights is None else inputs[1].dtype.base_dtype
 
-    def counted(found: np.ndarray[Any, Any], *weights: np.ndarray[Any, Any]) -> list[Any]:
+    def counted(found: np.ndarray[Any, Any], *weights: np.ndarray[Any, Any]) -> Any:
         flat, given = found.reshape(-1), [one.reshape(-1) for one in weights]
         if most is not None:
             given = [one[flat < most] for one in given]
             flat = flat[flat < most]
-        return [np.bincount(flat, given[0] if given else None, least).astype(kind.numpy)]
+        return np.bincount(flat, given[0] if given else None, least).astype(kind.numpy)
 
     with name_scope(None, "bincount"):
-        made: Tensor = host_call("Bincount", counted, inputs, [kind], [(None,)])
-        return made
+        return host_tensor("Bincount", counted, inputs, kind, (None,))
 
 
 def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
     """Returns tensors with the same values as those of a list; none is there before all are."""
     tensors = convert_n_to_tensor(input)
-    made = compose(
-        "IdentityN", lambda *all: [handle("_copy", one) for one in all], tensors, name=name
+    return listed(
+        compose("IdentityN", lambda *all: [handle("_copy", one) for one in all], tensors, name=name)
     )
-    return list(made) if isinstance(made, tuple) else [made]

@@ -6,29 +6,14 @@ draws, not on the ``seed`` of each function, and are not TensorFlow's own.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
-
-from hybridnet.graph.gradient import EdgeHandle
 
 from .. import dtypes
 from ..dtypes import DType, as_dtype, string
-from ..graph.arguments import (
-    apply_shaped,
-    as_floats,
-    as_shape,
-    dims_of,
-    fused,
-    known_numbers,
-    op,
-    require_kind,
-    static_value,
-)
-from ..graph.control import name_scope
-from ..graph.operators import handle
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
-from .creation import range as range_of
-from .creation import shape as shape_of
+from ..graph import as_floats, convert_to_tensor, known_numbers, require_kind, static_value
+from ..graph.adding import EdgeHandle, Tensor, described, fused, handle, name_scope, of_shape, op
+from .creation import range_of, shape_of, size_of
 from .gathering import gather
 from .slicing import slice
 
@@ -47,10 +32,7 @@ _KINDS = {
 def _samples(shape: Any, dtype: DType, distribution: str, name: str | None = None) -> Tensor:
     kind = _KINDS[distribution]
     params = {"dtype": dtype.numpy.name, "distribution": distribution}
-    return apply_shaped(
-        kind, "_standard_samples", [], {"shape": as_shape(shape)}, params,
-        dtype=dtype, dims=dims_of(shape), name=name or kind,
-    )  # fmt: skip
+    return of_shape(kind, "_standard_samples", [], shape, dtype, params, name=name or kind)
 
 
 def _floating(dtype: Any, kind: str) -> DType:
@@ -61,58 +43,43 @@ def _floating(dtype: Any, kind: str) -> DType:
 
 
 def _scaled(samples: Tensor, factor: Tensor, offset: Tensor, name: str) -> Tensor:
-    def moved(x: EdgeHandle, factor: EdgeHandle, offset: EdgeHandle) -> EdgeHandle:
-        return handle("broadcast_add", handle("broadcast_mul", x, factor), offset)
-
+    inputs = [samples, factor, offset]
     shape = samples.shape if factor.shape.ndims == offset.shape.ndims == 0 else None
-    return fused("AddV2", moved, [samples, factor, offset], name=name, shape=shape)
+    return fused("AddV2", lambda x, by, more: x * by + more, inputs, name=name, shape=shape)
 
 
-def random_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.float32,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Returns samples of a normal distribution.
+def _normal(distribution: str, called: str, beyond: str) -> Callable[..., Tensor]:
+    def function(
+        shape: Any,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        dtype: Any = dtypes.float32,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Tensor:
+        kind = _floating(dtype, called)
+        with name_scope(name, called) as own:
+            offset = convert_to_tensor(mean, kind, name="mean")
+            factor = convert_to_tensor(stddev, kind, name="stddev")
+            samples = _samples(shape, kind, distribution)
+            return _scaled(samples, factor, offset, own)
 
-    Args:
-        shape: a list of numbers (some may be tensors), or a tensor.
-        mean: a number or a tensor.
-        stddev: the standard deviation, likewise.
-        dtype: floating point.
-        seed: without meaning here; see `tf.set_random_seed`.
-        name: of the Operation.
-    """
-    return _normal("normal", "random_normal", shape, mean, stddev, dtype, name)
+    doc = f"""Returns samples of a normal distribution{beyond}.
 
-
-def truncated_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.float32,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Returns samples of a normal distribution without what is beyond two standard deviations.
-
-    Arguments are those of `random_normal`.
-    """
-    return _normal("truncated_normal", "truncated_normal", shape, mean, stddev, dtype, name)
+        Args:
+            shape: a list of numbers (some may be tensors), or a tensor.
+            mean: a number or a tensor.
+            stddev: the standard deviation, likewise.
+            dtype: floating point.
+            seed: without meaning here; see `tf.set_random_seed`.
+        """
+    return described(function, called, doc)
 
 
-def _normal(
-    distribution: str, scope: str, shape: Any, mean: Any, stddev: Any, dtype: Any, name: str | None
-) -> Tensor:
-    kind = _floating(dtype, scope)
-    with name_scope(name, scope) as own:
-        offset = convert_to_tensor(mean, kind, name="mean")
-        factor = convert_to_tensor(stddev, kind, name="stddev")
-        samples = _samples(shape, kind, distribution)
-        return _scaled(samples, factor, offset, own)
+random_normal = _normal("normal", "random_normal", "")
+truncated_normal = _normal(
+    "truncated_normal", "truncated_normal", " without what is beyond two standard deviations"
+)
 
 
 def random_uniform(
@@ -131,7 +98,6 @@ def random_uniform(
         maxval: the end; default 1; must be given for whole numbers.
         dtype: floating point, int32 or int64.
         seed: without meaning here; see `tf.set_random_seed`.
-        name: of the Operation.
 
     Raises:
         ValueError: the end of whole numbers is missing, or not known when the graph is built.
@@ -148,12 +114,8 @@ def random_uniform(
         if plain and minval == 0 and maxval == 1:
             return _samples(shape, _floating(kind, "random_uniform"), "uniform")
         low = convert_to_tensor(minval, kind, name="min")
-        width = fused(
-            "Sub",
-            lambda high, low: handle("broadcast_sub", high, low),
-            [convert_to_tensor(maxval, kind, name="max"), low],
-            name="sub",
-        )
+        high = convert_to_tensor(maxval, kind, name="max")
+        width = fused("Sub", lambda high, low: high - low, [high, low], name="sub")
         return _scaled(_samples(shape, kind, "uniform"), width, low, scope)
 
 
@@ -165,10 +127,9 @@ def _whole(shape: Any, minval: Any, maxval: Any, kind: DType, name: str) -> Tens
     if low >= high:
         raise ValueError(f"Need minval < maxval, got {low} >= {high}")
     params = {"low": low, "high": high, "dtype": kind.numpy.name}
-    return apply_shaped(
-        "RandomUniformInt", "_npi_random_randint", [], {"size": as_shape(shape)}, params,
-        dtype=kind, dims=dims_of(shape), name=name,
-    )  # fmt: skip
+    return of_shape(
+        "RandomUniformInt", "_npi_random_randint", [], shape, kind, params, name=name, by="size"
+    )
 
 
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
@@ -216,7 +177,6 @@ def multinomial(
         logits: (batch, classes).
         num_samples: how many for each row, known when the graph is built.
         seed: without meaning here; see `tf.set_random_seed`.
-        name: of the scope.
         output_dtype: int64 (the default) or int32.
 
     Returns:
@@ -232,18 +192,14 @@ def multinomial(
             raise ValueError(
                 f"multinomial: logits must be (batch, classes) with known classes, got {rows.shape}"
             )
-        batch: Any = dims[0]
-        if batch is None:
-            batch = shape_of(rows)[0]  # type: ignore[index]  # overloaded
-        uniform = _samples([batch, count, dims[1]], rows.dtype.base_dtype, "uniform", "uniform")
+        sizes = [size_of(rows, 0), count, dims[1]]
+        uniform = _samples(sizes, rows.dtype.base_dtype, "uniform", "uniform")
 
         def drawn(rows: EdgeHandle, uniform: EdgeHandle) -> EdgeHandle:
             # The largest of logits with Gumbel noise is a sample (Maddison, Tarlow and Minka,
             # "A* Sampling", 2014).
-            noise = handle("negative", handle("log1p", handle("negative", uniform)))
-            noise = handle("_maximum_scalar", noise, scalar=1e-30)
-            noise = handle("negative", handle("log", noise))
-            noisy = handle("broadcast_add", handle("expand_dims", rows, axis=1), noise)
+            noise = handle("_maximum_scalar", -(-uniform).log1p(), scalar=1e-30)
+            noisy = rows.expand_dims(axis=1) + -noise.log()
             return handle("Cast", handle("_npi_argmax", noisy, axis=-1), dtype=wanted.numpy.name)
 
         return fused("Multinomial", drawn, [rows, uniform], name="Multinomial")

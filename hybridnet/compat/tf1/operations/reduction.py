@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from hybridnet.graph.gradient import EdgeHandle
-
 from .. import dtypes
 from ..dtypes import DType, as_dtype
-from ..graph.arguments import as_floats, axes_of, fused, is_number, renamed, require_kind
-from ..graph.control import name_scope
-from ..graph.operators import handle
-from ..graph.tensor import Tensor
+from ..graph.adding import EdgeHandle, Tensor, described, fused, handle, name_scope
+from ..graph.arguments import as_floats, axes_of, is_number, renamed, require_kind
 from ..graph.values import constant, convert_to_tensor
 
 __all__ = [
@@ -26,12 +22,7 @@ _SUMS: Final = ("_np_sum", "_np_prod")
 
 
 def _reduced(
-    kind: str,
-    reduce: Reduce,
-    x: Tensor,
-    axis: Any,
-    keepdims: Any,
-    name: str | None,
+    kind: str, reduce: Reduce, x: Tensor, axis: Any, keepdims: Any, name: str | None
 ) -> Tensor:
     """Adds a reduction; `reduce` gets a handle, axes (None: all) and keepdims."""
     rank = x.shape.ndims
@@ -46,25 +37,13 @@ def _reduced(
             return handle("_copy", data)
         return reduce(data, axes, keep)
 
-    shape = None
-    if axes is None and not keep:
-        shape = ()
+    shape = () if axes is None and not keep else None
     return fused(kind, function, [x], name=name, shape=shape, axis=axes, keepdims=keep)
 
 
-def _by(operator: str, x: Tensor) -> Reduce:
-    # NumPy adds up whole numbers in int64; TensorFlow keeps their dtype.
-    own = {"dtype": x.dtype.base_dtype.numpy.name} if operator in _SUMS else {}
+def _with_older_names(add: Callable[[Any, Any, Any, str | None], Tensor]) -> Callable[..., Tensor]:
+    """Lets a reduction take `axis` and `keepdims` by their older names, too."""
 
-    def reduce(data: EdgeHandle, axes: Any, keep: bool) -> EdgeHandle:
-        return handle(operator, data, axis=axes, keepdims=keep, **own)
-
-    return reduce
-
-
-def _reduction(
-    kind: str, operator: str, doc: str, allowed: Callable[[DType], Any] = is_number
-) -> Callable[..., Tensor]:
     def function(
         input_tensor: Any,
         axis: Any = None,
@@ -74,11 +53,25 @@ def _reduction(
         keep_dims: Any = None,
     ) -> Tensor:
         axis = renamed("axis", axis, "reduction_indices", reduction_indices)
-        keepdims = renamed("keepdims", keepdims, "keep_dims", keep_dims)
+        return add(input_tensor, axis, renamed("keepdims", keepdims, "keep_dims", keep_dims), name)
+
+    return described(function, add.__name__, add.__doc__ or "")
+
+
+def _reduction(
+    kind: str, operator: str, doc: str, allowed: Callable[[DType], Any] = is_number
+) -> Callable[..., Tensor]:
+    def function(given: Any, axis: Any, keepdims: Any, name: str | None) -> Tensor:
         wanted = dtypes.bool if allowed is _is_bool else None
-        x = convert_to_tensor(input_tensor, wanted, name="input_tensor")
+        x = convert_to_tensor(given, wanted, name="input_tensor")
         require_kind(kind, "input", x, allowed)
-        return _reduced(kind, _by(operator, x), x, axis, keepdims, name)
+        # NumPy adds up whole numbers in int64; TensorFlow keeps their dtype.
+        own = {"dtype": x.dtype.base_dtype.numpy.name} if operator in _SUMS else {}
+
+        def reduce(data: EdgeHandle, axes: Any, keep: bool) -> EdgeHandle:
+            return handle(operator, data, axis=axes, keepdims=keep, **own)
+
+        return _reduced(kind, reduce, x, axis, keepdims, name)
 
     function.__doc__ = f"""Returns {doc} along axes.
 
@@ -86,11 +79,10 @@ def _reduction(
             input_tensor: a tensor or numbers.
             axis: one or several axes, known when the graph is built; default all.
             keepdims: whether the axes stay, with size 1.
-            name: of the Operation.
             reduction_indices: the older name of `axis`.
             keep_dims: the older name of `keepdims`.
         """
-    return function
+    return _with_older_names(function)
 
 
 def _is_bool(dtype: DType) -> Any:
@@ -105,53 +97,35 @@ reduce_prod = _reduction("Prod", "_np_prod", "the product")
 reduce_sum = _reduction("Sum", "_np_sum", "the sum")
 
 
-def reduce_mean(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: Any = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: Any = None,
-) -> Tensor:
+@_with_older_names
+def reduce_mean(given: Any, axis: Any, keepdims: Any, name: str | None) -> Tensor:
     """Returns the mean along axes; arguments as those of `reduce_sum`.
 
     The mean of whole numbers is one, its fraction cut off.
     """
-    axis = renamed("axis", axis, "reduction_indices", reduction_indices)
-    keepdims = renamed("keepdims", keepdims, "keep_dims", keep_dims)
-    x = convert_to_tensor(input_tensor, name="input_tensor")
+    x = convert_to_tensor(given, name="input_tensor")
     require_kind("Mean", "input", x, is_number)
 
     def mean(data: EdgeHandle, axes: Any, keep: bool) -> EdgeHandle:
         if x.dtype.is_floating:
             return handle("_npi_mean", data, axis=axes, keepdims=keep)
         wide = handle("Cast", data, dtype="float64")
-        found = handle("trunc", handle("_npi_mean", wide, axis=axes, keepdims=keep))
+        found = handle("_npi_mean", wide, axis=axes, keepdims=keep).trunc()
         return handle("Cast", found, dtype=x.dtype.base_dtype.numpy.name)
 
     return _reduced("Mean", mean, x, axis, keepdims, name)
 
 
-def reduce_logsumexp(
-    input_tensor: Any,
-    axis: Any = None,
-    keepdims: Any = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: Any = None,
-) -> Tensor:
+@_with_older_names
+def reduce_logsumexp(given: Any, axis: Any, keepdims: Any, name: str | None) -> Tensor:
     """Returns log(sum(exp(x))) along axes, safe from overflow; arguments as `reduce_sum`'s."""
-    axis = renamed("axis", axis, "reduction_indices", reduction_indices)
-    keepdims = renamed("keepdims", keepdims, "keep_dims", keep_dims)
-    x = as_floats("LogSumExp", input_tensor, "input_tensor")
+    x = as_floats("LogSumExp", given, "input_tensor")
 
     def logsumexp(data: EdgeHandle, axes: Any, keep: bool) -> EdgeHandle:
         most = handle("BlockGrad", handle("_np_max", data, axis=axes, keepdims=True))
-        finite = handle("_npi_isfinite", most)
-        most = handle("_npi_where", finite, most, handle("zeros_like", most))
-        total = handle("exp", handle("broadcast_sub", data, most))
-        found = handle("log", handle("_np_sum", total, axis=axes, keepdims=True))
-        found = handle("broadcast_add", found, most)
+        most = handle("_npi_where", handle("_npi_isfinite", most), most, most.zeros_like())
+        total = handle("_np_sum", (data - most).exp(), axis=axes, keepdims=True)
+        found = total.log() + most
         return found if keep else handle("_np_sum", found, axis=axes)
 
     with name_scope(name, "ReduceLogSumExp", [x]) as scope:
@@ -165,16 +139,14 @@ def reduce_euclidean_norm(
     x = as_floats("EuclideanNorm", input_tensor, "input_tensor")
 
     def norm(data: EdgeHandle, axes: Any, keep: bool) -> EdgeHandle:
-        total = handle("_np_sum", handle("square", data), axis=axes, keepdims=keep)
-        return handle("sqrt", total)
+        return handle("_np_sum", data.square(), axis=axes, keepdims=keep).sqrt()
 
     return _reduced("EuclideanNorm", norm, x, axis, keepdims, name)
 
 
 def _variance(data: EdgeHandle, axes: Any, keep: bool) -> EdgeHandle:
     mean = handle("_npi_mean", data, axis=axes, keepdims=True)
-    squares = handle("square", handle("broadcast_sub", data, mean))
-    return handle("_npi_mean", squares, axis=axes, keepdims=keep)
+    return handle("_npi_mean", (data - mean).square(), axis=axes, keepdims=keep)
 
 
 def reduce_variance(
@@ -191,12 +163,8 @@ def reduce_std(
 ) -> Tensor:
     """Returns the standard deviation along axes."""
     x = as_floats("Std", input_tensor, "input_tensor")
-
-    def deviation(data: EdgeHandle, axes: Any, keep: bool) -> EdgeHandle:
-        return handle("sqrt", _variance(data, axes, keep))
-
     with name_scope(name, "reduce_std", [x]):
-        return _reduced("Sqrt", deviation, x, axis, keepdims, "Sqrt")
+        return _reduced("Sqrt", lambda *of: _variance(*of).sqrt(), x, axis, keepdims, "Sqrt")
 
 
 def count_nonzero(
@@ -218,11 +186,9 @@ def count_nonzero(
     def count(data: EdgeHandle, axes: Any, keep: bool) -> EdgeHandle:
         counted = handle("Cast", handle("_npi_not_equal_scalar", data, scalar=0.0), dtype="int64")
         found = handle("_np_sum", counted, axis=axes, keepdims=keep)
-        if wanted is dtypes.int64:
-            return found
-        return handle("Cast", found, dtype=wanted.numpy.name)
+        return found if is_last else handle("Cast", found, dtype=wanted.numpy.name)
 
+    is_last = wanted is dtypes.int64
     with name_scope(name, "count_nonzero", [x]):
-        if wanted is dtypes.int64:
-            return _reduced("Sum", count, x, axis, keepdims, "Sum")
-        return _reduced("Cast", count, x, axis, keepdims, "Cast_1")
+        kind, last = ("Sum", "Sum") if is_last else ("Cast", "Cast_1")
+        return _reduced(kind, count, x, axis, keepdims, last)

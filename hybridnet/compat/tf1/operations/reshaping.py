@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from hybridnet.graph.gradient import EdgeHandle
-
-from ..graph.arguments import (
-    apply_shaped,
-    as_shape,
-    axes_of,
-    axis_of,
-    dims_of,
-    fused,
-    known_numbers,
-    op,
-    renamed,
-)
+from ..graph import Kind, as_shape, axes_of, axis_of, dims_of, known_count, known_numbers, renamed
+from ..graph.adding import EdgeHandle, Tensor, apply_shaped, described, fused, handle, of_shape, op
 from ..graph.building import apply
 from ..graph.control import name_scope
-from ..graph.infer import Kind
-from ..graph.operators import handle
 from ..graph.shapes import TensorShape
-from ..graph.tensor import Tensor
 from ..graph.values import constant_value, convert_to_tensor, identity
 
 __all__ = [
@@ -42,7 +28,6 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     Args:
         tensor: a tensor.
         shape: a list of numbers (some may be tensors), or a tensor; one may be -1, what is left.
-        name: of the Operation.
 
     Raises:
         ValueError: the numbers of elements differ.
@@ -59,9 +44,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
         kinds = [Kind(x.dtype.base_dtype.numpy, dims)]
         found: Tensor = apply("Reshape", "_np_reshape", [x], given, name=name, kinds=kinds)
         return found
-    made = apply_shaped(
-        "Reshape", "_np_reshape", [x], given, {}, dtype=x.dtype, dims=dims, name=name
-    )
+    made = apply_shaped("Reshape", "_np_reshape", [x], given, dtype=x.dtype, dims=dims, name=name)
     if dims is not None:
         made.set_shape(dims)
     return made
@@ -100,11 +83,7 @@ def _completed(
 def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     """Returns the elements repeated along axes of size 1 and new axes in front."""
     x = convert_to_tensor(input, name="input")
-    given = {"shape": as_shape(shape)}
-    return apply_shaped(
-        "BroadcastTo", "_npi_broadcast_to", [x], given, {},
-        dtype=x.dtype, dims=dims_of(shape), name=name,
-    )  # fmt: skip
+    return of_shape("BroadcastTo", "_npi_broadcast_to", [x], shape, x.dtype, name=name)
 
 
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
@@ -126,9 +105,7 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     """Returns a tensor with one more axis, of size 1.
 
     Args:
-        input: a tensor.
         axis: where the axis is in the result.
-        name: of the Operation.
         dim: the older name of `axis`.
     """
     axis = renamed("axis", axis, "dim", dim)
@@ -146,9 +123,7 @@ def squeeze(
     """Returns a tensor without axes of size 1.
 
     Args:
-        input: a tensor.
         axis: which; default all of size 1.
-        name: of the Operation.
         squeeze_dims: the older name of `axis`.
     """
     axis = renamed("axis", axis, "squeeze_dims", squeeze_dims)
@@ -166,9 +141,7 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
     """Returns a tensor with its axes in another order.
 
     Args:
-        a: a tensor.
         perm: the axes in their new order, known when the graph is built; default reversed.
-        name: of the Operation.
         conjugate: without meaning here: there are no complex numbers.
 
     Raises:
@@ -192,9 +165,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
     """Returns a tensor repeated along its axes.
 
     Args:
-        input: a tensor.
         multiples: how often along each axis: a list of numbers (some may be tensors), or a tensor.
-        name: of the Operation.
 
     Raises:
         ValueError: there is not one number for each axis.
@@ -213,7 +184,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
             None if n is None or m is None else n * m for n, m in zip(own, known, strict=True)
         )
     given = {"reps": counts}
-    return apply_shaped("Tile", "tile", [x], given, {}, dtype=x.dtype, dims=dims, name=name)
+    return apply_shaped("Tile", "tile", [x], given, dtype=x.dtype, dims=dims, name=name)
 
 
 def pad(
@@ -226,10 +197,8 @@ def pad(
     """Returns a tensor with more elements around it.
 
     Args:
-        tensor: a tensor.
         paddings: (rank, 2) numbers, known when the graph is built: how many before and after.
         mode: 'CONSTANT', 'REFLECT' (without the border) or 'SYMMETRIC' (with it).
-        name: of the Operation.
         constant_values: the number for 'CONSTANT'.
 
     Raises:
@@ -292,7 +261,6 @@ def reverse_sequence(
         seq_lengths: (batch,) how many elements; the others stay where they are.
         seq_axis: that of the sequences.
         batch_axis: that of the examples; default 0.
-        name: of the Operation.
         seq_dim: the older name of `seq_axis`.
         batch_dim: the older name of `batch_axis`.
     """
@@ -308,9 +276,9 @@ def reverse_sequence(
     back = tuple(int(one) for one in np.argsort(order))
 
     def turned(x: EdgeHandle, lengths: EdgeHandle) -> EdgeHandle:
-        rows = handle("transpose", x, axes=order)
+        rows = x.transpose(axes=order)
         made = handle("SequenceReverse", rows, lengths, use_sequence_length=True)
-        return handle("transpose", made, axes=back)
+        return made.transpose(axes=back)
 
     return fused(kind, turned, [x, lengths], name=name, shape=x.shape)
 
@@ -327,37 +295,31 @@ def repeat(input: Any, repeats: Any, axis: Any = None, name: str | None = None) 
     """Returns a tensor with each element repeated `repeats` times, one number, along an axis."""
     with name_scope(name, "Repeat", [input]):
         x = convert_to_tensor(input)
-        count = known_numbers(repeats)
-        if not isinstance(count, int):
-            raise ValueError(f"repeat: repeats must be one known number, got {repeats}")
+        count = known_count(repeats, f"repeat: repeats must be one known number, got {repeats}")
         number = None if axis is None else axis_of("Repeat", axis, x.shape.ndims)
         return op("Reshape", "repeat", [x], name="Reshape_1", repeats=count, axis=number)
 
 
-def _by_blocks(
-    kind: str, operator: str, input: Any, block_size: int, name: Any, layout: str
-) -> Any:
-    if layout not in ("NHWC", "NCHW"):
-        raise ValueError(f"{kind}: data_format must be NHWC or NCHW, got {layout}")
-    last = layout == "NHWC"
+def _by_blocks(kind: str, operator: str, doc: str) -> Callable[..., Any]:
+    def function(
+        input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
+    ) -> Any:
+        if data_format not in ("NHWC", "NCHW"):
+            raise ValueError(f"{kind}: data_format must be NHWC or NCHW, got {data_format}")
+        last = data_format == "NHWC"
 
-    def moved(x: EdgeHandle) -> EdgeHandle:
-        first = handle("transpose", x, axes=(0, 3, 1, 2)) if last else x
-        found = handle(operator, first, block_size=block_size)
-        return handle("transpose", found, axes=(0, 2, 3, 1)) if last else found
+        def moved(x: EdgeHandle) -> EdgeHandle:
+            first = x.transpose(axes=(0, 3, 1, 2)) if last else x
+            found = handle(operator, first, block_size=block_size)
+            return found.transpose(axes=(0, 2, 3, 1)) if last else found
 
-    return fused(kind, moved, [convert_to_tensor(input)], name=name)
+        return fused(kind, moved, [convert_to_tensor(input)], name=name)
 
-
-def space_to_depth(
-    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
-) -> Any:
-    """Returns images whose blocks of pixels became channels; `data_format` is NHWC or NCHW."""
-    return _by_blocks("SpaceToDepth", "space_to_depth", input, block_size, name, data_format)
+    return described(function, operator, doc)
 
 
-def depth_to_space(
-    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
-) -> Any:
-    """Undoes `space_to_depth`."""
-    return _by_blocks("DepthToSpace", "depth_to_space", input, block_size, name, data_format)
+space_to_depth = _by_blocks(
+    "SpaceToDepth", "space_to_depth",
+    "Returns images whose blocks of pixels became channels; `data_format` is NHWC or NCHW.",
+)  # fmt: skip
+depth_to_space = _by_blocks("DepthToSpace", "depth_to_space", "Undoes `space_to_depth`.")

@@ -11,24 +11,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.clusters.shared import SharedUse
+from hybridnet.clusters import SharedUse
 
+from .. import errors
 from ..dtypes import as_dtype, int32, int64, string
 from ..dtypes import bool as bool_
-from ..errors import (
-    InvalidArgumentError,
-    OpError,
-    OutOfRangeError,
-    ResourceExhaustedError,
-    UnimplementedError,
-    UnknownError,
-)
-from ..graph.arguments import axis_of, op
-from ..graph.building import apply_call
-from ..graph.control import name_scope
+from ..graph import Kind, Tensor, apply_call, axis_of, listed, name_scope, op
 from ..graph.host_call import Dims, HostCall
-from ..graph.infer import Kind
-from ..graph.tensor import Tensor
 from ..graph.values import convert_to_tensor, host_constant, require_same
 from .gathering import gather
 
@@ -36,10 +25,11 @@ __all__ = ["boolean_mask", "numpy_function", "py_func", "unique", "unique_with_c
 
 #: Python's errors and the ones that TensorFlow raises for them.
 _ERRORS: Final = (
-    (StopIteration, OutOfRangeError),
-    (MemoryError, ResourceExhaustedError),
-    (NotImplementedError, UnimplementedError),
-    ((TypeError, ValueError), InvalidArgumentError),
+    (StopIteration, errors.OutOfRangeError),
+    (MemoryError, errors.ResourceExhaustedError),
+    (NotImplementedError, errors.UnimplementedError),
+    ((TypeError, ValueError), errors.InvalidArgumentError),
+    (Exception, errors.UnknownError),
 )
 
 
@@ -62,7 +52,6 @@ def host_call(
         inputs: tensors.
         dtypes: of the outputs.
         dims: of each output what is known of its shape.
-        name: of the Operation.
         use: what it asks of a queue or an accumulator.
         asks: whether it asks queues while it runs; see `HostCall`.
 
@@ -75,6 +64,30 @@ def host_call(
     return apply_call(kind, call, inputs, name=name, kinds=kinds)
 
 
+def host_tensor(
+    kind: str,
+    function: Callable[..., Any],
+    inputs: Sequence[Tensor],
+    dtype: Any,
+    dims: Dims = None,
+    *,
+    name: str | None = None,
+) -> Tensor:
+    """As `host_call`, of a function that returns one array, whose dtype and sizes are these."""
+    made: Tensor = host_call(
+        kind, lambda *arrays: [function(*arrays)], inputs, [dtype], [dims], name=name
+    )
+    return made
+
+
+def places_where(condition: Tensor, name: str | None = None) -> Tensor:
+    """Returns the numbers, (n,) int64, of the elements of a vector that are True."""
+    return host_tensor(
+        "Where", lambda found: np.flatnonzero(found).astype(np.int64), [condition], int64, (None,),
+        name=name,
+    )  # fmt: skip
+
+
 def py_func(
     func: Callable[..., Any], inp: Any, Tout: Any, stateful: bool = True, name: str | None = None
 ) -> Any:
@@ -85,7 +98,6 @@ def py_func(
         inp: a list of tensors.
         Tout: the dtype that it returns, or a list of them.
         stateful: without meaning here: it runs once in each run that needs it.
-        name: of the Operation.
 
     Returns:
         A tensor of unknown shape, or a list of them; the Operation where there is none.
@@ -97,10 +109,10 @@ def py_func(
     def called(*arrays: np.ndarray[Any, Any]) -> list[Any]:
         try:
             found = func(*(one[()] if one.dtype.hasobject else one for one in arrays))
-        except OpError:
+        except errors.OpError:
             raise
         except Exception as error:  # a user's function may raise anything
-            wanted = next((one for of, one in _ERRORS if isinstance(error, of)), UnknownError)
+            wanted = next(one for of, one in _ERRORS if isinstance(error, of))
             raise wanted(None, None, f"{type(error).__name__}: {error}") from error
         if not several or (len(kinds) == 1 and not isinstance(found, (list, tuple))):
             found = [found]
@@ -108,15 +120,13 @@ def py_func(
             found = []
         made = [_returned(one, kind) for one, kind in zip(found, kinds, strict=False)]
         if len(found) != len(kinds):
-            raise InvalidArgumentError(
+            raise errors.InvalidArgumentError(
                 None, None, f"py_func: returned {len(found)} values, and Tout has {len(kinds)}"
             )
         return made
 
     made = host_call("PyFunc", called, inputs, kinds, name=name)
-    if isinstance(made, tuple):
-        return list(made)
-    return [made] if several and kinds else made
+    return listed(made) if several and kinds else made
 
 
 def _returned(value: Any, kind: Any) -> np.ndarray[Any, Any]:
@@ -124,12 +134,12 @@ def _returned(value: Any, kind: Any) -> np.ndarray[Any, Any]:
         try:
             return host_constant(value, kind)[0]
         except (TypeError, ValueError) as error:
-            raise InvalidArgumentError(None, None, f"py_func: {error}") from None
+            raise errors.InvalidArgumentError(None, None, f"py_func: {error}") from None
     found = np.asarray(value)
     if found.dtype != kind.numpy and isinstance(value, (int, float, list, tuple)):
         found = found.astype(kind.numpy)
     if found.dtype != kind.numpy:
-        raise InvalidArgumentError(
+        raise errors.InvalidArgumentError(
             None, None, f"py_func: expects a value of {kind.name}, but the function returns one of "
             f"{found.dtype}",
         )  # fmt: skip
@@ -152,20 +162,6 @@ def numpy_function(
 # Shapes that depend on values ---------------------------------------------------------------------
 
 
-def _places(condition: Any, name: str) -> Tensor:
-    """Returns (n, rank) int64, the indices at which a condition is True."""
-    chosen = convert_to_tensor(condition, name="condition")
-    made: Tensor = host_call(
-        "Where",
-        lambda found: [np.argwhere(found).astype(np.int64)],
-        [chosen],
-        [int64],
-        [(None, chosen.shape.ndims)],
-        name=name,
-    )
-    return made
-
-
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """Returns elements of `x` where a condition is True, and of `y` elsewhere.
 
@@ -173,14 +169,15 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
         condition: truth values, of the shape of `x`, or of its first dimension for whole rows.
         x: a tensor; without `x` and `y` the result is where the condition is True, (n, rank) int64.
         y: a tensor of the shape and dtype of `x`.
-        name: of the Operation.
 
     Raises:
         ValueError: only one of `x` and `y` is given.
     """
     if x is None and y is None:
         with name_scope(name, "Where", [condition]) as scope:
-            return _places(condition, scope)
+            chosen = convert_to_tensor(condition, name="condition")
+            dims = (None, chosen.shape.ndims)
+            return host_tensor("Where", _indices_where, [chosen], int64, dims, name=scope)
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
     chosen = convert_to_tensor(condition, bool_, name="condition")
@@ -193,13 +190,16 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     return op("Select", "_npi_where", [chosen, *pair], name=name)
 
 
+def _indices_where(found: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.argwhere(found).astype(np.int64)
+
+
 def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any = None) -> Tensor:
     """Returns the elements, or slices, at which a mask is True.
 
     Args:
         tensor: a tensor.
         mask: truth values, of the first dimensions of `tensor` (from `axis` on).
-        name: of the scope.
         axis: the first dimension of the mask in `tensor`.
 
     Raises:
@@ -219,14 +219,7 @@ def boolean_mask(tensor: Any, mask: Any, name: str = "boolean_mask", axis: Any =
                 raise ValueError("boolean_mask: sizes beside the mask must be known")
             x = op("Reshape", "_np_reshape", [x], newshape=shape)
             flat = op("Reshape", "_np_reshape", [chosen], newshape=(-1,))
-        made: Tensor = host_call(
-            "Where",
-            lambda found: [np.flatnonzero(found).astype(np.int64)],
-            [flat],
-            [int64],
-            [(None,)],
-        )
-        return gather(x, made, axis=first)
+        return gather(x, places_where(flat), axis=first)
 
 
 def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> tuple[Tensor, Tensor]:
@@ -235,19 +228,8 @@ def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> tuple[Tenso
     Args:
         x: a vector.
         out_idx: the dtype of the second result, as long as `x`: places in the first.
-        name: of the Operation.
     """
-    values = convert_to_tensor(x, name="x")
-    kind = as_dtype(out_idx).base_dtype
-    dims = values.shape._dims
-
-    def found(x: np.ndarray[Any, Any]) -> list[Any]:
-        one, places, _ = _distinct(x)
-        return [one, places.astype(kind.numpy)]
-
-    made: tuple[Tensor, Tensor] = host_call(
-        "Unique", found, [values], [values.dtype.base_dtype, kind], [(None,), dims], name=name
-    )
+    made: tuple[Tensor, Tensor] = _distinct("Unique", x, out_idx, name, 2)
     return made
 
 
@@ -255,22 +237,23 @@ def unique_with_counts(
     x: Any, out_idx: Any = int32, name: str | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """As `unique`, and how often each is there."""
-    values = convert_to_tensor(x, name="x")
-    kind = as_dtype(out_idx).base_dtype
-    dims = values.shape._dims
-
-    def found(x: np.ndarray[Any, Any]) -> list[Any]:
-        one, places, counts = _distinct(x)
-        return [one, places.astype(kind.numpy), counts.astype(kind.numpy)]
-
-    kinds = [values.dtype.base_dtype, kind, kind]
-    made: tuple[Tensor, Tensor, Tensor] = host_call(
-        "UniqueWithCounts", found, [values], kinds, [(None,), dims, (None,)], name=name
-    )
+    made: tuple[Tensor, Tensor, Tensor] = _distinct("UniqueWithCounts", x, out_idx, name, 3)
     return made
 
 
-def _distinct(x: np.ndarray[Any, Any]) -> tuple[Any, Any, Any]:
+def _distinct(kind: str, x: Any, out_idx: Any, name: str | None, count: int) -> Any:
+    """Adds what gives different elements, where each went, and their counts: that many of these."""
+    values, of = convert_to_tensor(x, name="x"), as_dtype(out_idx).base_dtype
+
+    def found(x: np.ndarray[Any, Any]) -> list[Any]:
+        one, *numbers = _distinct_in(x)
+        return [one, *(each.astype(of.numpy) for each in numbers)][:count]
+
+    kinds, dims = [values.dtype.base_dtype, of, of], [(None,), values.shape._dims, (None,)]
+    return host_call(kind, found, [values], kinds[:count], dims[:count], name=name)
+
+
+def _distinct_in(x: np.ndarray[Any, Any]) -> tuple[Any, Any, Any]:
     """Returns different elements in order, the place of each in that, and how often it is there."""
     _, firsts, places, counts = np.unique(
         x, return_index=True, return_inverse=True, return_counts=True

@@ -7,36 +7,22 @@ built, it is read in a run, which cuts the program there.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from hybridnet.graph.gradient import EdgeHandle
-
 from ..dtypes import int64
-from ..graph.arguments import (
-    apply_shaped,
-    fused,
-    is_number,
-    known_numbers,
-    require_kind,
-    static_value,
-)
-from ..graph.control import name_scope
-from ..graph.operators import handle
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor, require_same
+from ..graph import convert_to_tensor, kind_of, require_same
+from ..graph.adding import EdgeHandle, Tensor, apply_shaped, described, fused, handle, name_scope
+from ..graph.arguments import is_number, known_numbers, require_kind, static_value
 from .gathering import gather
-from .scripts import host_call
+from .scripts import host_tensor
 
 __all__ = [
-    "segment_max",
-    "segment_mean",
-    "segment_min",
-    "segment_sum",
-    "sparse_segment_mean",
+    "segment_max", "segment_mean", "segment_min", "segment_sum", "sparse_segment_mean",
     "sparse_segment_sum",
-]
+]  # fmt: skip
 
 
 def _count(ids: Tensor, num_segments: Any) -> Any:
@@ -47,25 +33,20 @@ def _count(ids: Tensor, num_segments: Any) -> Any:
     value = static_value(ids)
     if value is not None:
         return int(value.max(initial=-1)) + 1
-    return host_call(
-        "NumSegments",
-        lambda found: [np.array(found.max(initial=-1) + 1, np.int64)],
-        [ids],
-        [int64],
-        [()],
-        name="num_segments",
-    )
+    return host_tensor(
+        "NumSegments", lambda found: np.array(found.max(initial=-1) + 1, np.int64), [ids], int64,
+        (), name="num_segments",
+    )  # fmt: skip
 
 
 def _reduced(kind: str, how: str, data: Any, ids: Any, count: Any, name: str | None) -> Tensor:
     with name_scope(name, kind) as scope:
         values = require_kind(kind, "data", convert_to_tensor(data, name="data"), is_number)
         numbers = convert_to_tensor(ids, name="segment_ids")
-        dims = values.shape._dims
         return apply_shaped(
             kind, "_segment_reduce", [values, numbers],
-            {"num_segments": _count(numbers, count)}, {"how": how},
-            dtype=values.dtype, dims=None if dims is None else (None, *dims[1:]), name=scope,
+            {"num_segments": _count(numbers, count)}, {"how": how}, dtype=values.dtype,
+            dims=kind_of(values).row().stacked(None).dims, name=scope,
         )  # fmt: skip
 
 
@@ -78,7 +59,6 @@ def _segments(kind: str, how: str) -> Callable[..., Tensor]:
         Args:
             data: (n, ...).
             segment_ids: (n,) ascending whole numbers: which segment a row belongs to.
-            name: of the Operation.
         """
     return function
 
@@ -100,7 +80,7 @@ def _mean(kind: str, data: Any, ids: Any, count: Any, name: str | None) -> Tenso
         sizes = _reduced("SegmentSum", "sum", ones, numbers, number, "sizes")
 
         def divided(total: EdgeHandle, sizes: EdgeHandle) -> EdgeHandle:
-            return handle("broadcast_div", total, handle("_maximum_scalar", sizes, scalar=1.0))
+            return total / handle("_maximum_scalar", sizes, scalar=1.0)
 
         return fused(kind, divided, require_same(kind, "xy", (total, sizes)), name=scope)
 
@@ -108,8 +88,8 @@ def _mean(kind: str, data: Any, ids: Any, count: Any, name: str | None) -> Tenso
 def _ones(x: EdgeHandle, rank: int) -> EdgeHandle:
     """Returns (n, 1, ...) ones for (n, ...) rows."""
     for axis in range(1, rank):
-        x = handle("slice_axis", x, axis=axis, begin=0, end=1)
-    return handle("ones_like", x)
+        x = x.slice_axis(axis=axis, begin=0, end=1)
+    return x.ones_like()
 
 
 def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
@@ -117,36 +97,29 @@ def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor
     return _mean("SegmentMean", data, segment_ids, None, name)
 
 
-def sparse_segment_sum(
-    data: Any,
-    indices: Any,
-    segment_ids: Any,
-    name: str | None = None,
-    num_segments: Any = None,
-    sparse_gradient: bool = False,
-) -> Tensor:
-    """Returns the sum of some rows of each segment.
+def _of_some_rows(how: str, reduce: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def function(
+        data: Any,
+        indices: Any,
+        segment_ids: Any,
+        name: str | None = None,
+        num_segments: Any = None,
+        sparse_gradient: bool = False,
+    ) -> Tensor:
+        with name_scope(name, f"SparseSegment{how.capitalize()}"):
+            return reduce(gather(data, indices), segment_ids, num_segments, None)
 
-    Args:
-        data: (rows, ...).
-        indices: (n,) which rows.
-        segment_ids: (n,) ascending whole numbers: which segment each of them belongs to.
-        name: of the scope.
-        num_segments: how many segments there are.
-        sparse_gradient: without meaning here.
-    """
-    with name_scope(name, "SparseSegmentSum"):
-        return _reduced("SegmentSum", "sum", gather(data, indices), segment_ids, num_segments, None)
+    doc = f"""Returns the {how} of some rows of each segment.
+
+        Args:
+            data: (rows, ...).
+            indices: (n,) which rows.
+            segment_ids: (n,) ascending whole numbers: which segment each of them belongs to.
+            num_segments: how many segments there are.
+            sparse_gradient: without meaning here.
+        """
+    return described(function, f"sparse_segment_{how}", doc)
 
 
-def sparse_segment_mean(
-    data: Any,
-    indices: Any,
-    segment_ids: Any,
-    name: str | None = None,
-    num_segments: Any = None,
-    sparse_gradient: bool = False,
-) -> Tensor:
-    """Returns the mean of some rows of each segment; see `sparse_segment_sum`."""
-    with name_scope(name, "SparseSegmentMean"):
-        return _mean("SegmentMean", gather(data, indices), segment_ids, num_segments, None)
+sparse_segment_sum = _of_some_rows("sum", partial(_reduced, "SegmentSum", "sum"))
+sparse_segment_mean = _of_some_rows("mean", partial(_mean, "SegmentMean"))

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
-from hybridnet.clusters.containers import in_container
-from hybridnet.clusters.shared import SharedUse
+from hybridnet.clusters import SharedUse, in_container
 
-from ..graph.building import apply
+from ..graph import Operation, Tensor, apply, convert_to_tensor
 from ..graph.host_call import Dims
-from ..graph.tensor import Operation, Tensor
-from ..graph.values import convert_to_tensor
 from .scripts import host_call
 
 __all__ = ["SharedRef"]
@@ -25,7 +22,6 @@ class SharedRef:
         kind: the type of the Operation.
         about: what is made; see `SharedUse`.
         shared_name: by which others know it; default the name of the Operation.
-        name: of the Operation.
 
     Attributes:
         op: the Operation.
@@ -68,7 +64,6 @@ class SharedRef:
             dtypes: of the outputs.
             dims: of each output what is known of its shape.
             words: how; numbers may be tensors.
-            name: of the Operation.
 
         Returns:
             As `host_call`.
@@ -88,3 +83,10 @@ class SharedRef:
             return asked.answer.result()
 
         return host_call(kind, ask, given, dtypes, dims, name=name, use=use)
+
+    def tell(
+        self, kind: str, method: str, inputs: Sequence[Tensor], words: Any, name: str | None
+    ) -> Operation:
+        """As `ask`, where there is no answer: returns the Operation."""
+        made: Operation = self.ask(kind, method, inputs, words=words, name=name)
+        return made

@@ -7,25 +7,20 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.graph.gradient import EdgeHandle
 from hybridnet.ops.core import registry
 
 from ..dtypes import int32
-from ..graph.arguments import as_shape, dims_of, fused, known_numbers, op, static_value
-from ..graph.building import apply_call
-from ..graph.by_value import ByValue
-from ..graph.control import name_scope
-from ..graph.infer import Kind
-from ..graph.operators import cast_to, handle
-from ..graph.shapes import Dimension
+from ..graph import ByValue, Dimension, Kind, apply_call
+from ..graph.adding import EdgeHandle, cast_to, convert_to_tensor, fused, handle, name_scope, op
+from ..graph.arguments import as_shape, dims_of, known_numbers, static_value
 from ..graph.tensor import Tensor, overload
-from ..graph.values import convert_to_tensor
 
 __all__ = ["newaxis", "slice", "strided_slice"]
 
 newaxis = None
 #: Python's own, which TensorFlow's function of that name hides.
 slice_ = slice
+_ALL: Final = slice_(None)
 
 
 @overload("__getitem__")
@@ -33,14 +28,13 @@ def _part_of(tensor: Tensor, key: Any) -> Tensor:
     """Returns a part of a tensor, by NumPy's rules for numbers, slices, None and an ellipsis.
 
     Args:
-        tensor: a tensor.
         key: numbers and bounds may be tensors of whole numbers.
 
     Raises:
         TypeError: something else is in the key.
         ValueError: an index is out of range, or there are too many.
     """
-    items = list(key) if isinstance(key, tuple) else [key]
+    items = key if isinstance(key, tuple) else (key,)
     with name_scope(None, "strided_slice", [tensor]) as scope:
         return part(tensor, [_item(one) for one in items], scope)
 
@@ -78,9 +72,7 @@ def part(tensor: Tensor, items: Sequence[Any], name: str) -> Tensor:
     """Adds the Operation for a part of a tensor.
 
     Args:
-        tensor: a tensor.
         items: numbers, slices, Ellipsis and None; numbers may be tensors.
-        name: of the Operation.
     """
     rank = tensor.shape.ndims
     used = sum(one is not None and one is not Ellipsis for one in items)
@@ -96,7 +88,7 @@ def part(tensor: Tensor, items: Sequence[Any], name: str) -> Tensor:
         raise ValueError("an ellipsis in an index needs a tensor with a known number of dimensions")
     axes = [one for one in whole if one is not None]
     _check_range(tensor, axes)
-    if any(isinstance(b, Tensor) for one in axes if isinstance(one, slice_) for b in _bounds(one)):
+    if any(map(_is_late, axes)):
         return _by_values(tensor, whole, axes, name)
     return _known(tensor, whole, axes, name)
 
@@ -122,17 +114,13 @@ def _known(tensor: Tensor, whole: Sequence[Any], axes: Sequence[Any], name: str)
     def cut(x: EdgeHandle, *indices: EdgeHandle) -> EdgeHandle:
         rest = list(indices)
         slices = [_as_slice(one) for one in axes]
-        if any(one != slice_(None) for one in slices):
-            keys = ("begin", "end", "step")
-            params = {
-                key: tuple(getattr(one, name) for one in slices)
-                for key, name in zip(keys, ("start", "stop", "step"), strict=True)
-            }
-            x = handle("slice", x, **params)
+        if any(one != _ALL for one in slices):
+            begin, end, step = zip(*map(_bounds, slices), strict=True)
+            x = x.slice(begin=begin, end=end, step=step)
         for number, one in enumerate(axes):
             if isinstance(one, Tensor):
                 index = handle("_npi_expand_dims", rest.pop(0), axis=0)
-                x = handle("take", x, index, axis=number, mode="wrap")
+                x = x.take(index, axis=number, mode="wrap")
         return _reformed(x, whole)
 
     params = {} if late else {"key": tuple(whole)}
@@ -142,67 +130,48 @@ def _known(tensor: Tensor, whole: Sequence[Any], axes: Sequence[Any], name: str)
 def _as_slice(one: Any) -> Any:
     if isinstance(one, slice_):
         return one
-    if isinstance(one, Tensor):
-        return slice_(None)
-    return slice_(one, one + 1 if one != -1 else None, None)
+    return _ALL if isinstance(one, Tensor) else slice_(one, one + 1 if one != -1 else None, None)
 
 
 def _reformed(x: EdgeHandle, whole: Sequence[Any]) -> EdgeHandle:
     """Drops the axes of single indices, and adds new ones."""
-    dropped = []
-    number = 0
-    for one in whole:
-        if one is None:
-            continue
-        if not isinstance(one, slice_):
-            dropped.append(number)
-        number += 1
+    axes = enumerate(one for one in whole if one is not None)
+    dropped = tuple(number for number, one in axes if not isinstance(one, slice_))
     if dropped:
-        x = handle("_np_squeeze", x, axis=tuple(dropped))
-    number = 0
-    for one in whole:
-        if one is None:
-            x = handle("expand_dims", x, axis=number)
-            number += 1
-        elif isinstance(one, slice_):
-            number += 1
+        x = handle("_np_squeeze", x, axis=dropped)
+    left = enumerate(one for one in whole if one is None or isinstance(one, slice_))
+    for number in (number for number, one in left if one is None):
+        x = x.expand_dims(axis=number)
     return x
-
-
-_ALL: Final = slice_(None)
 
 
 def _by_values(tensor: Tensor, whole: Sequence[Any], axes: Sequence[Any], name: str) -> Tensor:
     """A part some of whose slices have bounds that are tensors: cut one axis after another."""
     with name_scope(f"{name.rstrip('/').rsplit('/', 1)[-1]}_parts", values=[tensor]):
         for number, one in enumerate(axes):
-            if isinstance(one, slice_) and any(isinstance(b, Tensor) for b in _bounds(one)):
+            if _is_late(one):
                 tensor = _cut_axis(tensor, number, one)
-    settled = [_ALL if isinstance(one, slice_) and _is_late(one) else one for one in whole]
+    settled = [_ALL if _is_late(one) else one for one in whole]
     return _known(tensor, settled, [one for one in settled if one is not None], name)
 
 
 def _is_late(item: Any) -> bool:
-    return any(isinstance(bound, Tensor) for bound in _bounds(item))
+    """Whether something is a slice with a tensor for a bound."""
+    return isinstance(item, slice_) and any(isinstance(one, Tensor) for one in _bounds(item))
 
 
 def _cut_axis(tensor: Tensor, axis: int, item: Any) -> Tensor:
     if item.step not in (None, 1):
         raise ValueError("strided_slice: a slice with bounds that are tensors must have step 1")
-    late, params = [], {"axis": axis, "begin": 0, "end": None}
-    given = []
-    for key, bound in (("begin", item.start), ("end", item.stop)):
-        if isinstance(bound, Tensor):
-            late.append(bound)
-            given.append(key)
-        elif bound is not None:
-            params[key] = bound
-    call = ByValue(registry.get("slice_axis"), 1, params, given)
+    bounds = {"begin": 0 if item.start is None else item.start, "end": item.stop}
+    late = {key: one for key, one in bounds.items() if isinstance(one, Tensor)}
+    params = {"axis": axis} | {key: one for key, one in bounds.items() if key not in late}
+    call = ByValue(registry.get("slice_axis"), 1, params, tuple(late))
     dims = tensor.shape._dims
     if dims is not None:
         dims = tuple(None if number == axis else one for number, one in enumerate(dims))
-    kinds = [Kind(tensor.dtype.numpy, dims)]
-    made: Tensor = apply_call("StridedSlice", call, [tensor, *late], name="part", kinds=kinds)
+    inputs, kinds = [tensor, *late.values()], [Kind(tensor.dtype.numpy, dims)]
+    made: Tensor = apply_call("StridedSlice", call, inputs, name="part", kinds=kinds)
     return made
 
 
@@ -210,12 +179,10 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
     """Returns a block of a tensor.
 
     Args:
-        input_: a tensor.
         begin: where it begins along each axis: a list of numbers (some may be tensors), or a
             tensor. What only a run tells is moved so that the block lies within the tensor.
         size: of the block along each axis; -1 for all that is left. As a tensor it, and `begin`,
             must be known before the program runs.
-        name: of the Operation.
 
     Raises:
         ValueError: a number is missing, or the block is known to lie outside.
@@ -223,9 +190,8 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
     x = convert_to_tensor(input_, name="input")
     starts, sizes = as_shape(begin), as_shape(size)
     if not isinstance(starts, Tensor) and not isinstance(sizes, Tensor):
-        items = []
-        for start, count in zip(starts, sizes, strict=True):
-            items.append(slice_(start, None if count == -1 else start + count))
+        pairs = zip(starts, sizes, strict=True)
+        items = [slice_(at, None if count == -1 else at + count) for at, count in pairs]
         _check_block(x, starts, sizes)
         return fused("Slice", lambda data: _block(data, items), [x], name=name)
     if isinstance(sizes, Tensor) or -1 in sizes:
@@ -254,8 +220,7 @@ def _late_block(x: Tensor, begin: Any, size: Any, name: str | None) -> Tensor:
 def _block(data: EdgeHandle, items: Sequence[Any]) -> EdgeHandle:
     if not items:
         return handle("_copy", data)
-    begin, end = tuple(one.start for one in items), tuple(one.stop for one in items)
-    return handle("slice", data, begin=begin, end=end)
+    return data.slice(begin=tuple(one.start for one in items), end=tuple(one.stop for one in items))
 
 
 def _check_block(x: Tensor, starts: Sequence[int], sizes: Sequence[int]) -> None:
@@ -291,7 +256,6 @@ def strided_slice(
     """Returns a part of a tensor, as ``x[begin[0]:end[0]:strides[0], ...]``.
 
     Args:
-        input_: a tensor.
         begin: numbers, or tensors in a list.
         end: likewise.
         strides: likewise; default 1.
@@ -301,7 +265,6 @@ def strided_slice(
         new_axis_mask: bit i: there is a new axis at i.
         shrink_axis_mask: bit i: ``begin[i]`` is a single index.
         var: without meaning here; must be None.
-        name: of the Operation.
     """
     x = convert_to_tensor(input_, name="input")
     starts, stops = _listed(begin), _listed(end)

@@ -15,12 +15,9 @@ import numpy as np
 from ..dtypes import DType, as_dtype, float32, int32, string, uint8
 from ..dtypes import bool as bool_
 from ..errors import InvalidArgumentError
-from ..graph.arguments import renamed
-from ..graph.control import name_scope
+from ..graph import Tensor, convert_to_tensor, name_scope, renamed
 from ..graph.host_call import Dims
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
-from .scripts import host_call
+from .scripts import host_tensor
 
 __all__ = [
     "as_string", "decode_raw", "reduce_join", "regex_full_match", "regex_replace",
@@ -29,6 +26,23 @@ __all__ = [
 ]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
+
+
+def _by_one(array: Array, dtype: DType, function: Callable[[Any], Any]) -> Array:
+    """Returns what a function makes of each element."""
+    made = np.empty(array.shape, dtype.numpy)
+    for place, one in np.ndenumerate(array):
+        made[place] = function(one)
+    return made
+
+
+def _by_several(function: Callable[..., bytes], *arrays: Any) -> Array:
+    """Returns the strings that a function makes of elements at one place, by broadcasting."""
+    made = np.empty(np.broadcast_shapes(*(one.shape for one in arrays)), object)
+    rows = [np.broadcast_to(one, made.shape) for one in arrays]
+    for place in np.ndindex(made.shape):
+        made[place] = function(*(one[place] for one in rows))
+    return made
 
 
 def each(
@@ -45,18 +59,12 @@ def each(
         function: from bytes to a value of the dtype.
         value: a tensor of strings.
         dtype: of the result.
-        name: of the Operation.
     """
     text = strings(kind, value)
-
-    def run(texts: Array) -> list[Array]:
-        made = np.empty(texts.shape, dtype.numpy)
-        for place, one in np.ndenumerate(texts):
-            made[place] = function(one)
-        return [made]
-
-    made: Tensor = host_call(kind, run, [text], [dtype], [text.shape._dims], name=name)
-    return made
+    return host_tensor(
+        kind, lambda texts: _by_one(texts, dtype, function), [text], dtype, text.shape._dims,
+        name=name,
+    )  # fmt: skip
 
 
 def strings(kind: str, value: Any, name: str = "input") -> Tensor:
@@ -80,7 +88,6 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
     Args:
         inputs: tensors of one shape, or single strings.
         separator: what is between.
-        name: of the Operation.
 
     Raises:
         ValueError: the shapes differ.
@@ -94,15 +101,10 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
             dims = one.shape._dims
     between = separator.encode()
 
-    def run(*texts: Any) -> list[Any]:
-        made = np.empty(np.broadcast_shapes(*(one.shape for one in texts)), object)
-        rows: list[Any] = [np.broadcast_to(one, made.shape) for one in texts]
-        for place in np.ndindex(made.shape):
-            made[place] = between.join(one[place] for one in rows)
-        return [made]
+    def run(*texts: Array) -> Array:
+        return _by_several(lambda *row: between.join(row), *texts)
 
-    made: Tensor = host_call("StringJoin", run, parts, [string], [dims], name=name)
-    return made
+    return host_tensor("StringJoin", run, parts, string, dims, name=name)
 
 
 def as_string(
@@ -123,7 +125,6 @@ def as_string(
         shortest: whether with an exponent where that is shorter.
         width: the least number of characters.
         fill: what fills these up: '', ' ' or '0'.
-        name: of the Operation.
 
     Raises:
         ValueError: both `scientific` and `shortest` are given.
@@ -139,16 +140,13 @@ def as_string(
         form = f"%{size}s" if x.dtype.is_bool else f"%{size}d"
 
     def written(one: Any) -> bytes:
-        return (form % (str(one).lower() if x.dtype.is_bool else one)).encode()
+        number = one.item()
+        return (form % (str(number).lower() if x.dtype.is_bool else number)).encode()
 
-    def run(numbers: Array) -> list[Array]:
-        made = np.empty(numbers.shape, object)
-        for place, one in np.ndenumerate(numbers):
-            made[place] = written(one.item())
-        return [made]
-
-    made: Tensor = host_call("AsString", run, [x], [string], [x.shape._dims], name=name)
-    return made
+    return host_tensor(
+        "AsString", lambda numbers: _by_one(numbers, string, written), [x], string, x.shape._dims,
+        name=name,
+    )  # fmt: skip
 
 
 def string_to_number(
@@ -159,7 +157,6 @@ def string_to_number(
     Args:
         string_tensor: strings.
         out_type: the dtype of the numbers.
-        name: of the Operation.
         input: another name of `string_tensor`.
 
     Raises (in a run):
@@ -192,7 +189,6 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
         input: strings.
         pos: where it begins, one number or of the shape of `input`; below 0 from the end.
         len: how long it is at most, likewise.
-        name: of the Operation.
         unit: 'BYTE' or 'UTF8_CHAR': what is counted.
 
     Raises (in a run):
@@ -221,15 +217,10 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
         made: bytes = found if whole else found.encode()
         return made
 
-    def run(texts: Any, at: Any, count: Any) -> list[Any]:
-        rows: Any = np.broadcast_arrays(texts, at, count)
-        made = np.empty(rows[0].shape, object)
-        for place in np.ndindex(made.shape):
-            made[place] = cut(*(one[place] for one in rows))
-        return [made]
+    def run(*arrays: Array) -> Array:
+        return _by_several(cut, *arrays)
 
-    made: Tensor = host_call("Substr", run, [text, *places], [string], [dims], name=name)
-    return made
+    return host_tensor("Substr", run, [text, *places], string, dims, name=name)
 
 
 def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
@@ -272,7 +263,6 @@ def regex_replace(
         pattern: a regular expression.
         rewrite: what takes the place; ``\\1`` is the first group.
         replace_global: whether all of it is replaced, or the first only.
-        name: of the Operation.
     """
     found, new = re.compile(_bytes_of(pattern)), _bytes_of(rewrite).replace(b"\\0", b"\\g<0>")
     count = 0 if replace_global else 1
@@ -305,7 +295,6 @@ def reduce_join(
         axis: one, or several in the order in which they are joined; None: all, the first last.
         keep_dims: the older name of `keepdims`.
         separator: what is between.
-        name: of the Operation.
         reduction_indices: the older name of `axis`.
         keepdims: whether these axes stay, with one element.
 
@@ -323,18 +312,17 @@ def reduce_join(
     between = separator.encode()
     left = [1 if n in axes else size for n, size in enumerate(dims) if keep or n not in axes]
 
-    def run(texts: Array) -> list[Array]:
+    def run(texts: Array) -> Array:
         for one in axes:
             rows = np.moveaxis(texts, one, -1)
             made = np.empty(rows.shape[:-1], object)
             for place in np.ndindex(made.shape):
                 made[place] = between.join(rows[place])
             texts = np.expand_dims(made, one)
-        return [texts if keep else np.asarray(np.squeeze(texts, tuple(axes)), object)]
+        return texts if keep else np.asarray(np.squeeze(texts, tuple(axes)), object)
 
     with name_scope(name, "ReduceJoin", [text]):
-        made: Tensor = host_call("ReduceJoin", run, [text], [string], [tuple(left)])
-    return made
+        return host_tensor("ReduceJoin", run, [text], string, tuple(left))
 
 
 def decode_raw(
@@ -350,7 +338,6 @@ def decode_raw(
         input_bytes: strings of one length.
         out_type: the dtype of the numbers.
         little_endian: whether the byte that counts least comes first.
-        name: of the Operation.
         bytes: the older name of `input_bytes`.
 
     Returns:
@@ -363,7 +350,7 @@ def decode_raw(
     kind = as_dtype(uint8 if out_type is None else out_type).base_dtype
     source = kind.numpy.newbyteorder("<" if little_endian else ">")
 
-    def run(texts: Array) -> list[Array]:
+    def run(texts: Array) -> Array:
         lengths = {len(one) for one in texts.reshape(-1)}
         if len(lengths) > 1:
             raise InvalidArgumentError(
@@ -372,18 +359,15 @@ def decode_raw(
         size = lengths.pop() if lengths else 0
         if size % source.itemsize:
             raise InvalidArgumentError(
-                None,
-                None,
-                f"Input to DecodeRaw has length {size} that is not a multiple of "
+                None, None, f"Input to DecodeRaw has length {size} that is not a multiple of "
                 f"{source.itemsize}, the size of {kind.name}",
-            )
+            )  # fmt: skip
         data = b"".join(texts.reshape(-1))
         made = np.frombuffer(data, source).astype(kind.numpy)
-        return [made.reshape(*texts.shape, size // source.itemsize)]
+        return made.reshape(*texts.shape, size // source.itemsize)
 
-    dims = None if text.shape._dims is None else (*text.shape._dims, None)
-    made: Tensor = host_call("DecodeRaw", run, [text], [kind], [dims], name=name)
-    return made
+    dims = text.shape.concatenate([None])._dims
+    return host_tensor("DecodeRaw", run, [text], kind, dims, name=name)
 
 
 def places_of(rows: Sequence[Sequence[Any]]) -> tuple[Array, Array]:

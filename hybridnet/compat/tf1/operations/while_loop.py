@@ -12,26 +12,19 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.attribute import AttrScope
-from hybridnet.graph.node import Graph, Node, topological
-from hybridnet.graph.while_loop import open_while
-from hybridnet.symbol.inside import Inside, joined
+from hybridnet.graph import Graph, Node, open_while, topological
+from hybridnet.symbol import AttrScope, Inside, joined
 
 from ..errors import ResourceExhaustedError
-from ..graph.building import COPY, apply_call, kind_of, tensor_of
-from ..graph.control import name_scope
-from ..graph.graph import get_default_graph
-from ..graph.infer import Kind
-from ..graph.shapes import TensorShape, as_dims
-from ..graph.tensor import Tensor
-from ..graph.values import constant, convert_to_tensor
+from ..graph import Kind, TensorShape, as_dims, get_default_graph, kind_of, tensor_of
+from ..graph.adding import Tensor, constant, convert_to_tensor, name_scope
 from ..nest import assert_same_structure, flatten, pack_sequence_as
 from .arrays import Growth, Rows, Start, TensorArray
-from .creation import shape as shape_of
+from .creation import shape_of
 from .elementwise import less_equal, logical_and
 from .inside import at_depth, depth, example_outside, inner, marked, outputs_of
 from .joining import concat
-from .scripts import host_call
+from .scripts import host_tensor
 
 __all__ = ["while_loop"]
 
@@ -62,9 +55,7 @@ def while_loop(
         shape_invariants: shapes for them, in a nest like `loop_vars`, for where a size is not that
             of the first value in every run.
         parallel_iterations: how many turns may be under way where several devices take part.
-        back_prop: without meaning here.
-        swap_memory: without meaning here.
-        name: of the scope.
+        back_prop, swap_memory: without meaning here.
         maximum_iterations: how often `body` is run at most; None if `cond` alone ends it.
         return_same_structure: whether a list of one variable is returned as a list.
 
@@ -183,8 +174,8 @@ class _WhileLoop:
         """Returns what stands for the loop variables inside."""
         entered = []
         for symbol, one, dims in zip(inside.symbols, self._first, self._shapes, strict=True):
-            source = tensor_of(self._graph, symbol.edges[0], Kind(one.dtype.numpy, dims))
-            entered.append(apply_call("Identity", COPY, (source,), name="Identity"))
+            kind = Kind(one.dtype.numpy, dims)
+            entered.append(inner(tensor_of(self._graph, symbol.edges[0], kind)))
         self._entered: list[Any] = []
         for number, (leaf, at) in enumerate(zip(self._leaves, self._at, strict=True)):
             if at is None:
@@ -212,8 +203,7 @@ class _WhileLoop:
                 parts = self._parts(number, rows)
             self._at[number] = len(self._inside.symbols)
             kind = kind_of(rows.data)
-            if number in self._growths and kind.dims is not None:
-                kind = Kind(kind.dtype, (None, *kind.dims[1:]))
+            kind = kind.row().stacked(None) if number in self._growths else kind
             data = self._variable(parts[0], kind)
             length = self._variable(parts[1]) if len(parts) > 1 else None
             return Rows(data, length, self._growths.get(number, rows.growth))
@@ -223,9 +213,7 @@ class _WhileLoop:
     def _variable(self, source: Tensor, kind: Kind | None = None) -> Tensor:
         self._tested.add(source.symbol)  # the variables of both have the same numbers
         symbol = self._inside.add(source.symbol)
-        inside = tensor_of(self._graph, symbol.edges[0], kind or kind_of(source))
-        made: Tensor = apply_call("Identity", COPY, (inside,), name="Identity")
-        return made
+        return inner(tensor_of(self._graph, symbol.edges[0], kind or kind_of(source)))
 
     def _packed(self, result: Any) -> Any:
         """Returns what the body returned, nested as the loop variables.
@@ -421,17 +409,16 @@ def _lengthened(data: Tensor, length: Tensor, most: int | None = None) -> Tensor
     """
     kind = data.dtype.numpy
 
-    def missing(length: Any, sizes: Any) -> list[Any]:
+    def missing(length: Any, sizes: Any) -> Any:
         if most is not None and length > most:
             raise ResourceExhaustedError(
                 None, None, "while_loop: a TensorArray that grows in a loop that reads it may have "
                 f"{most} elements at most; give it a size, without dynamic_size",
             )  # fmt: skip
-        return [np.zeros((max(int(length) - int(sizes[0]), 0), *sizes[1:].tolist()), kind)]
+        return np.zeros((max(int(length) - int(sizes[0]), 0), *sizes[1:].tolist()), kind)
 
-    dims = data.shape._dims
-    known = [None if dims is None else (None, *dims[1:])]
-    more = host_call("TensorArrayGrow", missing, [length, shape_of(data)], [data.dtype], known)
+    dims = kind_of(data).row().stacked(None).dims
+    more = host_tensor("TensorArrayGrow", missing, [length, shape_of(data)], data.dtype, dims)
     return concat([data, more], 0)
 
 
@@ -445,9 +432,7 @@ def _refuse(_: int) -> Callable[[Tensor], Rows]:
 
 
 def _limit(maximum: Any) -> int:
-    value = maximum
-    if isinstance(maximum, Tensor):
-        value = maximum.op.params.get("value")
+    value: Any = maximum.op.params.get("value") if isinstance(maximum, Tensor) else maximum
     try:
         limit = int(value)
     except (TypeError, ValueError):
@@ -478,12 +463,11 @@ def _check_turn(new: Tensor, begin: Tensor, dims: Any) -> None:
             "iteration."
         )
     after = new.shape._dims
-    fits = dims is None or (
-        after is not None
-        and len(after) == len(dims)
-        and all(a is None or a == b for a, b in zip(dims, after, strict=True))
-    )
-    if not fits:
+    if dims is not None and (
+        after is None
+        or len(after) != len(dims)
+        or any(a not in (None, b) for a, b in zip(dims, after, strict=True))
+    ):
         raise ValueError(
             f"Input tensor {begin.name!r} enters the loop with shape {TensorShape(dims)}, but has "
             f"shape {new.shape} after one iteration. To allow the shape to vary across iterations, "

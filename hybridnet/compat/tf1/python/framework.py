@@ -1,7 +1,5 @@
 """``tensorflow.python.framework``: graphs, dtypes and shapes."""
 
-from __future__ import annotations
-
 from hybridnet.compat import tf1
 
 from .. import dtypes as dtypes

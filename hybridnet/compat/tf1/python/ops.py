@@ -1,7 +1,5 @@
 """``tensorflow.python.ops``: what adds Operations."""
 
-from __future__ import annotations
-
 from hybridnet.compat import tf1
 
 from .. import image as image_ops

@@ -1,7 +1,5 @@
 """``tensorflow.python.platform``: files, flags, and the beginning of a script."""
 
-from __future__ import annotations
-
 from .. import app as app
 from .. import flags as flags
 from .. import gfile as gfile

@@ -1,7 +1,5 @@
 """``tensorflow.python.util``: nests, texts and bytes."""
 
-from __future__ import annotations
-
 from .. import compat as compat
 from .. import nest as nest
 

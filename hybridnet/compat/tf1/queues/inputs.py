@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..errors import OutOfRangeError
-from ..graph.control import name_scope
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Operation, Tensor
-from ..graph.values import convert_to_tensor
+from ..graph import Operation, Tensor, TensorShape, convert_to_tensor, name_scope
+from ..operations import gather, host_tensor, random_shuffle
+from ..operations import shape as shape_of
 from ..operations.creation import range as range_of
-from ..operations.creation import shape as shape_of
-from ..operations.gathering import gather
-from ..operations.random import random_shuffle
-from ..operations.scripts import host_call
 from .queue import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
 from .runner import QueueRunner, add_queue_runner
 
 __all__ = [
-    "batch",
-    "input_producer",
-    "limit_epochs",
-    "range_input_producer",
-    "shuffle_batch",
+    "batch", "input_producer", "limit_epochs", "range_input_producer", "shuffle_batch",
     "slice_input_producer",
-]
+]  # fmt: skip
 
 
 def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Tensor:
@@ -36,7 +28,6 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
     Args:
         tensor: the tensor.
         num_epochs: how often; None for no limit.
-        name: of the scope.
 
     Raises (in a run):
         OutOfRangeError: it has been computed that often.
@@ -48,17 +39,15 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
         raise ValueError("num_epochs must be > 0")
     left = [num_epochs]
 
-    def counted(one: np.ndarray[Any, Any]) -> list[Any]:
+    def counted(one: np.ndarray[Any, Any]) -> Any:
         if not left[0]:
-            raise OutOfRangeError(None, None, f"Reached limit of {num_epochs}")
+            raise OutOfRangeError(f"Reached limit of {num_epochs}")
         left[0] -= 1
-        return [one]
+        return one
 
     with name_scope(name, "limit_epochs", [value]):
-        made: Tensor = host_call(
-            "Identity", counted, [value], [value.dtype.base_dtype], [value.shape._dims]
-        )
-        return made
+        kind = value.dtype.base_dtype
+        return host_tensor("Identity", counted, [value], kind, value.shape._dims)
 
 
 def input_producer(
@@ -82,9 +71,7 @@ def input_producer(
         shuffle: whether the rows come in a new random order each time.
         seed: without meaning here; see `tf.set_random_seed`.
         capacity: of the queue.
-        shared_name: without meaning here.
-        summary_name: likewise.
-        name: of the scope.
+        shared_name, summary_name: without meaning here.
         cancel_op: what the runner runs when it must stop.
     """
     with name_scope(name, "input_producer"):
@@ -128,12 +115,7 @@ def slice_input_producer(
 
     Args:
         tensor_list: tensors with as many rows.
-        num_epochs: how often all rows come; None for ever.
-        shuffle: whether they come in a new random order each time.
-        seed: without meaning here; see `tf.set_random_seed`.
-        capacity: of the queue of their numbers.
-        shared_name: without meaning here.
-        name: of the scope.
+        capacity: of the queue of their numbers; the rest as for `input_producer`.
 
     Raises:
         ValueError: there is no tensor.
@@ -162,26 +144,30 @@ def _listed(tensors: Any) -> tuple[list[Tensor], Any]:
     return [convert_to_tensor(one) for one in tensors], list
 
 
-def _element_shapes(tensors: Sequence[Tensor], shapes: Any, enqueue_many: bool) -> list[Any]:
-    if shapes is not None:
-        return [TensorShape(one) for one in shapes]
-    return [one.shape[1:] if enqueue_many else one.shape for one in tensors]
-
-
 def _batched(
-    queue: QueueBase,
-    tensors: Sequence[Tensor],
+    tensors: Any,
+    make: Callable[..., QueueBase],
     size: Any,
     threads: int,
     many: bool,
+    shapes: Any,
     smaller: bool,
-    name: str,
-) -> list[Tensor]:
-    put = queue.enqueue_many(tensors) if many else queue.enqueue(tensors)
-    add_queue_runner(QueueRunner(queue, [put] * threads))
-    take = queue.dequeue_up_to if smaller else queue.dequeue_many
-    made = take(size, name=name)
-    return made if isinstance(made, list) else [made]
+    name: str | None,
+    kind: str,
+) -> Any:
+    """Returns batches of tensors, from a queue that is made of their dtypes and shapes."""
+    listed, shaped = _listed(tensors)
+    with name_scope(name, kind, listed) as scope:
+        if shapes is None:
+            sizes = [one.shape[1:] if many else one.shape for one in listed]
+        else:
+            sizes = [TensorShape(one) for one in shapes]
+        queue = make([one.dtype.base_dtype for one in listed], sizes)
+        put = queue.enqueue_many(listed) if many else queue.enqueue(listed)
+        add_queue_runner(QueueRunner(queue, [put] * threads))
+        take = queue.dequeue_up_to if smaller else queue.dequeue_many
+        made = take(size, name=scope)
+        return shaped(made if isinstance(made, list) else [made])
 
 
 def batch(
@@ -208,18 +194,14 @@ def batch(
         dynamic_pad: whether examples of different sizes are padded with 0.
         allow_smaller_final_batch: whether what is left at the end is given, too.
         shared_name: without meaning here.
-        name: of the Operation.
 
     Returns:
         As `tensors`, with a first axis of `batch_size`.
     """
-    listed, shaped = _listed(tensors)
-    with name_scope(name, "batch", listed) as scope:
-        sizes = _element_shapes(listed, shapes, enqueue_many)
-        kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
-        queue = kind(capacity, [one.dtype.base_dtype for one in listed], sizes)
-        small = allow_smaller_final_batch
-        return shaped(_batched(queue, listed, batch_size, num_threads, enqueue_many, small, scope))
+    return _batched(
+        tensors, partial(PaddingFIFOQueue if dynamic_pad else FIFOQueue, capacity), batch_size,
+        num_threads, enqueue_many, shapes, allow_smaller_final_batch, name, "batch",
+    )  # fmt: skip
 
 
 def shuffle_batch(
@@ -238,22 +220,10 @@ def shuffle_batch(
     """Returns batches in a random order; arguments as those of `batch`, but for:
 
     Args:
-        tensors: as there.
-        batch_size: as there.
-        capacity: as there.
         min_after_dequeue: how many examples must be left in the queue, for the order to be random.
-        num_threads: as there.
         seed: where the queue's random numbers begin.
-        enqueue_many: as there.
-        shapes: as there.
-        allow_smaller_final_batch: as there.
-        shared_name: as there.
-        name: as there.
     """
-    listed, shaped = _listed(tensors)
-    with name_scope(name, "shuffle_batch", listed) as scope:
-        sizes = _element_shapes(listed, shapes, enqueue_many)
-        kinds = [one.dtype.base_dtype for one in listed]
-        queue = RandomShuffleQueue(capacity, min_after_dequeue, kinds, sizes, seed=seed)
-        small = allow_smaller_final_batch
-        return shaped(_batched(queue, listed, batch_size, num_threads, enqueue_many, small, scope))
+    return _batched(
+        tensors, partial(RandomShuffleQueue, capacity, min_after_dequeue, seed=seed), batch_size,
+        num_threads, enqueue_many, shapes, allow_smaller_final_batch, name, "shuffle_batch",
+    )  # fmt: skip

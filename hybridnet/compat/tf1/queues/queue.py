@@ -11,10 +11,7 @@ from typing import Any
 
 from ..dtypes import DType, as_dtype, int32, int64
 from ..dtypes import bool as bool_
-from ..graph.arguments import known_numbers
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Operation, Tensor
-from ..graph.values import convert_to_tensor
+from ..graph import Operation, Tensor, TensorShape, convert_to_tensor, known_numbers
 from ..operations.shared import SharedRef
 
 __all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue"]
@@ -33,6 +30,11 @@ class QueueBase:
         shared_name: by which other graphs of a cluster know it; default its name.
         about: what `hybridnet.clusters.shared` makes of it, besides.
 
+    Attributes:
+        dtypes, shapes, names: lists of those of the components; `names` may be None.
+        queue_ref: its Operation.
+        name: that of the Operation.
+
     Raises:
         ValueError: there are not as many shapes or names as dtypes.
     """
@@ -49,44 +51,20 @@ class QueueBase:
         about: Mapping[str, Any],
     ) -> None:
         several = isinstance(dtypes, (list, tuple))
-        self._dtypes = [as_dtype(one).base_dtype for one in (dtypes if several else [dtypes])]
-        self._shapes = _shapes(shapes, len(self._dtypes))
-        self._names = [names] if isinstance(names, str) else names
-        if self._names is not None and len(self._names) != len(self._dtypes):
+        self.dtypes = [as_dtype(one).base_dtype for one in (dtypes if several else [dtypes])]
+        self.shapes = _shapes(shapes, len(self.dtypes))
+        self.names = [names] if isinstance(names, str) else names
+        if self.names is not None and len(self.names) != len(self.dtypes):
             raise ValueError(
-                f"names must have as many entries as dtypes ({len(self._dtypes)}), got {names}"
+                f"names must have as many entries as dtypes ({len(self.dtypes)}), got {names}"
             )
-        sizes = [None if one._dims is None else list(one._dims) for one in self._shapes]
-        kinds = [one.name for one in self._dtypes]
+        sizes = [None if one._dims is None else list(one._dims) for one in self.shapes]
+        kinds = [one.name for one in self.dtypes]
         whole = {**about, "capacity": int(capacity), "dtypes": kinds, "shapes": sizes}
         self._ref = SharedRef(kind, whole, shared_name, name)
+        self.queue_ref, self.name = self._ref.op, self._ref.name
 
     # -- what it is --------------------------------------------------------------------------
-
-    @property
-    def name(self) -> str:
-        """The name of its Operation."""
-        return self._ref.name
-
-    @property
-    def queue_ref(self) -> Operation:
-        """Its Operation."""
-        return self._ref.op
-
-    @property
-    def dtypes(self) -> list[DType]:
-        """Those of the components."""
-        return self._dtypes
-
-    @property
-    def shapes(self) -> list[TensorShape]:
-        """Those of the components, as far as they are known."""
-        return self._shapes
-
-    @property
-    def names(self) -> Any:
-        """Those of the components, or None."""
-        return self._names
 
     @staticmethod
     def from_list(index: Any, queues: Sequence[QueueBase]) -> QueueBase:
@@ -103,34 +81,28 @@ class QueueBase:
 
         Args:
             vals: a tensor for each component; a dict where they have names.
-            name: of the Operation.
         """
-        name = name or f"{self.name}_enqueue"
-        made: Operation = self._ref.ask("QueueEnqueueV2", "put", self._tensors(vals, 0), name=name)
-        return made
+        given, name = self._tensors(vals, 0), name or f"{self.name}_enqueue"
+        return self._ref.tell("QueueEnqueueV2", "put", given, {}, name)
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
         """Returns the Operation that puts an element for each row of the tensors."""
-        name = name or f"{self.name}_EnqueueMany"
-        tensors = self._tensors(vals, 1)
-        made: Operation = self._ref.ask(
-            "QueueEnqueueManyV2", "put", tensors, words={"many": True}, name=name
-        )
-        return made
+        given, name = self._tensors(vals, 1), name or f"{self.name}_EnqueueMany"
+        return self._ref.tell("QueueEnqueueManyV2", "put", given, {"many": True}, name)
 
     def _tensors(self, vals: Any, extra: int) -> list[Tensor]:
         if isinstance(vals, dict):
-            if self._names is None or sorted(vals) != sorted(self._names):
-                raise ValueError(f"enqueue: values must have the names {self._names}, got {vals}")
-            vals = [vals[one] for one in self._names]
+            if self.names is None or sorted(vals) != sorted(self.names):
+                raise ValueError(f"enqueue: values must have the names {self.names}, got {vals}")
+            vals = [vals[one] for one in self.names]
         listed = list(vals) if isinstance(vals, (list, tuple)) else [vals]
-        if len(listed) != len(self._dtypes):
+        if len(listed) != len(self.dtypes):
             raise ValueError(
-                f"enqueue: needs {len(self._dtypes)} values, one for each component, got "
+                f"enqueue: needs {len(self.dtypes)} values, one for each component, got "
                 f"{len(listed)}"
             )
         found = []
-        for one, dtype, shape in zip(listed, self._dtypes, self._shapes, strict=True):
+        for one, dtype, shape in zip(listed, self.dtypes, self.shapes, strict=True):
             made = convert_to_tensor(one, dtype)
             if shape.ndims is not None:
                 wanted = TensorShape([*[None] * extra, *shape.as_list()])
@@ -146,7 +118,7 @@ class QueueBase:
         Raises (in a run):
             OutOfRangeError: the queue is closed and empty.
         """
-        dims = [one._dims for one in self._shapes]
+        dims = [one._dims for one in self.shapes]
         return self._taken("QueueDequeueV2", {"count": 1}, dims, name or f"{self.name}_Dequeue")
 
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:
@@ -156,7 +128,7 @@ class QueueBase:
             OutOfRangeError: the queue is closed, and holds fewer.
         """
         count = known_numbers(n)
-        dims = [_with_rows(one, count if isinstance(count, int) else None) for one in self._shapes]
+        dims = [_with_rows(one, count if isinstance(count, int) else None) for one in self.shapes]
         words = {"count": n if count is None else count, "many": True}
         return self._taken("QueueDequeueManyV2", words, dims, name or f"{self.name}_DequeueMany")
 
@@ -167,15 +139,15 @@ class QueueBase:
             OutOfRangeError: the queue is closed and empty.
         """
         count = known_numbers(n)
-        dims = [_with_rows(one, None) for one in self._shapes]
+        dims = [_with_rows(one, None) for one in self.shapes]
         words = {"count": n if count is None else count, "many": True, "fewer": True}
         return self._taken("QueueDequeueUpToV2", words, dims, name or f"{self.name}_DequeueUpTo")
 
     def _taken(self, kind: str, words: Mapping[str, Any], dims: Any, name: str) -> Any:
-        made = self._ref.ask(kind, "take", (), self._dtypes, dims, words, name)
-        if self._names is not None:
+        made = self._ref.ask(kind, "take", (), self.dtypes, dims, words, name)
+        if self.names is not None:
             parts = made if isinstance(made, tuple) else (made,)
-            return dict(zip(self._names, parts, strict=True))
+            return dict(zip(self.names, parts, strict=True))
         return list(made) if isinstance(made, tuple) else made
 
     # -- the rest ----------------------------------------------------------------------------
@@ -185,26 +157,20 @@ class QueueBase:
 
         Args:
             cancel_pending_enqueues: whether what waits to be put then fails, and is not put.
-            name: of the Operation.
         """
-        made: Operation = self._ref.ask(
-            "QueueCloseV2",
-            "close",
-            words={"cancel": bool(cancel_pending_enqueues)},
-            name=name or f"{self.name}_Close",
-        )
-        return made
+        words, name = {"cancel": bool(cancel_pending_enqueues)}, name or f"{self.name}_Close"
+        return self._ref.tell("QueueCloseV2", "close", (), words, name)
 
     def is_closed(self, name: str | None = None) -> Tensor:
         """Returns whether it is closed."""
-        name = name or f"{self.name}_Is_Closed"
-        made: Tensor = self._ref.ask("QueueIsClosedV2", "is_closed", (), [bool_], [()], name=name)
-        return made
+        return self._asked("QueueIsClosedV2", "is_closed", bool_, name or f"{self.name}_Is_Closed")
 
     def size(self, name: str | None = None) -> Tensor:
         """Returns the number of elements in it."""
-        name = name or f"{self.name}_Size"
-        made: Tensor = self._ref.ask("QueueSizeV2", "size", (), [int32], [()], name=name)
+        return self._asked("QueueSizeV2", "size", int32, name or f"{self.name}_Size")
+
+    def _asked(self, kind: str, method: str, dtype: DType, name: str) -> Tensor:
+        made: Tensor = self._ref.ask(kind, method, (), [dtype], [()], name=name)
         return made
 
 
@@ -283,14 +249,9 @@ class RandomShuffleQueue(QueueBase):
     """A queue that gives elements in a random order.
 
     Args:
-        capacity: as for `FIFOQueue`.
         min_after_dequeue: how many must be left, while it is open, for the order to be random.
-        dtypes: as for `FIFOQueue`.
-        shapes: likewise.
-        names: likewise.
         seed: where its random numbers begin.
-        shared_name: by which other graphs of a cluster know it; default its name.
-        name: of the queue.
+        capacity, dtypes, shapes, names, shared_name, name: as for `FIFOQueue`.
     """
 
     def __init__(

@@ -31,10 +31,8 @@ class QueueRunner:
         ValueError: the queue or the Operations are missing.
 
     Attributes:
-        queue: as given.
-        enqueue_ops: as given.
-        close_op: as given.
-        cancel_op: as given.
+        queue, enqueue_ops, close_op, cancel_op: as given.
+        name: that of the queue.
         exceptions_raised: what threads without a coordinator failed with.
     """
 
@@ -49,6 +47,7 @@ class QueueRunner:
         if not queue or not enqueue_ops:
             raise ValueError("Must provide queue and enqueue_ops.")
         self.queue = queue
+        self.name: str = queue.name
         self.enqueue_ops = list(enqueue_ops)
         self.close_op = queue.close() if close_op is None else close_op
         self.cancel_op = (
@@ -58,12 +57,6 @@ class QueueRunner:
         self._lock = threading.Lock()
         self._left: dict[int, int] = {}
         self.exceptions_raised: list[BaseException] = []
-
-    @property
-    def name(self) -> str:
-        """The name of the queue."""
-        found: str = self.queue.name
-        return found
 
     def create_threads(
         self, sess: Any, coord: Any = None, daemon: bool = False, start: bool = False
@@ -80,18 +73,12 @@ class QueueRunner:
             if self._left.get(id(sess), 0):
                 return []
             self._left[id(sess)] = len(self.enqueue_ops)
+        name = f"QueueRunner-{self.name}"
         threads = [
-            threading.Thread(
-                target=self._fill, args=(sess, op, coord), name=f"QueueRunner-{self.name}"
-            )
-            for op in self.enqueue_ops
+            threading.Thread(None, self._fill, name, (sess, op, coord)) for op in self.enqueue_ops
         ]
         if coord is not None:
-            threads.append(
-                threading.Thread(
-                    target=self._cancel, args=(sess, coord), name=f"QueueRunner-{self.name}-close"
-                )
-            )
+            threads.append(threading.Thread(None, self._cancel, f"{name}-close", (sess, coord)))
         for one in threads:
             one.daemon = daemon
             if coord is not None:
@@ -115,10 +102,13 @@ class QueueRunner:
                 log.error("a thread of %s failed: %s", self.name, error)
                 self.exceptions_raised.append(error)
         if self._is_last(sess) and ended:
-            try:
-                sess.run(self.close_op)
-            except Exception as error:  # the session may be closed
-                log.info("%s could not be closed: %s", self.name, error)
+            self._close(sess, self.close_op)
+
+    def _close(self, sess: Any, op: Any) -> None:
+        try:
+            sess.run(op)
+        except Exception as error:  # the session may be closed
+            log.info("%s could not be closed: %s", self.name, error)
 
     def _is_last(self, sess: Any) -> bool:
         with self._lock:
@@ -128,10 +118,7 @@ class QueueRunner:
     def _cancel(self, sess: Any, coord: Any) -> None:
         """Ends what waits for the queue when the threads are to end."""
         coord.wait_for_stop()
-        try:
-            sess.run(self.cancel_op)
-        except Exception as error:  # the session may be closed
-            log.info("%s could not be closed: %s", self.name, error)
+        self._close(sess, self.cancel_op)
 
 
 def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:
@@ -150,9 +137,7 @@ def start_queue_runners(
 
     Args:
         sess: the session that they run in; default the one that is the default.
-        coord: has them end.
-        daemon: whether the program may end while they run.
-        start: whether they are started.
+        coord, daemon, start: as for `QueueRunner.create_threads`.
         collection: of the runners.
 
     Raises:

@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..dtypes import DType, as_dtype
-from ..graph.control import name_scope
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
+from ..graph import Tensor, TensorShape, convert_to_tensor, name_scope
 from ..layer.base import Layer
 from ..nest import map_structure
-from ..operations.creation import zeros
-from ..operations.joining import concat
+from ..operations import concat, zeros
 
 __all__ = ["LSTMStateTuple", "RNNCell", "zero_states"]
 

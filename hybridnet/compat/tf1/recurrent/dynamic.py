@@ -5,21 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..graph.control import name_scope
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor, identity
+from ..graph.adding import Tensor, convert_to_tensor, identity, name_scope
 from ..nest import flatten, map_structure
-from ..operations.creation import range as numbers_from
-from ..operations.creation import shape as shape_of
-from ..operations.creation import zeros_like
-from ..operations.elementwise import cast, greater_equal
-from ..operations.functional import folded
-from ..operations.reshaping import reverse, reverse_sequence, transpose
-from ..operations.scripts import where
+from ..operations import cast, folded, greater_equal, reverse, reverse_sequence, transpose, where
+from ..operations.creation import range_of, size_of, zeros_like
 from ..variables.scope import variable_scope
 from .cell import zero_states
 
-__all__ = ["beyond", "bidirectional_dynamic_rnn", "dynamic_rnn", "first_state", "require_cells"]
+__all__ = [
+    "beyond", "bidirectional_dynamic_rnn", "dynamic_rnn", "first_state", "require_cells", "until",
+]  # fmt: skip
 
 
 def dynamic_rnn(
@@ -42,8 +37,7 @@ def dynamic_rnn(
             stays as it is. Default all of it.
         initial_state: the first state, nested as `cell.state_size`; default zeros.
         dtype: of these zeros.
-        parallel_iterations: without meaning here.
-        swap_memory: without meaning here.
+        parallel_iterations, swap_memory: without meaning here.
         time_major: whether inputs and outputs are (time, batch, ...).
         scope: of the variables; default 'rnn'.
 
@@ -65,24 +59,19 @@ def dynamic_rnn(
         if sequence_length is not None:
             lengths = cast(convert_to_tensor(sequence_length), dtypes.int32)
             lengths = identity(lengths, name="sequence_length")
-        batch = first.shape.as_list()[1]
-        batch = shape_of(first)[1] if batch is None else batch  # type: ignore[index]
-        state = first_state(cell, batch, initial_state, dtype)
+        state = first_state(cell, size_of(first, 1), initial_state, dtype)
         reuse = own.reuse
 
         def step(state: Any, row: Any) -> tuple[Any, Any]:
             x, time = row
             with variable_scope(own, reuse=reuse, auxiliary_name_scope=False):
                 output, new = cell(x, state)
-            if lengths is not None:
-                ended = greater_equal(time, lengths)
-                output = map_structure(lambda one: beyond(ended, zeros_like(one), one), output)
-                new = map_structure(lambda old, one: beyond(ended, old, one), state, new)
-            return output, new
+            if lengths is None:
+                return output, new
+            return until(greater_equal(time, lengths), output, new, state)
 
-        steps = first.shape.as_list()[0]
-        steps = shape_of(first)[0] if steps is None else steps  # type: ignore[index]
-        outputs, last = folded(step, (given, numbers_from(steps)), state)
+        steps = range_of(size_of(first, 0))
+        outputs, last = folded(step, (given, steps), state)
         if not time_major:
             outputs = map_structure(swapped, outputs)
         return outputs, last
@@ -157,6 +146,14 @@ def beyond(ended: Tensor, value: Tensor, other: Tensor) -> Tensor:
     made = where(ended, value, other)
     made.set_shape(other.shape)
     return made
+
+
+def until(ended: Tensor, output: Any, new: Any, old: Any) -> tuple[Any, Any]:
+    """Returns zeros and the old state for the examples that have ended."""
+    return (
+        map_structure(lambda one: beyond(ended, zeros_like(one), one), output),
+        map_structure(lambda before, one: beyond(ended, before, one), old, new),
+    )
 
 
 def swapped(x: Tensor) -> Tensor:

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Tensor
+from ..graph import Tensor, TensorShape
 from ..layer.base import known_sizes
-from ..operations.clipping import clip_by_value
-from ..operations.elementwise import sigmoid, tanh
-from ..operations.joining import concat, split
-from ..operations.matrices import matmul
+from ..operations import clip_by_value, concat, matmul, sigmoid, split, tanh
 from ..operations.nn.activation import bias_add
 from ..variables.initial import constant_initializer, zeros_initializer
 from .cell import LSTMStateTuple, RNNCell
@@ -86,13 +82,9 @@ class GRUCell(_OneState):
 
     Args:
         num_units: the size of h.
-        activation: default tanh.
-        reuse: whether the variables must be there already.
         kernel_initializer: sets W and V.
         bias_initializer: sets b and d; default ones for b, zeros for d.
-        name: of the scope of the variables.
-        dtype: of them; default that of the input.
-        kwargs: those of `Layer`.
+        activation, reuse, name, dtype, kwargs: as for `BasicRNNCell`.
     """
 
     def __init__(
@@ -138,13 +130,18 @@ class GRUCell(_OneState):
 
 
 class _LSTM(RNNCell):
-    """What the two cells of LSTM have in common: the state, as a tuple or joined in one tensor."""
+    """What the two cells of LSTM have in common: their step, and the state, a tuple or joined."""
 
+    _title = "LSTMCell"
     _units: int
     _outputs: int
+    _forget: float
     _is_tuple: bool
-    _kernel: Any
-    _bias: Any
+    _activation: Any
+    _initializer: Any = None
+    _peepholes = False
+    _clips: tuple[float | None, float | None] = (None, None)
+    _projected = False
 
     @property
     def state_size(self) -> Any:
@@ -172,6 +169,35 @@ class _LSTM(RNNCell):
     def _whole(self, c: Tensor, h: Tensor) -> Any:
         return LSTMStateTuple(c, h) if self._is_tuple else concat([c, h], 1)
 
+    def build(self, input_shape: TensorShape) -> None:
+        """Makes the variables."""
+        (size,) = known_sizes(self._title, input_shape, -1)
+        units, first = self._units, self._initializer
+        self._kernel = self.add_weight("kernel", [size + self._outputs, 4 * units], None, first)
+        self._bias = self.add_weight("bias", [4 * units], None, zeros_initializer())
+        if self._peepholes:
+            self._seen = [self.add_weight(f"w_{one}_diag", [units], None, first) for one in "fio"]
+        if self._projected:
+            shape = [units, self._outputs]
+            self._projection = self.add_weight("projection/kernel", shape, None, first)
+
+    def call(
+        self, inputs: Tensor, state: Any = None, *args: Any, **keywords: Any
+    ) -> tuple[Tensor, Any]:
+        """Makes a step."""
+        c, h = self._parts(state)
+        i, j, f, o = self._gates(inputs, h)
+        if self._peepholes:
+            f, i = f + self._seen[0] * c, i + self._seen[1] * c
+        new: Any = c * _gate(f + self._forget) + _gate(i) * self._activation(j)
+        new = _clipped(new, self._clips[0])
+        if self._peepholes:
+            o = o + self._seen[2] * new
+        output = self._activation(new) * _gate(o)
+        if self._projected:
+            output = _clipped(matmul(output, self._projection), self._clips[1])
+        return output, self._whole(new, output)
+
 
 @final
 class BasicLSTMCell(_LSTM):
@@ -184,12 +210,10 @@ class BasicLSTMCell(_LSTM):
         num_units: the size of c and h.
         forget_bias: see above.
         state_is_tuple: whether the state is an `LSTMStateTuple`; else c and h are joined.
-        activation: default tanh.
-        reuse: whether the variables must be there already.
-        name: of the scope of the variables.
-        dtype: of them; default that of the input.
-        kwargs: those of `Layer`.
+        activation, reuse, name, dtype, kwargs: as for `BasicRNNCell`.
     """
+
+    _title = "BasicLSTMCell"
 
     def __init__(
         self,
@@ -208,22 +232,6 @@ class BasicLSTMCell(_LSTM):
         self._is_tuple = state_is_tuple
         self._activation = activation or tanh
 
-    def build(self, input_shape: TensorShape) -> None:
-        """Makes the variables."""
-        (size,) = known_sizes("BasicLSTMCell", input_shape, -1)
-        self._kernel = self.add_weight("kernel", [size + self._units, 4 * self._units])
-        self._bias = self.add_weight("bias", [4 * self._units], initializer=zeros_initializer())
-
-    def call(
-        self, inputs: Tensor, state: Any = None, *args: Any, **keywords: Any
-    ) -> tuple[Tensor, Any]:
-        """Makes a step."""
-        c, h = self._parts(state)
-        i, j, f, o = self._gates(inputs, h)
-        new: Any = c * _gate(f + self._forget) + _gate(i) * self._activation(j)
-        output = self._activation(new) * _gate(o)
-        return output, self._whole(new, output)
-
 
 @final
 class LSTMCell(_LSTM):
@@ -236,15 +244,8 @@ class LSTMCell(_LSTM):
         initializer: sets the weights.
         num_proj: the size of h, if it is projected.
         proj_clip: the greatest size of what h holds then.
-        num_unit_shards: without meaning here.
-        num_proj_shards: without meaning here.
-        forget_bias: see `BasicLSTMCell`.
-        state_is_tuple: see there.
-        activation: default tanh.
-        reuse: whether the variables must be there already.
-        name: of the scope of the variables.
-        dtype: of them; default that of the input.
-        kwargs: those of `Layer`.
+        num_unit_shards, num_proj_shards: without meaning here.
+        forget_bias, state_is_tuple, activation, reuse, name, dtype, kwargs: see `BasicLSTMCell`.
     """
 
     def __init__(
@@ -275,35 +276,6 @@ class LSTMCell(_LSTM):
         self._forget = forget_bias
         self._is_tuple = state_is_tuple
         self._activation = activation or tanh
-
-    def build(self, input_shape: TensorShape) -> None:
-        """Makes the variables."""
-        (size,) = known_sizes("LSTMCell", input_shape, -1)
-        units, first = self._units, self._initializer
-        self._kernel = self.add_weight("kernel", [size + self._outputs, 4 * units], None, first)
-        self._bias = self.add_weight("bias", [4 * units], None, zeros_initializer())
-        if self._peepholes:
-            self._seen = [self.add_weight(f"w_{one}_diag", [units], None, first) for one in "fio"]
-        if self._projected:
-            shape = [units, self._outputs]
-            self._projection = self.add_weight("projection/kernel", shape, None, first)
-
-    def call(
-        self, inputs: Tensor, state: Any = None, *args: Any, **keywords: Any
-    ) -> tuple[Tensor, Any]:
-        """Makes a step."""
-        c, h = self._parts(state)
-        i, j, f, o = self._gates(inputs, h)
-        if self._peepholes:
-            f, i = f + self._seen[0] * c, i + self._seen[1] * c
-        new: Any = c * _gate(f + self._forget) + _gate(i) * self._activation(j)
-        new = _clipped(new, self._clips[0])
-        if self._peepholes:
-            o = o + self._seen[2] * new
-        output = self._activation(new) * _gate(o)
-        if self._projected:
-            output = _clipped(matmul(output, self._projection), self._clips[1])
-        return output, self._whole(new, output)
 
 
 def _clipped(value: Tensor, limit: float | None) -> Tensor:

@@ -6,17 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
-from ..graph.arguments import known_numbers
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Tensor
-from ..graph.values import constant, convert_to_tensor
+from ..graph import Tensor, TensorShape, constant, convert_to_tensor, known_numbers
 from ..nest import assert_same_structure, flatten, map_structure, pack_sequence_as
+from ..operations import add, concat, logical_not, logical_or, reduce_all, shape_of, zeros
 from ..operations.arrays import TensorArray
-from ..operations.creation import shape as shape_of
-from ..operations.creation import zeros
-from ..operations.elementwise import add, logical_not, logical_or
-from ..operations.joining import concat
-from ..operations.reduction import reduce_all
 from ..operations.while_loop import while_loop
 from ..variables.scope import variable_scope
 from .dynamic import beyond, require_cells
@@ -43,8 +36,7 @@ def raw_rnn(
             given out of this step, and the next loop state. It is called first with 0 and None for
             the rest: then it returns the first input and state; what stands for one example of
             what is given out (None: outputs of the cell); and the first loop state, or None.
-        parallel_iterations: without meaning here.
-        swap_memory: without meaning here.
+        parallel_iterations, swap_memory: without meaning here.
         scope: of the variables; default 'rnn'.
 
     Returns:
@@ -91,8 +83,7 @@ def raw_rnn(
 def _batch_of(inputs: Any) -> Any:
     """Returns how many examples there are, as a number where it is known."""
     first = convert_to_tensor(flatten(inputs)[0])
-    dims = first.shape._dims
-    known = None if not dims else dims[0]
+    known = first.shape[0].value if first.shape.ndims else None
     return shape_of(first)[0] if known is None else known  # type: ignore[index]  # overloaded
 
 

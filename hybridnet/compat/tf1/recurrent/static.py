@@ -6,16 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import dtypes
-from ..graph.tensor import Tensor
 from ..graph.values import convert_to_tensor
 from ..nest import flatten, map_structure, pack_sequence_as
-from ..operations.creation import shape as shape_of
-from ..operations.creation import zeros_like
-from ..operations.elementwise import cast, less_equal
-from ..operations.joining import concat, stack, unstack
-from ..operations.reshaping import reverse_sequence
+from ..operations import cast, concat, less_equal, reverse_sequence, size_of, stack, unstack
 from ..variables.scope import variable_scope
-from .dynamic import beyond, first_state
+from .dynamic import first_state, until
 
 __all__ = ["static_bidirectional_rnn", "static_rnn"]
 
@@ -53,9 +48,7 @@ def static_rnn(
     with variable_scope(scope or "rnn") as own:
         given = [map_structure(convert_to_tensor, one) for one in inputs]
         first = flatten(given[0])[0]
-        batch = first.shape.as_list()[0]
-        batch = shape_of(first)[0] if batch is None else batch  # type: ignore[index]
-        state = first_state(cell, batch, initial_state, dtype)
+        state = first_state(cell, size_of(first, 0), initial_state, dtype)
         lengths = None
         if sequence_length is not None:
             lengths = cast(convert_to_tensor(sequence_length), dtypes.int32)
@@ -65,18 +58,10 @@ def static_rnn(
                 own.reuse_variables()
             output, new = cell(one, state)
             if lengths is not None:
-                output, new = _until(less_equal(lengths, time), output, new, state)
+                output, new = until(less_equal(lengths, time), output, new, state)
             state = new
             outputs.append(output)
         return outputs, state
-
-
-def _until(ended: Tensor, output: Any, new: Any, old: Any) -> tuple[Any, Any]:
-    """Returns zeros and the old state for the examples that have ended."""
-    return (
-        map_structure(lambda one: beyond(ended, zeros_like(one), one), output),
-        map_structure(lambda before, one: beyond(ended, before, one), old, new),
-    )
 
 
 def static_bidirectional_rnn(

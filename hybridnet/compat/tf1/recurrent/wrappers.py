@@ -6,24 +6,38 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from ..dtypes import as_dtype
-from ..graph.arguments import static_value
-from ..graph.control import device, name_scope
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
+from ..graph import Tensor, TensorShape, convert_to_tensor, device, name_scope, static_value
 from ..nest import assert_same_structure, flatten, map_structure, pack_sequence_as
-from ..operations.elementwise import cast, greater_equal
-from ..operations.joining import concat, split
+from ..operations import cast, concat, greater_equal, random_uniform, split
 from ..operations.nn.activation import dropout
-from ..operations.random import random_uniform
 from ..variables.scope import variable_scope
 from .cell import LSTMStateTuple, RNNCell, zero_states
 
 __all__ = ["DeviceWrapper", "DropoutWrapper", "MultiRNNCell", "ResidualWrapper"]
 
 
+class _OfCells(RNNCell):
+    """A cell that is made of others, and has their variables."""
+
+    _cells: list[Any]
+
+    @property
+    def weights(self) -> list[Any]:
+        """The variables of the cells."""
+        return [one for cell in self._cells for one in cell.weights]
+
+    variables = weights
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        """Those that optimizers change."""
+        return [one for cell in self._cells for one in cell.trainable_weights]
+
+    trainable_variables = trainable_weights
+
+
 @final
-class MultiRNNCell(RNNCell):
+class MultiRNNCell(_OfCells):
     """Cells one upon the other: the output of each is the input of the next.
 
     Args:
@@ -65,20 +79,6 @@ class MultiRNNCell(RNNCell):
         """That of the last."""
         return self._cells[-1].output_size
 
-    @property
-    def weights(self) -> list[Any]:
-        """The variables of the cells."""
-        return [one for cell in self._cells for one in cell.weights]
-
-    variables = weights
-
-    @property
-    def trainable_weights(self) -> list[Any]:
-        """Those that optimizers change."""
-        return [one for cell in self._cells for one in cell.trainable_weights]
-
-    trainable_variables = trainable_weights
-
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         """Returns a state of zeros; as `RNNCell.zero_state`."""
         with name_scope(f"{type(self).__name__}ZeroState"):
@@ -102,12 +102,13 @@ class MultiRNNCell(RNNCell):
         return now, tuple(made) if self._is_tuple else concat(made, 1)
 
 
-class _Wrapper(RNNCell):
+class _Wrapper(_OfCells):
     """A cell that changes what another one does, and has the variables of that."""
 
     def __init__(self, cell: Any) -> None:
         super().__init__()
         self._cell = cell
+        self._cells = [cell]
 
     @property
     def wrapped_cell(self) -> Any:
@@ -123,22 +124,6 @@ class _Wrapper(RNNCell):
     def output_size(self) -> Any:
         """That of the other cell."""
         return self._cell.output_size
-
-    @property
-    def weights(self) -> list[Any]:
-        """The variables of the other cell."""
-        found: list[Any] = self._cell.weights
-        return found
-
-    variables = weights
-
-    @property
-    def trainable_weights(self) -> list[Any]:
-        """Those that optimizers change."""
-        found: list[Any] = self._cell.trainable_weights
-        return found
-
-    trainable_variables = trainable_weights
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         """Returns a state of zeros of the other cell."""
@@ -193,11 +178,8 @@ class DropoutWrapper(_Wrapper):
         if not (hasattr(cell, "state_size") and callable(cell)):
             raise TypeError(f"cell must be an RNNCell, got {cell!r}")
         super().__init__(cell)
-        self._parts = {
-            "input": input_keep_prob,
-            "output": output_keep_prob,
-            "state": state_keep_prob,
-        }
+        kept = (input_keep_prob, output_keep_prob, state_keep_prob)
+        self._parts = dict(zip(("input", "output", "state"), kept, strict=True))
         for name, part in self._parts.items():
             known = None if isinstance(part, Tensor) else static_value(part)
             if known is not None and not 0 <= known <= 1:

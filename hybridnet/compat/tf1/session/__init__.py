@@ -1,7 +1,5 @@
 """Sessions: what runs a graph, its options, and what it is fed."""
 
-from __future__ import annotations
-
 from .session import InteractiveSession as InteractiveSession
 from .session import Session as Session
 from .session import get_default_session as get_default_session

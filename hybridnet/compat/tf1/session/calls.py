@@ -9,12 +9,10 @@ from typing import Any, NamedTuple, NoReturn, final
 
 import numpy as np
 
-from hybridnet.base.errors import MXNetError
-from hybridnet.base.locks import free_in_children
-from hybridnet.clusters import ClusterRunner, LateError
-from hybridnet.clusters.shared import SharedStore, SharedUse
-from hybridnet.graph.node import Node
-from hybridnet.session.runner import Runner
+from hybridnet.base import MXNetError, free_in_children
+from hybridnet.clusters import ClusterRunner, LateError, SharedStore, SharedUse
+from hybridnet.graph import Node
+from hybridnet.session import Runner
 
 from ..graph.host_call import HostCall
 

@@ -1,11 +1,20 @@
-"""Options of sessions, with the names of TensorFlow's messages."""
+"""Options of sessions, with the names of TensorFlow's messages.
+
+And the switches of TensorFlow 2 that programs for 1.x throw first: here they are thrown for good.
+"""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any, NamedTuple, final
 
-__all__ = ["ConfigProto", "DeviceAttributes", "GPUOptions", "GraphOptions", "OptimizerOptions"]
+from hybridnet.session import Runner
+
+__all__ = [
+    "ConfigProto", "GPUOptions", "GraphOptions", "OptimizerOptions", "disable_eager_execution",
+    "disable_resource_variables", "disable_v2_behavior", "enable_resource_variables",
+    "executing_eagerly",
+]  # fmt: skip
 
 
 class _Options(SimpleNamespace):
@@ -62,3 +71,29 @@ class DeviceAttributes(NamedTuple):
     name: str
     device_type: str
     memory_limit_bytes: int = 0
+
+
+def num_gpus() -> int:
+    """Returns how many GPUs this process has."""
+    return sum(one.type == "gpu" for one in Runner.devices())
+
+
+def disable_v2_behavior() -> None:
+    """Means nothing here: there is only TensorFlow 1's behavior."""
+
+
+def disable_eager_execution() -> None:
+    """Means nothing here: graphs are built, and sessions run them."""
+
+
+def enable_resource_variables() -> None:
+    """Means nothing here: variables are one kind."""
+
+
+def disable_resource_variables() -> None:
+    """Means nothing here: variables are one kind."""
+
+
+def executing_eagerly() -> bool:
+    """Whether Operations run where they are written; they never do (`hn.nd` is for that)."""
+    return False

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from hybridnet.base.dtype import CODE_OF
+from hybridnet.base import CODE_OF
 from hybridnet.ndarray import NDArray
 
 from ..dtypes import string
+from ..graph import Tensor, host_constant
 from ..graph.coded import STRINGS
-from ..graph.tensor import Tensor
-from ..graph.values import host_constant
 
 __all__ = ["as_fed"]
 

@@ -9,60 +9,43 @@ from typing import Any, Final, NoReturn, final
 import numpy as np
 
 from hybridnet import clusters
-from hybridnet.base.context import current_context, gpu
-from hybridnet.base.errors import MXNetError
-from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.base import MXNetError, current_context, gpu
 from hybridnet.clusters import ClusterRunner
-from hybridnet.graph.node import Edge, Node
+from hybridnet.graph import Edge, Node
 from hybridnet.ndarray import NDArray, array
-from hybridnet.runtime.devices.device import list_devices
-from hybridnet.runtime.platform.jax_devices import num_devices
-from hybridnet.session.fetches import Fetches, Joined
-from hybridnet.session.metadata import RunMetadata, RunOptions, Trace
-from hybridnet.session.runner import Runner
-from hybridnet.session.session import fetched
-from hybridnet.session.step import LateCalls, Request, register_late_calls
-
-from ..errors import (
-    AbortedError,
-    CancelledError,
-    DeadlineExceededError,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    NotFoundError,
-    OpError,
-    OutOfRangeError,
-    UnavailableError,
+from hybridnet.ops.core import TensorType, tensor_type
+from hybridnet.session import (
+    Fetches,
+    Joined,
+    LateCalls,
+    Request,
+    RunMetadata,
+    Runner,
+    RunOptions,
+    Trace,
+    register_late_calls,
 )
+
+from .. import errors
+from ..graph import GraphDef, Operation, Tensor, TensorShape, device_text
 from ..graph.gradient_call import expanded
 from ..graph.graph import Graph, default_sessions, get_default_graph
-from ..graph.graph_def import GraphDef
 from ..graph.resolve import needed_values, resolve
-from ..graph.scopes import device_text
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Operation, Tensor
-from .config import DeviceAttributes
+from .config import DeviceAttributes, num_gpus
 from .feeding import as_fed
 from .stages import StagedRunner
 
-__all__ = [
-    "InteractiveSession",
-    "RunMetadata",
-    "RunOptions",
-    "Session",
-    "get_default_session",
-    "register_session_run_conversion_functions",
-]
+__all__ = ["InteractiveSession", "RunMetadata", "RunOptions", "Session", "get_default_session"]
 
 register_late_calls(LateCalls(needed_values, resolve, expanded))
 
 _CLUSTER_ERRORS: Final = {
-    clusters.UnavailableError: UnavailableError,
-    clusters.AbortedError: AbortedError,
-    clusters.LateError: DeadlineExceededError,
-    clusters.EndedError: OutOfRangeError,
-    clusters.GivenUpError: CancelledError,
-    clusters.WrongError: InvalidArgumentError,
+    clusters.UnavailableError: errors.UnavailableError,
+    clusters.AbortedError: errors.AbortedError,
+    clusters.LateError: errors.DeadlineExceededError,
+    clusters.EndedError: errors.OutOfRangeError,
+    clusters.GivenUpError: errors.CancelledError,
+    clusters.WrongError: errors.InvalidArgumentError,
 }
 #: Class -> (what to fetch for a value and how to put it together, what to feed for it).
 _CONVERSIONS: Final[dict[type, tuple[Callable[..., Any], Callable[..., Any] | None]]] = {}
@@ -91,17 +74,23 @@ def get_default_session() -> Any:
 
 
 class _BaseSession:
-    """What both kinds of sessions do; see `Session`."""
+    """What both kinds of sessions do; see `Session`.
+
+    Attributes:
+        graph: the graph that it runs.
+        sess_str: the address of the task that it begins with; '' is this process.
+    """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"Argument `graph` must be a tf.Graph, but got {type(graph).__name__}")
-        self._graph = get_default_graph() if graph is None else graph
-        self._target = target
+        self.graph = get_default_graph() if graph is None else graph
+        self.sess_str = target
         self._config = config
         self._closed = False
+        self._blocks: list[Any] = []
         soft = bool(getattr(config, "allow_soft_placement", False))
-        rest = (self._graph.constants, self._expected, self._missing, self._graph.seed, soft)
+        rest = (self.graph.constants, self._expected, self._missing, self.graph.seed, soft)
         self._runner: Runner | ClusterRunner
         if target:
             try:
@@ -109,27 +98,17 @@ class _BaseSession:
             except MXNetError as error:
                 _raise(error)
         else:
-            self._runner = Runner(gpu(0) if num_devices("gpu") else current_context(), *rest)
+            self._runner = Runner(gpu(0) if num_gpus() else current_context(), *rest)
             self._runner.timeout = _timeout(config)
-        constants = self._graph.constants
-        self._staged = StagedRunner(self._runner, self._graph.shared, constants)
+        constants = self.graph.constants
+        self._staged = StagedRunner(self._runner, self.graph.shared, constants)
 
     # -- what it is --------------------------------------------------------------------------
 
     @property
-    def graph(self) -> Graph:
-        """The graph that it runs."""
-        return self._graph
-
-    @property
     def graph_def(self) -> GraphDef:
         """The graph in words."""
-        return self._graph.as_graph_def()
-
-    @property
-    def sess_str(self) -> str:
-        """The address of the task that it begins with; '' is this process."""
-        return self._target
+        return self.graph.as_graph_def()
 
     @property
     def variables(self) -> Mapping[Node, NDArray]:
@@ -138,11 +117,10 @@ class _BaseSession:
 
     def list_devices(self) -> list[DeviceAttributes]:
         """Returns the devices of this process; of a cluster those of its tasks."""
-        if isinstance(self._runner, ClusterRunner):
-            names = self._runner.devices()
-        else:
-            names = [one.name for one in list_devices()]
-        return [DeviceAttributes(device_text(one), (one.type or "").upper()) for one in names]
+        return [
+            DeviceAttributes(device_text(one), (one.type or "").upper())
+            for one in self._runner.devices()
+        ]
 
     def as_default(self) -> Any:
         """A block in which this is the default session; it stays open after it."""
@@ -226,14 +204,14 @@ class _BaseSession:
     def _check_open(self) -> None:
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
-        if not self._graph.version:
+        if not self.graph.version:
             raise RuntimeError(
                 "The Session graph is empty. Add operations to the graph before calling run()."
             )
 
     def _fetch(self, leaf: Any) -> Any:
         """Returns what `Fetches` takes for a leaf."""
-        graph = self._graph
+        graph = self.graph
         plain = type(leaf) is Tensor and leaf.op.graph is graph
         if plain and graph.is_fetchable(leaf):
             return leaf.edge  # the usual case, without more ado
@@ -242,22 +220,19 @@ class _BaseSession:
                 parts, join = fetch(leaf)
                 return Joined([self._fetch(one) for one in parts], join)
         try:
-            found = self._graph.as_graph_element(leaf)
+            found = self.graph.as_graph_element(leaf)
         except TypeError:
             raise TypeError(
                 f"Fetch argument {leaf!r} has invalid type {type(leaf)}, must be a string or "
-                "Tensor. (Can not convert a "
-                f"{type(leaf).__name__} into a Tensor or Operation.)"
+                f"Tensor. (Can not convert a {type(leaf).__name__} into a Tensor or Operation.)"
             ) from None
         except (KeyError, ValueError) as error:
             raise ValueError(
                 f"Fetch argument {leaf!r} cannot be interpreted as a Tensor. ({error})"
             ) from None
-        if not self._graph.is_fetchable(found):
+        if not self.graph.is_fetchable(found):
             raise ValueError(f"Operation {leaf!r} has been marked as not fetchable.")
-        if isinstance(found, Operation):
-            return found.node
-        return found.edge
+        return found.node if isinstance(found, Operation) else found.edge
 
     # -- what it is given --------------------------------------------------------------------
 
@@ -265,13 +240,13 @@ class _BaseSession:
         found: dict[Edge, Any] = {}
         for key, value in feed_dict.items():
             for tensor, part in self._fed(key, value):
-                if not self._graph.is_feedable(tensor):
+                if not self.graph.is_feedable(tensor):
                     raise ValueError(f"Tensor {tensor} may not be fed.")
                 found[tensor.edge] = as_fed(tensor, part)
         return found
 
     def _fed(self, key: Any, value: Any) -> list[tuple[Tensor, Any]]:
-        if type(key) is Tensor and key.op.graph is self._graph:
+        if type(key) is Tensor and key.op.graph is self.graph:
             return [(key, value)]
         if isinstance(key, (list, tuple)):
             return [one for pair in zip(key, value, strict=True) for one in self._fed(*pair)]
@@ -279,29 +254,26 @@ class _BaseSession:
             if isinstance(key, kind) and feed is not None:
                 return [one for pair in feed(key, value) for one in self._fed(*pair)]
         try:
-            found = self._graph.as_graph_element(key, allow_operation=False)
+            found = self.graph.as_graph_element(key, allow_operation=False)
         except (KeyError, ValueError, TypeError) as error:
             raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error}") from None
         assert isinstance(found, Tensor)
         return [(found, value)]
 
-    def _operation(self, node: Node) -> Operation | None:
-        return self._graph.operation_of(node)
-
     def _expected(self, node: Node) -> TensorType | None:
         """Returns the type that a node's value would have, where its Operation tells."""
-        op = self._operation(node)
+        op = self.graph.operation_of(node)
         shape = None if op is None else op.get_attr("shape")
         if op is None or not isinstance(shape, TensorShape) or not shape.is_fully_defined():
             return None
         return tensor_type(tuple(shape.as_list()), op.outputs[0].dtype.numpy)  # type: ignore[arg-type]
 
     def _missing(self, node: Node) -> MXNetError:
-        op = self._operation(node)
+        op = self.graph.operation_of(node)
         title = node.title if op is None else op.title
         name = node.name if op is None else op.name
         if op is not None and op.type == "VariableV2":
-            return FailedPreconditionError(
+            return errors.FailedPreconditionError(
                 None,
                 op,
                 f"Attempting to use uninitialized value {name}: the variable {title} has no value "
@@ -312,10 +284,8 @@ class _BaseSession:
             if op is None
             else f" with dtype {op.outputs[0].dtype.name} and shape {op.outputs[0].shape}"
         )
-        return InvalidArgumentError(
-            None,
-            op,
-            f"You must feed a value for placeholder tensor '{name}'{about}: {title}",
+        return errors.InvalidArgumentError(
+            None, op, f"You must feed a value for placeholder tensor '{name}'{about}: {title}"
         )
 
     # -- variables ---------------------------------------------------------------------------
@@ -362,7 +332,7 @@ class _BaseSession:
         """
         found = {}
         for variable, value in values.items():
-            tensor = self._graph.as_graph_element(variable, allow_operation=False)
+            tensor = self.graph.as_graph_element(variable, allow_operation=False)
             assert isinstance(tensor, Tensor)
             host = as_fed(tensor, value)
             if not isinstance(host, NDArray):
@@ -376,9 +346,8 @@ class _BaseSession:
 
 def _fetched(value: Any) -> Any:
     """Returns an output as users get it: an array, a number, or one string as bytes."""
-    if type(value) is np.ndarray:
-        return value if value.ndim else value[()]
-    return fetched(value)
+    host = value if type(value) is np.ndarray else value.asnumpy()
+    return host if host.ndim else host[()]
 
 
 def _timeout(config: Any) -> float | None:
@@ -391,13 +360,13 @@ def _raise(error: MXNetError) -> NoReturn:
     """Raises an error of a run as TensorFlow's kind of it."""
     for kind, ours in _CLUSTER_ERRORS.items():
         if isinstance(error, kind):
-            raise ours(None, None, str(error)) from error
+            raise ours(str(error)) from error
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, OpError):
+        if isinstance(cause, errors.OpError):
             raise cause
         cause = cause.__cause__
-    raise InvalidArgumentError(None, None, str(error)) from error
+    raise errors.InvalidArgumentError(str(error)) from error
 
 
 @contextmanager
@@ -421,10 +390,6 @@ class Session(_BaseSession):
         config: a `ConfigProto`, or None.
     """
 
-    def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
-        super().__init__(target, graph, config)
-        self._blocks: list[Any] = []
-
     @staticmethod
     def reset(target: str, containers: Sequence[str] | None = None, config: Any = None) -> None:
         """Has all tasks of a cluster forget variables, queues and accumulators.
@@ -443,7 +408,7 @@ class Session(_BaseSession):
                 session.
         """
         if not target:
-            raise NotFoundError(None, None, "Session.reset: it needs the target of a cluster")
+            raise errors.NotFoundError("Session.reset: it needs the target of a cluster")
         with Graph().as_default():
             session = Session(target, config=config)
         with session:
@@ -454,7 +419,7 @@ class Session(_BaseSession):
                 _raise(error)
 
     def __enter__(self) -> Session:
-        blocks = [self._graph.as_default(), self.as_default()]
+        blocks = [self.graph.as_default(), self.as_default()]
         for block in blocks:
             block.__enter__()
         self._blocks += blocks
@@ -470,15 +435,12 @@ class Session(_BaseSession):
 class InteractiveSession(_BaseSession):
     """A session that is the default one, and whose graph is, until it is closed.
 
-    Args:
-        target: as for `Session`.
-        graph: as for `Session`.
-        config: as for `Session`.
+    Arguments are those of `Session`.
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
         super().__init__(target, graph, config)
-        self._graph_block = self._graph.as_default() if graph is not None else None
+        self._graph_block = self.graph.as_default() if graph is not None else None
         if self._graph_block is not None:
             self._graph_block.__enter__()
         default_sessions.push(self)

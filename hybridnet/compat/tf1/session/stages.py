@@ -12,12 +12,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from hybridnet.clusters import ClusterRunner
-from hybridnet.clusters.shared import SharedStore
-from hybridnet.graph.node import Edge, Graph, Moves, Node
-from hybridnet.session.metadata import Trace
-from hybridnet.session.runner import Runner
-from hybridnet.session.step import Request, RunStep
+from hybridnet.clusters import ClusterRunner, SharedStore
+from hybridnet.graph import Edge, Graph, Moves, Node
+from hybridnet.session import Request, Runner, RunStep, Trace
 
 from ..graph.host_call import HostCall
 from .calls import Calls
@@ -79,12 +76,10 @@ class StagedRunner:
         step = self._runner.step(request)
         stages = self._stages_of(step)
         if stages is not None:
-            return self._run_stages(
-                stages,
-                lambda one, given: self.run(one, given, trace),
-                feeds,
-                _timeout(self._runner, trace),
-            )
+            seconds = None if trace is None else trace.timeout
+            seconds = self._runner.timeout if seconds is None else seconds
+            run: Run = lambda one, given: self.run(one, given, trace)  # noqa: E731
+            return self._run_stages(stages, run, feeds, seconds)
         found = self._beside_of(step, feeds)
         if found is None:
             return self._runner.run_step(step, feeds, trace)
@@ -135,11 +130,6 @@ class StagedRunner:
         if texts not in known:
             known[texts] = beside(step.request, texts, self._constants)
         return known[texts]
-
-
-def _timeout(runner: Runner | ClusterRunner, trace: Trace | None) -> float | None:
-    """Returns how many seconds a run may wait for others; None: any."""
-    return runner.timeout if trace is None or trace.timeout is None else trace.timeout
 
 
 def _stages_of(graph: Graph, request: Request) -> Stages | None:

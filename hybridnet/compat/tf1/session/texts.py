@@ -8,8 +8,8 @@ from typing import Any, final
 
 import numpy as np
 
-from hybridnet.graph.node import Edge, Node
-from hybridnet.session.step import Request
+from hybridnet.graph import Edge, Node
+from hybridnet.session import Request
 
 from ..graph.coded import STRINGS
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import final
 
-from hybridnet.profiler.spans import Record, Span, events_of
-from hybridnet.profiler.trace import trace_text
-from hybridnet.session.metadata import DeviceStepStats, StepStats
+from hybridnet.profiler import Record, Span, events_of, trace_text
+from hybridnet.session import DeviceStepStats, StepStats
 
 __all__ = ["Timeline"]
 

@@ -5,27 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
-from hybridnet.ops.state.variables import NO_OP
+from hybridnet.base import cv2
+from hybridnet.events import Histogram, Image, Summary, Value
+from hybridnet.graph import NO_OP
 
 from .. import dtypes
-from ..graph.building import apply_call
-from ..graph.control import name_scope
-from ..graph.graph import Graph, GraphKeys, get_default_graph
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Operation, Tensor
-from ..graph.values import convert_to_tensor
+from ..graph import Operation, Tensor, TensorShape, apply_call, convert_to_tensor, name_scope
+from ..graph.graph import GraphKeys, get_default_graph
+from ..images.decoding import image_file
 from ..session.session import register_session_run_conversion_functions
-from .events import Histogram, Image, Summary, Value
-from .pictures import as_pixels, as_png
 
 __all__ = ["histogram", "image", "merge", "merge_all", "scalar"]
 
 #: Where the buckets of histograms end, on the side above 0: from, to, and how they grow.
 _FIRST, _LAST, _GROWTH = 1e-12, 1e20, 1.1
+#: What a pixel becomes that is not finite: red, and white where there is one channel.
+_BAD: Final = (255, 0, 0, 255)
+#: Images whose numbers are no larger are taken for 0.
+_NOTHING: Final = 1e-6
 
 
 @final
@@ -34,32 +35,22 @@ class SummaryTensor:
 
     Attributes:
         op: an Operation of its name, that runs nothing.
+        name: ``'loss:0'``.
+        graph: the graph it is in.
         parts: the tensors whose values are in it.
         dtype: string.
         shape: ().
     """
 
     def __init__(
-        self,
-        op: Operation,
-        parts: Sequence[Tensor],
-        values: Callable[[list[Any]], list[Value]],
+        self, op: Operation, parts: Sequence[Tensor], values: Callable[[list[Any]], list[Value]]
     ) -> None:
         self.op = op
+        self.name, self.graph = f"{op.name}:0", op.graph
         self.parts = tuple(parts)
         self.values = values
         self.dtype = dtypes.string
         self.shape = TensorShape([])
-
-    @property
-    def name(self) -> str:
-        """The name: ``'loss:0'``."""
-        return f"{self.op.name}:0"
-
-    @property
-    def graph(self) -> Graph:
-        """The graph it is in."""
-        return self.op.graph
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Computes the message in a session; default the one that is the default."""
@@ -132,10 +123,10 @@ def image(
     def shown(tag: str, batch: Any) -> list[Value]:
         made = []
         for number, one in enumerate(batch[:max_outputs]):
-            pixels = as_pixels(one)
+            pixels = _as_pixels(one)
             where = f"{tag}/image" if max_outputs == 1 else f"{tag}/image/{number}"
             height, width, channels = pixels.shape
-            made.append(Value(where, image=Image(height, width, channels, as_png(pixels))))
+            made.append(Value(where, image=Image(height, width, channels, _as_png(pixels))))
         return made
 
     return _summary("ImageSummary", name, tensor, collections, family, shown)
@@ -170,7 +161,6 @@ def merge(
     Args:
         inputs: what `scalar`, `histogram`, `image` and `merge` returned.
         collections: which it is added to; default none.
-        name: of the scope.
 
     Raises:
         TypeError: something else is among them.
@@ -200,7 +190,6 @@ def merge_all(
     Args:
         key: the collection that they are in.
         scope: what their names must begin with.
-        name: of the scope.
     """
     found = get_default_graph().get_collection(key, scope)
     return merge(found, name=name) if found else None
@@ -227,18 +216,9 @@ def _counted(tag: str, value: Any) -> Value:
         else:
             ends.append(float(limit))
             numbers.append(float(count))
-    return Value(
-        tag,
-        histo=Histogram(
-            float(flat.min()),
-            float(flat.max()),
-            float(flat.size),
-            float(flat.sum()),
-            float((flat * flat).sum()),
-            ends,
-            numbers,
-        ),
-    )
+    seen = (flat.min(), flat.max(), flat.size, flat.sum(), (flat * flat).sum())
+    least, most, size, total, squares = (float(one) for one in seen)
+    return Value(tag, histo=Histogram(least, most, size, total, squares, ends, numbers))
 
 
 @cache
@@ -251,3 +231,38 @@ def _limits() -> np.ndarray[Any, Any]:
         limit *= _GROWTH
     above.append(np.finfo(np.float64).max)
     return np.array([*(-one for one in above[::-1]), 0.0, *above])
+
+
+# Images: pixels from numbers, and PNG files of them -----------------------------------------------
+
+
+def _as_pixels(image: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Returns an image in whole numbers from 0 to 255.
+
+    Numbers that are not negative are scaled so that the largest is 255; where some are negative, 0
+    becomes 128, and the largest size 127 more or less.
+
+    Args:
+        image: (height, width, channels), floats or uint8; the latter are pixels already.
+    """
+    if image.dtype == np.uint8:
+        return image
+    values = image.astype(np.float32)
+    good = np.isfinite(values).all(axis=-1)
+    seen = values[good]
+    low, high = (float(np.min(seen)), float(np.max(seen))) if seen.size else (0.0, 0.0)
+    largest, most, offset = (max(-low, high), 127, 128) if low < 0 else (high, 255, 0)
+    scale = np.float32(0 if largest < _NOTHING else most / largest)
+    pixels = np.empty(values.shape, np.uint8)
+    pixels[good] = (seen * scale + np.float32(offset)).astype(np.uint8)
+    pixels[~good] = _BAD[: image.shape[-1]]
+    return pixels
+
+
+def _as_png(pixels: np.ndarray[Any, Any]) -> bytes:
+    """Returns a PNG file of (height, width, channels) pixels; 1, 3 or 4 channels, red first.
+
+    Raises:
+        ImportError: OpenCV, of the extra ``image``, is not installed.
+    """
+    return image_file(".png", pixels, [cv2.IMWRITE_PNG_COMPRESSION, 3])

@@ -8,54 +8,51 @@ from typing import Any, final
 
 import numpy as np
 
-from hybridnet.base.remote import read_file as bytes_of_file
+from hybridnet.base import read_file as bytes_of_file
 
 from ..dtypes import DType, as_dtype, int64, string
 from ..errors import FailedPreconditionError, InvalidArgumentError
 from ..gfile import as_errors
-from ..graph.control import name_scope
-from ..graph.tensor import Operation
-from ..graph.values import convert_to_tensor
+from ..graph import Operation, Tensor, convert_to_tensor, name_scope
 from ..operations.scripts import host_call
 from ..operations.strings import strings
 
 __all__ = [
-    "KeyValueTensorInitializer",
-    "TableInitializerBase",
-    "TextFileIndex",
-    "TextFileInitializer",
-]
+    "KeyValueTensorInitializer", "TableInitializerBase", "TextFileIndex", "TextFileInitializer",
+]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 #: Takes the rows of a table.
 Fill = Callable[[dict[Any, Any]], None]
 
 
-class TableInitializerBase(ABC):
-    """What gives a table its rows.
+class Mapped:
+    """What goes from keys to values.
 
-    Args:
+    Attributes:
         key_dtype: the dtype of the keys.
         value_dtype: that of the values.
     """
 
     def __init__(self, key_dtype: Any, value_dtype: Any) -> None:
-        self._key_dtype = as_dtype(key_dtype).base_dtype
-        self._value_dtype = as_dtype(value_dtype).base_dtype
+        self.key_dtype = as_dtype(key_dtype).base_dtype
+        self.value_dtype = as_dtype(value_dtype).base_dtype
 
-    @property
-    def key_dtype(self) -> DType:
-        """The dtype of the keys."""
-        return self._key_dtype
 
-    @property
-    def value_dtype(self) -> DType:
-        """The dtype of the values."""
-        return self._value_dtype
+class TableInitializerBase(Mapped, ABC):
+    """What gives a table its rows; arguments as those of `Mapped`."""
+
+    #: That of the scope of the Operation.
+    _name: str
 
     @abstractmethod
     def filling(self, fill: Fill) -> Operation:
         """Returns the Operation that makes the rows, and hands them to a function."""
+
+    def _filled(self, kind: str, run: Callable[..., Any], inputs: list[Tensor]) -> Operation:
+        with name_scope(None, self._name):
+            made: Operation = host_call(kind, run, inputs, [])
+            return made
 
 
 @final
@@ -67,7 +64,6 @@ class KeyValueTensorInitializer(TableInitializerBase):
         values: a vector as long.
         key_dtype: the dtype of the keys; default what they have.
         value_dtype: that of the values; default what they have.
-        name: of the scope of the Operation.
 
     Raises (in a run):
         FailedPreconditionError: a key has several values.
@@ -95,9 +91,7 @@ class KeyValueTensorInitializer(TableInitializerBase):
             fill(_rows(pairs))
             return []
 
-        with name_scope(None, self._name):
-            made: Operation = host_call("LookupTableImportV2", run, [self._keys, self._values], [])
-            return made
+        return self._filled("LookupTableImportV2", run, [self._keys, self._values])
 
 
 @final
@@ -120,7 +114,6 @@ class TextFileInitializer(TableInitializerBase):
         value_index: the column of the values, likewise.
         vocab_size: how many lines are read; default all.
         delimiter: what is between two columns.
-        name: of the scope of the Operation.
 
     Raises:
         ValueError: an index does not fit its dtype.
@@ -160,22 +153,20 @@ class TextFileInitializer(TableInitializerBase):
             fill(_rows(self._pairs(filename.item().decode())))
             return []
 
-        with name_scope(None, self._name):
-            made: Operation = host_call("InitializeTableFromTextFileV2", run, [self._filename], [])
-            return made
+        return self._filled("InitializeTableFromTextFileV2", run, [self._filename])
 
     def _pairs(self, path: str) -> Iterator[tuple[Any, Any]]:
-        lines = _lines(path)[: self._size]
+        with as_errors(path):
+            lines = bytes_of_file(path).replace(b"\r", b"").split(b"\n")
+        lines = (lines if lines[-1] else lines[:-1])[: self._size]
         if self._size is not None and len(lines) < self._size:
             raise InvalidArgumentError(
-                None, None, f"Invalid vocab_size in {path}: expected {self._size}, got {len(lines)}"
+                f"Invalid vocab_size in {path}: expected {self._size}, got {len(lines)}"
             )
         parts = list(zip(self._indices, (self.key_dtype, self.value_dtype), strict=True))
         for number, line in enumerate(lines):
             if not line:
-                raise InvalidArgumentError(
-                    None, None, f"Invalid content in {path}: line {number} is empty"
-                )
+                raise InvalidArgumentError(f"Invalid content in {path}: line {number} is empty")
             key, value = (self._part(path, number, line, *one) for one in parts)
             yield key, value
 
@@ -187,10 +178,8 @@ class TextFileInitializer(TableInitializerBase):
         index = 0 if is_whole else index
         if index >= len(columns):
             raise InvalidArgumentError(
-                None,
-                None,
                 f"Invalid number of columns in {path} line {number}: expected at least "
-                f"{index + 1}, got {len(columns)}",
+                f"{index + 1}, got {len(columns)}"
             )
         if dtype is string:
             return columns[index]
@@ -199,7 +188,7 @@ class TextFileInitializer(TableInitializerBase):
         except ValueError:
             shown = columns[index].decode(errors="replace")
             raise InvalidArgumentError(
-                None, None, f"Field {shown} in line {number} is not a valid {dtype.name}."
+                f"Field {shown} in line {number} is not a valid {dtype.name}."
             ) from None
 
 
@@ -214,21 +203,13 @@ def _check_index(what: str, index: int, dtype: DType) -> None:
         )
 
 
-def _lines(path: str) -> list[bytes]:
-    with as_errors(path):
-        lines = bytes_of_file(path).replace(b"\r", b"").split(b"\n")
-    return lines if lines[-1] else lines[:-1]
-
-
 def _rows(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     made: dict[Any, Any] = {}
     for key, value in pairs:
         held = made.setdefault(key, value)
         if held != value:
             raise FailedPreconditionError(
-                None,
-                None,
                 f"HashTable has different value for same key. Key {key!r} has {held!r} and trying "
-                f"to add value {value!r}",
+                f"to add value {value!r}"
             )
     return made

@@ -12,27 +12,21 @@ from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 
-from hybridnet.base.lazy import farmhash
+from hybridnet.base import farmhash
 
 from ..dtypes import DType, as_dtype, int64, string
 from ..errors import FailedPreconditionError
+from ..graph import GraphKeys, Operation, Tensor, convert_to_tensor, get_default_graph, no_op
 from ..graph.arguments import static_value
 from ..graph.control import add_to_collection, get_collection, group, name_scope
-from ..graph.graph import GraphKeys, get_default_graph
-from ..graph.tensor import Operation, Tensor
-from ..graph.values import convert_to_tensor, no_op
-from ..operations.scripts import host_call
+from ..operations.scripts import host_tensor
 from ..operations.sparse.tensor import SparseTensor
-from .initializers import TableInitializerBase
+from .initializers import Mapped, TableInitializerBase
 
 __all__ = [
-    "FastHashSpec",
-    "HasherSpec",
-    "IdTableWithHashBuckets",
-    "LookupInterface",
-    "StaticHashTable",
+    "FastHashSpec", "HasherSpec", "IdTableWithHashBuckets", "LookupInterface", "StaticHashTable",
     "tables_initializer",
-]
+]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 
@@ -43,34 +37,18 @@ def tables_initializer(name: str = "init_all_tables") -> Operation:
     return group(*made, name=name) if made else no_op(name)
 
 
-class LookupInterface(ABC):
+class LookupInterface(Mapped, ABC):
     """What all tables do.
 
-    Args:
+    Attributes:
         key_dtype: the dtype of the keys.
         value_dtype: that of the values.
         name: of the table.
     """
 
     def __init__(self, key_dtype: DType, value_dtype: DType, name: str) -> None:
-        self._key_dtype = key_dtype
-        self._value_dtype = value_dtype
-        self._name = name
-
-    @property
-    def key_dtype(self) -> DType:
-        """The dtype of the keys."""
-        return self._key_dtype
-
-    @property
-    def value_dtype(self) -> DType:
-        """The dtype of the values."""
-        return self._value_dtype
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return self._name
+        super().__init__(key_dtype, value_dtype)
+        self.name = name
 
     @property
     @abstractmethod
@@ -95,7 +73,6 @@ class LookupInterface(ABC):
 
         Args:
             keys: a tensor, or a `SparseTensor`.
-            name: of the scope of the Operation.
 
         Raises:
             TypeError: they have another dtype than the table's.
@@ -105,9 +82,9 @@ class LookupInterface(ABC):
         """
         sparse = isinstance(keys, SparseTensor)
         texts = keys.values if sparse else convert_to_tensor(keys)
-        if texts.dtype.base_dtype is not self._key_dtype:
+        if texts.dtype.base_dtype is not self.key_dtype:
             raise TypeError(
-                f"Dtype of argument `keys` must be {self._key_dtype}, received: {texts.dtype}"
+                f"Dtype of argument `keys` must be {self.key_dtype}, received: {texts.dtype}"
             )
         found = self._found(texts, name)
         return SparseTensor(keys.indices, found, keys.dense_shape) if sparse else found
@@ -115,12 +92,25 @@ class LookupInterface(ABC):
     def __getitem__(self, keys: Any) -> Any:
         return self.lookup(keys)
 
+    def _sized(
+        self, kind: str, own: str | None, count: Callable[[], int], name: str | None
+    ) -> Tensor:
+        with name_scope(name, f"{self.name}_Size"):
+            return host_tensor(kind, lambda: np.int64(count()), [], int64, (), name=own)
+
+    def _looked_up(
+        self, kind: str, function: Callable[[Array], Array], keys: Tensor, name: str | None
+    ) -> Tensor:
+        with name_scope(name, f"{self.name}_Lookup"):
+            return host_tensor(kind, function, [keys], self.value_dtype, keys.shape._dims)
+
 
 class StaticHashTable(LookupInterface):
     """A table whose rows stay as they are.
 
     Attributes:
         default: the default value, of Python's.
+        default_value: it, as a tensor.
 
     Args:
         initializer: gives the rows.
@@ -137,8 +127,8 @@ class StaticHashTable(LookupInterface):
         full = get_default_graph().unique_name(name or "hash_table")
         super().__init__(initializer.key_dtype, initializer.value_dtype, full.split("/")[-1])
         self._rows: dict[Any, Any] | None = None
-        self._default_value = convert_to_tensor(default_value, self._value_dtype)
-        known = static_value(self._default_value)
+        self.default_value = convert_to_tensor(default_value, self.value_dtype)
+        known = static_value(self.default_value)
         if known is None or known.ndim:
             raise ValueError(
                 "default_value must be one value that is known when the graph is built, got "
@@ -150,11 +140,6 @@ class StaticHashTable(LookupInterface):
 
     def _fill(self, rows: dict[Any, Any]) -> None:
         self._rows = rows
-
-    @property
-    def default_value(self) -> Tensor:
-        """The value of a key that is not there."""
-        return self._default_value
 
     @property
     def initializer(self) -> Operation:
@@ -169,9 +154,7 @@ class StaticHashTable(LookupInterface):
         """
         if self._rows is None:
             raise FailedPreconditionError(
-                None,
-                None,
-                f"Table not initialized: run tf.tables_initializer() before {self._name!r} is used",
+                f"Table not initialized: run tf.tables_initializer() before {self.name!r} is used"
             )
         return self._rows
 
@@ -182,28 +165,16 @@ class StaticHashTable(LookupInterface):
     def values_of(self, keys: Array) -> Array:
         """Returns the value of each key in an array; the default value where there is none."""
         rows, default = self.rows(), self.default
-        made = np.empty(keys.size, self._value_dtype.numpy)
+        made = np.empty(keys.size, self.value_dtype.numpy)
         made[:] = [rows.get(one, default) for one in keys.reshape(-1).tolist()]
         return made.reshape(keys.shape)
 
     def size(self, name: str | None = None) -> Tensor:
         """Returns how many values it has, int64; of a table that has not been filled 0."""
-        with name_scope(name, f"{self._name}_Size"):
-            made: Tensor = host_call(
-                "LookupTableSizeV2", lambda: [np.int64(self.count())], [], [int64], [()]
-            )
-            return made
+        return self._sized("LookupTableSizeV2", None, self.count, name)
 
     def _found(self, keys: Tensor, name: str | None) -> Tensor:
-        with name_scope(name, f"{self._name}_Lookup"):
-            made: Tensor = host_call(
-                "LookupTableFindV2",
-                lambda found: [self.values_of(found)],
-                [keys],
-                [self._value_dtype],
-                [keys.shape._dims],
-            )
-            return made
+        return self._looked_up("LookupTableFindV2", self.values_of, keys, name)
 
 
 @final
@@ -272,20 +243,13 @@ class IdTableWithHashBuckets(LookupInterface):
         """Returns how many values it has, int64; of a table that has not been filled 0."""
         table = self._table
 
-        def run() -> list[Any]:
-            return [np.int64(self._count + (0 if table is None else table.count()))]
+        def count() -> int:
+            return self._count + (0 if table is None else table.count())
 
-        with name_scope(name, f"{self._name}_Size"):
-            made: Tensor = host_call("AddV2", run, [], [int64], [()], name="add")
-            return made
+        return self._sized("AddV2", "add", count, name)
 
     def _found(self, keys: Tensor, name: str | None) -> Tensor:
-        with name_scope(name, f"{self._name}_Lookup"):
-            run, dims = self._numbers, keys.shape._dims
-            made: Tensor = host_call(
-                "SelectV2", lambda found: [run(found)], [keys], [int64], [dims]
-            )
-            return made
+        return self._looked_up("SelectV2", self._numbers, keys, name)
 
     def _numbers(self, keys: Array) -> Array:
         table = self._table

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..graph import Tensor, placeholder
 from ..graph.gradients import gradients
-from ..graph.tensor import Tensor
-from ..graph.values import placeholder
 from ..session.session import get_default_session
 
 __all__ = ["compute_gradient", "compute_gradient_error"]

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, final
 
-from ..dtypes import DType, as_dtype, int32, int64
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Operation, Tensor
-from ..graph.values import convert_to_tensor
+from ..dtypes import as_dtype, int32, int64
+from ..graph import Operation, Tensor, TensorShape, convert_to_tensor
 from ..operations.shared import SharedRef
 from ..operations.sparse.tensor import IndexedSlices
 
-__all__ = [
-    "ConditionalAccumulator",
-    "ConditionalAccumulatorBase",
-    "SparseAccumulatorTakeGradient",
-    "SparseConditionalAccumulator",
-]
+__all__ = ["ConditionalAccumulator", "ConditionalAccumulatorBase", "SparseConditionalAccumulator"]
 
 
 class SparseAccumulatorTakeGradient(NamedTuple):
@@ -41,12 +34,12 @@ class ConditionalAccumulatorBase:
 
     Args:
         kind: the type of its Operation.
-        rows: whether gradients are rows.
+        rows: whether gradients are rows; the rest as for `ConditionalAccumulator`.
+
+    Attributes:
         dtype: of the gradients.
-        shape: of them, or of the whole; None where it is not known.
-        shared_name: by which other graphs know it; default its name.
-        name: of it.
-        reduction_type: 'MEAN' or 'SUM'.
+        accumulator_ref: its Operation.
+        name: that of the Operation.
 
     Raises:
         ValueError: the reduction is another.
@@ -64,31 +57,17 @@ class ConditionalAccumulatorBase:
     ) -> None:
         if reduction_type not in ("MEAN", "SUM"):
             raise ValueError(f"reduction_type must be 'MEAN' or 'SUM', got {reduction_type!r}")
-        self._dtype = as_dtype(dtype).base_dtype
+        self.dtype = as_dtype(dtype).base_dtype
         self._shape = TensorShape(shape)
         dims = self._shape._dims
         about = {
             "kind": "rows" if rows else "dense",
-            "dtype": self._dtype.name,
+            "dtype": self.dtype.name,
             "shape": None if dims is None else list(dims),
             "mean": reduction_type == "MEAN",
         }
         self._ref = SharedRef(kind, about, shared_name, name)
-
-    @property
-    def accumulator_ref(self) -> Operation:
-        """Its Operation."""
-        return self._ref.op
-
-    @property
-    def name(self) -> str:
-        """The name of its Operation."""
-        return self._ref.name
-
-    @property
-    def dtype(self) -> DType:
-        """That of the gradients."""
-        return self._dtype
+        self.accumulator_ref, self.name = self._ref.op, self._ref.name
 
     def num_accumulated(self, name: str | None = None) -> Tensor:
         """Returns how many gradients have come since the last were taken."""
@@ -99,14 +78,12 @@ class ConditionalAccumulatorBase:
 
     def set_global_step(self, new_global_step: Any, name: str | None = None) -> Operation:
         """Returns the Operation that has it be at a step."""
-        kind = "ResourceAccumulatorSetGlobalStep"
-        made: Operation = self._ref.ask(
-            kind, "step", words={"step": new_global_step}, name=name or f"{self.name}_SetGlobalStep"
-        )
-        return made
+        name = name or f"{self.name}_SetGlobalStep"
+        words = {"step": new_global_step}
+        return self._ref.tell("ResourceAccumulatorSetGlobalStep", "step", (), words, name)
 
     def _grad(self, grad: Any, shape: TensorShape) -> Tensor:
-        made = convert_to_tensor(grad, self._dtype)
+        made = convert_to_tensor(grad, self.dtype)
         made.shape.assert_is_compatible_with(shape)
         return made
 
@@ -144,33 +121,25 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         Args:
             grad: the gradient.
             local_step: the step that it is of.
-            name: of the Operation.
 
         Raises:
             ValueError: its shape is another.
         """
-        made: Operation = self._ref.ask(
-            "ResourceAccumulatorApplyGradient",
-            "apply",
-            [self._grad(grad, self._shape)],
-            words={"step": local_step},
-            name=name,
-        )
-        return made
+        given, words = [self._grad(grad, self._shape)], {"step": local_step}
+        return self._ref.tell("ResourceAccumulatorApplyGradient", "apply", given, words, name)
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
         """Returns the mean (or sum) of the gradients, when enough have come; the next step begins.
 
         Args:
             num_required: how many.
-            name: of the Operation.
 
         Raises (in a run):
             InvalidArgumentError: `num_required` is below 1.
         """
         kind = "ResourceAccumulatorTakeGradient"
         words, dims = {"count": num_required}, [self._shape._dims]
-        made: Tensor = self._ref.ask(kind, "take", (), [self._dtype], dims, words, name)
+        made: Tensor = self._ref.ask(kind, "take", (), [self.dtype], dims, words, name)
         return made
 
 
@@ -178,12 +147,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     """Sums rows of gradients up; a mean is that of the gradients that have the row.
 
-    Args:
-        dtype: of the gradients.
-        shape: of the whole; None where it is not known.
-        shared_name: by which other graphs know it; default its name.
-        name: of it.
-        reduction_type: 'MEAN' or 'SUM': what is taken.
+    Arguments are those of `ConditionalAccumulator`; the shape is that of the whole.
     """
 
     def __init__(
@@ -219,7 +183,6 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
             grad_shape: the shape of the whole gradient; None if it is not known.
             local_step: the step for which the gradient was computed. A gradient of an earlier step
                 than the accumulator's is dropped.
-            name: the name of the Operation.
 
         Raises:
             ValueError: the rows do not fit the accumulator's shape.
@@ -229,9 +192,8 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         given = [convert_to_tensor(grad_indices, int64), self._grad(grad_values, rows)]
         if grad_shape is not None:
             given.append(convert_to_tensor(grad_shape, int64))
-        kind, words = "SparseAccumulatorApplyGradient", {"step": local_step}
-        made: Operation = self._ref.ask(kind, "apply", given, words=words, name=name)
-        return made
+        words = {"step": local_step}
+        return self._ref.tell("SparseAccumulatorApplyGradient", "apply", given, words, name)
 
     def take_grad(
         self, num_required: Any, name: str | None = None
@@ -240,15 +202,9 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         dims = self._shape._dims
         rows = None if dims is None else (None, *dims[1:])
         shapes = [(None,), rows, (None if dims is None else len(dims),)]
-        made = self._ref.ask(
-            "SparseAccumulatorTakeGradient",
-            "take",
-            (),
-            [int64, self._dtype, int64],
-            shapes,
-            {"count": num_required},
-            name,
-        )
+        kind, words = "SparseAccumulatorTakeGradient", {"count": num_required}
+        dtypes = [int64, self.dtype, int64]
+        made = self._ref.ask(kind, "take", (), dtypes, shapes, words, name)
         return SparseAccumulatorTakeGradient(*made)
 
     def take_indexed_slices_grad(self, num_required: Any, name: str | None = None) -> IndexedSlices:

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hybridnet.graph.gradient import EdgeHandle
-from hybridnet.ops.state.variables import ASSIGN, READ
+from hybridnet.graph import EdgeHandle
 
-from ..graph.building import compose
+from ..graph import GraphKeys, Operation, Tensor, convert_to_tensor, get_default_graph
 from ..graph.control import group, name_scope
-from ..graph.graph import GraphKeys, get_default_graph
-from ..graph.tensor import Operation, Tensor
-from ..graph.values import convert_to_tensor
-from ..operations.creation import zeros
-from ..operations.elementwise import cast, minimum
+from ..operations import cast, minimum, zeros
 from ..variables.lists import moving_average_variables, trainable_variables
 from ..variables.partitioned import slice_like
 from ..variables.scope import slot_name
-from ..variables.variable import Variable
+from ..variables.variable import Variable, changed
 
 __all__ = ["ExponentialMovingAverage"]
 
@@ -31,6 +26,9 @@ class ExponentialMovingAverage:
         num_updates: a number of steps n; if given, at most ``(1 + n) / (10 + n)`` is kept.
         zero_debias: must be False.
         name: of the means.
+
+    Attributes:
+        name: as given.
 
     Raises:
         ValueError: `zero_debias` is True.
@@ -47,13 +45,8 @@ class ExponentialMovingAverage:
             raise ValueError("ExponentialMovingAverage: zero_debias must be False")
         self._decay = decay
         self._num_updates = num_updates
-        self._name = name
+        self.name = name
         self._averages: dict[Any, Variable] = {}
-
-    @property
-    def name(self) -> str:
-        """The name."""
-        return self._name
 
     def apply(self, var_list: Sequence[Any] | None = None) -> Operation:
         """Returns the Operation that moves the means; makes those that are not there yet.
@@ -73,7 +66,7 @@ class ExponentialMovingAverage:
                 self._averages[one] = self._made(one)
                 if isinstance(one, Variable):
                     graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, one)
-        with name_scope(self._name) as scope:
+        with name_scope(self.name) as scope:
             decay = convert_to_tensor(self._decay, name="decay")
             if self._num_updates is not None:
                 count = cast(convert_to_tensor(self._num_updates), decay.dtype)
@@ -84,8 +77,9 @@ class ExponentialMovingAverage:
     def _made(self, one: Any) -> Variable:
         graph = one.graph
         with graph.as_default(), graph.control_dependencies(None), graph.name_scope(None):
-            initial = one.initialized_value() if isinstance(one, Variable) else _zeros(one)
-            made = Variable(initial, trainable=False, name=slot_name(one, self._name))
+            held = isinstance(one, Variable)
+            initial = one.initialized_value() if held else zeros(one.shape, one.dtype.base_dtype)
+            made = Variable(initial, trainable=False, name=slot_name(one, self.name))
         slice_like(made, one)
         return made
 
@@ -93,16 +87,11 @@ class ExponentialMovingAverage:
         mean = self._averages[one]._variable
         kept = cast(decay, mean.dtype.base_dtype)
 
-        def update(held: EdgeHandle, value: EdgeHandle, kept: EdgeHandle) -> EdgeHandle:
-            now = held.apply_call(READ, [held], ())[0]
-            new = now - (now - value) * (1 - kept)
-            made: EdgeHandle = held.apply_call(ASSIGN, [held, new], ())[0]
-            return made
+        def moved(now: EdgeHandle, value: EdgeHandle, kept: EdgeHandle) -> Any:
+            return now - (now - value) * (1 - kept)
 
         with name_scope(f"AssignMovingAvg_{one.op.name.replace('/', '_')}"):
-            inputs = [mean, convert_to_tensor(one), kept]
-            made: Tensor = compose("AssignSub", update, inputs, dtypes=[mean.dtype])
-            return made.op
+            return changed("AssignSub", moved, mean, [convert_to_tensor(one), kept]).op
 
     def average(self, var: Any) -> Variable | None:
         """Returns the mean of a variable, None if there is none."""
@@ -112,7 +101,7 @@ class ExponentialMovingAverage:
         """Returns the name of the mean of a variable, without ``:0``."""
         if var in self._averages:
             return self._averages[var].op.name
-        return f"{var.op.name}/{self._name}"
+        return f"{var.op.name}/{self.name}"
 
     def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Any]:
         """Returns, for a `Saver`, names by which variables are restored: their means' if any.
@@ -129,7 +118,3 @@ class ExponentialMovingAverage:
             if id(one) not in taken and one.op.name not in means:
                 found.setdefault(one.op.name, one)
         return found
-
-
-def _zeros(one: Any) -> Tensor:
-    return zeros(one.shape, one.dtype.base_dtype)

@@ -1,16 +1,21 @@
-"""`ClusterSpec`: which tasks a cluster has; `replica_device_setter`: what goes to which of them."""
+"""`ClusterSpec`: which tasks a cluster has; `replica_device_setter`: what goes to which of them.
+
+And `Server`: one of them, in this process.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import cycle
 from typing import Any, Final, final
 
-from hybridnet.clusters.addresses import read_addresses
+from hybridnet.base import MXNetError
+from hybridnet.clusters import ClusterTask, read_addresses
 
-from ..graph.device_spec import DeviceSpec
-from ..graph.tensor import Operation
+from ..errors import InvalidArgumentError, UnknownError
+from ..graph import DeviceSpec, Operation
 
-__all__ = ["ClusterSpec", "replica_device_setter"]
+__all__ = ["ClusterSpec", "Server", "replica_device_setter"]
 
 #: Types of Operations that hold values of variables.
 _PS_OPS: Final = ("VariableV2", "Variable", "VarHandleOp")
@@ -27,7 +32,7 @@ class ClusterSpec:
 
     Raises:
         TypeError: it is nothing of that.
-        ValueError: the number of a task is negative.
+        ValueError: the number of a task is negative; or, later, a job or a task is not there.
     """
 
     def __init__(self, cluster: Any) -> None:
@@ -60,38 +65,22 @@ class ClusterSpec:
         }
 
     def num_tasks(self, job_name: str) -> int:
-        """Returns how many tasks a job has.
-
-        Raises:
-            ValueError: there is no such job.
-        """
+        """Returns how many tasks a job has."""
         return len(self._tasks(job_name))
 
     def task_indices(self, job_name: str) -> list[int]:
-        """Returns the numbers of a job's tasks.
-
-        Raises:
-            ValueError: there is no such job.
-        """
+        """Returns the numbers of a job's tasks."""
         return list(self._tasks(job_name))
 
     def task_address(self, job_name: str, task_index: int) -> str:
-        """Returns the address of a task.
-
-        Raises:
-            ValueError: there is no such job, or no such task in it.
-        """
+        """Returns the address of a task."""
         tasks = self._tasks(job_name)
         if task_index not in tasks:
             raise ValueError(f"No task with index {task_index!r} in job {job_name!r}")
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
-        """Returns a job's addresses by number, with None for those that are left out.
-
-        Raises:
-            ValueError: there is no such job.
-        """
+        """Returns a job's addresses by number, with None for those that are left out."""
         tasks = self._tasks(job_name)
         return [tasks.get(number) for number in range(max(tasks, default=-1) + 1)]
 
@@ -142,58 +131,119 @@ def replica_device_setter(
     if ps_tasks == 0:
         return None
     if ps_strategy is None:
-        ps_strategy = _InTurn(ps_tasks)
+        turns = cycle(range(ps_tasks))
+        ps_strategy = lambda op: next(turns)  # noqa: E731
     if not callable(ps_strategy):
         raise TypeError("ps_strategy must be callable")
-    chooser = _Chooser(
-        DeviceSpec.from_string(ps_device or ""),
-        DeviceSpec.from_string(worker_device or ""),
-        merge_devices,
-        tuple(_PS_OPS if ps_ops is None else ps_ops),
-        ps_strategy,
-    )
-    return chooser.device
+    servers, worker = (DeviceSpec.from_string(one or "") for one in (ps_device, worker_device))
+    ops = _PS_OPS if ps_ops is None else ps_ops
+    return _chooser(servers, worker, merge_devices, ops, ps_strategy)
+
+
+def _chooser(
+    servers: DeviceSpec,
+    worker: DeviceSpec,
+    merge: bool,
+    ops: Sequence[str],
+    strategy: Callable[[Operation], int],
+) -> Callable[[Operation], str]:
+    """Returns what chooses the device of each Operation; see `replica_device_setter`."""
+
+    def chosen(op: Operation) -> str:
+        own = DeviceSpec.from_string(op.device or "")
+        if not merge and op.device:
+            return str(op.device)
+        if op.type not in ops:
+            return worker.make_merged_spec(own).to_string()
+        at = servers
+        if at.job and own.job in (None, at.job):
+            at = at.replace(task=strategy(op))
+        return at.make_merged_spec(own).to_string()
+
+    return chosen
 
 
 @final
-class _InTurn:
-    """Chooses the tasks one after the other."""
+class Server:
+    """A task of a cluster: it keeps variables, and runs its part of what sessions run.
 
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._next = 0
+        server = tf.train.Server(cluster, job_name="ps", task_index=0)
+        server.join()                                # a parameter server has no more to do
+        with tf.Session(server.target): ...          # a worker has
 
-    def __call__(self, op: Operation) -> int:
-        task, self._next = self._next, (self._next + 1) % self._count
-        return task
+    Args:
+        server_or_cluster_def: a `ClusterSpec`, or what one is made of.
+        job_name: the job of this task; needed where there are several.
+        task_index: its number in it; needed where there are several.
+        protocol: without meaning here: 'grpc' is taken for the one that there is.
+        config: without meaning here.
+        start: whether it begins at once.
 
+    Attributes:
+        server_def: the cluster that it is part of.
 
-@final
-class _Chooser:
-    """Chooses the device of each Operation; see `replica_device_setter`."""
+    Raises:
+        tf.errors.InvalidArgumentError: there is no such task in the cluster.
+        tf.errors.UnknownError: its address is taken, or other machines could reach it and there is
+            no token (``HYBRIDNET_DIST_TOKEN``).
+    """
 
     def __init__(
         self,
-        servers: DeviceSpec,
-        worker: DeviceSpec,
-        merge: bool,
-        ops: tuple[str, ...],
-        strategy: Callable[[Operation], int],
+        server_or_cluster_def: Any,
+        job_name: str | None = None,
+        task_index: int | None = None,
+        protocol: str | None = None,
+        config: Any = None,
+        start: bool = True,
     ) -> None:
-        self._servers = servers
-        self._worker = worker
-        self._merge = merge
-        self._ops = ops
-        self._strategy = strategy
+        spec = ClusterSpec(server_or_cluster_def)
+        if job_name is None:
+            if len(spec.jobs) != 1:
+                raise ValueError(f"job_name must say which of the jobs {spec.jobs} this task has")
+            job_name = spec.jobs[0]
+        if task_index is None:
+            numbers = spec.task_indices(job_name)
+            if len(numbers) != 1:
+                raise ValueError(f"task_index must say which of the tasks {numbers} this is")
+            task_index = numbers[0]
+        if job_name not in spec.jobs or task_index not in spec.task_indices(job_name):
+            raise InvalidArgumentError(
+                f"Task {task_index} was not defined in job {job_name!r} of {spec}"
+            )
+        self.server_def, self._job, self._index = spec, job_name, task_index
+        self._task: ClusterTask | None = None
+        if start:
+            self.start()
 
-    def device(self, op: Operation) -> str:
-        """Returns the device of an Operation."""
-        own = DeviceSpec.from_string(op.device or "")
-        if not self._merge and op.device:
-            return str(op.device)
-        if op.type not in self._ops:
-            return self._worker.make_merged_spec(own).to_string()
-        servers = self._servers
-        if servers.job and own.job in (None, servers.job):
-            servers = servers.replace(task=self._strategy(op))
-        return servers.make_merged_spec(own).to_string()
+    @staticmethod
+    def create_local_server(config: Any = None, start: bool = True) -> Server:
+        """Returns the one task of a cluster of its own: ``tf.Session(server.target)``."""
+        spec = {"local": ["localhost:0"]}
+        return Server(spec, protocol="grpc", config=config, start=start)
+
+    def start(self) -> None:
+        """Begins, unless it has."""
+        if self._task is not None:
+            return
+        spec = self.server_def
+        jobs = {
+            job: {n: spec.task_address(job, n) for n in spec.task_indices(job)} for job in spec.jobs
+        }
+        try:
+            self._task = ClusterTask(jobs, self._job, self._index)
+        except MXNetError as error:
+            raise UnknownError(str(error)) from error
+
+    def join(self) -> None:
+        """Serves until the process ends."""
+        self.start()
+        assert self._task is not None
+        self._task.join()
+
+    @property
+    def target(self) -> str:
+        """What a session in this process, or another, is given to run here."""
+        if self._task is None:
+            raise ValueError("Server.target: the server is not started")
+        return f"grpc://{self._task.address}"

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..graph.control import name_scope
+from ..graph import Tensor, convert_to_tensor, name_scope
 from ..graph.gradients import gradients
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
-from ..operations.joining import stack, unstack
-from ..operations.reshaping import reshape
+from ..operations import reshape, stack, unstack
 from ..variables.variable import Variable
 
 __all__ = ["hessians"]
@@ -28,10 +25,7 @@ def hessians(
     Args:
         ys: tensors, whose elements are added up.
         xs: a tensor or a variable of known shape, or a list of these.
-        name: of the scope.
-        colocate_gradients_with_ops: without meaning here.
-        gate_gradients: likewise.
-        aggregation_method: likewise.
+        colocate_gradients_with_ops, gate_gradients, aggregation_method: without meaning here.
 
     Returns:
         For each of `xs` a tensor of its shape twice.

@@ -4,36 +4,35 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
 import numpy as np
 
-from .rates import step_tensor
 from .run_hook import (
     SecondOrStepTimer,
     SessionRunArgs,
     SessionRunContext,
     SessionRunHook,
     SessionRunValues,
+    StepHook,
 )
 from .saver import Saver
 
 __all__ = [
-    "CheckpointSaverHook",
-    "CheckpointSaverListener",
-    "FeedFnHook",
-    "LoggingTensorHook",
-    "NanLossDuringTrainingError",
-    "NanTensorHook",
+    "CheckpointSaverHook", "CheckpointSaverListener", "FeedFnHook", "FinalOpsHook",
+    "GlobalStepWaiterHook", "LoggingTensorHook", "NanLossDuringTrainingError", "NanTensorHook",
     "StopAtStepHook",
-]
+]  # fmt: skip
 
 log: Final = logging.getLogger("hybridnet.tf1")
+#: Seconds between two looks at the global step.
+_LOOK: Final = 0.5
 
 
 @final
-class StopAtStepHook(SessionRunHook):
+class StopAtStepHook(StepHook):
     """Ends the loop after some steps.
 
     Args:
@@ -49,19 +48,11 @@ class StopAtStepHook(SessionRunHook):
             raise ValueError("One of num_steps or last_step must be specified.")
         self._num, self._last = num_steps, last_step
 
-    def begin(self) -> None:
-        """Finds the global step."""
-        self._step = step_tensor("StopAtStepHook")
-
     def after_create_session(self, session: Any, coord: Any) -> None:
         """Finds the last step."""
         if self._last is None:
             assert self._num is not None
             self._last = int(session.run(self._step)) + self._num
-
-    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Fetches the global step."""
-        return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Ends the loop at the last step."""
@@ -186,7 +177,7 @@ class CheckpointSaverListener:
 
 
 @final
-class CheckpointSaverHook(SessionRunHook):
+class CheckpointSaverHook(StepHook):
     """Saves checkpoints every so often, when the loop begins, and when it ends.
 
     Args:
@@ -218,7 +209,7 @@ class CheckpointSaverHook(SessionRunHook):
 
     def begin(self) -> None:
         """Makes the saver."""
-        self._step = step_tensor("CheckpointSaverHook")
+        super().begin()
         if self._saver is None:
             self._saver = Saver()
         for one in self._listeners:
@@ -227,10 +218,6 @@ class CheckpointSaverHook(SessionRunHook):
     def after_create_session(self, session: Any, coord: Any) -> None:
         """Saves what the loop begins with."""
         self._save(session, int(session.run(self._step)))
-
-    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Fetches the global step."""
-        return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Saves when it is time."""
@@ -273,3 +260,47 @@ class FeedFnHook(SessionRunHook):
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Feeds what the function returns."""
         return SessionRunArgs(None, feed_dict=self.feed_fn())
+
+
+@final
+class FinalOpsHook(SessionRunHook):
+    """Fetches something when the loop has ended.
+
+    Args:
+        final_ops: what, as for `Session.run`.
+        final_ops_feed_dict: what it is fed.
+
+    Attributes:
+        final_ops_values: what was fetched; None before.
+    """
+
+    def __init__(self, final_ops: Any, final_ops_feed_dict: Any = None) -> None:
+        self._ops, self._feeds = final_ops, final_ops_feed_dict
+        self.final_ops_values: Any = None
+
+    def end(self, session: Any) -> None:
+        """Fetches it."""
+        if self._ops is not None:
+            self.final_ops_values = session.run(self._ops, feed_dict=self._feeds)
+
+
+@final
+class GlobalStepWaiterHook(StepHook):
+    """Has a worker wait until others have made some steps: so workers begin one after the other.
+
+    Args:
+        wait_until_step: the value of the global step.
+    """
+
+    def __init__(self, wait_until_step: int) -> None:
+        self._until = wait_until_step
+        self._is_there = wait_until_step <= 0
+
+    def before_run(self, run_context: SessionRunContext) -> None:
+        """Waits, before the first run."""
+        while not self._is_there:
+            step = int(run_context.session.run(self._step))
+            self._is_there = step >= self._until
+            if not self._is_there:
+                log.info("waiting for global step %d; it is %d", self._until, step)
+                time.sleep(_LOOK)

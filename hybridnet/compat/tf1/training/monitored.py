@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, final
 
-from hybridnet.session.metadata import RunMetadata
+from hybridnet.session import RunMetadata
 
 from ..errors import OutOfRangeError
 from ..graph.graph import get_default_graph
@@ -19,11 +19,7 @@ from .run_hook import SessionRunArgs, SessionRunContext, SessionRunHook, Session
 from .scaffold import ChiefSessionCreator, Scaffold, WorkerSessionCreator
 from .session_manager import LOST
 
-__all__ = [
-    "MonitoredSession",
-    "MonitoredTrainingSession",
-    "SingularMonitoredSession",
-]
+__all__ = ["MonitoredSession", "MonitoredTrainingSession", "SingularMonitoredSession"]
 
 _log: Final = logging.getLogger("hybridnet.cluster")
 #: What is no error, but the end of the data.
@@ -43,20 +39,29 @@ _DEFAULT: Final = object()
 
 
 class _Monitored:
-    """What both kinds of monitored sessions do."""
+    """What both kinds of monitored sessions do.
+
+    Attributes:
+        graph: that is run.
+    """
 
     #: Seconds for which a session is made anew after a task was lost; 0: it is not.
     _patience = 0.0
 
-    def __init__(self, creator: Any, hooks: Sequence[SessionRunHook] | None, grace: float) -> None:
+    def __init__(
+        self,
+        session_creator: Any = None,
+        hooks: Sequence[SessionRunHook] | None = None,
+        stop_grace_period_secs: float = 120,
+    ) -> None:
         self._hooks = list(hooks or ())
-        self._grace = grace
-        self._graph = get_default_graph()
+        self._grace = stop_grace_period_secs
+        self.graph = get_default_graph()
         self._coordinator = Coordinator()
         self._tries = 0
         for one in self._hooks:
             one.begin()
-        self._creator = creator or ChiefSessionCreator()
+        self._creator = session_creator or ChiefSessionCreator()
         self._session: Any = None
         self._stops = False
         self._create()
@@ -78,11 +83,6 @@ class _Monitored:
                 _log.warning("the session could not be made, and is tried again: %s", error)
                 self._close_session()
                 time.sleep(_LOOK)
-
-    @property
-    def graph(self) -> Any:
-        """The graph that it runs."""
-        return self._graph
 
     def run(
         self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None
@@ -121,9 +121,7 @@ class _Monitored:
         self._tries += 1
         if self._tries > _TRIES:
             raise type(error)(
-                None,
-                None,
-                f"the session was made anew {_TRIES} times, and no run has ended since: {error}",
+                f"the session was made anew {_TRIES} times, and no run has ended since: {error}"
             ) from error
         _log.warning("the session is made anew: %s", error)
         self._close_session()
@@ -245,28 +243,17 @@ class MonitoredSession(_Monitored):
 
     _patience = _GIVE_UP
 
-    def __init__(
-        self,
-        session_creator: Any = None,
-        hooks: Sequence[SessionRunHook] | None = None,
-        stop_grace_period_secs: float = 120,
-    ) -> None:
-        super().__init__(session_creator, hooks, stop_grace_period_secs)
-
 
 @final
 class SingularMonitoredSession(_Monitored):
     """As `MonitoredSession`, with the session itself at hand.
 
     Args:
-        hooks: what happens around runs.
-        scaffold: with what it is made.
+        hooks, stop_grace_period_secs: as for `MonitoredSession`.
+        scaffold, config, checkpoint_dir, checkpoint_filename_with_path: as for
+            `ChiefSessionCreator`.
         master: the target of the session: '' for this process, or that of a `Server`. Where a task
             is lost, a run fails, and the session is not made anew.
-        config: of the session.
-        checkpoint_dir: the folder of the checkpoints.
-        stop_grace_period_secs: how many seconds its threads have to end.
-        checkpoint_filename_with_path: or the checkpoint to restore.
     """
 
     def __init__(
@@ -312,14 +299,11 @@ def MonitoredTrainingSession(
             session is made anew and goes on from the last checkpoint.
         is_chief: whether this process initializes and saves; others wait until it has.
         checkpoint_dir: where checkpoints are restored from and saved to; None for neither.
-        scaffold: with what it is made.
-        hooks: what happens around runs.
-        chief_only_hooks: likewise, in the chief only.
+        chief_only_hooks: what happens around runs in the chief only.
         save_checkpoint_secs: how many seconds lie between checkpoints; default 600.
         save_summaries_steps: how many steps lie between summaries; default 100.
         save_summaries_secs: or how many seconds.
-        config: of the session.
-        stop_grace_period_secs: how many seconds its threads have to end.
+        scaffold, hooks, config, stop_grace_period_secs: as for `SingularMonitoredSession`.
         log_step_count_steps: how often steps a second are logged; None for never.
         max_wait_secs: how long to wait for the chief.
         save_checkpoint_steps: or how many steps.

@@ -7,17 +7,13 @@ point of a run, and assigns the new values, as part of the program that computes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-from hybridnet.graph.gradient import EdgeHandle
-from hybridnet.ops.state.variables import ASSIGN, READ
+from hybridnet.graph import ASSIGN, READ, EdgeHandle
 
-from ..graph.building import compose
+from ..graph import Graph, Operation, Tensor, compose, constant, convert_to_tensor
 from ..graph.control import control_dependencies, group, name_scope
 from ..graph.gradients import gradients
-from ..graph.graph import Graph
-from ..graph.tensor import Operation, Tensor
-from ..graph.values import constant, convert_to_tensor
 from ..operations.elementwise import cast
 from ..variables.lists import trainable_variables
 from ..variables.partitioned import slice_like
@@ -47,7 +43,7 @@ class Optimizer:
     GATE_GRAPH: Final = 2
 
     #: The type of the Operation that updates a variable.
-    _kind: ClassVar[str] = ""
+    _kind: str = ""
 
     def __init__(
         self, use_locking: bool, name: str, use_own_namescope_for_non_slot_vars: bool = False
@@ -58,16 +54,16 @@ class Optimizer:
         self._own_scope = use_own_namescope_for_non_slot_vars
         self._slots: dict[str, dict[Variable, Variable]] = {}
         self._others: dict[tuple[str, Graph], Variable] = {}
+        # Subclasses have here the slots of each variable, with what they hold in the beginning, ...
+        self._begun: dict[str, float] = {}
+        # ... and the numbers that the rule needs, which may be tensors or functions of nothing.
+        self._given: dict[str, Any] = {}
 
     # -- for subclasses ----------------------------------------------------------------------
 
-    def _slot_values(self) -> dict[str, float]:
-        """Returns the slots of each variable, and what they hold in the beginning."""
-        return {}
-
     def _numbers(self) -> dict[str, Any]:
-        """Returns the numbers that the rule needs, which may be tensors, by name."""
-        raise NotImplementedError
+        """Returns the numbers that the rule needs by name."""
+        return self._given
 
     def _prepared(self, grad: Tensor, numbers: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
         """Returns what the rule takes of a gradient and the numbers, which is both as they are.
@@ -113,9 +109,7 @@ class Optimizer:
             loss: the tensor to be minimized.
             global_step: a variable that counts the steps, or None.
             var_list: the variables that are changed; default all trainable variables.
-            gate_gradients: ignored.
-            aggregation_method: ignored.
-            colocate_gradients_with_ops: ignored.
+            gate_gradients, aggregation_method, colocate_gradients_with_ops: ignored.
             name: the name of the Operation; ignored.
             grad_loss: the gradient of the loss; default ones.
 
@@ -185,7 +179,7 @@ class Optimizer:
         variables = [one for _, one in held]
         self._begin(variables)
         for one in variables:
-            for slot, value in self._slot_values().items():
+            for slot, value in self._begun.items():
                 self._make_slot(one, slot, value)
         with name_scope(name, self._name) as scope:
             numbers = [
@@ -199,7 +193,7 @@ class Optimizer:
                 return assign_add(global_step, 1, name=scope).op
 
     def _updated(self, grad: Any, variable: Variable, numbers: list[Tensor]) -> Operation:
-        refs = [variable, *(self._slots[slot][variable] for slot in self._slot_values())]
+        refs = [variable, *(self._slots[slot][variable] for slot in self._begun)]
         tensors = [one._variable for one in refs]
         count, kind = len(refs), variable.dtype.base_dtype
 
@@ -211,7 +205,7 @@ class Optimizer:
 
         change, left = self._prepared(convert_to_tensor(grad), numbers)
         with name_scope(f"update_{variable.op.name}"), variable.graph.colocate_with(variable.op):
-            given = [_as(one, kind) for one in (*left, change)]
+            given = [cast(one, kind) for one in (*left, change)]
             made = compose(
                 self._kind, update, [*tensors, *given], dtypes=[one.dtype for one in tensors]
             )
@@ -274,18 +268,8 @@ class Optimizer:
 
 
 def _flat(var_list: Any) -> list[Any]:
-    if isinstance(var_list, dict):
-        var_list = var_list.values()
-    if isinstance(var_list, (list, tuple)) or not isinstance(var_list, Variable):
-        return [leaf for one in var_list for leaf in (_flat(one) if _nested(one) else [one])]
-    return [var_list]
-
-
-def _nested(one: Any) -> bool:
-    return isinstance(one, (list, tuple, dict))
-
-
-def _as(tensor: Tensor, kind: Any) -> Tensor:
-    """Returns a number in the dtype of the variable that it is for."""
-    made: Tensor = cast(tensor, kind)
-    return made
+    if isinstance(var_list, Variable):
+        return [var_list]
+    several = var_list.values() if isinstance(var_list, dict) else var_list
+    nests = (list, tuple, dict)
+    return [leaf for one in several for leaf in (_flat(one) if isinstance(one, nests) else [one])]

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, final
 
-from hybridnet.graph.gradient import EdgeHandle
+from hybridnet.graph import EdgeHandle
 
-from ..graph.control import control_dependencies, group
-from ..graph.operators import handle
-from ..graph.tensor import Operation, Tensor
+from ..graph import Operation, Tensor, control_dependencies, group, handle
 from ..operations.elementwise import cast
 from ..variables.variable import Variable, assign
 from .optimizer import Handles, Optimizer
@@ -36,8 +34,7 @@ class GradientDescentOptimizer(Optimizer):
 
     Args:
         learning_rate: a number, a tensor, or a function of nothing that returns one.
-        use_locking: see `Optimizer`.
-        name: see there.
+        use_locking, name: see `Optimizer`.
     """
 
     _kind = "ApplyGradientDescent"
@@ -46,10 +43,7 @@ class GradientDescentOptimizer(Optimizer):
         self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent"
     ) -> None:
         super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-
-    def _numbers(self) -> dict[str, Any]:
-        return {"learning_rate": self._learning_rate}
+        self._given = {"learning_rate": learning_rate}
 
     def _prepared(self, grad: Tensor, numbers: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
         (rate,) = numbers
@@ -65,10 +59,8 @@ class MomentumOptimizer(Optimizer):
     """``a = momentum * a + g; x -= learning_rate * a``.
 
     Args:
-        learning_rate: as for `GradientDescentOptimizer`.
         momentum: likewise.
-        use_locking: see `Optimizer`.
-        name: see there.
+        learning_rate, use_locking, name: as for `GradientDescentOptimizer`.
         use_nesterov: ``x -= learning_rate * (g + momentum * a)`` instead (Sutskever et al., "On the
             importance of initialization and momentum in deep learning", 2013).
     """
@@ -84,15 +76,9 @@ class MomentumOptimizer(Optimizer):
         use_nesterov: bool = False,
     ) -> None:
         super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-        self._momentum = momentum
+        self._given = {"learning_rate": learning_rate, "momentum": momentum}
+        self._begun = {"momentum": 0.0}
         self._use_nesterov = use_nesterov
-
-    def _slot_values(self) -> dict[str, float]:
-        return {"momentum": 0.0}
-
-    def _numbers(self) -> dict[str, Any]:
-        return {"learning_rate": self._learning_rate, "momentum": self._momentum}
 
     def _rule(self, held: Handles, numbers: Handles, grad: EdgeHandle) -> list[EdgeHandle]:
         (x, total), (rate, momentum) = held, numbers
@@ -109,13 +95,11 @@ class AdamOptimizer(Optimizer):
     is what the paper calls epsilon hat.
 
     Args:
-        learning_rate: as for `GradientDescentOptimizer`.
         beta1: how much of the mean of gradients is kept.
         beta2: how much of the mean of their squares is kept.
         epsilon: a small number.
-        use_locking: see `Optimizer`.
-        name: see there.
-        use_own_namescope_for_non_slot_vars: see there.
+        learning_rate, use_locking, name: as for `GradientDescentOptimizer`.
+        use_own_namescope_for_non_slot_vars: see `Optimizer`.
     """
 
     _kind = "ApplyAdam"
@@ -131,13 +115,11 @@ class AdamOptimizer(Optimizer):
         use_own_namescope_for_non_slot_vars: bool = False,
     ) -> None:
         super().__init__(use_locking, name, use_own_namescope_for_non_slot_vars)
-        self._learning_rate = learning_rate
         self._betas = (beta1, beta2)
-        self._epsilon = epsilon
+        betas = {"beta1": beta1, "beta2": beta2}
+        self._given = {"learning_rate": learning_rate, **betas, "epsilon": epsilon}
+        self._begun = {"m": 0.0, "v": 0.0}
         self._powers: list[Variable] = []
-
-    def _slot_values(self) -> dict[str, float]:
-        return {"m": 0.0, "v": 0.0}
 
     def _begin(self, variables: Sequence[Variable]) -> None:
         first = min(variables, key=lambda one: one.name)
@@ -147,14 +129,8 @@ class AdamOptimizer(Optimizer):
         ]
 
     def _numbers(self) -> dict[str, Any]:
-        return {
-            "learning_rate": self._learning_rate,
-            "beta1": self._betas[0],
-            "beta2": self._betas[1],
-            "epsilon": self._epsilon,
-            "power1": self._powers[0].value(),
-            "power2": self._powers[1].value(),
-        }
+        powers = {f"power{number}": one.value() for number, one in enumerate(self._powers, 1)}
+        return {**self._given, **powers}
 
     def _rule(self, held: Handles, numbers: Handles, grad: EdgeHandle) -> list[EdgeHandle]:
         x, m, v = held
@@ -179,14 +155,12 @@ class RMSPropOptimizer(Optimizer):
     """RMSProp (Tieleman and Hinton, lecture 6.5 of "Neural networks for machine learning", 2012).
 
     Args:
-        learning_rate: as for `GradientDescentOptimizer`.
         decay: how much of the mean of squares is kept.
         momentum: of the steps.
         epsilon: added to the mean of squares, inside the root.
-        use_locking: see `Optimizer`.
+        learning_rate, use_locking, name: as for `GradientDescentOptimizer`.
         centered: whether the mean of gradients is taken off, so that the steps are divided by a
             standard deviation.
-        name: see `Optimizer`.
     """
 
     def __init__(
@@ -200,24 +174,12 @@ class RMSPropOptimizer(Optimizer):
         name: str = "RMSProp",
     ) -> None:
         super().__init__(use_locking, name)
-        self._given = {
-            "learning_rate": learning_rate,
-            "decay": decay,
-            "momentum": momentum,
-            "epsilon": epsilon,
-        }
+        steps = {"learning_rate": learning_rate, "decay": decay, "momentum": momentum}
+        self._given = {**steps, "epsilon": epsilon}
         self._centered = centered
-
-    @property
-    def _kind(self) -> str:  # type: ignore[override]  # one class, two kinds
-        return "ApplyCenteredRMSProp" if self._centered else "ApplyRMSProp"
-
-    def _slot_values(self) -> dict[str, float]:
-        means = {"rms": 1.0, "mg": 0.0} if self._centered else {"rms": 1.0}
-        return {**means, "momentum": 0.0}
-
-    def _numbers(self) -> dict[str, Any]:
-        return self._given
+        self._kind = "ApplyCenteredRMSProp" if centered else "ApplyRMSProp"
+        means = {"rms": 1.0, "mg": 0.0} if centered else {"rms": 1.0}
+        self._begun = {**means, "momentum": 0.0}
 
     def _rule(self, held: Handles, numbers: Handles, grad: EdgeHandle) -> list[EdgeHandle]:
         x, squares, *means, step = held
@@ -236,10 +198,8 @@ class AdagradOptimizer(Optimizer):
     """Adagrad (Duchi, Hazan and Singer, 2011): ``a += g^2; x -= learning_rate * g / sqrt(a)``.
 
     Args:
-        learning_rate: as for `GradientDescentOptimizer`.
         initial_accumulator_value: what the sums of squares begin with, above 0.
-        use_locking: see `Optimizer`.
-        name: see there.
+        learning_rate, use_locking, name: as for `GradientDescentOptimizer`.
 
     Raises:
         ValueError: `initial_accumulator_value` is not above 0.
@@ -259,14 +219,8 @@ class AdagradOptimizer(Optimizer):
                 f"initial_accumulator_value must be positive: {initial_accumulator_value}"
             )
         super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-        self._initial = initial_accumulator_value
-
-    def _slot_values(self) -> dict[str, float]:
-        return {"accumulator": self._initial}
-
-    def _numbers(self) -> dict[str, Any]:
-        return {"learning_rate": self._learning_rate}
+        self._given = {"learning_rate": learning_rate}
+        self._begun = {"accumulator": initial_accumulator_value}
 
     def _rule(self, held: Handles, numbers: Handles, grad: EdgeHandle) -> list[EdgeHandle]:
         x, total = held
@@ -282,8 +236,7 @@ class AdadeltaOptimizer(Optimizer):
         learning_rate: as for `GradientDescentOptimizer`; 1 is that of the paper.
         rho: how much of the means is kept.
         epsilon: a small number.
-        use_locking: see `Optimizer`.
-        name: see there.
+        learning_rate, use_locking, name: as for `GradientDescentOptimizer`.
     """
 
     _kind = "ApplyAdadelta"
@@ -298,12 +251,7 @@ class AdadeltaOptimizer(Optimizer):
     ) -> None:
         super().__init__(use_locking, name)
         self._given = {"lr": learning_rate, "rho": rho, "epsilon": epsilon}
-
-    def _slot_values(self) -> dict[str, float]:
-        return {"accum": 0.0, "accum_update": 0.0}
-
-    def _numbers(self) -> dict[str, Any]:
-        return self._given
+        self._begun = {"accum": 0.0, "accum_update": 0.0}
 
     def _rule(self, held: Handles, numbers: Handles, grad: EdgeHandle) -> list[EdgeHandle]:
         x, squares, steps = held
@@ -323,13 +271,10 @@ class FtrlOptimizer(Optimizer):
     """FTRL-proximal (McMahan et al., "Ad click prediction: a view from the trenches", 2013).
 
     Args:
-        learning_rate: as for `GradientDescentOptimizer`.
         learning_rate_power: at most 0; 0 for a fixed rate.
         initial_accumulator_value: what the sums of squares begin with, not below 0.
-        l1_regularization_strength: not below 0.
-        l2_regularization_strength: not below 0.
-        use_locking: see `Optimizer`.
-        name: see there.
+        l1_regularization_strength, l2_regularization_strength: not below 0.
+        learning_rate, use_locking, name: as for `GradientDescentOptimizer`.
 
     Raises:
         ValueError: a number is out of its range.
@@ -355,15 +300,9 @@ class FtrlOptimizer(Optimizer):
                 f"strengths not below 0, got {learning_rate_power}, {initial_accumulator_value}, "
                 f"{strengths}"
             )
-        self._initial = initial_accumulator_value
+        self._begun = {"accum": initial_accumulator_value, "linear": 0.0}
         self._power = learning_rate_power
         self._given = {"learning_rate": learning_rate, "l1": strengths[0], "l2": strengths[1]}
-
-    def _slot_values(self) -> dict[str, float]:
-        return {"accum": self._initial, "linear": 0.0}
-
-    def _numbers(self) -> dict[str, Any]:
-        return self._given
 
     def _rule(self, held: Handles, numbers: Handles, grad: EdgeHandle) -> list[EdgeHandle]:
         x, squares, linear = held

@@ -7,15 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hybridnet.graph.gradient import EdgeHandle
+from hybridnet.graph import EdgeHandle
 
 from ..dtypes import int64
-from ..graph.arguments import fused
+from ..graph import Graph, GraphKeys, Tensor, convert_to_tensor, fused, get_default_graph, handle
 from ..graph.control import get_collection, name_scope
-from ..graph.graph import Graph, GraphKeys, get_default_graph
-from ..graph.operators import handle
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
 from ..operations.elementwise import cast
 from ..variables.variable import Variable
 
@@ -45,76 +41,58 @@ def _rate(
         return fused("Mul", function, [start, *given], name=own)
 
 
-def _part(step: EdgeHandle, steps: EdgeHandle, staircase: bool) -> EdgeHandle:
-    part = step / steps
-    return handle("floor", part) if staircase else part
+def _decay(
+    name: str, kind: str, doc: str, rule: Callable[..., EdgeHandle]
+) -> Callable[..., Tensor]:
+    """Returns a rate that is a rule of the first rate, `decay_rate`, and the steps in steps."""
+
+    def decay(
+        learning_rate: Any,
+        global_step: Any,
+        decay_steps: Any,
+        decay_rate: Any,
+        staircase: bool = False,
+        name: str | None = None,
+    ) -> Tensor:
+        def rate(start: EdgeHandle, step: EdgeHandle, steps: EdgeHandle, factor: EdgeHandle) -> Any:
+            part = step / steps
+            return rule(start, factor, handle("floor", part) if staircase else part)
+
+        return _rate(kind, rate, learning_rate, global_step, (decay_steps, decay_rate), name)
+
+    decay.__name__ = decay.__qualname__ = name
+    decay.__doc__ = doc
+    return decay
 
 
-def exponential_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
-    staircase: bool = False,
-    name: str | None = None,
-) -> Tensor:
+exponential_decay = _decay(
+    "exponential_decay",
+    "ExponentialDecay",
     """Returns ``learning_rate * decay_rate ^ (global_step / decay_steps)``.
 
     Args:
         learning_rate: in the beginning.
         global_step: the number of steps made.
-        decay_steps: see above.
-        decay_rate: see above.
+        decay_steps, decay_rate: see above.
         staircase: whether the exponent is rounded down.
-        name: of the Operation.
 
     Raises:
         ValueError: `global_step` is None.
-    """
-
-    def rate(start: EdgeHandle, step: EdgeHandle, steps: EdgeHandle, factor: EdgeHandle) -> Any:
-        return start * handle("broadcast_power", factor, _part(step, steps, staircase))
-
-    return _rate(
-        "ExponentialDecay", rate, learning_rate, global_step, (decay_steps, decay_rate), name
-    )
-
-
-def natural_exp_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
-    staircase: bool = False,
-    name: str | None = None,
-) -> Tensor:
-    """Returns ``learning_rate * exp(-decay_rate * global_step / decay_steps)``; see above."""
-
-    def rate(start: EdgeHandle, step: EdgeHandle, steps: EdgeHandle, factor: EdgeHandle) -> Any:
-        exponent = handle("negative", factor * _part(step, steps, staircase))
-        return start * handle("exp", exponent)
-
-    return _rate(
-        "NaturalExpDecay", rate, learning_rate, global_step, (decay_steps, decay_rate), name
-    )
-
-
-def inverse_time_decay(
-    learning_rate: Any,
-    global_step: Any,
-    decay_steps: Any,
-    decay_rate: Any,
-    staircase: bool = False,
-    name: str | None = None,
-) -> Tensor:
-    """Returns ``learning_rate / (1 + decay_rate * global_step / decay_steps)``; see above."""
-
-    def rate(start: EdgeHandle, step: EdgeHandle, steps: EdgeHandle, factor: EdgeHandle) -> Any:
-        return start / (factor * _part(step, steps, staircase) + 1)
-
-    return _rate(
-        "InverseTimeDecay", rate, learning_rate, global_step, (decay_steps, decay_rate), name
-    )
+    """,
+    lambda start, factor, part: start * handle("broadcast_power", factor, part),
+)
+natural_exp_decay = _decay(
+    "natural_exp_decay",
+    "NaturalExpDecay",
+    """Returns ``learning_rate * exp(-decay_rate * global_step / decay_steps)``; see above.""",
+    lambda start, factor, part: start * handle("exp", handle("negative", factor * part)),
+)
+inverse_time_decay = _decay(
+    "inverse_time_decay",
+    "InverseTimeDecay",
+    """Returns ``learning_rate / (1 + decay_rate * global_step / decay_steps)``; see above.""",
+    lambda start, factor, part: start / (factor * part + 1),
+)
 
 
 def polynomial_decay(
@@ -128,19 +106,15 @@ def polynomial_decay(
 ) -> Tensor:
     """Returns a rate that goes from one to another along a power of the steps that are left.
 
-    Args:
-        learning_rate: in the beginning.
-        global_step: the number of steps made.
+    Args (the first two as for `exponential_decay`):
         decay_steps: after which the end is reached.
         end_learning_rate: in the end.
         power: of the part that is left.
         cycle: whether it begins again, over ever longer multiples of `decay_steps`.
-        name: of the Operation.
     """
 
-    def rate(
-        start: EdgeHandle, step: EdgeHandle, steps: EdgeHandle, end: EdgeHandle, power: EdgeHandle
-    ) -> Any:
+    def rate(*handles: EdgeHandle) -> Any:
+        start, step, steps, end, power = handles
         if cycle:
             rounds = handle("ceil", step / steps)
             steps = steps * handle("_maximum_scalar", rounds, scalar=1.0)
@@ -164,12 +138,8 @@ def cosine_decay(
 ) -> Tensor:
     """Returns a rate that falls to `alpha` of itself along half a cosine.
 
-    Args:
-        learning_rate: in the beginning.
-        global_step: the number of steps made.
-        decay_steps: after which the end is reached.
+    Args (the first three as for `polynomial_decay`):
         alpha: the part that is left in the end.
-        name: of the Operation.
     """
 
     def rate(start: EdgeHandle, step: EdgeHandle, steps: EdgeHandle, alpha: EdgeHandle) -> Any:
@@ -190,23 +160,15 @@ def cosine_decay_restarts(
 ) -> Tensor:
     """Returns a rate that falls along half a cosine again and again (Loshchilov and Hutter, 2017).
 
-    Args:
-        learning_rate: in the beginning.
-        global_step: the number of steps made.
+    Args (the first two as for `exponential_decay`):
         first_decay_steps: how long the first fall is.
         t_mul: how many times as long as the one before each fall is.
         m_mul: what the rate of each is of the one before.
         alpha: the part that is left at the end of each.
-        name: of the Operation.
     """
 
-    def rate(
-        start: EdgeHandle,
-        step: EdgeHandle,
-        steps: EdgeHandle,
-        factor: EdgeHandle,
-        alpha: EdgeHandle,
-    ) -> Any:
+    def rate(*handles: EdgeHandle) -> Any:
+        start, step, steps, factor, alpha = handles
         part = step / steps
         if t_mul == 1.0:
             number = handle("floor", part)
@@ -234,24 +196,14 @@ def linear_cosine_decay(
 ) -> Tensor:
     """Returns a rate that falls along a line times a cosine (Bello et al., 2017).
 
-    Args:
-        learning_rate: in the beginning.
-        global_step: the number of steps made.
-        decay_steps: after which the end is reached.
+    Args (the first three as for `polynomial_decay`):
         num_periods: of the cosine.
         alpha: added to the line.
         beta: added to the product.
-        name: of the Operation.
     """
 
-    def rate(
-        start: EdgeHandle,
-        step: EdgeHandle,
-        steps: EdgeHandle,
-        periods: EdgeHandle,
-        alpha: EdgeHandle,
-        beta: EdgeHandle,
-    ) -> Any:
+    def rate(*handles: EdgeHandle) -> Any:
+        start, step, steps, periods, alpha, beta = handles
         part = handle("broadcast_minimum", step, steps) / steps
         line = handle("_rminus_scalar", part, scalar=1.0)
         return start * ((alpha + line) * _cosine(part * periods * 2) + beta)
@@ -269,7 +221,6 @@ def piecewise_constant(
         x: a number, such as the step.
         boundaries: ascending.
         values: one more than boundaries.
-        name: of the Operation.
 
     Raises:
         ValueError: there are not one more values than boundaries.
@@ -322,18 +273,6 @@ def get_global_step(graph: Graph | None = None) -> Any:
         return found[0]
     held = own.get_collection(GraphKeys.GLOBAL_VARIABLES)
     return next((one for one in held if one.op.name == "global_step"), None)
-
-
-def step_tensor(what: str) -> Any:
-    """Returns the variable that counts the default graph's steps, for a hook.
-
-    Raises:
-        RuntimeError: there is none.
-    """
-    found = get_global_step()
-    if found is None:
-        raise RuntimeError(f"Global step should be created to use {what}.")
-    return found
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Variable:

@@ -6,18 +6,17 @@ import logging
 from pathlib import Path
 from typing import Any, Final, final
 
-from hybridnet.session.metadata import RunMetadata, RunOptions
+from hybridnet.events import Summary
+from hybridnet.session import RunMetadata, RunOptions
 
 from ..session.timeline import Timeline
-from ..summaries.events import Summary
 from ..summaries.writer import FileWriter, FileWriterCache
-from .rates import step_tensor
 from .run_hook import (
     SecondOrStepTimer,
     SessionRunArgs,
     SessionRunContext,
-    SessionRunHook,
     SessionRunValues,
+    StepHook,
 )
 
 __all__ = ["ProfilerHook", "StepCounterHook", "SummarySaverHook"]
@@ -42,8 +41,21 @@ def write_rate(timer: SecondOrStepTimer, step: int, writer: FileWriter | None) -
         writer.add_summary(Summary([Summary.Value("global_step/sec", simple_value=rate)]), step)
 
 
+class _WritingHook(StepHook):
+    """A hook that writes summaries."""
+
+    def __init__(self, folder: Any, writer: FileWriter | None) -> None:
+        self._folder, self._writer = folder, writer
+
+    def begin(self) -> None:
+        """Makes the writer, and finds the global step."""
+        if self._writer is None and self._folder is not None:
+            self._writer = FileWriterCache.get(self._folder)
+        super().begin()
+
+
 @final
-class StepCounterHook(SessionRunHook):
+class StepCounterHook(_WritingHook):
     """Logs steps a second (``hybridnet.tf1``), and writes them as a summary.
 
     Args:
@@ -60,18 +72,8 @@ class StepCounterHook(SessionRunHook):
         output_dir: Any = None,
         summary_writer: Any = None,
     ) -> None:
+        super().__init__(output_dir, summary_writer)
         self._timer = SecondOrStepTimer(every_n_secs, every_n_steps)
-        self._folder, self._writer = output_dir, summary_writer
-
-    def begin(self) -> None:
-        """Finds the global step."""
-        if self._writer is None and self._folder is not None:
-            self._writer = FileWriterCache.get(self._folder)
-        self._step = step_tensor("StepCounterHook")
-
-    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Fetches the global step."""
-        return SessionRunArgs(self._step)
 
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Logs when it is time."""
@@ -81,7 +83,7 @@ class StepCounterHook(SessionRunHook):
 
 
 @final
-class SummarySaverHook(SessionRunHook):
+class SummarySaverHook(_WritingHook):
     """Writes summaries every so often, at the first run to begin with.
 
     Args:
@@ -107,16 +109,10 @@ class SummarySaverHook(SessionRunHook):
     ) -> None:
         if (scaffold is None) == (summary_op is None):
             raise ValueError("Exactly one of scaffold or summary_op must be provided.")
+        super().__init__(output_dir, summary_writer)
         self._timer = SecondOrStepTimer(save_secs, save_steps)
-        self._folder, self._writer = output_dir, summary_writer
         self._scaffold, self._summary = scaffold, summary_op
         self._next: int | None = None
-
-    def begin(self) -> None:
-        """Makes the writer."""
-        if self._writer is None and self._folder is not None:
-            self._writer = FileWriterCache.get(self._folder)
-        self._step = step_tensor("SummarySaverHook")
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Fetches the summaries when it is time."""
@@ -149,18 +145,15 @@ class SummarySaverHook(SessionRunHook):
 
 
 @final
-class ProfilerHook(SessionRunHook):
+class ProfilerHook(StepHook):
     """Traces a run every so often: ``timeline-STEP.json``, for Chrome's and Perfetto's viewers.
 
     Nodes of a run that is traced run one by one; on several devices or tasks it is whole programs
     that are timed.
 
     Args:
-        save_steps: how many steps lie between;
-        save_secs: or how many seconds.
-        output_dir: the folder of the files.
-        show_dataflow: without meaning here.
-        show_memory: without meaning here.
+        save_steps, save_secs, output_dir: as for `SummarySaverHook`.
+        show_dataflow, show_memory: without meaning here.
     """
 
     def __init__(
@@ -174,10 +167,6 @@ class ProfilerHook(SessionRunHook):
         self._timer = SecondOrStepTimer(save_secs, save_steps)
         self._folder = Path(output_dir)
         self._next: int | None = None
-
-    def begin(self) -> None:
-        """Finds the global step."""
-        self._step = step_tensor("ProfilerHook")
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
         """Has the run traced when it is time."""

@@ -6,13 +6,12 @@ import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple, final
 
+from .rates import get_global_step
+
 __all__ = [
-    "SecondOrStepTimer",
-    "SessionRunArgs",
-    "SessionRunContext",
-    "SessionRunHook",
+    "SecondOrStepTimer", "SessionRunArgs", "SessionRunContext", "SessionRunHook",
     "SessionRunValues",
-]
+]  # fmt: skip
 
 
 class SessionRunArgs(NamedTuple):
@@ -34,8 +33,7 @@ class SessionRunValues(NamedTuple):
 
     Attributes:
         results: the values of what it fetched, nested likewise.
-        options: of the run.
-        run_metadata: of the run.
+        options, run_metadata: of the run.
     """
 
     results: Any
@@ -50,31 +48,20 @@ class SessionRunContext:
     Args:
         original_args: what the loop asked for.
         session: that runs it.
+
+    Attributes:
+        original_args, session: as given.
+        stop_requested: whether the loop is to end after this run.
     """
 
     def __init__(self, original_args: SessionRunArgs, session: Any) -> None:
-        self._args = original_args
-        self._session = session
-        self._stops = False
-
-    @property
-    def original_args(self) -> SessionRunArgs:
-        """What the loop asked for."""
-        return self._args
-
-    @property
-    def session(self) -> Any:
-        """The session that runs it."""
-        return self._session
-
-    @property
-    def stop_requested(self) -> bool:
-        """Whether the loop is to end after this run."""
-        return self._stops
+        self.original_args = original_args
+        self.session = session
+        self.stop_requested = False
 
     def request_stop(self) -> None:
         """Has the loop end after this run."""
-        self._stops = True
+        self.stop_requested = True
 
 
 class SessionRunHook:
@@ -95,6 +82,24 @@ class SessionRunHook:
 
     def end(self, session: Any) -> None:
         """Called when the loop has ended without an error."""
+
+
+class StepHook(SessionRunHook):
+    """A hook that looks at the global step."""
+
+    def begin(self) -> None:
+        """Finds the global step.
+
+        Raises:
+            RuntimeError: there is none.
+        """
+        self._step = get_global_step()
+        if self._step is None:
+            raise RuntimeError(f"Global step should be created to use {type(self).__name__}.")
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
+        """Fetches the global step."""
+        return SessionRunArgs(self._step)
 
 
 class SecondOrStepTimer:

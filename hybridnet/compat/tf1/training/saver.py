@@ -18,39 +18,21 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet import checkpoint
-from hybridnet.base.errors import DTypeError, FormatError, ParameterError, ShapeError
-from hybridnet.checkpoint.index import INDEX, file_of, update_index
+from hybridnet.base import DTypeError, FormatError, ParameterError, ShapeError
+from hybridnet.checkpoint import INDEX, file_of, update_index
 from hybridnet.ndarray import NDArray, concat
 
+from .. import errors
 from ..dtypes import DType, as_dtype
-from ..errors import (
-    DataLossError,
-    InvalidArgumentError,
-    NotFoundError,
-    PermissionDeniedError,
-    ResourceExhaustedError,
-    UnknownError,
-)
-from ..graph.graph import GraphKeys, get_default_graph
-from ..graph.tensor import Tensor
+from ..graph import GraphKeys, Tensor, get_default_graph
 from ..variables.partitioned import PartitionedVariable
 from ..variables.variable import Variable
 
 __all__ = [
-    "CheckpointReader",
-    "CheckpointState",
-    "NewCheckpointReader",
-    "Saver",
-    "checkpoint_exists",
-    "get_checkpoint_mtimes",
-    "get_checkpoint_state",
-    "latest_checkpoint",
-    "list_variables",
-    "load_checkpoint",
-    "load_variable",
-    "remove_checkpoint",
-    "update_checkpoint_state",
-]
+    "CheckpointReader", "CheckpointState", "NewCheckpointReader", "Saver", "checkpoint_exists",
+    "get_checkpoint_mtimes", "get_checkpoint_state", "latest_checkpoint", "list_variables",
+    "load_checkpoint", "load_variable", "remove_checkpoint", "update_checkpoint_state",
+]  # fmt: skip
 
 CheckpointState = checkpoint.CheckpointState
 PathLike = str | os.PathLike[str]
@@ -58,11 +40,11 @@ PathLike = str | os.PathLike[str]
 #: Digits of a step where it is padded.
 _DIGITS: Final = 8
 _OS_ERRORS: Final = {
-    errno.EACCES: PermissionDeniedError,
-    errno.EPERM: PermissionDeniedError,
-    errno.ENOSPC: ResourceExhaustedError,
-    errno.EDQUOT: ResourceExhaustedError,
-    errno.EFBIG: ResourceExhaustedError,
+    errno.EACCES: errors.PermissionDeniedError,
+    errno.EPERM: errors.PermissionDeniedError,
+    errno.ENOSPC: errors.ResourceExhaustedError,
+    errno.EDQUOT: errors.ResourceExhaustedError,
+    errno.EFBIG: errors.ResourceExhaustedError,
 }
 
 
@@ -75,73 +57,52 @@ class _Current(threading.local):
 
 @final
 class _VariableSlot(checkpoint.Slot):
-    """A variable of whichever session is being saved or restored."""
+    """A variable of whichever session is being saved or restored.
 
-    __slots__ = ("current", "variable")
+    Args:
+        parts: of the variable, which a checkpoint has whole; or it itself.
+        current: the values that are saved or restored.
+    """
 
-    def __init__(self, variable: Any, current: _Current) -> None:
-        self.variable = variable
-        self.current = current
-
-    @property
-    def shape(self) -> tuple[int | None, ...] | None:
-        """The shape that the variable was made with."""
-        shape = self.variable.shape
-        return None if shape.ndims is None else tuple(shape.as_list())
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of its elements."""
-        dtype: np.dtype[Any] = self.variable.dtype.base_dtype.numpy
-        return dtype
-
-    def read(self) -> NDArray:
-        """Returns its value in the session."""
-        assert self.current.values is not None
-        return self.current.values[self.variable]
-
-    def assign(self, value: np.ndarray[Any, Any]) -> None:
-        """Sets it in the session, together with the others."""
-        assert self.current.assigned is not None
-        self.current.assigned[self.variable] = value
-
-
-@final
-class _WholeSlot(checkpoint.Slot):
-    """A variable in parts, of whichever session: a checkpoint has it whole."""
-
-    __slots__ = ("axis", "parts", "sizes")
+    __slots__ = ("axis", "current", "parts")
 
     def __init__(self, parts: Sequence[Variable], current: _Current) -> None:
-        infos = [one._save_slice_info for one in parts]
-        self.sizes = tuple(infos[0].full_shape)
-        pairs = enumerate(zip(self.sizes, infos[0].var_shape, strict=True))
-        self.axis = next((axis for axis, (whole, part) in pairs if whole != part), 0)
-        self.parts = [_VariableSlot(one, current) for one in parts]
+        self.parts = list(parts)
+        self.current = current
+        info = parts[0]._save_slice_info
+        sizes = [] if info is None else zip(info.full_shape, info.var_shape, strict=True)
+        cut = (axis for axis, (whole, part) in enumerate(sizes) if whole != part)
+        self.axis = next(cut, 0)
 
     @property
     def shape(self) -> tuple[int | None, ...] | None:
         """The shape of the whole."""
-        return self.sizes
+        first = self.parts[0]
+        if first._save_slice_info is not None:
+            return tuple(first._save_slice_info.full_shape)
+        return None if first.shape.ndims is None else tuple(first.shape.as_list())
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of its elements."""
-        return self.parts[0].dtype
+        return self.parts[0].dtype.base_dtype.numpy
 
     def read(self) -> NDArray:
-        """Returns the parts, joined."""
-        first, *rest = (one.read() for one in self.parts)
+        """Returns its value in the session."""
+        assert self.current.values is not None
+        first, *rest = (self.current.values[one] for one in self.parts)
         if not rest:
             return first
         return concat(first, *(one.as_in_context(first.context) for one in rest), dim=self.axis)
 
     def assign(self, value: np.ndarray[Any, Any]) -> None:
-        """Sets each part to its part of a value."""
-        ends = np.cumsum([one.variable.shape[self.axis].value for one in self.parts])
-        values = np.split(value, ends[:-1], self.axis)
-        for part, new in zip(self.parts, values, strict=True):
-            part.assign(new)
+        """Sets it in the session, together with the others."""
+        assert self.current.assigned is not None
+        values = [value]
+        if len(self.parts) > 1:
+            ends = np.cumsum([one.shape[self.axis].value for one in self.parts])
+            values = np.split(value, ends[:-1], self.axis)
+        self.current.assigned.update(zip(self.parts, values, strict=True))
 
 
 @final
@@ -165,13 +126,10 @@ class Saver:
         sharded: without meaning here: a checkpoint is one file.
         max_to_keep: how many checkpoints there may be; None or 0 keeps all.
         keep_checkpoint_every_n_hours: keep one of so many hours for good.
-        name: without meaning here.
-        restore_sequentially: without meaning here.
-        saver_def: without meaning here; must be None.
-        builder: without meaning here; must be None.
+        saver_def, builder: without meaning here; must be None.
         defer_build: look for the variables when they are first saved or restored.
         allow_empty: let there be no variables.
-        write_version: without meaning here.
+        name, restore_sequentially, write_version: without meaning here.
         pad_step_number: write steps with eight digits.
         save_relative_paths: without meaning here: they always are.
         filename: what is restored where no path is given.
@@ -225,7 +183,7 @@ class Saver:
         if self._inner is None:
             found = _named(self._given, self._allow_empty)
             self._variables = tuple(one for parts in found.values() for one in parts)
-            slots = {name: _slot(parts, self._current) for name, parts in found.items()}
+            slots = {name: _VariableSlot(parts, self._current) for name, parts in found.items()}
             self._inner = checkpoint.Saver(
                 slots,
                 max_to_keep=self._max_to_keep,
@@ -282,11 +240,8 @@ class Saver:
     ) -> checkpoint.PendingSave:
         """Has the values of this moment saved while the session runs on (TensorFlow has no such).
 
-        Args:
-            sess, save_path, global_step, latest_filename, write_state: as for `save`.
-
         Returns:
-            What has ``wait()``, which returns the path.
+            What has ``wait()``, which returns the path; arguments are those of `save`.
         """
         self.build()
         path = os.fspath(save_path)
@@ -343,12 +298,8 @@ class Saver:
         self, last_checkpoints_with_time: Sequence[tuple[PathLike, float]]
     ) -> None:
         """Takes over checkpoints with the times at which they were made, oldest first."""
-        self.build()
-        assert self._inner is not None
-        self._inner.recover_last_checkpoints(
-            [path for path, _ in last_checkpoints_with_time],
-            [time for _, time in last_checkpoints_with_time],
-        )
+        paths, times = ([one[place] for one in last_checkpoints_with_time] for place in (0, 1))
+        self._take_over(paths, times)
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[PathLike]) -> None:
         """Takes over checkpoints of an earlier process, so that they are removed in their turn.
@@ -356,9 +307,12 @@ class Saver:
         Args:
             checkpoint_paths: their paths, oldest first; those that are not there are left out.
         """
+        self._take_over(list(checkpoint_paths))
+
+    def _take_over(self, paths: list[Any], times: list[Any] | None = None) -> None:
         self.build()
         assert self._inner is not None
-        self._inner.recover_last_checkpoints(list(checkpoint_paths))
+        self._inner.recover_last_checkpoints(paths, times)
 
     @contextmanager
     def _on(self, sess: Any) -> Iterator[checkpoint.Saver]:
@@ -369,11 +323,6 @@ class Saver:
             yield self._inner
         finally:
             self._current.values = self._current.assigned = None
-
-
-def _slot(parts: Sequence[Variable], current: _Current) -> checkpoint.Slot:
-    whole = parts[0]._save_slice_info is not None
-    return _WholeSlot(parts, current) if whole else _VariableSlot(parts[0], current)
 
 
 def _named(given: Any, allow_empty: bool) -> dict[str, list[Variable]]:
@@ -441,14 +390,14 @@ def _as_errors() -> Iterator[None]:
     try:
         yield
     except ParameterError as error:
-        raise NotFoundError(None, None, str(error)) from error
+        raise errors.NotFoundError(str(error)) from error
     except FormatError as error:
-        raise DataLossError(None, None, str(error)) from error
+        raise errors.DataLossError(str(error)) from error
     except (ShapeError, DTypeError) as error:
-        raise InvalidArgumentError(None, None, str(error)) from error
+        raise errors.InvalidArgumentError(str(error)) from error
     except OSError as error:
-        kind = _OS_ERRORS.get(error.errno or 0, UnknownError)
-        raise kind(None, None, str(error)) from error
+        kind = _OS_ERRORS.get(error.errno or 0, errors.UnknownError)
+        raise kind(str(error)) from error
 
 
 # -- checkpoints without variables -----------------------------------------------------------
@@ -469,11 +418,9 @@ class CheckpointReader:
     def __init__(self, filename: PathLike) -> None:
         self._path = filename
         if not checkpoint.checkpoint_exists(filename):
-            raise NotFoundError(
-                None,
-                None,
+            raise errors.NotFoundError(
                 "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for "
-                f"{os.fspath(filename)}",
+                f"{os.fspath(filename)}"
             )
         with _as_errors():
             self._types = checkpoint.variable_types(filename)
@@ -509,7 +456,14 @@ def load_checkpoint(ckpt_dir_or_file: PathLike) -> CheckpointReader:
     Raises:
         ValueError: there is none in the folder.
     """
-    return CheckpointReader(_file_in(ckpt_dir_or_file))
+    found: PathLike | None = ckpt_dir_or_file
+    if os.path.isdir(ckpt_dir_or_file):
+        found = latest_checkpoint(ckpt_dir_or_file)
+    if found is None:
+        raise ValueError(
+            f"Couldn't find 'checkpoint' file or checkpoints in given directory {ckpt_dir_or_file}"
+        )
+    return CheckpointReader(found)
 
 
 def list_variables(ckpt_dir_or_file: PathLike) -> list[tuple[str, list[int]]]:
@@ -520,17 +474,6 @@ def list_variables(ckpt_dir_or_file: PathLike) -> list[tuple[str, list[int]]]:
 def load_variable(ckpt_dir_or_file: PathLike, name: str) -> np.ndarray[Any, Any]:
     """Returns the value of a variable in a checkpoint, or in the latest of a folder."""
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
-
-
-def _file_in(path: PathLike) -> PathLike:
-    if not os.path.isdir(path):
-        return path
-    found = latest_checkpoint(path)
-    if found is None:
-        raise ValueError(
-            f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}"
-        )
-    return found
 
 
 def latest_checkpoint(checkpoint_dir: PathLike, latest_filename: str | None = None) -> str | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, final
 
-from ..graph.control import group
-from ..graph.graph import GraphKeys, get_default_graph
+from ..graph import GraphKeys, Operation, get_default_graph, group
 from ..session.session import Session
 from ..summaries.values import merge_all
 from ..tables.table import tables_initializer
@@ -14,8 +13,8 @@ from ..variables.lists import (
     global_variables,
     global_variables_initializer,
     local_variables_initializer,
+    report_uninitialized_variables,
 )
-from ..variables.uninitialized import report_uninitialized_variables
 from .saver import Saver
 from .session_manager import SessionManager
 
@@ -23,6 +22,15 @@ __all__ = ["ChiefSessionCreator", "Scaffold", "WorkerSessionCreator"]
 
 #: Seconds between two looks whether the chief has initialized the variables.
 _LOOK: Final = 0.2
+
+
+def unset_globals() -> Any:
+    """Returns what is fetched as the names of the global variables without a value."""
+    return report_uninitialized_variables(global_variables())
+
+
+def _init_op() -> Operation:
+    return group(global_variables_initializer(), name="init")
 
 
 @final
@@ -78,26 +86,19 @@ class Scaffold:
 
     def finalize(self) -> Scaffold:
         """Makes what was not given, and finalizes the graph; returns itself."""
-        graph = get_default_graph()
-        keys, default = GraphKeys, self.get_or_default
-        if self.init_op is None:
-            self.init_op = default(
-                keys.INIT_OP, lambda: group(global_variables_initializer(), name="init")
-            )
-        if self.ready_op is None:
-            self.ready_op = default(keys.READY_OP, report_uninitialized_variables)
-        if self.ready_for_local_init_op is None:
-            self.ready_for_local_init_op = default(
-                keys.READY_FOR_LOCAL_INIT_OP,
-                lambda: report_uninitialized_variables(global_variables()),
-            )
-        if self.local_init_op is None:
-            self.local_init_op = default(keys.LOCAL_INIT_OP, self.default_local_init_op)
-        if self.summary_op is None:
-            self.summary_op = default(keys.SUMMARY_OP, merge_all)
-        if self.saver is None and global_variables():
-            self.saver = default(keys.SAVERS, Saver)
-        graph.finalize()
+        makers: dict[str, tuple[str, Callable[[], Any]]] = {
+            "init_op": (GraphKeys.INIT_OP, _init_op),
+            "ready_op": (GraphKeys.READY_OP, report_uninitialized_variables),
+            "ready_for_local_init_op": (GraphKeys.READY_FOR_LOCAL_INIT_OP, unset_globals),
+            "local_init_op": (GraphKeys.LOCAL_INIT_OP, self.default_local_init_op),
+            "summary_op": (GraphKeys.SUMMARY_OP, merge_all),
+        }
+        if global_variables():
+            makers["saver"] = GraphKeys.SAVERS, Saver
+        for name, (key, make) in makers.items():
+            if getattr(self, name) is None:
+                setattr(self, name, self.get_or_default(key, make))
+        get_default_graph().finalize()
         return self
 
     @staticmethod
@@ -180,9 +181,7 @@ class WorkerSessionCreator:
     """Makes sessions of workers that are not the chief, which wait until that has initialized all.
 
     Args:
-        scaffold: with what.
-        master: their target.
-        config: of the sessions.
+        scaffold, master, config: as for `ChiefSessionCreator`.
         max_wait_secs: how long they wait.
     """
 

@@ -13,7 +13,7 @@ from ..graph.graph import Graph, get_default_graph
 from ..session.session import Session
 from .saver import Saver, latest_checkpoint
 
-__all__ = ["LOST", "SessionManager"]
+__all__ = ["SessionManager"]
 
 _log: Final = logging.getLogger("hybridnet.tf1")
 
@@ -158,9 +158,7 @@ class SessionManager:
         while left := self._made_ready(session):
             now = time.monotonic()
             if now > end:
-                raise DeadlineExceededError(
-                    None, None, f"variables have no value after {seconds:g} s: {left}"
-                )
+                raise DeadlineExceededError(f"variables have no value after {seconds:g} s: {left}")
             if now >= tell:
                 tell = float("inf")
                 _log.warning(

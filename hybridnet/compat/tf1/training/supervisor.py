@@ -9,18 +9,20 @@ from contextlib import contextmanager, suppress
 from typing import Any, ClassVar, Final, final
 
 from ..graph.graph import Graph, GraphKeys, get_default_graph
-from ..queues.coordinator import Coordinator
-from ..queues.looper import LooperThread
+from ..queues.coordinator import Coordinator, LooperThread
 from ..session.session import Session
 from ..summaries.values import merge_all
 from ..summaries.writer import FileWriter
-from ..variables.lists import global_variables, global_variables_initializer
-from ..variables.uninitialized import report_uninitialized_variables
+from ..variables.lists import (
+    global_variables,
+    global_variables_initializer,
+    report_uninitialized_variables,
+)
 from .rates import get_global_step, global_step
 from .reporting import write_rate
 from .run_hook import SecondOrStepTimer
 from .saver import Saver
-from .scaffold import Scaffold
+from .scaffold import Scaffold, unset_globals
 from .session_manager import SessionManager
 
 __all__ = ["Supervisor"]
@@ -41,12 +43,8 @@ class Supervisor:
 
     Args:
         graph: of the session; default the default one.
-        ready_op: what is fetched as the names of what is not ready; default all variables.
-        ready_for_local_init_op: likewise, before local variables are initialized.
+        ready_op, ready_for_local_init_op, init_op, init_feed_dict, local_init_op: see `Scaffold`.
         is_chief: whether this process initializes, saves and summarizes; others wait for it.
-        init_op: what initializes the variables.
-        init_feed_dict: what it is fed.
-        local_init_op: what initializes local variables.
         logdir: the folder of checkpoints and summaries; None for neither.
         summary_op: the summaries; default all of the graph; None: none.
         saver: what saves and restores; None: nothing is saved.
@@ -103,11 +101,7 @@ class Supervisor:
         with self.graph.as_default():
             keys = GraphKeys
             self.ready_op = _or_made(ready_op, report_uninitialized_variables, keys.READY_OP)
-            first = _or_made(
-                ready_for_local_init_op,
-                lambda: report_uninitialized_variables(global_variables()),
-                keys.READY_FOR_LOCAL_INIT_OP,
-            )
+            first = _or_made(ready_for_local_init_op, unset_globals, keys.READY_FOR_LOCAL_INIT_OP)
             local = _or_made(local_init_op, Scaffold.default_local_init_op, keys.LOCAL_INIT_OP)
             self.ready_for_local_init_op = None if local is None else first
             self.init_op = _or_made(init_op, global_variables_initializer, keys.INIT_OP)

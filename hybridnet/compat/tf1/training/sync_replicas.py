@@ -13,16 +13,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any, final
 
 from ..dtypes import int32
+from ..graph import GraphKeys, Operation, no_op
 from ..graph.control import colocate_with, control_dependencies, device, group, name_scope
-from ..graph.graph import GraphKeys
-from ..graph.tensor import Operation
-from ..graph.values import no_op
 from ..operations.creation import fill
 from ..operations.sparse.tensor import IndexedSlices
 from ..queues.queue import FIFOQueue
 from ..queues.runner import QueueRunner
-from ..variables.lists import global_variables
-from ..variables.uninitialized import report_uninitialized_variables
+from ..variables.lists import global_variables, report_uninitialized_variables
 from ..variables.variable import Variable, assign
 from .accumulators import ConditionalAccumulator, SparseConditionalAccumulator
 from .averages import ExponentialMovingAverage
@@ -107,7 +104,6 @@ class SyncReplicasOptimizer(Optimizer):
         Args:
             grads_and_vars: pairs; a variable whose gradient is None stays.
             global_step: the variable that counts steps; default the graph's.
-            name: of the scope.
 
         Raises:
             ValueError: there is no pair, or no variable that counts steps.
@@ -161,17 +157,17 @@ class SyncReplicasOptimizer(Optimizer):
                 continue
             where, shape = variable.device, variable.shape
             shared, kind = f"{variable.name}/grad_accum", variable.dtype.base_dtype
+            sums: Any
             with device(where):
                 if isinstance(grad, IndexedSlices):
-                    rows = SparseConditionalAccumulator(kind, shape, shared_name=shared)
-                    added.append(rows.apply_indexed_slices_grad(grad, local_step))
-                    means.append((rows.take_indexed_slices_grad(self._needed), variable))
-                    at_step.append(rows.set_global_step(self._step))
+                    sums = SparseConditionalAccumulator(kind, shape, shared_name=shared)
+                    add, take = sums.apply_indexed_slices_grad, sums.take_indexed_slices_grad
                 else:
-                    whole = ConditionalAccumulator(kind, shape, shared_name=shared)
-                    added.append(whole.apply_grad(grad, local_step))
-                    means.append((whole.take_grad(self._needed), variable))
-                    at_step.append(whole.set_global_step(self._step))
+                    sums = ConditionalAccumulator(kind, shape, shared_name=shared)
+                    add, take = sums.apply_grad, sums.take_grad
+                added.append(add(grad, local_step))
+                means.append((take(self._needed), variable))
+                at_step.append(sums.set_global_step(self._step))
         return added, means, at_step
 
     def _chief_runner(self, tokens: FIFOQueue, update: Operation) -> QueueRunner:

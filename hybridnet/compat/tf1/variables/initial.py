@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -12,19 +13,11 @@ from hybridnet.ops.core import registry
 
 from .. import dtypes
 from ..dtypes import DType, as_dtype
-from ..graph.building import compose
-from ..graph.operators import handle
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Tensor
-from ..graph.values import constant
-from ..operations.creation import ones, zeros
-from ..operations.random import random_normal, random_uniform, truncated_normal
+from ..graph import Tensor, TensorShape, compose, constant, described, handle
+from ..operations import ones, random_normal, random_uniform, truncated_normal, zeros
 
 __all__ = [
-    "Constant", "GlorotNormal", "GlorotUniform", "Identity", "Initializer", "Ones", "Orthogonal",
-    "RandomNormal", "RandomUniform", "TruncatedNormal", "UniformUnitScaling", "VarianceScaling",
-    "Zeros", "constant_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
-    "he_normal", "he_uniform", "identity_initializer", "lecun_normal", "lecun_uniform",
+    "constant_initializer", "glorot_normal_initializer", "glorot_uniform_initializer",
     "ones_initializer", "orthogonal_initializer", "random_normal_initializer",
     "random_uniform_initializer", "truncated_normal_initializer",
     "uniform_unit_scaling_initializer", "variance_scaling_initializer", "zeros_initializer",
@@ -35,31 +28,42 @@ _CUT: Final = 0.87962566103423978
 
 
 class Initializer:
-    """Makes the first value of a variable: ``initializer(shape, dtype)`` returns a tensor."""
+    """Makes the first value of a variable: ``initializer(shape, dtype)`` returns a tensor.
+
+    Its fields are its arguments, and what `get_config` returns: of most a `dtype`, for where a call
+    gives none, and a `seed`, which has no meaning here; see `tf.set_random_seed`.
+    """
 
     #: Used where a call gives none.
-    dtype: DType = dtypes.float32
+    dtype: Any = dtypes.float32
+
+    def __post_init__(self) -> None:
+        self.dtype = as_dtype(self.dtype)
 
     def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
         """Returns the value.
 
         Args:
-            shape: of the variable.
-            dtype: of the variable.
+            shape, dtype: of the variable.
             partition_info: of a part of a variable, what it is a part of.
         """
         sizes: Any = tuple(TensorShape(shape).as_list())
         kind = self.dtype if dtype is None else as_dtype(dtype).base_dtype
-        if partition_info is None:
-            return self._made(sizes, kind)
-        return self._made_part(sizes, kind, partition_info)
+        whole = sizes if partition_info is None else partition_info.full_shape
+        offset = [0] * len(sizes) if partition_info is None else partition_info.var_offset
+        return self._made(sizes, kind, whole, offset)
 
-    def _made(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
+    def _made(
+        self, shape: tuple[int, ...], dtype: DType, whole: Sequence[int], offset: Sequence[int]
+    ) -> Tensor:
+        """Returns the value of a variable, or of a part of one.
+
+        Args:
+            shape, dtype: of it.
+            whole: the shape of the whole.
+            offset: where in the whole it begins.
+        """
         raise NotImplementedError
-
-    def _made_part(self, shape: tuple[int, ...], dtype: DType, info: Any) -> Tensor:
-        """Returns the value of a part; unlike `_made` where the whole matters to it."""
-        return self._made(shape, dtype)
 
     def get_config(self) -> dict[str, Any]:
         """Returns what it was made with."""
@@ -71,23 +75,23 @@ class Initializer:
         return cls(**config)
 
 
+@dataclass(eq=False, repr=False)
 class Zeros(Initializer):
     """Zeros."""
 
-    def __init__(self, dtype: Any = dtypes.float32) -> None:
-        self.dtype = as_dtype(dtype)
+    dtype: Any = dtypes.float32
 
-    def _made(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
+    def _made(self, shape: tuple[int, ...], dtype: DType, *part: Sequence[int]) -> Tensor:
         return zeros(shape, dtype)
 
 
+@dataclass(eq=False, repr=False)
 class Ones(Initializer):
     """Ones."""
 
-    def __init__(self, dtype: Any = dtypes.float32) -> None:
-        self.dtype = as_dtype(dtype)
+    dtype: Any = dtypes.float32
 
-    def _made(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
+    def _made(self, shape: tuple[int, ...], dtype: DType, *part: Sequence[int]) -> Tensor:
         return ones(shape, dtype)
 
 
@@ -96,7 +100,6 @@ class Constant(Initializer):
 
     Args:
         value: the numbers.
-        dtype: where a call gives none.
         verify_shape: whether the shape must be that of `value`.
     """
 
@@ -121,88 +124,64 @@ class Constant(Initializer):
         return constant(self.value, kind, sizes, verify_shape=verify)
 
 
+@dataclass(eq=False, repr=False)
 class RandomNormal(Initializer):
     """Samples of a normal distribution.
 
     Args:
         mean: of it.
         stddev: its standard deviation.
-        seed: without meaning here; see `tf.set_random_seed`.
-        dtype: where a call gives none.
     """
 
-    def __init__(
-        self,
-        mean: Any = 0.0,
-        stddev: Any = 1.0,
-        seed: int | None = None,
-        dtype: Any = dtypes.float32,
-    ) -> None:
-        self.mean = mean
-        self.stddev = stddev
-        self.seed = seed
-        self.dtype = as_dtype(dtype)
+    mean: Any = 0.0
+    stddev: Any = 1.0
+    seed: int | None = None
+    dtype: Any = dtypes.float32
 
-    def _made(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
+    def _made(self, shape: tuple[int, ...], dtype: DType, *part: Sequence[int]) -> Tensor:
         return random_normal(shape, self.mean, self.stddev, dtype)
 
 
 class TruncatedNormal(RandomNormal):
     """As `RandomNormal`, without what is beyond two standard deviations."""
 
-    def _made(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
+    def _made(self, shape: tuple[int, ...], dtype: DType, *part: Sequence[int]) -> Tensor:
         return truncated_normal(shape, self.mean, self.stddev, dtype)
 
 
+@dataclass(eq=False, repr=False)
 class RandomUniform(Initializer):
     """Samples spread evenly between two numbers.
 
     Args:
         minval: the least.
         maxval: the end; default 1.
-        seed: without meaning here; see `tf.set_random_seed`.
-        dtype: where a call gives none.
     """
 
-    def __init__(
-        self,
-        minval: Any = 0.0,
-        maxval: Any = None,
-        seed: int | None = None,
-        dtype: Any = dtypes.float32,
-    ) -> None:
-        self.minval = minval
-        self.maxval = maxval
-        self.seed = seed
-        self.dtype = as_dtype(dtype)
+    minval: Any = 0.0
+    maxval: Any = None
+    seed: int | None = None
+    dtype: Any = dtypes.float32
 
-    def _made(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
+    def _made(self, shape: tuple[int, ...], dtype: DType, *part: Sequence[int]) -> Tensor:
         return random_uniform(shape, self.minval, self.maxval, dtype)
 
 
+@dataclass(eq=False, repr=False)
 class UniformUnitScaling(Initializer):
     """Uniform samples that keep the size of what passes a layer.
 
     Args:
         factor: times that.
-        seed: without meaning here.
-        dtype: where a call gives none.
     """
 
-    def __init__(
-        self, factor: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
-    ) -> None:
-        self.factor = factor
-        self.seed = seed
-        self.dtype = as_dtype(dtype)
+    factor: float = 1.0
+    seed: int | None = None
+    dtype: Any = dtypes.float32
 
-    def _made(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
-        return self._scaled(shape, dtype, shape)
-
-    def _made_part(self, shape: tuple[int, ...], dtype: DType, info: Any) -> Tensor:
-        return self._scaled(shape, dtype, info.full_shape)
-
-    def _scaled(self, shape: tuple[int, ...], dtype: DType, whole: Sequence[int]) -> Tensor:
+    def _made(
+        self, shape: tuple[int, ...], dtype: DType, whole: Sequence[int], offset: Sequence[int]
+    ) -> Tensor:
         size = max(math.prod(whole[:-1]), 1)
         limit = math.sqrt(3 / size) * self.factor
         return random_uniform(shape, -limit, limit, dtype)
@@ -221,6 +200,7 @@ def fans(shape: Sequence[int]) -> tuple[float, float]:
     return float(shape[-2] * field), float(shape[-1] * field)
 
 
+@dataclass(eq=False, repr=False)
 class VarianceScaling(Initializer):
     """Samples whose variance is a number over that of a layer's inputs, outputs, or their mean.
 
@@ -228,41 +208,31 @@ class VarianceScaling(Initializer):
         scale: the number.
         mode: 'fan_in', 'fan_out' or 'fan_avg'.
         distribution: 'truncated_normal' (or 'normal'), 'untruncated_normal' or 'uniform'.
-        seed: without meaning here; see `tf.set_random_seed`.
-        dtype: where a call gives none.
 
     Raises:
         ValueError: an argument is something else.
     """
 
-    def __init__(
-        self,
-        scale: float = 1.0,
-        mode: str = "fan_in",
-        distribution: str = "truncated_normal",
-        seed: int | None = None,
-        dtype: Any = dtypes.float32,
-    ) -> None:
-        if scale <= 0.0:
-            raise ValueError(f"Argument `scale` must be a positive float. Received: {scale}")
-        if mode not in ("fan_in", "fan_out", "fan_avg"):
-            raise ValueError(f"`mode` must be fan_in, fan_out or fan_avg. Received: {mode}")
-        distribution = distribution.lower()
-        if distribution not in ("normal", "uniform", "truncated_normal", "untruncated_normal"):
-            raise ValueError(f"Unknown `distribution`: {distribution}")
-        self.scale = scale
-        self.mode = mode
-        self.distribution = distribution
-        self.seed = seed
-        self.dtype = as_dtype(dtype)
+    scale: float = 1.0
+    mode: str = "fan_in"
+    distribution: str = "truncated_normal"
+    seed: int | None = None
+    dtype: Any = dtypes.float32
 
-    def _made(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
-        return self._scaled(shape, dtype, shape)
+    def __post_init__(self) -> None:
+        if self.scale <= 0.0:
+            raise ValueError(f"Argument `scale` must be a positive float. Received: {self.scale}")
+        if self.mode not in ("fan_in", "fan_out", "fan_avg"):
+            raise ValueError(f"`mode` must be fan_in, fan_out or fan_avg. Received: {self.mode}")
+        self.distribution = self.distribution.lower()
+        known = ("normal", "uniform", "truncated_normal", "untruncated_normal")
+        if self.distribution not in known:
+            raise ValueError(f"Unknown `distribution`: {self.distribution}")
+        super().__post_init__()
 
-    def _made_part(self, shape: tuple[int, ...], dtype: DType, info: Any) -> Tensor:
-        return self._scaled(shape, dtype, info.full_shape)
-
-    def _scaled(self, shape: tuple[int, ...], dtype: DType, whole: Sequence[int]) -> Tensor:
+    def _made(
+        self, shape: tuple[int, ...], dtype: DType, whole: Sequence[int], offset: Sequence[int]
+    ) -> Tensor:
         inward, outward = fans(whole)
         size = {"fan_in": inward, "fan_out": outward, "fan_avg": (inward + outward) / 2}[self.mode]
         scale = self.scale / max(1.0, size)
@@ -277,10 +247,6 @@ class VarianceScaling(Initializer):
 class GlorotUniform(VarianceScaling):
     """Uniform samples after Glorot and Bengio, "Understanding the difficulty of training deep
     feedforward neural networks", 2010: the default of ``tf.get_variable``.
-
-    Args:
-        seed: without meaning here.
-        dtype: where a call gives none.
     """
 
     def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
@@ -294,46 +260,40 @@ class GlorotNormal(VarianceScaling):
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
 
 
+@dataclass(eq=False, repr=False)
 class Identity(Initializer):
     """The identity matrix, times a number.
 
     Args:
         gain: the number.
-        dtype: where a call gives none.
     """
 
-    def __init__(self, gain: float = 1.0, dtype: Any = dtypes.float32) -> None:
-        self.gain = gain
-        self.dtype = as_dtype(dtype)
+    gain: float = 1.0
+    dtype: Any = dtypes.float32
 
-    def _made(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
+    def _made(
+        self, shape: tuple[int, ...], dtype: DType, whole: Sequence[int], offset: Sequence[int]
+    ) -> Tensor:
         if len(shape) != 2:
             raise ValueError(f"Identity matrix initializer can only be used for 2D, got {shape}")
-        return constant(np.eye(*shape) * self.gain, dtype)
-
-    def _made_part(self, shape: tuple[int, ...], dtype: DType, info: Any) -> Tensor:
-        whole = np.eye(*info.full_shape) * self.gain
-        ends = zip(info.var_offset, shape, strict=True)
-        return constant(whole[tuple(np.s_[at : at + size] for at, size in ends)], dtype)
+        ends = zip(offset, shape, strict=True)
+        part = tuple(np.s_[at : at + size] for at, size in ends)
+        return constant((np.eye(whole[0], whole[1]) * self.gain)[part], dtype)
 
 
+@dataclass(eq=False, repr=False)
 class Orthogonal(Initializer):
     """A random matrix whose rows or columns are orthogonal unit vectors, times a number.
 
     Args:
         gain: the number.
-        seed: without meaning here; see `tf.set_random_seed`.
-        dtype: where a call gives none.
     """
 
-    def __init__(
-        self, gain: float = 1.0, seed: int | None = None, dtype: Any = dtypes.float32
-    ) -> None:
-        self.gain = gain
-        self.seed = seed
-        self.dtype = as_dtype(dtype)
+    gain: float = 1.0
+    seed: int | None = None
+    dtype: Any = dtypes.float32
 
-    def _made(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
+    def _made(self, shape: tuple[int, ...], dtype: DType, *part: Sequence[int]) -> Tensor:
         if len(shape) < 2:
             raise ValueError(f"Orthogonal: the shape must have 2 dimensions or more, got {shape}")
         rows, columns = math.prod(shape[:-1]), shape[-1]
@@ -352,30 +312,23 @@ class Orthogonal(Initializer):
         return made
 
 
-def he_normal(seed: int | None = None) -> VarianceScaling:
-    """Returns truncated normal samples of variance 2 / inputs (He et al., 2015)."""
-    return VarianceScaling(2.0, "fan_in", "truncated_normal", seed)
+def _by_inputs(name: str, scale: float, kind: str, whose: str = "") -> Callable[..., Any]:
+    def initializer(seed: int | None = None) -> VarianceScaling:
+        return VarianceScaling(scale, "fan_in", kind, seed)
+
+    doc = f"Returns {kind.replace('_', ' ')} samples of variance {scale:g} / inputs{whose}."
+    return described(initializer, name, doc)
 
 
-def he_uniform(seed: int | None = None) -> VarianceScaling:
-    """Returns uniform samples of variance 2 / inputs (He et al., 2015)."""
-    return VarianceScaling(2.0, "fan_in", "uniform", seed)
-
-
-def lecun_normal(seed: int | None = None) -> VarianceScaling:
-    """Returns truncated normal samples of variance 1 / inputs."""
-    return VarianceScaling(1.0, "fan_in", "truncated_normal", seed)
-
-
-def lecun_uniform(seed: int | None = None) -> VarianceScaling:
-    """Returns uniform samples of variance 1 / inputs."""
-    return VarianceScaling(1.0, "fan_in", "uniform", seed)
+he_normal = _by_inputs("he_normal", 2.0, "truncated_normal", " (He et al., 2015)")
+he_uniform = _by_inputs("he_uniform", 2.0, "uniform", " (He et al., 2015)")
+lecun_normal = _by_inputs("lecun_normal", 1.0, "truncated_normal")
+lecun_uniform = _by_inputs("lecun_uniform", 1.0, "uniform")
 
 
 constant_initializer = Constant
 glorot_normal_initializer = GlorotNormal
 glorot_uniform_initializer = GlorotUniform
-identity_initializer = Identity
 ones_initializer = Ones
 orthogonal_initializer = Orthogonal
 random_normal_initializer = RandomNormal

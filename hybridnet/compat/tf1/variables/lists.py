@@ -1,35 +1,27 @@
-"""The variables of the default graph, and what sets them to their initial values."""
+"""The variables of the default graph: what sets them, and which of them are not set yet."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, final
 
-from ..graph.control import group
-from ..graph.graph import GraphKeys, get_default_graph
-from ..graph.tensor import Operation
+import numpy as np
+
+from ..graph import GraphKeys, Operation, get_default_graph, group
+from ..session.session import register_session_run_conversion_functions
+from .variable import is_variable_initialized
 
 __all__ = [
-    "all_variables",
-    "global_variables",
-    "global_variables_initializer",
-    "initialize_all_variables",
-    "initialize_variables",
-    "local_variables",
-    "local_variables_initializer",
-    "model_variables",
-    "moving_average_variables",
-    "trainable_variables",
+    "all_variables", "global_variables", "global_variables_initializer", "initialize_all_variables",
+    "initialize_variables", "local_variables", "local_variables_initializer", "model_variables",
+    "moving_average_variables", "report_uninitialized_variables", "trainable_variables",
     "variables_initializer",
-]
+]  # fmt: skip
 
 
 def global_variables(scope: str | None = None) -> list[Any]:
     """Returns the variables that are kept in checkpoints; those in a scope only, if given."""
     return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
-
-
-all_variables = global_variables
 
 
 def local_variables(scope: str | None = None) -> list[Any]:
@@ -57,17 +49,48 @@ def variables_initializer(var_list: Sequence[Any], name: str = "init") -> Operat
     return group(*(one.initializer for one in var_list), name=name)
 
 
-initialize_variables = variables_initializer
-
-
 def global_variables_initializer() -> Operation:
     """Returns an Operation that sets all global variables to their initial values."""
     return variables_initializer(global_variables())
 
 
-initialize_all_variables = global_variables_initializer
-
-
 def local_variables_initializer() -> Operation:
     """Returns an Operation that sets all local variables to their initial values."""
     return variables_initializer(local_variables(), name="init")
+
+
+# Older names.
+all_variables = global_variables
+initialize_variables = variables_initializer
+initialize_all_variables = global_variables_initializer
+
+
+@final
+class _Names:
+    """What a session fetches as the names of those variables that it has not set."""
+
+    def __init__(self, variables: Sequence[Any], name: str) -> None:
+        self.name = name
+        self.variables = tuple(variables)
+        self.held = [is_variable_initialized(one) for one in variables]
+
+    def names(self, held: Sequence[bool]) -> np.ndarray[Any, Any]:
+        """Returns the names, as bytes."""
+        pairs = zip(self.variables, held, strict=True)
+        return np.array([one.op.name.encode() for one, there in pairs if not there], object)
+
+
+def report_uninitialized_variables(
+    var_list: Sequence[Any] | None = None, name: str = "report_uninitialized_variables"
+) -> Any:
+    """Returns what can be fetched as the names of the variables that a session has not set yet.
+
+    Args:
+        var_list: of which; default all global and local ones.
+        name: without meaning here.
+    """
+    listed = [*global_variables(), *local_variables()] if var_list is None else var_list
+    return _Names(list(listed), name)
+
+
+register_session_run_conversion_functions(_Names, lambda found: (found.held, found.names))

@@ -12,22 +12,14 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from ..dtypes import DType, as_dtype
+from ..graph import Tensor, TensorShape, identity, register_tensor_conversion_function
 from ..graph.control import control_dependencies, name_scope
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Tensor
-from ..graph.values import identity, register_tensor_conversion_function
 from ..operations.joining import concat, split
 from .variable import Variable
 
 __all__ = [
-    "PartitionInfo",
-    "PartitionedVariable",
-    "SliceInfo",
-    "fixed_size_partitioner",
-    "min_max_variable_partitioner",
-    "slice_like",
-    "variable_axis_size_partitioner",
-]
+    "fixed_size_partitioner", "min_max_variable_partitioner", "variable_axis_size_partitioner",
+]  # fmt: skip
 
 #: From a shape and a dtype to the number of parts along each dimension.
 Partitioner = Callable[..., Sequence[int]]
@@ -35,22 +27,8 @@ Partitioner = Callable[..., Sequence[int]]
 
 @final
 @dataclass(frozen=True)
-class PartitionInfo:
-    """What an initializer is told of the part that it makes values for.
-
-    Attributes:
-        full_shape: the shape of the whole.
-        var_offset: where the part begins, in each dimension.
-    """
-
-    full_shape: list[int]
-    var_offset: list[int]
-
-
-@final
-@dataclass(frozen=True)
 class SliceInfo:
-    """Which part of which whole a variable is.
+    """Which part of which whole a variable is; an initializer is told it, too.
 
     Attributes:
         full_name: the name of the whole, by which checkpoints have it.
@@ -65,6 +43,28 @@ class SliceInfo:
     var_shape: list[int]
 
 
+def _on_parts(method: str, doc: str) -> Callable[..., list[Any]]:
+    """Returns the method that calls one of each part, with its part of a value."""
+
+    def changed(
+        self: PartitionedVariable,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> list[Any]:
+        parts = zip(self._parts, self._values(value), strict=True)
+        return [getattr(one, method)(new, use_locking, name, read_value) for one, new in parts]
+
+    changed.__name__ = method
+    changed.__doc__ = f"""{doc}
+
+        The value is of the shape of the whole, or a list of one for each part; arguments are those
+        of `tf.Variable.{method}`.
+        """
+    return changed
+
+
 @final
 class PartitionedVariable:
     """The parts of one variable, cut along one dimension; `tf.get_variable` makes it.
@@ -73,8 +73,7 @@ class PartitionedVariable:
     over a few of many classes look rows up in each part instead, where that is.
 
     Args:
-        name: of the whole.
-        shape: of the whole.
+        name, shape: of the whole.
         dtype: of all parts.
         variable_list: the parts, in order.
         partitions: how many parts there are along each dimension.
@@ -126,43 +125,9 @@ class PartitionedVariable:
             with name_scope(None):
                 return identity(joined, name=self.name)
 
-    def assign(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> list[Any]:
-        """Returns what sets each part, to its part of a value.
-
-        Args:
-            value: of the shape of the whole; or a list of one for each part.
-            use_locking, name, read_value: as for `tf.Variable.assign`.
-        """
-        parts = zip(self._parts, self._values(value), strict=True)
-        return [one.assign(new, use_locking, name, read_value) for one, new in parts]
-
-    def assign_add(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> list[Any]:
-        """Returns what adds its part of a value to each part; arguments as those of `assign`."""
-        parts = zip(self._parts, self._values(value), strict=True)
-        return [one.assign_add(new, use_locking, name, read_value) for one, new in parts]
-
-    def assign_sub(
-        self,
-        value: Any,
-        use_locking: bool = False,
-        name: str | None = None,
-        read_value: bool = True,
-    ) -> list[Any]:
-        """Returns what subtracts its part of a value from each; arguments as for `assign`."""
-        parts = zip(self._parts, self._values(value), strict=True)
-        return [one.assign_sub(new, use_locking, name, read_value) for one, new in parts]
+    assign = _on_parts("assign", "Returns what sets each part, to its part of a value.")
+    assign_add = _on_parts("assign_add", "Returns what adds its part of a value to each part.")
+    assign_sub = _on_parts("assign_sub", "Returns what subtracts its part of a value from each.")
 
     def _values(self, value: Any) -> list[Any]:
         if isinstance(value, (list, PartitionedVariable)):

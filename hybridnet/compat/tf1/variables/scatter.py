@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from hybridnet.graph.gradient import EdgeHandle
-from hybridnet.ops.state.variables import ASSIGN, READ
+from hybridnet.graph import EdgeHandle
 
-from ..graph.building import compose
-from ..graph.control import name_scope
-from ..graph.operators import handle
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
+from ..graph import Tensor, convert_to_tensor, handle, name_scope
 from ..operations.gathering import gather_nd
-from .variable import Variable, after, ref_tensor, value_for
+from .variable import Variable, after, changed, ref_tensor, value_for
 
 __all__ = [
     "scatter_add", "scatter_max", "scatter_min", "scatter_nd_add", "scatter_nd_sub",
@@ -32,7 +27,6 @@ def scatter_update(
         indices: which rows; where one comes twice, any of its updates stays.
         updates: the rows, of shape ``indices.shape + ref.shape[1:]``.
         use_locking: without meaning here: a run's updates are made together.
-        name: of the Operation.
     """
     return _scattered("ScatterUpdate", ref, indices, updates, name)
 
@@ -78,7 +72,6 @@ def scatter_nd_update(
         indices: (..., depth) whole numbers, for the first `depth` axes of the variable.
         updates: (..., *rest) what comes there.
         use_locking: without meaning here: a run's updates are made together.
-        name: of the Operation.
     """
     return _at_tuples("ScatterNdUpdate", "set", ref, indices, updates, name)
 
@@ -103,12 +96,9 @@ def _at_tuples(
 ) -> Tensor:  # fmt: skip
     tensor = ref_tensor(ref, kind)
 
-    def update(held: EdgeHandle, places: EdgeHandle, given: EdgeHandle) -> EdgeHandle:
-        now = held.apply_call(READ, [held], ())[0]
+    def update(now: EdgeHandle, places: EdgeHandle, given: EdgeHandle) -> EdgeHandle:
         places = handle("expand_dims", places, axis=-1) if whole_rows else places
-        made = handle("_update_tuples", now, places, given, how=how)
-        done: EdgeHandle = held.apply_call(ASSIGN, [held, made], ())[0]
-        return done
+        return handle("_update_tuples", now, places, given, how=how)
 
     return _changed(kind, update, tensor, ref, indices, updates, name)
 
@@ -121,16 +111,12 @@ def _scattered(kind: str, ref: Any, indices: Any, updates: Any, name: str | None
     tensor = ref_tensor(ref, kind)
     shape = tuple(tensor.shape.as_list())
 
-    def update(held: EdgeHandle, rows: EdgeHandle, given: EdgeHandle) -> EdgeHandle:
-        now = held.apply_call(READ, [held], ())[0]
+    def update(now: EdgeHandle, rows: EdgeHandle, given: EdgeHandle) -> EdgeHandle:
         if kind in _BY_SUM:
             total = handle("_segment_reduce", given, rows, num_segments=shape[0])
-            made = handle(_BY_SUM[kind], now, total)
-        else:
-            places = handle("expand_dims", rows, axis=0)
-            made = handle("_scatter_set_nd", now, given, places, shape=shape)
-        done: EdgeHandle = held.apply_call(ASSIGN, [held, made], ())[0]
-        return done
+            return handle(_BY_SUM[kind], now, total)
+        places = handle("expand_dims", rows, axis=0)
+        return handle("_scatter_set_nd", now, given, places, shape=shape)
 
     return _changed(kind, update, tensor, ref, indices, updates, name)
 
@@ -139,15 +125,12 @@ def _changed(
     kind: str, update: Callable[..., EdgeHandle], tensor: Tensor, ref: Any, indices: Any,
     updates: Any, name: str | None,
 ) -> Tensor:  # fmt: skip
-    """Adds the Operation that changes a variable by a function of it, numbers, and updates."""
+    """Adds the Operation that changes a variable by a rule of it, numbers, and updates."""
     with after(ref), name_scope(name, kind, [tensor]) as scope:
         places = convert_to_tensor(indices, name="indices")
         values = value_for(tensor, updates, kind)
         with tensor.graph.colocate_with(tensor.op):
-            made: Tensor = compose(
-                kind, update, (tensor, places, values), name=scope, dtypes=[tensor.dtype]
-            )
-            return made
+            return changed(kind, update, tensor, [places, values], scope)
 
 
 def _method(function: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -11,27 +11,16 @@ from typing import Any, Final, final
 
 from .. import dtypes
 from ..dtypes import DType, as_dtype
-from ..graph.control import name_scope
-from ..graph.graph import GraphKeys, get_default_graph
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Tensor
-from ..graph.values import convert_to_tensor
+from ..graph import GraphKeys, Tensor, TensorShape, convert_to_tensor, get_default_graph, name_scope
 from ..operations.slicing import slice as cut
 from .initial import glorot_uniform_initializer, zeros_initializer
-from .partitioned import PartitionedVariable, PartitionInfo, partitions_of, slices_of
+from .partitioned import PartitionedVariable, SliceInfo, partitions_of, slices_of
 from .variable import Variable
 
 __all__ = [
-    "AUTO_REUSE",
-    "VariableScope",
-    "get_local_variable",
-    "get_variable",
-    "get_variable_scope",
-    "no_regularizer",
-    "slot_name",
-    "variable_op_scope",
-    "variable_scope",
-]
+    "AUTO_REUSE", "VariableScope", "get_local_variable", "get_variable", "get_variable_scope",
+    "no_regularizer", "variable_op_scope", "variable_scope",
+]  # fmt: skip
 
 
 class _Reuse(enum.Enum):
@@ -64,8 +53,7 @@ class VariableScope:
         custom_getter: called in the place of `get_variable`, with that as its first argument.
         constraint: given to new variables.
         original_name_scope: the name scope that was opened with it.
-        use_resource: without meaning here.
-        caching_device: without meaning here.
+        use_resource, caching_device: without meaning here.
         partitioner: says into how many parts variables are cut; see `tf.get_variable`.
     """
 
@@ -156,17 +144,11 @@ class variable_scope:
             place.
         default_name: the name where that is None, made unique.
         values: tensors whose graph the block is of.
-        initializer: what sets variables unless told otherwise.
-        regularizer: what is computed of each new variable, and collected as a loss.
-        caching_device: without meaning here.
-        partitioner: says into how many parts variables are cut; see `tf.get_variable`.
-        custom_getter: called in the place of `get_variable`, with that as its first argument.
         reuse: True: variables are shared; AUTO_REUSE: those that are there. A scope inside one
             with True has True.
-        dtype: of variables unless told otherwise.
-        use_resource: without meaning here.
-        constraint: given to new variables.
         auxiliary_name_scope: whether a name scope is opened, too.
+        initializer, regularizer, caching_device, partitioner, custom_getter, dtype, use_resource,
+            constraint: see `VariableScope`.
 
     Raises:
         ValueError: neither name is given.
@@ -231,21 +213,18 @@ class variable_scope:
         original = scopes.__enter__()
         self._blocks.append(scopes)
         found = {key: value for key, value in self._settings.items() if value is not None}
-        inherited = base.reuse if isinstance(opened, VariableScope) else outer.reuse
-        reuse = self._reuse or inherited
         if isinstance(opened, VariableScope):
             original = opened.original_name_scope
         made = replace(
             base,
             name=name,
-            reuse=reuse,
+            reuse=self._reuse or base.reuse,
             original_name_scope=original or "",
             custom_getter=_chained(self._getter, base.custom_getter),
             **found,
         )
         self._was, store.scope = outer, made
-        key = name
-        store.counts[key] = store.counts.get(key, 0) + 1
+        store.counts[name] = store.counts.get(name, 0) + 1
         return made
 
     def __exit__(self, *error: Any) -> None:
@@ -324,19 +303,13 @@ def get_variable(
         initializer: what sets it: an initializer (called with shape and dtype), or a value; default
             the scope's, and else `glorot_uniform_initializer`, zeros for whole numbers.
         regularizer: what is computed of it, and collected as a loss; default the scope's.
-        trainable: whether optimizers change it unless told otherwise.
-        collections: the collections it is added to; default the global variables.
-        caching_device: without meaning here.
         partitioner: a function of shape and dtype that says into how many parts the variable is
             cut along each dimension, as `tf.fixed_size_partitioner` makes one; default the scope's.
             Then the result is a `PartitionedVariable`, whose parts are variables of the names
             ``w/part_0``, ``w/part_1``, ...; initializers are called for each part.
-        validate_shape: whether it has the shape of its initial value for good.
-        use_resource: without meaning here.
         custom_getter: called in the place of this function, with that as its first argument.
-        constraint: a function that optimizers' users may apply to it.
-        synchronization: without meaning here.
-        aggregation: without meaning here.
+        trainable, collections, validate_shape, constraint: as for `tf.Variable`.
+        caching_device, use_resource, synchronization, aggregation: without meaning here.
 
     Raises:
         ValueError: it is there and may not be shared, or it is not there and must be; or it has
@@ -374,9 +347,8 @@ def slot_name(primary: Any, name: str) -> str:
 
 def get_local_variable(name: str, *args: Any, **keywords: Any) -> Any:
     """As `get_variable`, for a variable of this process only, that optimizers leave alone."""
-    keywords["collections"] = [GraphKeys.LOCAL_VARIABLES]
-    keywords["trainable"] = False
-    return get_variable(name, *args, **keywords)
+    own = {"collections": [GraphKeys.LOCAL_VARIABLES], "trainable": False}
+    return get_variable(name, *args, **{**keywords, **own})
 
 
 def _got(
@@ -438,8 +410,7 @@ def _in_parts(
             with name_scope(f"{full}/PartitionedInitializer"):
                 whole = convert_to_tensor(value, dtype)
                 first, of = cut(whole, info.var_offset, info.var_shape), None
-        about = PartitionInfo(info.full_shape, info.var_offset)
-        made = _single(full, of, dtype, first, reuse, partition_info=about, **how)
+        made = _single(full, of, dtype, first, reuse, partition_info=info, **how)
         made._save_slice_info = info
         parts.append(made)
     store.partitioned[name] = PartitionedVariable(name, sizes, dtype, parts, partitions)
@@ -480,7 +451,7 @@ def _single(
     collections: Sequence[str] | None = None,
     validate_shape: bool = True,
     constraint: Any = None,
-    partition_info: PartitionInfo | None = None,
+    partition_info: SliceInfo | None = None,
     **_: Any,
 ) -> Variable:
     store = _store()
@@ -532,7 +503,7 @@ def _shared(found: Variable, name: str, shape: Any, dtype: DType, reuse: Any) ->
 
 
 def _initial(
-    name: str, shape: Any, dtype: DType, initializer: Any, part: PartitionInfo | None
+    name: str, shape: Any, dtype: DType, initializer: Any, part: SliceInfo | None
 ) -> tuple[Any, DType]:
     """Returns a variable's initial value (or what makes it) and its dtype."""
     if initializer is None:
@@ -562,13 +533,10 @@ def _initial(
 
 
 def _called(
-    initializer: Callable[..., Any], shape: list[Any], dtype: DType, part: PartitionInfo | None
+    initializer: Callable[..., Any], shape: list[Any], dtype: DType, part: SliceInfo | None
 ) -> Any:
-    told = (
-        {}
-        if part is None or "partition_info" not in signature(initializer).parameters
-        else {"partition_info": part}
-    )
+    wants_part = part is not None and "partition_info" in signature(initializer).parameters
+    told = {"partition_info": part} if wants_part else {}
     try:
         return initializer(shape, dtype=dtype, **told)
     except TypeError as error:

@@ -20,6 +20,9 @@ class _Template:
         function: what is called.
         unique: whether that is its name exactly, and not the first of that kind that is free.
         keywords: given to each call.
+
+    Attributes:
+        variable_scope: the scope of the variables, once it has been called.
     """
 
     def __init__(
@@ -29,23 +32,18 @@ class _Template:
         self._function = function
         self._unique = unique
         self._keywords = keywords
-        self._scope: VariableScope | None = None
+        self.variable_scope: VariableScope | None = None
         self.__doc__ = function.__doc__
-
-    @property
-    def variable_scope(self) -> VariableScope | None:
-        """The scope of the variables, once it has been called."""
-        return self._scope
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Calls the function; the first call makes the variables, the others share them."""
         given = {**self._keywords, **keywords}
-        found = self._scope or (self._name if self._unique else None)
-        reuse = None if self._scope is None else True
+        found = self.variable_scope or (self._name if self._unique else None)
+        reuse = None if self.variable_scope is None else True
         block = variable_scope(found, self._name, reuse=reuse, auxiliary_name_scope=False)
         with name_scope(self._name), block as scope:
             made = self._function(*args, **given)
-        self._scope = self._scope or scope
+        self.variable_scope = self.variable_scope or scope
         return made
 
 

@@ -6,29 +6,17 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from hybridnet.graph.gradient import EdgeHandle
-from hybridnet.graph.node import Node
-from hybridnet.ops.state.variables import ASSIGN, READ
-from hybridnet.session.held import IS_HELD, VALUE_OR
-from hybridnet.symbol.inside import outside
+from hybridnet.graph import ASSIGN, READ, EdgeHandle, Node
+from hybridnet.session import IS_HELD, VALUE_OR
+from hybridnet.symbol import outside
 
 from ..dtypes import DType, as_dtype, ref_of
 from ..errors import OperatorNotAllowedInGraphError
+from ..graph import Graph, GraphKeys, Tensor, TensorShape, get_default_graph, handle, name_scope
 from ..graph.building import COPY, add_node, apply_call, compose
-from ..graph.control import name_scope
-from ..graph.graph import Graph, GraphKeys, get_default_graph
-from ..graph.operators import handle
-from ..graph.shapes import TensorShape
-from ..graph.tensor import Operation, Tensor
 from ..graph.values import convert_to_tensor, register_tensor_conversion_function
 
-__all__ = [
-    "Variable",
-    "assign",
-    "assign_add",
-    "assign_sub",
-    "is_variable_initialized",
-]
+__all__ = ["Variable", "assign", "assign_add", "assign_sub", "is_variable_initialized"]
 
 
 class Variable:
@@ -40,21 +28,22 @@ class Variable:
         trainable: whether optimizers change it unless told otherwise.
         collections: the collections it is added to; default the global variables.
         validate_shape: whether it has the shape of its initial value for good.
-        caching_device: without meaning here.
         name: of its Operation; default 'Variable'.
         variable_def: without meaning here; must be None.
         dtype: what the initial value is converted to.
-        expected_shape: without meaning here.
-        import_scope: without meaning here.
         constraint: a function that optimizers' users may apply to it.
         use_resource: without meaning here: all variables are one kind.
-        synchronization: without meaning here.
-        aggregation: without meaning here.
+        caching_device, expected_shape, import_scope, synchronization, aggregation: without meaning
+            here.
         shape: of it, where the initial value does not tell.
 
     Attributes:
-        trainable: as given.
-        constraint: as given.
+        trainable, constraint: as given.
+        name: ``'w:0'``.
+        op: the Operation that is the variable.
+        graph: the graph it is in.
+        dtype: the type of its elements, as that of a variable.
+        initializer: the Operation that sets it to its initial value.
     """
 
     def __init__(
@@ -115,8 +104,10 @@ class Variable:
             self._variable = add_node(
                 "VariableV2", node, made, known if validate else None, name=scope, params=params
             )
+            self.name, self.op = self._variable.name, self._variable.op
+            self.graph, self.dtype = graph, self._variable.dtype
             self.initial_value = initial
-            self._initializer = _assigned(self._variable, initial, "Assign").op
+            self.initializer = _assigned(self._variable, initial, "Assign").op
             with graph.colocate_with(self._variable.op):
                 self._snapshot: Tensor = apply_call(
                     "Identity", COPY, (self._variable,), name="read"
@@ -125,29 +116,9 @@ class Variable:
     # -- what it is --------------------------------------------------------------------------
 
     @property
-    def name(self) -> str:
-        """The name: ``'w:0'``."""
-        return self._variable.name
-
-    @property
-    def op(self) -> Operation:
-        """The Operation that is the variable."""
-        return self._variable.op
-
-    @property
-    def graph(self) -> Graph:
-        """The graph it is in."""
-        return self._variable.graph
-
-    @property
     def device(self) -> str:
         """The name of the device that it was put on."""
         return self._variable.device
-
-    @property
-    def dtype(self) -> DType:
-        """The type of its elements, as that of a variable."""
-        return self._variable.dtype
 
     @property
     def shape(self) -> TensorShape:
@@ -162,11 +133,6 @@ class Variable:
         """Adds what the user knows of the shape."""
         self._variable.set_shape(shape)
         self._snapshot.set_shape(shape)
-
-    @property
-    def initializer(self) -> Operation:
-        """The Operation that sets it to its initial value."""
-        return self._initializer
 
     @property
     def _shared_name(self) -> str:
@@ -280,11 +246,9 @@ for _method in (
     setattr(Variable, _method, _forwarded(_method))
 
 
-def _converted(value: Variable, dtype: DType | None, name: str | None) -> Tensor:
-    return convert_to_tensor(value.value(), dtype)
-
-
-register_tensor_conversion_function(Variable, _converted)
+register_tensor_conversion_function(
+    Variable, lambda value, dtype, name: convert_to_tensor(value.value(), dtype)
+)
 
 
 def ref_tensor(ref: Any, what: str) -> Tensor:
@@ -329,7 +293,6 @@ def assign(
         value: of its shape and dtype.
         validate_shape: False lets a variable that was made so change its shape.
         use_locking: without meaning here: a run's updates are made together.
-        name: of the Operation.
 
     Raises:
         TypeError: the dtype differs.
@@ -356,17 +319,25 @@ def assign_sub(
 
 def _updated(kind: str, operator: str, ref: Any, value: Any, name: str | None) -> Tensor:
     tensor = ref_tensor(ref, kind)
+    with after(ref), name_scope(name, kind, [tensor]) as scope:
+        delta = value_for(tensor, value, kind)
+        with ref.graph.colocate_with(tensor.op):
+            return changed(kind, lambda *pair: handle(operator, *pair), tensor, [delta], scope)
 
-    def update(held: EdgeHandle, delta: EdgeHandle) -> EdgeHandle:
+
+def changed(
+    kind: str, rule: Callable[..., EdgeHandle], tensor: Tensor, inputs: Sequence[Tensor],
+    name: str | None = None,
+) -> Tensor:  # fmt: skip
+    """Adds the Operation that sets a variable to what a rule makes of its value and of inputs."""
+
+    def change(held: EdgeHandle, *given: EdgeHandle) -> EdgeHandle:
         now = held.apply_call(READ, [held], ())[0]
-        made: EdgeHandle = held.apply_call(ASSIGN, [held, handle(operator, now, delta)], ())[0]
+        made: EdgeHandle = held.apply_call(ASSIGN, [held, rule(now, *given)], ())[0]
         return made
 
-    with after(ref), name_scope(name, kind, [tensor]) as scope:
-        pair = (tensor, value_for(tensor, value, kind))
-        with ref.graph.colocate_with(tensor.op):
-            made: Tensor = compose(kind, update, pair, name=scope, dtypes=[tensor.dtype])
-            return made
+    made: Tensor = compose(kind, change, [tensor, *inputs], name=name, dtypes=[tensor.dtype])
+    return made
 
 
 def after(ref: Any) -> Any:

@@ -6,10 +6,12 @@ from typing import Any
 
 from hybridnet.base.defaults import with_defaults
 from hybridnet.base.errors import ParameterError
+from hybridnet.initializer.base import InitLike
 
 from ...block import HybridBlock
 from ...nn import Activation
 from ...parameter import Parameter, ParameterDict
+from ...types import Data, Operators
 
 __all__ = ["DeformableConvolution", "ModulatedDeformableConvolution"]
 
@@ -68,13 +70,13 @@ class DeformableConvolution(HybridBlock):
         use_bias: bool = True,
         in_channels: int = 0,
         activation: str | None = None,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        offset_weight_initializer: Any = "zeros",
-        offset_bias_initializer: Any = "zeros",
+        weight_initializer: InitLike | None = None,
+        bias_initializer: InitLike | None = "zeros",
+        offset_weight_initializer: InitLike | None = "zeros",
+        offset_bias_initializer: InitLike | None = "zeros",
         offset_use_bias: bool = True,
         op_name: str = "DeformableConvolution",
-        adj: Any = None,
+        adj: object = None,
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ) -> None:
@@ -123,7 +125,7 @@ class DeformableConvolution(HybridBlock):
                     setattr(self, f"{part}_bias", None)
             self.act = Activation(activation, prefix=f"{activation}_") if activation else None
 
-    def _add(self, name: str, shape: tuple[int, ...], init: Any) -> None:
+    def _add(self, name: str, shape: tuple[int, ...], init: InitLike | None) -> None:
         made = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
         setattr(self, name, made)
 
@@ -132,19 +134,21 @@ class DeformableConvolution(HybridBlock):
 
     def hybrid_forward(
         self,
-        F: Any,
-        x: Any,
-        offset_weight: Any,
-        deformable_conv_weight: Any,
-        offset_bias: Any = None,
-        deformable_conv_bias: Any = None,
-    ) -> Any:
+        F: Operators[Data],
+        x: Data,
+        offset_weight: Data,
+        deformable_conv_weight: Data,
+        offset_bias: Data | None = None,
+        deformable_conv_bias: Data | None = None,
+    ) -> Data:
         """Computes the layer."""
         found = F.Convolution(x, offset_weight, offset_bias, **self._offset)
         out = self._convolved(F, x, found, deformable_conv_weight, deformable_conv_bias)
         return out if self.act is None else self.act(out)
 
-    def _convolved(self, F: Any, x: Any, found: Any, weight: Any, bias: Any) -> Any:
+    def _convolved(
+        self, F: Operators[Data], x: Data, found: Data, weight: Data, bias: Data | None
+    ) -> Data:
         op = F.contrib.DeformableConvolution
         return op(x, found, weight, bias, name="fwd", **self._options)
 
@@ -175,7 +179,9 @@ class ModulatedDeformableConvolution(DeformableConvolution):
     def _alias(self) -> str:
         return "modulated_deformable_conv"
 
-    def _convolved(self, F: Any, x: Any, found: Any, weight: Any, bias: Any) -> Any:
+    def _convolved(
+        self, F: Operators[Data], x: Data, found: Data, weight: Data, bias: Data | None
+    ) -> Data:
         offsets = F.slice_axis(found, axis=1, begin=0, end=self._num_offsets)
         mask = F.sigmoid(F.slice_axis(found, axis=1, begin=self._num_offsets, end=None)) * 2
         op = F.contrib.ModulatedDeformableConvolution

@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from hybridnet.base.errors import FormatError, ParameterError
+from hybridnet.base.fetching import RemoteFile, check_sha1
 from hybridnet.base.files import atomic_write
 from hybridnet.ndarray import NDArray, array
 from hybridnet.vocabulary import Vocabulary, count_tokens_from_str
 
 from ...data.dataset import DownloadedDataset
-from ...repository import RemoteFile, check_sha1, download, repo_file_url
 
 __all__ = ["WikiText2", "WikiText103"]
 
@@ -66,7 +66,7 @@ class _WikiText(DownloadedDataset):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """What gives words their numbers."""
+        """The vocabulary, which gives words their numbers."""
         assert self._vocab is not None  # it is made with the data
         return self._vocab
 
@@ -89,11 +89,7 @@ class _WikiText(DownloadedDataset):
 
     def _fetch(self) -> None:
         """Downloads the archive, and unpacks the files that belong to the data set."""
-        archive = download(
-            repo_file_url(f"gluon/dataset/{self._namespace}", self._archive.name),
-            path=self._root,
-            sha1_hash=self._archive.sha1,
-        )
+        archive = self._archive.fetched(self._namespace, self._root)
         names = {file.name for file in self._files.values()}
         with zipfile.ZipFile(archive) as opened:
             for member in opened.namelist():

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hybridnet import autograd
+from hybridnet.base.context import Context
+from hybridnet.ndarray import NDArray
 
 from ...utils import split_and_load
 
@@ -14,7 +17,9 @@ __all__ = ["BatchProcessor"]
 class BatchProcessor:
     """Runs a network and its loss on a batch; derive from it to do something else with one."""
 
-    def _get_data_and_label(self, batch: Any, ctx: Any, batch_axis: int = 0) -> tuple[Any, Any]:
+    def _get_data_and_label(
+        self, batch: Sequence[NDArray], ctx: Sequence[Context], batch_axis: int = 0
+    ) -> tuple[list[NDArray], list[NDArray]]:
         """Returns the data and the labels of a batch, each a part for every context."""
         data, label = batch[0], batch[1]
         return tuple(  # type: ignore[return-value]
@@ -22,8 +27,8 @@ class BatchProcessor:
         )
 
     def evaluate_batch(
-        self, estimator: Any, val_batch: Any, batch_axis: int = 0
-    ) -> tuple[Any, Any, Any, Any]:
+        self, estimator: Any, val_batch: Sequence[NDArray], batch_axis: int = 0
+    ) -> tuple[list[NDArray], list[NDArray], list[NDArray], list[NDArray]]:
         """Predicts a batch.
 
         Args:
@@ -40,8 +45,8 @@ class BatchProcessor:
         return data, label, pred, loss
 
     def fit_batch(
-        self, estimator: Any, train_batch: Any, batch_axis: int = 0
-    ) -> tuple[Any, Any, Any, Any]:
+        self, estimator: Any, train_batch: Sequence[NDArray], batch_axis: int = 0
+    ) -> tuple[list[NDArray], list[NDArray], list[NDArray], list[NDArray]]:
         """Predicts a batch and computes gradients; a handler updates the parameters by them.
 
         Args:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+
+from hybridnet.metric import EvalMetric
 
 __all__ = ["Better"]
 
@@ -18,7 +19,7 @@ class Better:
         mode: 'max', 'min', or 'auto': more is better of an accuracy or F1, less of all else.
     """
 
-    def __init__(self, who: str, metric: Any, mode: str) -> None:
+    def __init__(self, who: str, metric: EvalMetric, mode: str) -> None:
         if mode not in ("auto", "min", "max"):
             warnings.warn(
                 f"{who}: mode must be 'auto', 'min' or 'max', got {mode!r}; 'auto' is taken",
@@ -31,7 +32,7 @@ class Better:
 
     @property
     def worst(self) -> float:
-        """What every value is better than."""
+        """The value that every other is better than."""
         return -math.inf if self.more else math.inf
 
     def __call__(self, value: float, than: float, by: float = 0) -> bool:

@@ -76,7 +76,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     # -- events ------------------------------------------------------------------------------
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Counts from 0, or goes on from the latest checkpoint.
 
         Raises:
@@ -97,7 +97,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 )
             self._resume(estimator)
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Saves, if it is time to."""
         if self.current_batch == 0:
             self._save_symbol(estimator)
@@ -105,7 +105,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             self._save(estimator)
         self.current_batch += 1
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_end(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Saves, if it is time to."""
         if self.epoch_period and (self.current_epoch + 1) % self.epoch_period == 0:
             self._save(estimator)

@@ -54,11 +54,11 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         self.stop_training = False
         self.best = self._better.worst if self.baseline is None else self.baseline
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Begins anew."""
         self._restart()
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
+    def epoch_end(self, estimator: Any, *args: object, **kwargs: object) -> bool:
         """Returns whether to end training."""
         name, value = self.monitor.get()
         if math.isnan(value):
@@ -79,7 +79,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         self.current_epoch += 1
         return self.stop_training
 
-    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_end(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Says that it was ended, if it was."""
         if self.stopped_epoch > 0:
             estimator.logger.info(

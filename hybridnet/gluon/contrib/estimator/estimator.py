@@ -12,9 +12,11 @@ from typing import Any
 from hybridnet.base.context import Context, cpu, gpu
 from hybridnet.base.errors import ParameterError
 from hybridnet.context import num_gpus
+from hybridnet.initializer.base import InitLike
 from hybridnet.metric import EvalMetric
 from hybridnet.metric import Loss as LossMetric
 
+from ...block import Block
 from ...data import DataLoader
 from ...loss import Loss
 from ...trainer import Trainer
@@ -62,20 +64,20 @@ class Estimator:
         ParameterError: an argument is of another kind.
     """
 
-    logger: Any = None
+    logger: logging.Logger | None = None
 
     def __init__(
         self,
-        net: Any,
-        loss: Any,
-        train_metrics: Any = None,
-        val_metrics: Any = None,
-        initializer: Any = None,
+        net: Block,
+        loss: Loss,
+        train_metrics: EvalMetric | Sequence[EvalMetric] | None = None,
+        val_metrics: EvalMetric | Sequence[EvalMetric] | None = None,
+        initializer: InitLike | None = None,
         trainer: Trainer | None = None,
         context: Context | Sequence[Context] | None = None,
-        val_net: Any = None,
-        val_loss: Any = None,
-        batch_processor: Any = None,
+        val_net: Block | None = None,
+        val_loss: Loss | None = None,
+        batch_processor: BatchProcessor | None = None,
     ) -> None:
         self.net = net
         self.loss = _checked("loss", loss, Loss, "a gluon.loss.Loss")
@@ -117,10 +119,10 @@ class Estimator:
             else:
                 metric.name = f"validation {name}"
 
-    def _initialize(self, initializer: Any) -> None:
+    def _initialize(self, initializer: InitLike | None) -> None:
         params = self.net.collect_params().values()
         if not all(param.is_initialized or param.is_deferred for param in params):
-            options = {} if initializer is None else {"init": initializer}
+            options: dict[str, Any] = {} if initializer is None else {"init": initializer}
             self.net.initialize(ctx=self.context, **options)
         elif initializer is not None:
             warnings.warn(
@@ -254,7 +256,11 @@ class Estimator:
         stops = [handler.epoch_end(self) for handler in epoch_end]
         return any(stops)
 
-    def _prepare_default_handlers(self, val_data: Any, event_handlers: Any) -> list[EventHandler]:
+    def _prepare_default_handlers(
+        self,
+        val_data: DataLoader | None,
+        event_handlers: EventHandler | Iterable[EventHandler] | None,
+    ) -> list[EventHandler]:
         """Returns the handlers of a training, those that are not given included, in order."""
         handlers = as_handlers(event_handlers)
         mixed = bool(handlers)
@@ -293,7 +299,7 @@ def _checked(name: str, value: Any, kind: type, what: str) -> Any:
     return value
 
 
-def _contexts(context: Any) -> list[Context]:
+def _contexts(context: Context | Sequence[Context] | None) -> list[Context]:
     """Returns the contexts to train on."""
     if not context:
         return [gpu(0)] if num_gpus() else [cpu()]

@@ -43,28 +43,28 @@ def as_handlers(handlers: EventHandler | Iterable[EventHandler] | None) -> list[
 class TrainBegin(EventHandler):
     """Is told when training begins."""
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+    def train_begin(self, estimator: Any, *args: object, **kwargs: Any) -> object:
         """Is called before the first epoch."""
 
 
 class TrainEnd(EventHandler):
     """Is told when training ends."""
 
-    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+    def train_end(self, estimator: Any, *args: object, **kwargs: Any) -> object:
         """Is called after the last epoch."""
 
 
 class EpochBegin(EventHandler):
     """Is told when an epoch begins, and when an evaluation does."""
 
-    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+    def epoch_begin(self, estimator: Any, *args: object, **kwargs: Any) -> object:
         """Is called before the first batch."""
 
 
 class EpochEnd(EventHandler):
     """Is told when an epoch ends, and when an evaluation does."""
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+    def epoch_end(self, estimator: Any, *args: object, **kwargs: Any) -> bool | None:
         """Is called after the last batch; returns True to end training."""
         return False
 
@@ -72,14 +72,14 @@ class EpochEnd(EventHandler):
 class BatchBegin(EventHandler):
     """Is told when a batch begins."""
 
-    def batch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+    def batch_begin(self, estimator: Any, *args: object, **kwargs: Any) -> object:
         """Is called before a batch, which is ``kwargs["batch"]``."""
 
 
 class BatchEnd(EventHandler):
     """Is told when a batch ends."""
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
+    def batch_end(self, estimator: Any, *args: object, **kwargs: Any) -> bool | None:
         """Is called after a batch, with ``batch``, ``pred``, ``label`` and ``loss``.
 
         Returns True to end the epoch.

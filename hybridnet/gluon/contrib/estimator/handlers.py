@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from hybridnet.metric import Loss
+from hybridnet.metric import EvalMetric, Loss
 
-from .events import BatchEnd, EpochBegin, EpochEnd, TrainBegin
+from ...data import DataLoader
+from .events import BatchEnd, EpochBegin, EpochEnd, EventHandler, TrainBegin
 from .utils import as_metrics
 
 __all__ = ["GradientUpdateHandler", "MetricHandler", "StoppingHandler", "ValidationHandler"]
@@ -26,19 +27,19 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
         self.current_batch = self.current_epoch = 0
         self.stop_training = False
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Counts from 0."""
         self.max_epoch = estimator.max_epoch
         self.max_batch = estimator.max_batch
         self.current_batch = self.current_epoch = 0
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
+    def batch_end(self, estimator: Any, *args: object, **kwargs: object) -> bool:
         """Returns whether that was the last one."""
         self.current_batch += 1
         self.stop_training |= self.current_batch == self.max_batch
         return self.stop_training
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
+    def epoch_end(self, estimator: Any, *args: object, **kwargs: object) -> bool:
         """Returns whether that was the last one."""
         self.current_epoch += 1
         self.stop_training |= self.current_epoch == self.max_epoch
@@ -53,16 +54,18 @@ class MetricHandler(EpochBegin, BatchEnd):
         priority: before which other handlers; those that show metrics come later.
     """
 
-    def __init__(self, metrics: Any, priority: float = -1000) -> None:
+    def __init__(
+        self, metrics: EvalMetric | Sequence[EvalMetric] | None, priority: float = -1000
+    ) -> None:
         self.metrics = as_metrics(metrics)
         self.priority = priority
 
-    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Resets the metrics."""
         for metric in self.metrics:
             metric.reset()
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: Any, *args: object, **kwargs: Any) -> None:
         """Updates the metrics."""
         for metric in self.metrics:
             if isinstance(metric, Loss):
@@ -84,12 +87,12 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
 
     def __init__(
         self,
-        val_data: Any,
+        val_data: DataLoader,
         eval_fn: Callable[..., Any],
         epoch_period: int | None = 1,
         batch_period: int | None = None,
         priority: float = -1000,
-        event_handlers: Any = None,
+        event_handlers: EventHandler | Iterable[EventHandler] | None = None,
     ) -> None:
         self.val_data = val_data
         self.eval_fn = eval_fn
@@ -99,17 +102,17 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
         self.priority = priority
         self.event_handlers = event_handlers
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Counts from 0."""
         self.current_batch = self.current_epoch = 0
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Evaluates, if it is time to."""
         self.current_batch += 1
         if self.batch_period and self.current_batch % self.batch_period == 0:
             self._evaluate(estimator)
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_end(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Evaluates, if it is time to."""
         self.current_epoch += 1
         if self.epoch_period and self.current_epoch % self.epoch_period == 0:
@@ -133,7 +136,7 @@ class GradientUpdateHandler(BatchEnd):
     def __init__(self, priority: float = -2000) -> None:
         self.priority = priority
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: Any, *args: object, **kwargs: Any) -> None:
         """Takes a step of the trainer."""
         loss = kwargs["loss"]
         parts = loss if isinstance(loss, list) else [loss]

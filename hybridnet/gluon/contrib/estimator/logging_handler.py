@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from hybridnet.base.errors import ParameterError
+from hybridnet.metric import EvalMetric
 
 from .events import BatchBegin, BatchEnd, EpochBegin, EpochEnd, TrainBegin, TrainEnd
 from .utils import as_metrics
@@ -30,7 +32,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     def __init__(
         self,
         log_interval: int | str = "epoch",
-        metrics: Any = None,
+        metrics: EvalMetric | Sequence[EvalMetric] | None = None,
         priority: float = float("inf"),
     ) -> None:
         if not isinstance(log_interval, int) and log_interval != "epoch":
@@ -50,7 +52,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     def _values(self) -> str:
         return ", ".join("{}: {:.4f}".format(*metric.get()) for metric in self.metrics)
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Says how long training will go on, and by what."""
         self.train_start = time.time()
         self._restart()
@@ -64,7 +66,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         else:
             estimator.logger.info("Train for %d batches.", estimator.max_batch)
 
-    def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_end(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Says how long it took, and what came out."""
         estimator.logger.info(
             "Train finished using total %ds with %d epochs. %s",
@@ -73,11 +75,11 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
             self._values(),
         )
 
-    def batch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Notes the time."""
         self.batch_start = time.time()
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: Any, *args: object, **kwargs: Any) -> None:
         """Says how it goes, if it is time to."""
         if isinstance(self.log_interval, int):
             self.processed_samples += kwargs["batch"][0].shape[0]
@@ -94,7 +96,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
                 self.log_interval_time = 0.0
         self.batch_index += 1
 
-    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Says that an epoch or an evaluation begins."""
         self.epoch_start = time.time()
         if any("training" in metric.name for metric in self.metrics):
@@ -106,7 +108,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         else:
             estimator.logger.info("Validation Begin")
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_end(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Says how long it took, and what came out."""
         estimator.logger.info(
             "[Epoch %d] Finished in %.3fs, %s",

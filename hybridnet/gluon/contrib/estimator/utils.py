@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from hybridnet.base.errors import ParameterError
 from hybridnet.metric import Accuracy, CompositeEvalMetric, EvalMetric
 
-from ...loss import SoftmaxCrossEntropyLoss
+from ...loss import Loss, SoftmaxCrossEntropyLoss
 
 __all__ = ["as_metrics", "check_known", "suggested_metric"]
 
@@ -29,7 +28,7 @@ def as_metrics(metrics: EvalMetric | Iterable[EvalMetric] | None) -> list[EvalMe
     return listed
 
 
-def check_known(handler: Any, known: Iterable[EvalMetric]) -> None:
+def check_known(handler: object, known: Iterable[EvalMetric]) -> None:
     """Checks that a handler looks at metrics that somebody updates.
 
     Raises:
@@ -46,6 +45,6 @@ def check_known(handler: Any, known: Iterable[EvalMetric]) -> None:
             )
 
 
-def suggested_metric(loss: Any) -> EvalMetric | None:
+def suggested_metric(loss: Loss) -> EvalMetric | None:
     """Returns the metric that goes with a loss, or None."""
     return Accuracy() if isinstance(loss, SoftmaxCrossEntropyLoss) else None

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
+from typing import Any, Unpack
+
+from numpy.typing import DTypeLike
 
 from hybridnet import ndarray
 from hybridnet.base.errors import ParameterError
+from hybridnet.initializer.base import InitLike
+from hybridnet.ndarray import NDArray
 
 from ...block import Block, HybridBlock
 from ...nn import BatchNorm, HybridSequential, Sequential
 from ...parameter import ParameterDict
+from ...types import BlockNames, Data, Operators
 
 __all__ = [
     "Concurrent",
@@ -58,7 +63,7 @@ class HybridConcurrent(HybridSequential):
         super().__init__(prefix=prefix, params=params)
         self.axis = axis
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Runs all blocks on x."""
         return F.concat(*[block(x) for block in self._children.values()], dim=self.axis)
 
@@ -70,7 +75,7 @@ class Identity(HybridBlock):
         prefix, params: see `gluon.Block`.
     """
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Returns x."""
         return x
 
@@ -94,9 +99,9 @@ class SparseEmbedding(Block):
         self,
         input_dim: int,
         output_dim: int,
-        dtype: Any = "float32",
-        weight_initializer: Any = None,
-        **kwargs: Any,
+        dtype: DTypeLike = "float32",
+        weight_initializer: InitLike | None = None,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(**kwargs)
         self._sizes = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype}
@@ -109,7 +114,7 @@ class SparseEmbedding(Block):
             stype="row_sparse",
         )
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: NDArray) -> NDArray:
         """Looks the vectors up."""
         rows = self.weight.row_sparse_data(x)
         return ndarray.Embedding(x, rows, sparse_grad=True, name="fwd", **self._sizes)
@@ -142,11 +147,11 @@ class SyncBatchNorm(BatchNorm):
         center: bool = True,
         scale: bool = True,
         use_global_stats: bool = False,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        running_mean_initializer: Any = "zeros",
-        running_variance_initializer: Any = "ones",
-        **kwargs: Any,
+        beta_initializer: InitLike | None = "zeros",
+        gamma_initializer: InitLike | None = "ones",
+        running_mean_initializer: InitLike | None = "zeros",
+        running_variance_initializer: InitLike | None = "ones",
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(
             1,
@@ -180,8 +185,14 @@ class SyncBatchNorm(BatchNorm):
         }
 
     def hybrid_forward(
-        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
-    ) -> Any:
+        self,
+        F: Operators[Data],
+        x: Data,
+        gamma: Data,
+        beta: Data,
+        running_mean: Data,
+        running_var: Data,
+    ) -> Data:
         """Normalizes."""
         return F.contrib.SyncBatchNorm(
             x, gamma, beta, running_mean, running_var, name="fwd", **self._sync
@@ -193,7 +204,7 @@ class _PixelShuffle(HybridBlock):
 
     _ndim: int
 
-    def __init__(self, factor: Any) -> None:
+    def __init__(self, factor: int | tuple[int, ...] | list[int]) -> None:
         super().__init__()
         given = tuple(factor) if isinstance(factor, (tuple, list)) else (factor,) * self._ndim
         if len(given) != self._ndim:

@@ -6,9 +6,11 @@ from typing import Any
 
 from hybridnet.base.defaults import with_defaults
 from hybridnet.base.errors import ParameterError
+from hybridnet.initializer.base import InitLike
 
 from ...parameter import Parameter, ParameterDict
 from ...rnn import HybridRecurrentCell
+from ...types import ActivationLike, Data, Operators, StateInfo
 
 __all__ = [
     "Conv1DGRUCell",
@@ -51,12 +53,12 @@ class _BaseConvRNNCell(HybridRecurrentCell):
         i2h_pad: _Sizes = (0,),
         i2h_dilate: _Sizes = (1,),
         h2h_dilate: _Sizes = (1,),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: InitLike | None = None,
+        h2h_weight_initializer: InitLike | None = None,
+        i2h_bias_initializer: InitLike | None = "zeros",
+        h2h_bias_initializer: InitLike | None = "zeros",
         conv_layout: str = "NCW",
-        activation: Any = "tanh",
+        activation: ActivationLike = "tanh",
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ) -> None:
@@ -122,28 +124,33 @@ class _BaseConvRNNCell(HybridRecurrentCell):
         rest = (channels, *sizes) if self._channel_axis == 1 else (*sizes, channels)
         return (*first, *rest)
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """Returns the shape and layout of each state."""
-        info = {"shape": (batch_size, *self._state_shape), "__layout__": self._conv_layout}
-        return [dict(info) for _ in range(self._num_states)]
+        info: StateInfo = {
+            "shape": (batch_size, *self._state_shape),
+            "__layout__": self._conv_layout,
+        }
+        return [info.copy() for _ in range(self._num_states)]
 
     def hybrid_forward(
         self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
-    ) -> Any:
+        F: Operators[Data],
+        inputs: Data,
+        states: list[Data],
+        i2h_weight: Data,
+        h2h_weight: Data,
+        i2h_bias: Data,
+        h2h_bias: Data,
+    ) -> tuple[Data, list[Data]]:
         """Takes one step."""
         at = f"t{self._counter}_"
         i2h = F.Convolution(inputs, i2h_weight, i2h_bias, name=at + "i2h", **self._i2h)
         h2h = F.Convolution(states[0], h2h_weight, h2h_bias, name=at + "h2h", **self._h2h)
         return self._stepped(F, i2h, h2h, states, at)
 
-    def _stepped(self, F: Any, i2h: Any, h2h: Any, states: Any, at: str) -> Any:
+    def _stepped(
+        self, F: Operators[Data], i2h: Data, h2h: Data, states: list[Data], at: str
+    ) -> tuple[Data, list[Data]]:
         """Returns the output and the states for the parts of the gates."""
         raise NotImplementedError
 
@@ -162,7 +169,9 @@ class _ConvRNNCell(_BaseConvRNNCell):
     def _alias(self) -> str:
         return "conv_rnn"
 
-    def _stepped(self, F: Any, i2h: Any, h2h: Any, states: Any, at: str) -> Any:
+    def _stepped(
+        self, F: Operators[Data], i2h: Data, h2h: Data, states: list[Data], at: str
+    ) -> tuple[Data, list[Data]]:
         output = self._get_activation(F, i2h + h2h, self._activation, name=at + "out")
         return output, [output]
 
@@ -176,7 +185,9 @@ class _ConvLSTMCell(_BaseConvRNNCell):
     def _alias(self) -> str:
         return "conv_lstm"
 
-    def _stepped(self, F: Any, i2h: Any, h2h: Any, states: Any, at: str) -> Any:
+    def _stepped(
+        self, F: Operators[Data], i2h: Data, h2h: Data, states: list[Data], at: str
+    ) -> tuple[Data, list[Data]]:
         i, f, g, o = F.SliceChannel(
             i2h + h2h, num_outputs=4, axis=self._channel_axis, name=at + "slice"
         )
@@ -198,7 +209,9 @@ class _ConvGRUCell(_BaseConvRNNCell):
     def _alias(self) -> str:
         return "conv_gru"
 
-    def _stepped(self, F: Any, i2h: Any, h2h: Any, states: Any, at: str) -> Any:
+    def _stepped(
+        self, F: Operators[Data], i2h: Data, h2h: Data, states: list[Data], at: str
+    ) -> tuple[Data, list[Data]]:
         cut = {"num_outputs": 3, "axis": self._channel_axis}
         i2h_r, i2h_z, i2h_n = F.SliceChannel(i2h, name=at + "i2h_slice", **cut)
         h2h_r, h2h_z, h2h_n = F.SliceChannel(h2h, name=at + "h2h_slice", **cut)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hybridnet.base.errors import ParameterError
+from hybridnet.initializer.base import InitLike
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
 from ...parameter import ParameterDict
 from ...rnn import BidirectionalCell, HybridRecurrentCell, ModifierCell, RecurrentCell
 from ...rnn.sequences import first_states, format_sequence, mask_sequence
+from ...types import Data, Operators, StateInfo
 
 __all__ = ["LSTMPCell", "VariationalDropoutCell", "dynamic_unroll"]
 
@@ -58,12 +61,15 @@ class VariationalDropoutCell(ModifierCell):
         self.drop_states_mask: Any = None
         self.drop_outputs_mask: Any = None
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+    def hybrid_forward(
+        self, F: Operators[Data], inputs: Data, states: list[Data]
+    ) -> tuple[Data, list[Data]]:
         """Takes one step."""
         if self.drop_states:
             if self.drop_states_mask is None:
                 self.drop_states_mask = _mask(F, states[0], self.drop_states)
-            states = [states[0] * self.drop_states_mask, *states[1:]]
+            states = list(states)
+            states[0] = states[0] * self.drop_states_mask
         if self.drop_inputs:
             if self.drop_inputs_mask is None:
                 self.drop_inputs_mask = _mask(F, inputs, self.drop_inputs)
@@ -78,12 +84,12 @@ class VariationalDropoutCell(ModifierCell):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Data | Sequence[Data],
+        begin_state: Sequence[Data] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, list[Any]]:
+        valid_length: Data | None = None,
+    ) -> tuple[Any, list[Data]]:
         """Takes all steps; arguments as `RecurrentCell.unroll`."""
         if self.drop_states:
             return super().unroll(
@@ -93,7 +99,7 @@ class VariationalDropoutCell(ModifierCell):
         self.reset()
         sequence, time, F, batch_size = format_sequence(length, inputs, layout, True)
 
-        def dropped(whole: Any, share: float) -> Any:
+        def dropped(whole: Data, share: float) -> Data:
             return F.Dropout(whole, p=share, axes=(time,)) if share else whole
 
         found, states = self.base_cell.unroll(
@@ -113,7 +119,7 @@ class VariationalDropoutCell(ModifierCell):
         return f"{type(self).__name__}(p_out = {self.drop_outputs}, p_state = {self.drop_states})"
 
 
-def _mask(F: Any, like: Any, p: float) -> Any:
+def _mask(F: Operators[Data], like: Data, p: float) -> Data:
     return F.Dropout(F.ones_like(like), p=p)
 
 
@@ -137,11 +143,11 @@ class LSTMPCell(HybridRecurrentCell):
         self,
         hidden_size: int,
         projection_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        h2r_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: InitLike | None = None,
+        h2h_weight_initializer: InitLike | None = None,
+        h2r_weight_initializer: InitLike | None = None,
+        i2h_bias_initializer: InitLike | None = "zeros",
+        h2h_bias_initializer: InitLike | None = "zeros",
         input_size: int = 0,
         prefix: str | None = None,
         params: ParameterDict | None = None,
@@ -161,7 +167,7 @@ class LSTMPCell(HybridRecurrentCell):
         ):
             setattr(self, name, made(name, shape=shape, init=init, allow_deferred_init=True))
 
-    def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """Returns the shape and layout of each state."""
         sizes = (self._projection_size, self._hidden_size)
         return [{"shape": (batch_size, size), "__layout__": "NC"} for size in sizes]
@@ -171,15 +177,15 @@ class LSTMPCell(HybridRecurrentCell):
 
     def hybrid_forward(
         self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        h2r_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
-    ) -> Any:
+        F: Operators[Data],
+        inputs: Data,
+        states: list[Data],
+        i2h_weight: Data,
+        h2h_weight: Data,
+        h2r_weight: Data,
+        i2h_bias: Data,
+        h2h_bias: Data,
+    ) -> tuple[Data, list[Data]]:
         """Takes one step."""
         at, rows = f"t{self._counter}_", 4 * self._hidden_size
         i2h = F.FullyConnected(inputs, i2h_weight, i2h_bias, num_hidden=rows, name=at + "i2h")
@@ -202,13 +208,13 @@ class LSTMPCell(HybridRecurrentCell):
 
 def dynamic_unroll(
     cell: RecurrentCell,
-    inputs: Any,
-    begin_state: Any,
+    inputs: NDArray | Symbol,
+    begin_state: NDArray | Symbol | Sequence[NDArray | Symbol],
     drop_inputs: float = 0,
     drop_outputs: float = 0,
     layout: str = "TNC",
-    valid_length: Any = None,
-) -> tuple[Any, Any]:
+    valid_length: NDArray | Symbol | None = None,
+) -> tuple[Any, list[Any]]:
     """Takes all steps of a sequence as one loop, whose graph does not grow with its length.
 
     Args:

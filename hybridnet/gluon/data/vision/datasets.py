@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import shutil
-import struct
 import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,12 +11,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import FormatError
+from hybridnet.base.fetching import RemoteFile, check_sha1
 from hybridnet.base.files import atomic_write
 from hybridnet.base.numpy_mode import mode
+from hybridnet.io.mnist import load_images_and_labels
 from hybridnet.ndarray import NDArray, array
 
-from ...repository import RemoteFile, check_sha1, download, repo_file_url
 from ..dataset import DownloadedDataset
 from .image_files import ImageFolderDataset, ImageListDataset, ImageRecordDataset
 
@@ -35,33 +35,15 @@ __all__ = [
 Transform = Callable[[Any, Any], Any] | None
 
 
-def _images(host: np.ndarray[Any, Any]) -> NDArray:
+def _images(host: NumpyArray) -> NDArray:
     made = array(host, dtype=host.dtype)
     return made.as_np_ndarray() if mode.array else made
 
 
-def _labels(host: np.ndarray[Any, Any]) -> Any:
+def _labels(host: NumpyArray) -> Any:
     """Returns labels as int32: NumPy's, so that each is a number, or arrays of NumPy's mode."""
     host = host.astype(np.int32)
     return array(host, dtype=host.dtype).as_np_ndarray() if mode.array else host
-
-
-def _idx(path: str, dims: int) -> np.ndarray[Any, Any]:
-    """Reads a gzipped file in MNIST's format: the sizes (4 bytes each, big end first), then bytes.
-
-    Raises:
-        FormatError: it is another file, or not whole.
-    """
-    with gzip.open(path) as file:
-        data = file.read()
-    sizes = struct.unpack_from(f">{dims}I", data, 4) if len(data) >= 4 + 4 * dims else ()
-    if (
-        not sizes
-        or data[:4] != bytes([0, 0, 8, dims])
-        or len(data) - 4 - 4 * dims != np.prod(sizes)
-    ):
-        raise FormatError(f"{path}: must be a gzipped idx file of bytes in {dims} dimensions")
-    return np.frombuffer(data, np.uint8, offset=4 + 4 * dims).reshape(sizes)
 
 
 #: Whether they are to train with -> the files.
@@ -105,16 +87,10 @@ class MNIST(DownloadedDataset):
         super().__init__(root, transform)
 
     def _get_data(self) -> None:
-        images, labels = (
-            download(
-                repo_file_url(f"gluon/dataset/{self._namespace}", file.name),
-                path=self._root,
-                sha1_hash=file.sha1,
-            )
-            for file in self._files[self._train]
-        )
-        self._data = _images(_idx(images, 3)[..., None])
-        self._label = _labels(_idx(labels, 1))
+        files = self._files[self._train]
+        paths = [file.fetched(self._namespace, self._root) for file in files]
+        images, labels = load_images_and_labels(*paths)
+        self._data, self._label = _images(images[..., None]), _labels(labels)
 
 
 class FashionMNIST(MNIST):
@@ -198,7 +174,7 @@ class CIFAR10(DownloadedDataset):
         self._data = _images(pixels.transpose(0, 2, 3, 1))
         self._label = _labels(rows[:, self._label_byte])
 
-    def _rows(self, path: str) -> np.ndarray[Any, Any]:
+    def _rows(self, path: str) -> NumpyArray:
         return np.fromfile(path, np.uint8).reshape(-1, self._label_bytes + 3 * 32 * 32)
 
     def _fetch(self, files: Sequence[RemoteFile]) -> None:
@@ -206,11 +182,7 @@ class CIFAR10(DownloadedDataset):
         folder = Path(self._root)
         if all((folder / x.name).exists() and check_sha1(folder / x.name, x.sha1) for x in files):
             return
-        archive = download(
-            repo_file_url(f"gluon/dataset/{self._namespace}", self._archive.name),
-            path=self._root,
-            sha1_hash=self._archive.sha1,
-        )
+        archive = self._archive.fetched(self._namespace, self._root)
         wanted = {file.name for file in files}
         with tarfile.open(archive) as tar:
             for member in tar:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hybridnet import image
 from hybridnet.base.contained import contained
@@ -47,7 +48,7 @@ class ImageRecordDataset(RecordFileDataset):
         self._flag = flag
         self._transform = transform
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         header, encoded = unpack(super().__getitem__(idx))
         decoded = image.imdecode(encoded, self._flag)
         if self._transform is None:
@@ -96,7 +97,7 @@ class ImageFolderDataset(Dataset):
                     f"ImageFolderDataset: {path} is none of {endings}, left out", stacklevel=3
                 )
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         path, label = self.items[idx]
         decoded = image.imread(path, self._flag)
         return (decoded, label) if self._transform is None else self._transform(decoded, label)
@@ -139,7 +140,7 @@ class ImageListDataset(Dataset):
             )
         self.items = [(path, _label(label)) for label, path in rows]
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> tuple[NDArray, NDArray]:
         path, label = self.items[idx]
         return image.imread(path, self._flag), label
 
@@ -147,7 +148,7 @@ class ImageListDataset(Dataset):
         return len(self.items)
 
 
-def _label(numbers: Any) -> NDArray:
+def _label(numbers: ArrayLike) -> NDArray:
     made = array(np.atleast_1d(np.asarray(numbers, np.float32)))
     return made.as_np_ndarray() if mode.array else made
 

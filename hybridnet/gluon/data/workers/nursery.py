@@ -28,7 +28,7 @@ from .worker import become_like, run
 __all__ = ["main"]
 
 _PAUSE: Final = 0.01  # seconds between two looks at a worker that is ending
-_LOOKS: Final = 100  # looks, after which one that has closed its socket is killed
+_LOOKS_BEFORE_KILL: Final = 100  # looks, after which one that has closed its socket is killed
 
 
 @final
@@ -102,7 +102,7 @@ class _Nursery:
 
     def _how_it_ended(self, number: int) -> int | None:
         """Returns a worker's exit code, for which it waits: its socket was seen to close."""
-        for _ in range(_LOOKS):
+        for _ in range(_LOOKS_BEFORE_KILL):
             self._reap()
             if number not in self._processes:
                 return self._ended.pop(number, None)

@@ -15,7 +15,7 @@ import threading
 import time
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, final
 
 import numpy as np
@@ -24,6 +24,7 @@ from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.numpy_mode import mode
 
 from ..fetching import timed_out
+from ..samples import Batchify, Samples
 from .channel import ChannelClosed
 from .sending import pack, unpack
 from .shared_memory import Lent, new_file
@@ -33,7 +34,7 @@ from .worker import Setup, laid_out
 __all__ = ["ProcessWorkers", "WorkerError", "are_possible"]
 
 _SLICE: Final = 0.1  # seconds after which a thread that waits lets another one look
-_KEPT: Final = 16  # batches in shared memory that users may hold on to; more are copied
+_KEPT_BATCHES: Final = 16  # batches in shared memory that users may hold on to; more are copied
 
 
 def are_possible() -> bool:
@@ -67,7 +68,7 @@ class _Ticket:
 
     __slots__ = ("batch", "error", "is_done", "number", "positions")
 
-    def __init__(self, number: int, positions: list[Any]) -> None:
+    def __init__(self, number: int, positions: list[int]) -> None:
         self.number = number
         self.positions = positions
         self.is_done = False
@@ -120,7 +121,7 @@ class ProcessWorkers:
         ParameterError: the dataset or `batchify` cannot be sent to another process.
     """
 
-    def __init__(self, dataset: Any, batchify: Callable[[Any], Any], count: int) -> None:
+    def __init__(self, dataset: Samples, batchify: Batchify, count: int) -> None:
         self._count = count
         self._lock = threading.RLock()
         self._workers: list[_Worker] = []
@@ -172,8 +173,8 @@ class ProcessWorkers:
 
     # -- batches -------------------------------------------------------------------------------
 
-    def submit(self, positions: Sequence[Any]) -> _Ticket:
-        """Has a batch made; returns the ticket for it."""
+    def submit(self, positions: Sequence[int]) -> _Ticket:
+        """Queues a batch to be made; returns the ticket for it."""
         ticket = _Ticket(self._submitted, [_plain(position) for position in positions])
         seed = (_entropy() + 0x9E3779B1 * self._submitted) & 0xFFFFFFFF
         with self._lock, self._whole():
@@ -298,7 +299,7 @@ class ProcessWorkers:
         else:
             if descriptors:
                 worker.lent.add(segment, descriptors[0])
-            keeps = worker.lent.count < _KEPT
+            keeps = worker.lent.count < _KEPT_BATCHES
             view = memoryview(worker.lent.open(segment))
             buffers = [view[start : start + length] for start, length in parts]
             if not keeps:
@@ -318,7 +319,7 @@ def _plain(position: Any) -> Any:
 
 
 def _packed(
-    dataset: Any, batchify: Any, count: int
+    dataset: Samples, batchify: Any, count: int
 ) -> tuple[int, list[tuple[int, int]], list[str]]:
     """Puts what workers need into a file in memory.
 

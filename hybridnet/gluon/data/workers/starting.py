@@ -87,7 +87,7 @@ class Nursery:
                 self._channel.send(("end", self._to_end.popleft()))
 
     def fork(self, kind: str) -> tuple[int, Channel]:
-        """Has a process forked; returns its number and the channel to it.
+        """Forks a process from the nursery; returns its number and the channel to it.
 
         It returns at once: what is sent over the channel is read when the process is there.
 

@@ -1,4 +1,4 @@
-"""What runs in a worker process: batches, one after another, until the channel is closed."""
+"""The loop of a worker process: batches, one after another, until the channel is closed."""
 
 from __future__ import annotations
 

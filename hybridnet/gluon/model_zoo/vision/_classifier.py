@@ -1,19 +1,34 @@
-"""What the networks share: features and an output, chains of layers, trained parameters."""
+"""Parts that the networks share: features and an output, chains of layers, trained parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from hybridnet.base.context import Context
 
 from ... import nn
 from ...block import HybridBlock
+from ...types import BlockNames, Data, Operators
 from ..model_store import get_model_file
 
-__all__ = ["Classifier", "chain", "trained"]
+__all__ = ["Classifier", "ClassifierOptions", "TrainedOptions", "chain", "trained"]
 
 _Net = TypeVar("_Net", bound=HybridBlock)
+
+
+class ClassifierOptions(BlockNames, total=False):
+    """The keyword arguments that all of the networks take."""
+
+    classes: int
+
+
+class TrainedOptions(ClassifierOptions, total=False):
+    """The keyword arguments of the functions that return one: see `trained`."""
+
+    pretrained: bool
+    ctx: Context | Sequence[Context]
+    root: str
 
 
 class Classifier(HybridBlock):
@@ -22,7 +37,7 @@ class Classifier(HybridBlock):
     features: HybridBlock
     output: HybridBlock
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Returns a score for each class, (batch, classes), before the softmax.
 
         Args:

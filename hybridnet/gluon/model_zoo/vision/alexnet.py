@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 from hybridnet.base.context import Context, cpu
 
 from ... import nn
-from ._classifier import Classifier, chain, trained
+from ...types import BlockNames
+from ._classifier import Classifier, ClassifierOptions, chain, trained
 
 __all__ = ["AlexNet", "alexnet"]
 
@@ -21,7 +22,7 @@ class AlexNet(Classifier):
         kwargs: ``prefix`` and ``params``.
     """
 
-    def __init__(self, classes: int = 1000, **kwargs: Any) -> None:
+    def __init__(self, classes: int = 1000, **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
             self.features = chain(
@@ -46,7 +47,7 @@ def alexnet(
     pretrained: bool = False,
     ctx: Context | Sequence[Context] = cpu(),  # noqa: B008
     root: str = "$MXNET_HOME/models",
-    **kwargs: Any,
+    **kwargs: Unpack[ClassifierOptions],
 ) -> AlexNet:
     """Returns an AlexNet.
 

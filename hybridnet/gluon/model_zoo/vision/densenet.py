@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final, Unpack
 
 from hybridnet.base.context import Context, cpu
 from hybridnet.base.errors import ParameterError
@@ -11,7 +11,8 @@ from hybridnet.base.errors import ParameterError
 from ... import nn
 from ...block import HybridBlock
 from ...contrib.nn import HybridConcurrent, Identity
-from ._classifier import Classifier, chain, trained
+from ...types import BlockNames
+from ._classifier import Classifier, ClassifierOptions, TrainedOptions, chain, trained
 
 __all__ = [
     "DenseNet",
@@ -30,6 +31,20 @@ densenet_spec: Final[dict[int, tuple[int, int, list[int]]]] = {
     169: (64, 32, [6, 12, 32, 32]),
     201: (64, 32, [6, 12, 48, 32]),
 }
+
+
+class DenseNetOptions(ClassifierOptions, total=False):
+    """The keyword arguments of the class."""
+
+    bn_size: int
+    dropout: float
+
+
+class TrainedDenseNetOptions(TrainedOptions, total=False):
+    """The keyword arguments of the functions that return one."""
+
+    bn_size: int
+    dropout: float
 
 
 class DenseNet(Classifier):
@@ -53,7 +68,7 @@ class DenseNet(Classifier):
         bn_size: int = 4,
         dropout: float = 0,
         classes: int = 1000,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
@@ -112,7 +127,7 @@ def get_densenet(
     pretrained: bool = False,
     ctx: Context | Sequence[Context] = cpu(),  # noqa: B008
     root: str = "$MXNET_HOME/models",
-    **kwargs: Any,
+    **kwargs: Unpack[DenseNetOptions],
 ) -> DenseNet:
     """Returns a DenseNet.
 
@@ -131,21 +146,21 @@ def get_densenet(
     return trained(net, f"densenet{num_layers}", pretrained, ctx, root)
 
 
-def densenet121(**kwargs: Any) -> DenseNet:
+def densenet121(**kwargs: Unpack[TrainedDenseNetOptions]) -> DenseNet:
     """Returns a DenseNet of 121 layers; arguments as for `get_densenet`."""
     return get_densenet(121, **kwargs)
 
 
-def densenet161(**kwargs: Any) -> DenseNet:
+def densenet161(**kwargs: Unpack[TrainedDenseNetOptions]) -> DenseNet:
     """Returns a DenseNet of 161 layers; arguments as for `get_densenet`."""
     return get_densenet(161, **kwargs)
 
 
-def densenet169(**kwargs: Any) -> DenseNet:
+def densenet169(**kwargs: Unpack[TrainedDenseNetOptions]) -> DenseNet:
     """Returns a DenseNet of 169 layers; arguments as for `get_densenet`."""
     return get_densenet(169, **kwargs)
 
 
-def densenet201(**kwargs: Any) -> DenseNet:
+def densenet201(**kwargs: Unpack[TrainedDenseNetOptions]) -> DenseNet:
     """Returns a DenseNet of 201 layers; arguments as for `get_densenet`."""
     return get_densenet(201, **kwargs)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from hybridnet.base.context import Context, cpu
 
 from ... import nn
 from ...block import HybridBlock
 from ...contrib.nn import HybridConcurrent
-from ._classifier import Classifier, chain, trained
+from ...types import BlockNames
+from ._classifier import Classifier, ClassifierOptions, chain, trained
 
 __all__ = ["Inception3", "inception_v3", "make_aux"]
 
@@ -26,7 +27,7 @@ class Inception3(Classifier):
         kwargs: ``prefix`` and ``params``.
     """
 
-    def __init__(self, classes: int = 1000, **kwargs: Any) -> None:
+    def __init__(self, classes: int = 1000, **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
             self.features = chain(
@@ -49,7 +50,10 @@ class Inception3(Classifier):
 
 
 def _conv(
-    channels: int, kernel_size: Any, strides: Any = 1, padding: Any = 0
+    channels: int,
+    kernel_size: int | tuple[int, int],
+    strides: int = 1,
+    padding: int | tuple[int, int] = 0,
 ) -> nn.HybridSequential:
     return chain(
         nn.Conv2D(channels, kernel_size, strides, padding, use_bias=False),
@@ -146,7 +150,7 @@ def inception_v3(
     pretrained: bool = False,
     ctx: Context | Sequence[Context] = cpu(),  # noqa: B008
     root: str = "$MXNET_HOME/models",
-    **kwargs: Any,
+    **kwargs: Unpack[ClassifierOptions],
 ) -> Inception3:
     """Returns an Inception v3, for pictures of 299 x 299.
 

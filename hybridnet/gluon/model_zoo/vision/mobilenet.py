@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final, Unpack
 
 from hybridnet.base.context import Context, cpu
 
 from ... import nn
 from ...block import HybridBlock
-from ._classifier import Classifier, chain, trained
+from ...types import BlockNames, Data, Operators
+from ._classifier import Classifier, ClassifierOptions, TrainedOptions, chain, trained
 
 __all__ = [
     "RELU6",
@@ -55,7 +56,7 @@ _V2: Final = [
 class RELU6(HybridBlock):
     """min(max(x, 0), 6)."""
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Returns x between 0 and 6."""
         return F.clip(x, 0, 6, name="relu6")
 
@@ -87,7 +88,9 @@ class LinearBottleneck(HybridBlock):
         kwargs: ``prefix`` and ``params``.
     """
 
-    def __init__(self, in_channels: int, channels: int, t: int, stride: int, **kwargs: Any) -> None:
+    def __init__(
+        self, in_channels: int, channels: int, t: int, stride: int, **kwargs: Unpack[BlockNames]
+    ) -> None:
         super().__init__(**kwargs)
         self.use_shortcut = stride == 1 and in_channels == channels
         wide = in_channels * t
@@ -97,7 +100,7 @@ class LinearBottleneck(HybridBlock):
             self.out.add(*_conv(wide, 3, stride, groups=wide, activation="relu6"))
             self.out.add(*_conv(channels, activation=None))
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Runs the convolutions."""
         out = self.out(x)
         return F.elemwise_add(out, x) if self.use_shortcut else out
@@ -112,7 +115,9 @@ class MobileNet(Classifier):
         kwargs: ``prefix`` and ``params``.
     """
 
-    def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Any) -> None:
+    def __init__(
+        self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Unpack[BlockNames]
+    ) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
             before = int(32 * multiplier)
@@ -134,7 +139,9 @@ class MobileNetV2(Classifier):
         kwargs: ``prefix`` and ``params``.
     """
 
-    def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Any) -> None:
+    def __init__(
+        self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Unpack[BlockNames]
+    ) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="features_")
@@ -164,7 +171,7 @@ def get_mobilenet(
     pretrained: bool = False,
     ctx: Context | Sequence[Context] = cpu(),  # noqa: B008
     root: str = "$MXNET_HOME/models",
-    **kwargs: Any,
+    **kwargs: Unpack[ClassifierOptions],
 ) -> MobileNet:
     """Returns a MobileNet.
 
@@ -184,48 +191,48 @@ def get_mobilenet_v2(
     pretrained: bool = False,
     ctx: Context | Sequence[Context] = cpu(),  # noqa: B008
     root: str = "$MXNET_HOME/models",
-    **kwargs: Any,
+    **kwargs: Unpack[ClassifierOptions],
 ) -> MobileNetV2:
     """Returns a MobileNet of the second version; arguments as for `get_mobilenet`."""
     net = MobileNetV2(multiplier, **kwargs)
     return trained(net, f"mobilenetv2_{_suffix(multiplier)}", pretrained, ctx, root)
 
 
-def mobilenet1_0(**kwargs: Any) -> MobileNet:
+def mobilenet1_0(**kwargs: Unpack[TrainedOptions]) -> MobileNet:
     """Returns a MobileNet of full width; arguments as for `get_mobilenet`."""
     return get_mobilenet(1.0, **kwargs)
 
 
-def mobilenet0_75(**kwargs: Any) -> MobileNet:
+def mobilenet0_75(**kwargs: Unpack[TrainedOptions]) -> MobileNet:
     """Returns a MobileNet of 0.75 the width; arguments as for `get_mobilenet`."""
     return get_mobilenet(0.75, **kwargs)
 
 
-def mobilenet0_5(**kwargs: Any) -> MobileNet:
+def mobilenet0_5(**kwargs: Unpack[TrainedOptions]) -> MobileNet:
     """Returns a MobileNet of half the width; arguments as for `get_mobilenet`."""
     return get_mobilenet(0.5, **kwargs)
 
 
-def mobilenet0_25(**kwargs: Any) -> MobileNet:
+def mobilenet0_25(**kwargs: Unpack[TrainedOptions]) -> MobileNet:
     """Returns a MobileNet of a quarter of the width; arguments as for `get_mobilenet`."""
     return get_mobilenet(0.25, **kwargs)
 
 
-def mobilenet_v2_1_0(**kwargs: Any) -> MobileNetV2:
+def mobilenet_v2_1_0(**kwargs: Unpack[TrainedOptions]) -> MobileNetV2:
     """Returns a MobileNetV2 of full width; arguments as for `get_mobilenet`."""
     return get_mobilenet_v2(1.0, **kwargs)
 
 
-def mobilenet_v2_0_75(**kwargs: Any) -> MobileNetV2:
+def mobilenet_v2_0_75(**kwargs: Unpack[TrainedOptions]) -> MobileNetV2:
     """Returns a MobileNetV2 of 0.75 the width; arguments as for `get_mobilenet`."""
     return get_mobilenet_v2(0.75, **kwargs)
 
 
-def mobilenet_v2_0_5(**kwargs: Any) -> MobileNetV2:
+def mobilenet_v2_0_5(**kwargs: Unpack[TrainedOptions]) -> MobileNetV2:
     """Returns a MobileNetV2 of half the width; arguments as for `get_mobilenet`."""
     return get_mobilenet_v2(0.5, **kwargs)
 
 
-def mobilenet_v2_0_25(**kwargs: Any) -> MobileNetV2:
+def mobilenet_v2_0_25(**kwargs: Unpack[TrainedOptions]) -> MobileNetV2:
     """Returns a MobileNetV2 of a quarter of the width; arguments as for `get_mobilenet`."""
     return get_mobilenet_v2(0.25, **kwargs)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from hybridnet.base.context import Context, cpu
 from hybridnet.base.errors import ParameterError
 
 from ... import nn
 from ...block import HybridBlock
-from ._classifier import Classifier, chain, trained
+from ...types import BlockNames, Data, Operators
+from ._classifier import Classifier, ClassifierOptions, chain, trained
 
 __all__ = [
     "BasicBlockV1",
@@ -64,7 +65,7 @@ class _BlockV1(HybridBlock):
         stride: int,
         downsample: bool = False,
         in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(**kwargs)
         self.body = chain(*self._layers(channels, stride, in_channels))
@@ -76,7 +77,7 @@ class _BlockV1(HybridBlock):
         """Makes the layers of the body."""
         raise NotImplementedError
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Runs the block."""
         out = self.body(x)
         short = x if self.downsample is None else self.downsample(x)
@@ -134,7 +135,7 @@ class _BlockV2(HybridBlock):
         stride: int,
         downsample: bool = False,
         in_channels: int = 0,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(**kwargs)
         convolutions = self._convolutions(channels, stride, in_channels)
@@ -148,7 +149,7 @@ class _BlockV2(HybridBlock):
         """Makes the convolutions of the body."""
         raise NotImplementedError
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Runs the block."""
         short, out = x, x
         for number in range(1, self._count + 1):
@@ -190,12 +191,12 @@ class _ResNet(Classifier):
 
     def __init__(
         self,
-        block: Any,
+        block: Callable[..., HybridBlock],
         layers: Sequence[int],
         channels: Sequence[int],
         classes: int = 1000,
         thumbnail: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(**kwargs)
         with self.name_scope():
@@ -219,7 +220,9 @@ class _ResNet(Classifier):
         """Returns the layers between the blocks and the output."""
         return [nn.GlobalAvgPool2D()]
 
-    def _stages(self, block: Any, layers: Sequence[int], channels: Sequence[int]) -> None:
+    def _stages(
+        self, block: Callable[..., HybridBlock], layers: Sequence[int], channels: Sequence[int]
+    ) -> None:
         """Adds the stages: each halves the size (but the first) with its first block."""
         if len(layers) != len(channels) - 1:
             raise ParameterError(
@@ -275,11 +278,17 @@ resnet_spec: Final = {
     101: ("bottle_neck", [3, 4, 23, 3], _WIDE),
     152: ("bottle_neck", [3, 8, 36, 3], _WIDE),
 }
-resnet_net_versions: Final[list[Any]] = [ResNetV1, ResNetV2]
-resnet_block_versions: Final[list[dict[str, Any]]] = [
+resnet_net_versions: Final[list[type[ResNetV1 | ResNetV2]]] = [ResNetV1, ResNetV2]
+resnet_block_versions: Final[list[dict[str, Callable[..., HybridBlock]]]] = [
     {"basic_block": BasicBlockV1, "bottle_neck": BottleneckV1},
     {"basic_block": BasicBlockV2, "bottle_neck": BottleneckV2},
 ]
+
+
+class ResNetOptions(ClassifierOptions, total=False):
+    """The keyword arguments of the class."""
+
+    thumbnail: bool
 
 
 def get_resnet(
@@ -288,7 +297,7 @@ def get_resnet(
     pretrained: bool = False,
     ctx: Context | Sequence[Context] = cpu(),  # noqa: B008
     root: str = "$MXNET_HOME/models",
-    **kwargs: Any,
+    **kwargs: Unpack[ResNetOptions],
 ) -> ResNetV1 | ResNetV2:
     """Returns a ResNet.
 

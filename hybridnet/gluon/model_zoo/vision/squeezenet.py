@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final, Unpack
 
 from hybridnet.base.context import Context, cpu
 from hybridnet.base.errors import ParameterError
 
 from ... import nn
 from ...contrib.nn import HybridConcurrent
-from ._classifier import Classifier, chain, trained
+from ...types import BlockNames
+from ._classifier import Classifier, ClassifierOptions, TrainedOptions, chain, trained
 
 __all__ = ["SqueezeNet", "get_squeezenet", "squeezenet1_0", "squeezenet1_1"]
 
@@ -31,7 +32,7 @@ class SqueezeNet(Classifier):
         kwargs: ``prefix`` and ``params``.
     """
 
-    def __init__(self, version: str, classes: int = 1000, **kwargs: Any) -> None:
+    def __init__(self, version: str, classes: int = 1000, **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(**kwargs)
         if version not in _VERSIONS:
             raise ParameterError(f"SqueezeNet: version must be '1.0' or '1.1', got {version!r}")
@@ -62,7 +63,7 @@ def get_squeezenet(
     pretrained: bool = False,
     ctx: Context | Sequence[Context] = cpu(),  # noqa: B008
     root: str = "$MXNET_HOME/models",
-    **kwargs: Any,
+    **kwargs: Unpack[ClassifierOptions],
 ) -> SqueezeNet:
     """Returns a SqueezeNet.
 
@@ -77,11 +78,11 @@ def get_squeezenet(
     return trained(net, f"squeezenet{version}", pretrained, ctx, root)
 
 
-def squeezenet1_0(**kwargs: Any) -> SqueezeNet:
+def squeezenet1_0(**kwargs: Unpack[TrainedOptions]) -> SqueezeNet:
     """Returns SqueezeNet 1.0; arguments as for `get_squeezenet`."""
     return get_squeezenet("1.0", **kwargs)
 
 
-def squeezenet1_1(**kwargs: Any) -> SqueezeNet:
+def squeezenet1_1(**kwargs: Unpack[TrainedOptions]) -> SqueezeNet:
     """Returns SqueezeNet 1.1, which computes less; arguments as for `get_squeezenet`."""
     return get_squeezenet("1.1", **kwargs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from hybridnet import initializer
 from hybridnet.base.context import Context, cpu
@@ -11,7 +11,8 @@ from hybridnet.base.errors import ParameterError
 
 from ... import nn
 from ...block import HybridBlock
-from ._classifier import Classifier, chain, trained
+from ...types import BlockNames
+from ._classifier import Classifier, ClassifierOptions, TrainedOptions, chain, trained
 
 __all__ = [
     "VGG",
@@ -37,6 +38,18 @@ vgg_spec: Final = {
 }
 
 
+class VGGOptions(ClassifierOptions, total=False):
+    """The keyword arguments of the class."""
+
+    batch_norm: bool
+
+
+class TrainedVGGOptions(TrainedOptions, total=False):
+    """The keyword arguments of the functions that return one."""
+
+    batch_norm: bool
+
+
 class VGG(Classifier):
     """Stages of 3x3 convolutions, and three dense layers.
 
@@ -54,7 +67,7 @@ class VGG(Classifier):
         filters: Sequence[int],
         classes: int = 1000,
         batch_norm: bool = False,
-        **kwargs: Any,
+        **kwargs: Unpack[BlockNames],
     ) -> None:
         super().__init__(**kwargs)
         if len(layers) != len(filters):
@@ -93,7 +106,7 @@ def get_vgg(
     pretrained: bool = False,
     ctx: Context | Sequence[Context] = cpu(),  # noqa: B008
     root: str = "$MXNET_HOME/models",
-    **kwargs: Any,
+    **kwargs: Unpack[VGGOptions],
 ) -> VGG:
     """Returns a VGG.
 
@@ -110,41 +123,45 @@ def get_vgg(
     return trained(VGG(*vgg_spec[num_layers], **kwargs), name, pretrained, ctx, root)
 
 
-def vgg11(**kwargs: Any) -> VGG:
+def vgg11(**kwargs: Unpack[TrainedVGGOptions]) -> VGG:
     """Returns a VGG of 11 layers; arguments as for `get_vgg`."""
     return get_vgg(11, **kwargs)
 
 
-def vgg13(**kwargs: Any) -> VGG:
+def vgg13(**kwargs: Unpack[TrainedVGGOptions]) -> VGG:
     """Returns a VGG of 13 layers; arguments as for `get_vgg`."""
     return get_vgg(13, **kwargs)
 
 
-def vgg16(**kwargs: Any) -> VGG:
+def vgg16(**kwargs: Unpack[TrainedVGGOptions]) -> VGG:
     """Returns a VGG of 16 layers; arguments as for `get_vgg`."""
     return get_vgg(16, **kwargs)
 
 
-def vgg19(**kwargs: Any) -> VGG:
+def vgg19(**kwargs: Unpack[TrainedVGGOptions]) -> VGG:
     """Returns a VGG of 19 layers; arguments as for `get_vgg`."""
     return get_vgg(19, **kwargs)
 
 
-def vgg11_bn(**kwargs: Any) -> VGG:
+def vgg11_bn(**kwargs: Unpack[TrainedVGGOptions]) -> VGG:
     """Returns a VGG of 11 layers with batch norms; arguments as for `get_vgg`."""
-    return get_vgg(11, **{**kwargs, "batch_norm": True})
+    kwargs["batch_norm"] = True
+    return get_vgg(11, **kwargs)
 
 
-def vgg13_bn(**kwargs: Any) -> VGG:
+def vgg13_bn(**kwargs: Unpack[TrainedVGGOptions]) -> VGG:
     """Returns a VGG of 13 layers with batch norms; arguments as for `get_vgg`."""
-    return get_vgg(13, **{**kwargs, "batch_norm": True})
+    kwargs["batch_norm"] = True
+    return get_vgg(13, **kwargs)
 
 
-def vgg16_bn(**kwargs: Any) -> VGG:
+def vgg16_bn(**kwargs: Unpack[TrainedVGGOptions]) -> VGG:
     """Returns a VGG of 16 layers with batch norms; arguments as for `get_vgg`."""
-    return get_vgg(16, **{**kwargs, "batch_norm": True})
+    kwargs["batch_norm"] = True
+    return get_vgg(16, **kwargs)
 
 
-def vgg19_bn(**kwargs: Any) -> VGG:
+def vgg19_bn(**kwargs: Unpack[TrainedVGGOptions]) -> VGG:
     """Returns a VGG of 19 layers with batch norms; arguments as for `get_vgg`."""
-    return get_vgg(19, **{**kwargs, "batch_norm": True})
+    kwargs["batch_norm"] = True
+    return get_vgg(19, **kwargs)

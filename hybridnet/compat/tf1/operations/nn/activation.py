@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from hybridnet.graph.gradient import EdgeHandle
-
-from ...graph.arguments import (
-    as_floats,
-    axes_of,
-    axis_of,
-    fused,
-    is_number,
-    op,
-    renamed,
-    require_kind,
-    static_value,
-    with_default,
-)
-from ...graph.control import name_scope
-from ...graph.operators import handle
-from ...graph.tensor import Tensor
-from ...graph.values import convert_to_tensor, require_same
-from ..creation import shape as shape_of
+from ...graph import convert_to_tensor, renamed, require_same, with_default
+from ...graph.adding import EdgeHandle, Tensor, described, fused, handle, is_zero, name_scope, op
+from ...graph.arguments import as_floats, axes_of, axis_of, is_number, require_kind, static_value
+from .. import random_uniform, shape_of
 from ..elementwise import sigmoid as sigmoid
 from ..elementwise import tanh as tanh
-from ..random import random_uniform
 
 __all__ = [
     "bias_add", "crelu", "dropout", "elu", "l2_loss", "l2_normalize", "leaky_relu", "log_softmax",
@@ -35,6 +20,23 @@ __all__ = [
 
 
 # Activations --------------------------------------------------------------------------------------
+
+
+def _activation(kind: str, doc: str, operator: str, **params: Any) -> Callable[..., Tensor]:
+    def function(features: Any, name: str | None = None) -> Tensor:
+        return op(kind, operator, [as_floats(kind, features, "features")], name=name, **params)
+
+    return described(function, kind.lower(), f"Returns {doc}.")
+
+
+elu = _activation(
+    "Elu", "x, or exp(x) - 1 where x is negative", "LeakyReLU", act_type="elu", slope=1.0
+)
+selu = _activation(
+    "Selu", "the scaled form of `elu` (Klambauer et al., 2017)", "LeakyReLU", act_type="selu"
+)
+softplus = _activation("Softplus", "log(1 + exp(x))", "Activation", act_type="softrelu")
+softsign = _activation("Softsign", "x / (1 + |x|)", "softsign")
 
 
 def relu(features: Any, name: str | None = None) -> Tensor:
@@ -53,55 +55,23 @@ def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
     """Returns max(x, 0) and max(-x, 0), joined along an axis."""
     x = convert_to_tensor(features, name="features")
 
-    def both(x: EdgeHandle) -> EdgeHandle:
-        return handle("relu", handle("Concat", x, handle("negative", x), dim=axis))
-
     with name_scope(name, "CRelu", [x]):
-        return fused("Relu", both, [x])
-
-
-def _leaky(kind: str, act_type: str, features: Any, name: str | None, **params: Any) -> Tensor:
-    x = as_floats(kind, features, "features")
-    return op(kind, "LeakyReLU", [x], name=name, act_type=act_type, **params)
-
-
-def elu(features: Any, name: str | None = None) -> Tensor:
-    """Returns x, or exp(x) - 1 where x is negative."""
-    return _leaky("Elu", "elu", features, name, slope=1.0)
-
-
-def selu(features: Any, name: str | None = None) -> Tensor:
-    """Returns the scaled form of `elu` (Klambauer et al., 2017)."""
-    return _leaky("Selu", "selu", features, name)
+        return fused("Relu", lambda x: handle("Concat", x, -x, dim=axis).relu(), [x])
 
 
 def leaky_relu(features: Any, alpha: float = 0.2, name: str | None = None) -> Tensor:
     """Returns x, or alpha * x where x is negative."""
     with name_scope(name, "LeakyRelu", [features]) as scope:
-        return _leaky("LeakyRelu", "leaky", features, scope, slope=float(static_value(alpha)))
-
-
-def softplus(features: Any, name: str | None = None) -> Tensor:
-    """Returns log(1 + exp(x))."""
-    x = as_floats("Softplus", features, "features")
-    return op("Softplus", "Activation", [x], name=name, act_type="softrelu")
-
-
-def softsign(features: Any, name: str | None = None) -> Tensor:
-    """Returns x / (1 + |x|)."""
-    return op("Softsign", "softsign", [as_floats("Softsign", features, "features")], name=name)
+        slope = float(static_value(alpha))
+        x = as_floats("LeakyRelu", features, "features")
+        return op("LeakyRelu", "LeakyReLU", [x], name=scope, act_type="leaky", slope=slope)
 
 
 def swish(features: Any, beta: Any = 1.0) -> Tensor:
     """Returns x * sigmoid(beta * x)."""
     x = as_floats("Swish", features, "features")
     factor = convert_to_tensor(beta, x.dtype.base_dtype, name="beta")
-
-    def gated(x: EdgeHandle, factor: EdgeHandle) -> EdgeHandle:
-        gate = handle("sigmoid", handle("broadcast_mul", x, factor))
-        return handle("broadcast_mul", x, gate)
-
-    return fused("IdentityN", gated, [x, factor], shape=x.shape)
+    return fused("IdentityN", lambda x, by: x * (x * by).sigmoid(), [x, factor], shape=x.shape)
 
 
 silu = swish
@@ -111,16 +81,12 @@ def _softmax(kind: str, operator: str, logits: Any, axis: Any, name: str | None)
     x = as_floats(kind, logits, "logits")
     rank = x.shape.ndims
     number = axis_of(kind, with_default(axis, -1), rank)
-    last = rank is not None and number % rank == rank - 1
-    if number == -1 or last:
+    if number == -1 or (rank is not None and number % rank == rank - 1):
         return op(kind, operator, [x], name=name, axis=-1)
-
-    def along(x: EdgeHandle) -> EdgeHandle:
-        return handle(operator, x, axis=number)
-
     # TensorFlow swaps axes, and names the last of the two transpositions it needs.
     x.graph.unique_name("transpose")
-    return fused("Transpose", along, [x], name=name or "transpose")
+    named = name or "transpose"
+    return fused("Transpose", lambda x: handle(operator, x, axis=number), [x], name=named)
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
@@ -145,7 +111,6 @@ def bias_add(
         value: (..., channel), or (batch, channel, ...) by `data_format`.
         bias: (channel,).
         data_format: 'NHWC' (the default; 'N...C') or 'NCHW' ('NC...').
-        name: of the Operation.
 
     Raises:
         ValueError: the sizes differ, or `data_format` is something else.
@@ -168,37 +133,36 @@ def bias_add(
         def added(x: EdgeHandle, b: EdgeHandle) -> EdgeHandle:
             if first:
                 b = handle("_np_reshape", b, newshape=(-1, *[1] * (with_default(rank, 4) - 2)))
-            return handle("broadcast_add", x, b)
+            return x + b
 
         return fused("BiasAdd", added, [x, b], name=scope, shape=x.shape)
 
 
-def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
-    """Returns matmul(x, weights) + biases."""
-    with name_scope(name, "xw_plus_b", [x]) as scope:
-        inputs = require_same("MatMul", ("x", "weights", "biases"), (x, weights, biases))
-        return fused("BiasAdd", _affine, inputs, name=scope)
-
-
 def _affine(x: EdgeHandle, w: EdgeHandle, b: EdgeHandle) -> EdgeHandle:
-    return handle("broadcast_add", handle("dot", x, w), b)
+    return handle("dot", x, w) + b
 
 
-def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
-    """Returns relu(matmul(x, weights) + biases)."""
-    with name_scope(name, "relu_layer", [x]) as scope:
-        inputs = require_same("MatMul", ("x", "weights", "biases"), (x, weights, biases))
-        return fused("Relu", lambda *parts: handle("relu", _affine(*parts)), inputs, name=scope)
+def _layer(
+    called: str, kind: str, function: Callable[..., EdgeHandle], doc: str
+) -> Callable[..., Tensor]:
+    def layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
+        with name_scope(name, called, [x]) as scope:
+            inputs = require_same("MatMul", ("x", "weights", "biases"), (x, weights, biases))
+            return fused(kind, function, inputs, name=scope)
+
+    return described(layer, called, f"Returns {doc}.")
+
+
+xw_plus_b = _layer("xw_plus_b", "BiasAdd", _affine, "matmul(x, weights) + biases")
+relu_layer = _layer(
+    "relu_layer", "Relu", lambda *of: _affine(*of).relu(), "relu(matmul(x, weights) + biases)"
+)
 
 
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
     """Returns sum(x^2) / 2."""
     x = as_floats("L2Loss", t, "t")
-
-    def half(x: EdgeHandle) -> EdgeHandle:
-        return handle("_mul_scalar", handle("_np_sum", handle("square", x)), scalar=0.5)
-
-    return fused("L2Loss", half, [x], name=name, shape=())
+    return fused("L2Loss", lambda x: handle("_np_sum", x.square()) * 0.5, [x], name=name, shape=())
 
 
 def l2_normalize(
@@ -209,9 +173,8 @@ def l2_normalize(
     axes = axes_of("L2Normalize", renamed("axis", axis, "dim", dim), value.shape.ndims)
 
     def normal(x: EdgeHandle) -> EdgeHandle:
-        total = handle("_np_sum", handle("square", x), axis=axes, keepdims=True)
-        least = handle("_maximum_scalar", total, scalar=float(epsilon))
-        return handle("broadcast_mul", x, handle("rsqrt", least))
+        total = handle("_np_sum", x.square(), axis=axes, keepdims=True)
+        return x * handle("_maximum_scalar", total, scalar=float(epsilon)).rsqrt()
 
     with name_scope(name, "l2_normalize", [value]) as scope:
         return fused("Mul", normal, [value], name=scope)
@@ -222,8 +185,7 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
     x = convert_to_tensor(value)
 
     def part(x: EdgeHandle) -> EdgeHandle:
-        zeros = handle("_npi_equal_scalar", x, scalar=0.0)
-        return handle("_npi_mean", handle("Cast", zeros, dtype="float32"))
+        return handle("_npi_mean", handle("Cast", is_zero(x), dtype="float32"))
 
     with name_scope(name, "zero_fraction", [x]):
         return fused("Identity", part, [x], name="fraction", shape=())
@@ -244,7 +206,6 @@ def dropout(
         keep_prob: the part that is kept on average, a number or a tensor.
         noise_shape: the shape of what is drawn, which broadcasts to that of `x`; default its own.
         seed: without meaning here; see `tf.set_random_seed`.
-        name: of the scope.
         rate: the part that is not kept: instead of `keep_prob`.
 
     Raises:
@@ -264,16 +225,13 @@ def dropout(
         if number == 0:
             return value
         part = convert_to_tensor(rate, value.dtype.base_dtype, name="rate")
-        known = value.shape.is_fully_defined()
-        drawn = (
-            noise_shape if noise_shape is not None else value.shape if known else shape_of(value)
-        )
+        drawn = noise_shape
+        if drawn is None:
+            drawn = value.shape if value.shape.is_fully_defined() else shape_of(value)
         noise = random_uniform(drawn, dtype=value.dtype)
 
         def kept(x: EdgeHandle, noise: EdgeHandle, part: EdgeHandle) -> EdgeHandle:
-            mask = handle("_npi_greater_equal", noise, part)
-            rest = handle("_rminus_scalar", part, scalar=1.0)
-            scaled = handle("broadcast_div", x, rest)
-            return handle("_npi_where", mask, scaled, handle("zeros_like", scaled))
+            mask, scaled = handle("_npi_greater_equal", noise, part), x / (1.0 - part)
+            return handle("_npi_where", mask, scaled, scaled.zeros_like())
 
         return fused("SelectV2", kept, [value, noise, part], name="SelectV2", shape=value.shape)

@@ -8,12 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...graph.arguments import known_numbers
-from ...graph.control import name_scope
-from ...graph.tensor import Tensor
-from ...graph.values import constant, convert_to_tensor, identity
-from ..creation import shape as shape_of
-from ..reshaping import pad, reshape, transpose
+from ...graph import Tensor, constant, convert_to_tensor, identity, known_numbers, name_scope
+from .. import pad, reshape, shape_of, transpose
 from .conv import convolution
 
 __all__ = [
@@ -49,7 +45,6 @@ def space_to_batch_nd(
         input: (batch, *space, ...).
         block_shape: the size of a block along each dimension of space.
         paddings: how many zeros come before and after each of them first.
-        name: of the Operation.
 
     Returns:
         (places in a block, batch) as one dimension, then space divided by the block, then the rest.
@@ -85,7 +80,6 @@ def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None
         input: (places in a block * batch, *space, ...).
         block_shape: the size of a block along each dimension of space.
         crops: how many elements are cut off before and after each of them at last.
-        name: of the Operation.
     """
     with name_scope(name, "BatchToSpaceND", [input]) as scope:
         blocks = _numbers("BatchToSpaceND", "block_shape", block_shape)
@@ -139,7 +133,6 @@ def extract_image_patches(
         strides: the distance of two patches, (1, height, width, 1).
         rates: the distance of two pixels of a patch, (1, height, width, 1).
         padding: 'SAME' or 'VALID'.
-        name: of the Operation.
         sizes: another name of `ksizes`.
 
     Returns:

@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hybridnet.graph.gradient import EdgeHandle
-
-from ...graph.arguments import apply_shaped, as_floats, as_shape, dims_of, fused, op, renamed
-from ...graph.control import name_scope
-from ...graph.operators import handle
-from ...graph.tensor import Tensor
-from ...graph.values import convert_to_tensor, require_same
+from ...graph import as_floats, convert_to_tensor, renamed, require_same
+from ...graph.adding import EdgeHandle, Tensor, fused, handle, name_scope, of_shape, op
 from .windows import check_rank, layout_of, numbers_of, padding_of
 
 __all__ = [
@@ -37,17 +32,9 @@ def _convolved(
         check_rank(kind, called, one, spatial + 2)
     if kind == "Conv2D" and isinstance(strides, (list, tuple)) and len(strides) == 3:
         raise ValueError(f"{kind}: strides must have 1, 2 or 4 numbers, got {strides}")
-    return op(
-        kind,
-        "_padded_convolution",
-        [x, w],
-        name=name,
-        strides=numbers_of(kind, "strides", strides, spatial, layout),
-        dilations=numbers_of(kind, "dilations", dilations, spatial, layout),
-        layout=layout,
-        num_group=_groups(x, w, layout),
-        **padding_of(kind, padding, spatial, layout),
-    )
+    params = _window_params(kind, spatial, strides, dilations, padding, layout)
+    groups = _groups(x, w, layout)
+    return op(kind, "_padded_convolution", [x, w], name=name, num_group=groups, **params)
 
 
 def _groups(x: Tensor, w: Tensor, layout: str) -> int:
@@ -83,7 +70,6 @@ def conv2d(
         use_cudnn_on_gpu: without meaning here.
         data_format: 'NHWC' or 'NCHW'.
         dilations: the distance of two taps of a window; as `strides`.
-        name: of the Operation.
         filters: the newer name of `filter`.
 
     Raises:
@@ -176,12 +162,8 @@ def depthwise_conv2d(
     Args:
         input: (batch, height, width, channel), or (batch, channel, height, width).
         filter: (height, width, channel, multiplier).
-        strides: as in `conv2d`.
-        padding: as there.
+        strides, padding, name, data_format, dilations: as in `conv2d`.
         rate: the older name of `dilations`.
-        name: of the Operation.
-        data_format: as in `conv2d`.
-        dilations: as there.
 
     Returns:
         (batch, height, width, channel * multiplier), or the channels second.
@@ -193,10 +175,8 @@ def depthwise_conv2d(
         check_rank(kind, "input", x, 4)
         check_rank(kind, "filter", w, 4)
         layout = layout_of(kind, 2, data_format)
-        dims = w.shape._dims
-        if dims is None or None in dims:
-            raise ValueError(f"{kind}: filter must have a known shape, got {w.shape}")
-        params = _window_params(kind, strides, rates, padding, layout)
+        dims = _known_sizes(kind, "filter", w)
+        params = _window_params(kind, 2, strides, rates, padding, layout)
         return fused(kind, _depthwise(dims, params), [x, w], name=scope)
 
 
@@ -215,14 +195,21 @@ def depthwise_conv2d_native(
 
 
 def _window_params(
-    kind: str, strides: Any, rates: Any, padding: Any, layout: str
+    kind: str, spatial: int, strides: Any, rates: Any, padding: Any, layout: str
 ) -> dict[str, Any]:
     return {
-        "strides": numbers_of(kind, "strides", strides, 2, layout),
-        "dilations": numbers_of(kind, "dilations", rates, 2, layout),
+        "strides": numbers_of(kind, "strides", strides, spatial, layout),
+        "dilations": numbers_of(kind, "dilations", rates, spatial, layout),
         "layout": layout,
-        **padding_of(kind, padding, 2, layout),
+        **padding_of(kind, padding, spatial, layout),
     }
+
+
+def _known_sizes(kind: str, name: str, x: Tensor) -> Sequence[Any]:
+    dims = x.shape._dims
+    if dims is None or None in dims:
+        raise ValueError(f"{kind}: {name} must have a known shape, got {x.shape}")
+    return dims
 
 
 def _depthwise(dims: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -250,15 +237,9 @@ def separable_conv2d(
     """Slides filters over each channel, and combines the channels; see `depthwise_conv2d`.
 
     Args:
-        input: as there.
         depthwise_filter: (height, width, channel, multiplier).
         pointwise_filter: (1, 1, channel * multiplier, filter).
-        strides: as there.
-        padding: as there.
-        rate: as there.
-        name: of the Operation.
-        data_format: as there.
-        dilations: as there.
+        input, strides, padding, rate, name, data_format, dilations: as there.
     """
     kind = "Conv2D"
     rates = renamed("dilations", dilations, "rate", rate)
@@ -267,10 +248,8 @@ def separable_conv2d(
         given = (as_floats(kind, input), depthwise_filter, pointwise_filter)
         x, w, p = require_same(kind, names, given)
         layout = layout_of(kind, 2, data_format)
-        dims = w.shape._dims
-        if dims is None or None in dims:
-            raise ValueError(f"{kind}: depthwise_filter must have a known shape, got {w.shape}")
-        params = _window_params(kind, strides, rates, padding, layout)
+        dims = _known_sizes(kind, "depthwise_filter", w)
+        params = _window_params(kind, 2, strides, rates, padding, layout)
 
         def filtered(x: EdgeHandle, w: EdgeHandle, p: EdgeHandle) -> EdgeHandle:
             inner = _depthwise(dims, params)(x, w)
@@ -298,25 +277,18 @@ def conv2d_transpose(
         value: (batch, height, width, channel), or (batch, channel, height, width).
         filter: (height, width, filter, channel).
         output_shape: of the result: a list of numbers (some may be tensors), or a tensor.
-        strides: as in `conv2d`.
-        padding: as there.
-        data_format: as there.
-        name: of the Operation.
-        input: the newer name of `value`.
-        filters: the newer name of `filter`.
-        dilations: as in `conv2d`.
+        strides, padding, data_format, name, dilations: as in `conv2d`.
+        input, filters: the newer names of `value` and `filter`.
     """
-    kind = "Conv2DBackpropInput"
     x = renamed("input", input, "value", value)
     weights = renamed("filters", filters, "filter", filter)
     with name_scope(name, "conv2d_transpose", [x]) as scope:
         return _transposed(
-            kind, x, weights, output_shape, strides, padding, data_format, dilations, scope
+            x, weights, output_shape, strides, padding, data_format, dilations, scope
         )
 
 
 def _transposed(
-    kind: str,
     value: Any,
     filters: Any,
     output_shape: Any,
@@ -326,13 +298,12 @@ def _transposed(
     dilations: Any,
     name: str | None,
 ) -> Tensor:
+    kind = "Conv2DBackpropInput"
     x, w = require_same(kind, ("value", "filter"), (as_floats(kind, value, "value"), filters))
     layout = layout_of(kind, 2, data_format)
-    params = _window_params(kind, strides, dilations, padding, layout)
-    return apply_shaped(
-        kind, "_padded_deconvolution", [x, w], {"shape": as_shape(output_shape)}, params,
-        dtype=x.dtype, dims=dims_of(output_shape), name=name,
-    )  # fmt: skip
+    params = _window_params(kind, 2, strides, dilations, padding, layout)
+    operator = "_padded_deconvolution"
+    return of_shape(kind, operator, [x, w], output_shape, x.dtype, params, name=name)
 
 
 def conv2d_backprop_input(
@@ -348,9 +319,7 @@ def conv2d_backprop_input(
     filters: Any = None,
 ) -> Tensor:
     """The gradient of `conv2d` with respect to its input, of the shape `input_sizes`."""
-    kind = "Conv2DBackpropInput"
     weights = renamed("filters", filters, "filter", filter)
     return _transposed(
-        kind, out_backprop, weights, input_sizes, strides, padding, data_format, dilations,
-        name or kind,
-    )  # fmt: skip
+        out_backprop, weights, input_sizes, strides, padding, data_format, dilations, name
+    )

@@ -4,40 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybridnet.graph.gradient import EdgeHandle
-
-from ...graph.arguments import as_floats, axis_of, fused, require_kind
-from ...graph.control import name_scope
-from ...graph.operators import handle
-from ...graph.tensor import Tensor
+from ...graph import EdgeHandle, Tensor, as_floats, axis_of, fused, handle, name_scope, require_kind
 from ...graph.values import convert_to_tensor, require_same, stop_gradient
 from ..elementwise import cast
 
 __all__ = [
-    "sigmoid_cross_entropy_with_logits",
-    "softmax_cross_entropy_with_logits",
-    "softmax_cross_entropy_with_logits_v2",
-    "sparse_softmax_cross_entropy_with_logits",
+    "sigmoid_cross_entropy_with_logits", "softmax_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits_v2", "sparse_softmax_cross_entropy_with_logits",
     "weighted_cross_entropy_with_logits",
-]
+]  # fmt: skip
+
+
+def _require_both(labels: Any, logits: Any) -> None:
+    if labels is None or logits is None:
+        raise ValueError("Both `labels` and `logits` must be provided.")
 
 
 def _softmax_entropy(labels: Any, logits: Any, axis: Any, scope: str, name: Any) -> Tensor:
-    if labels is None or logits is None:
-        raise ValueError("Both `labels` and `logits` must be provided.")
+    _require_both(labels, logits)
     with name_scope(name, scope, [logits, labels]):
-        x = as_floats("SoftmaxCrossEntropyWithLogits", logits, "logits")
         kind = "SoftmaxCrossEntropyWithLogits"
+        x = as_floats(kind, logits, "logits")
         y = cast(convert_to_tensor(labels, name="labels"), x.dtype.base_dtype)
-        rank = x.shape.ndims
-        number = axis_of(kind, axis, rank)
+        number = axis_of(kind, axis, x.shape.ndims)
 
-        def entropy(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
-            if number != -1:
-                x, y = (
-                    handle("_np_moveaxis", one, source=number, destination=-1) for one in (x, y)
-                )
-            return handle("_softmax_entropy", x, y)
+        def entropy(*pair: EdgeHandle) -> EdgeHandle:
+            move = {"source": number, "destination": -1}
+            last = pair if number == -1 else [handle("_np_moveaxis", one, **move) for one in pair]
+            return handle("_softmax_entropy", *last)
 
         # TensorFlow works on a matrix: the last of its operations is the third reshape.
         return fused("Reshape", entropy, [x, y], name="Reshape_2")
@@ -56,7 +50,6 @@ def softmax_cross_entropy_with_logits(
         labels: distributions along `axis`, through which no gradient goes.
         logits: of the same shape.
         dim: the older name of `axis`.
-        name: of the scope.
         axis: that of the classes; default the last.
     """
     scope = "softmax_cross_entropy_with_logits_sg"
@@ -85,14 +78,12 @@ def sparse_softmax_cross_entropy_with_logits(
     Args:
         labels: (...) whole numbers from 0 to, not including, the classes.
         logits: (..., classes).
-        name: of the scope.
 
     Raises:
         ValueError: the shapes do not fit.
     """
     kind = "SparseSoftmaxCrossEntropyWithLogits"
-    if labels is None or logits is None:
-        raise ValueError("Both `labels` and `logits` must be provided.")
+    _require_both(labels, logits)
     with name_scope(name, kind, [labels, logits]):
         rows, places = as_floats(kind, logits, "logits"), convert_to_tensor(labels)
         own, wanted = places.shape.ndims, rows.shape.ndims
@@ -106,8 +97,7 @@ def sparse_softmax_cross_entropy_with_logits(
             places.shape.assert_is_compatible_with(rows.shape[:-1])
 
         def entropy(x: EdgeHandle, places: EdgeHandle) -> EdgeHandle:
-            found = handle("pick", handle("log_softmax", x, axis=-1), places, axis=-1)
-            return handle("negative", found)
+            return -x.log_softmax(axis=-1).pick(places, axis=-1)
 
         return fused(kind, entropy, [rows, places], name=kind, shape=places.shape)
 
@@ -120,17 +110,13 @@ def sigmoid_cross_entropy_with_logits(
     Args:
         labels: probabilities, of the shape of `logits`.
         logits: floating point.
-        name: of the Operation.
 
     Raises:
         ValueError: the shapes differ.
     """
 
     def entropy(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
-        size = handle("negative", handle("abs", x))
-        rest = handle("log1p", handle("exp", size))
-        linear = handle("broadcast_sub", handle("relu", x), handle("broadcast_mul", x, y))
-        return handle("broadcast_add", linear, rest)
+        return x.relu() - x * y + (-x.abs()).exp().log1p()
 
     with name_scope(name, "logistic_loss", [logits, labels]) as scope:
         pair = _of_one_shape(logits, labels)
@@ -150,19 +136,13 @@ def weighted_cross_entropy_with_logits(
         labels: probabilities, of the shape of `logits`.
         logits: floating point.
         pos_weight: what a positive example counts.
-        name: of the Operation.
         targets: the older name of `labels`.
     """
     known = targets if labels is None else labels
 
     def entropy(x: EdgeHandle, y: EdgeHandle, weight: EdgeHandle) -> EdgeHandle:
-        more = handle("broadcast_mul", y, handle("_minus_scalar", weight, scalar=1.0))
-        factor = handle("_plus_scalar", more, scalar=1.0)
-        size = handle("negative", handle("abs", x))
-        rest = handle("log1p", handle("exp", size))
-        rest = handle("broadcast_add", rest, handle("relu", handle("negative", x)))
-        linear = handle("broadcast_mul", handle("_rminus_scalar", y, scalar=1.0), x)
-        return handle("broadcast_add", linear, handle("broadcast_mul", factor, rest))
+        factor = y * (weight - 1.0) + 1.0
+        return (1.0 - y) * x + factor * ((-x.abs()).exp().log1p() + (-x).relu())
 
     with name_scope(name, "logistic_loss", [logits, known]) as scope:
         x, y = _of_one_shape(logits, known)
@@ -171,8 +151,7 @@ def weighted_cross_entropy_with_logits(
 
 
 def _of_one_shape(logits: Any, labels: Any) -> list[Tensor]:
-    if labels is None or logits is None:
-        raise ValueError("Both `labels` and `logits` must be provided.")
+    _require_both(labels, logits)
     x = as_floats("LogisticLoss", logits, "logits")
     pair = require_same("LogisticLoss", ("logits", "labels"), (x, labels))
     if not pair[0].shape.is_compatible_with(pair[1].shape):

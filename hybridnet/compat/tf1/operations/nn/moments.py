@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ...graph.arguments import axes_of, renamed
-from ...graph.control import name_scope
-from ...graph.tensor import Tensor
-from ...graph.values import constant, convert_to_tensor, require_same
+from ...graph import Tensor, axes_of, constant, convert_to_tensor, name_scope, renamed, require_same
+from .. import reduce_sum, squeeze, where
+from .. import size as size_of
 from ..creation import ones_like, zeros_like
-from ..creation import size as size_of
 from ..elementwise import (
     add,
     cast,
@@ -27,9 +25,6 @@ from ..elementwise import (
     squared_difference,
     subtract,
 )
-from ..reduction import reduce_sum
-from ..reshaping import squeeze
-from ..scripts import where
 
 __all__ = ["log_poisson_loss", "normalize_moments", "sufficient_statistics", "weighted_moments"]
 
@@ -48,7 +43,6 @@ def weighted_moments(
         x: a tensor.
         axes: along which.
         frequency_weights: what each element counts; broadcasts with `x`.
-        name: of the scope.
         keep_dims: whether the axes stay, with size 1.
         keepdims: another name of that.
     """
@@ -81,7 +75,6 @@ def sufficient_statistics(
         axes: along which.
         shift: what is taken from each element first, which makes the sums more accurate; or None.
         keep_dims: whether the axes stay, with size 1.
-        name: of the scope.
         keepdims: another name of that.
     """
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
@@ -122,7 +115,6 @@ def log_poisson_loss(
         log_input: the logarithms of the means, of the same shape.
         compute_full_loss: whether Stirling's approximation of the logarithm of the counts'
             factorials is added, for those greater than 1.
-        name: of the scope.
     """
     with name_scope(name, "log_poisson_loss", [log_input, targets]):
         x, counts = require_same("log_poisson_loss", ("log_input", "targets"), (log_input, targets))

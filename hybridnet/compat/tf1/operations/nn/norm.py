@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from hybridnet.graph.gradient import EdgeHandle
-
-from ...graph.arguments import as_floats, axes_of, fused, renamed, static_value
-from ...graph.building import compose
-from ...graph.control import name_scope
-from ...graph.operators import handle
-from ...graph.tensor import Tensor
-from ...graph.values import convert_to_tensor, require_same
+from ...graph import compose, convert_to_tensor, require_same
+from ...graph.adding import EdgeHandle, Tensor, fused, handle, name_scope
+from ...graph.arguments import as_floats, axes_of, renamed, static_value
 
 __all__ = [
-    "batch_norm_with_global_normalization",
-    "batch_normalization",
-    "fused_batch_norm",
-    "local_response_normalization",
-    "lrn",
-    "moments",
-]
+    "batch_norm_with_global_normalization", "batch_normalization", "fused_batch_norm",
+    "local_response_normalization", "lrn", "moments",
+]  # fmt: skip
 
 
 def moments(
@@ -38,7 +28,6 @@ def moments(
         x: floating point.
         axes: along which.
         shift: without meaning here.
-        name: of the scope.
         keep_dims: the older name of `keepdims`.
         keepdims: whether the axes stay, with size 1.
     """
@@ -51,16 +40,13 @@ def moments(
 
     def variance(x: EdgeHandle) -> EdgeHandle:
         center = handle("BlockGrad", handle("_npi_mean", x, axis=along, keepdims=True))
-        squares = handle("square", handle("broadcast_sub", x, center))
-        return handle("_npi_mean", squares, axis=along, keepdims=keep)
+        return handle("_npi_mean", (x - center).square(), axis=along, keepdims=keep)
 
     with name_scope(name, "moments", [value]):
-        if keep:
-            return fused("Mean", mean, [value], name="mean"), fused(
-                "Mean", variance, [value], name="variance"
-            )
-        return fused("Squeeze", mean, [value], name="Squeeze"), fused(
-            "Squeeze", variance, [value], name="Squeeze_1"
+        kind, *names = ("Mean", "mean", "variance") if keep else ("Squeeze", "Squeeze", "Squeeze_1")
+        return (
+            fused(kind, mean, [value], name=names[0]),
+            fused(kind, variance, [value], name=names[1]),
         )
 
 
@@ -82,7 +68,6 @@ def batch_normalization(
         offset: what is added, or None.
         scale: what it is multiplied by, or None.
         variance_epsilon: a small number.
-        name: of the scope.
     """
     named = {"x": x, "mean": mean, "variance": variance, "offset": offset, "scale": scale}
     given = {key: one for key, one in named.items() if one is not None}
@@ -92,15 +77,12 @@ def batch_normalization(
 
         def normal(*parts: EdgeHandle) -> EdgeHandle:
             by_name = dict(zip(given, parts, strict=True))
-            spread = handle("_plus_scalar", by_name["variance"], scalar=epsilon)
-            factor = handle("rsqrt", spread)
+            factor = (by_name["variance"] + epsilon).rsqrt()
             if "scale" in by_name:
-                factor = handle("broadcast_mul", factor, by_name["scale"])
-            moved = handle("broadcast_mul", by_name["mean"], factor)
-            rest = handle("negative", moved)
-            if "offset" in by_name:
-                rest = handle("broadcast_sub", by_name["offset"], moved)
-            return handle("broadcast_add", handle("broadcast_mul", by_name["x"], factor), rest)
+                factor = factor * by_name["scale"]
+            moved = by_name["mean"] * factor
+            rest = by_name["offset"] - moved if "offset" in by_name else -moved
+            return by_name["x"] * factor + rest
 
         return fused("AddV2", normal, inputs, name="add_1")
 
@@ -128,10 +110,7 @@ def batch_norm_with_global_normalization(
         gamma: what it is multiplied by,
         variance_epsilon: a small number.
         scale_after_normalization: if that is to be done.
-        name: of the scope.
-        input: the newer name of `t`.
-        mean: the newer name of `m`.
-        variance: the newer name of `v`.
+        input, mean, variance: the newer names of `t`, `m` and `v`.
     """
     x = renamed("input", input, "t", t)
     center, spread = renamed("mean", mean, "m", m), renamed("variance", variance, "v", v)
@@ -192,23 +171,17 @@ def fused_batch_norm(
         def channels(vector: EdgeHandle) -> EdgeHandle:
             return vector if last else handle("_np_reshape", vector, newshape=(-1, 1, 1))
 
-        if is_training:
-            center = handle("_npi_mean", x, axis=axes)
-            difference = handle("broadcast_sub", x, channels(center))
-            spread = handle("_npi_mean", handle("square", difference), axis=axes)
-        else:
-            center, spread = held
-            difference = handle("broadcast_sub", x, channels(center))
-        factor = handle("rsqrt", handle("_plus_scalar", spread, scalar=float(epsilon)))
-        factor = channels(handle("broadcast_mul", factor, scale))
-        made = handle(
-            "broadcast_add", handle("broadcast_mul", difference, factor), channels(offset)
-        )
+        center = handle("_npi_mean", x, axis=axes) if is_training else held[0]
+        difference = x - channels(center)
+        spread = handle("_npi_mean", difference.square(), axis=axes) if is_training else held[1]
+        factor = channels((spread + float(epsilon)).rsqrt() * scale)
+        made = difference * factor + channels(offset)
         if not is_training:
             return [made, handle("_copy", center), handle("_copy", spread)]
         found = _statistics(x, center, spread, value.dtype.numpy.name)
-        if moving:
-            found = _moved(held, found, float(exponential_avg_factor))
+        if moving:  # a part of each new value, and the rest of the one before
+            part, pairs = float(exponential_avg_factor), zip(held, found, strict=True)
+            found = [old * (1 - part) + now * part for old, now in pairs]
         return [made, *found]
 
     made: tuple[Tensor, Tensor, Tensor] = compose(
@@ -228,26 +201,10 @@ def _statistics(
         spread: (channel,) their variance, over n elements; the unbiased one is over n - 1.
         dtype: the dtype of all.
     """
-    count = handle("Cast", handle("size_array", x), dtype=dtype)
-    own = handle("Cast", handle("size_array", center), dtype=dtype)
-    size = handle("broadcast_div", count, own)
-    less = handle("_maximum_scalar", handle("_minus_scalar", size, scalar=1.0), scalar=1.0)
-    unbiased = handle("broadcast_mul", spread, handle("broadcast_div", size, less))
+    count, own = (handle("Cast", one.size_array(), dtype=dtype) for one in (x, center))
+    size = count / own
+    unbiased = spread * (size / handle("_maximum_scalar", size - 1.0, scalar=1.0))
     return [handle("BlockGrad", center), handle("BlockGrad", unbiased)]
-
-
-def _moved(
-    before: Sequence[EdgeHandle], new: Sequence[EdgeHandle], part: float
-) -> list[EdgeHandle]:
-    """Returns moving averages: `part` of each new value, and the rest of the one before."""
-    return [
-        handle(
-            "broadcast_add",
-            handle("_mul_scalar", old, scalar=1 - part),
-            handle("_mul_scalar", now, scalar=part),
-        )
-        for old, now in zip(before, new, strict=True)
-    ]
 
 
 def local_response_normalization(
@@ -263,23 +220,15 @@ def local_response_normalization(
     Args:
         input: (batch, height, width, channel).
         depth_radius: how many channels on each side.
-        bias: see above.
-        alpha: see above.
-        beta: see above.
-        name: of the Operation.
+        bias, alpha, beta: see above.
     """
     x = as_floats("LRN", input, "input")
     size = 2 * int(depth_radius) + 1
-    params = {
-        "nsize": size,
-        "knorm": float(bias),
-        "beta": float(beta),
-        "alpha": float(alpha) * size,
-    }
+    params = {"knorm": float(bias), "beta": float(beta), "alpha": float(alpha) * size}
 
     def normal(x: EdgeHandle) -> EdgeHandle:
-        first = handle("transpose", x, axes=(0, 3, 1, 2))
-        return handle("transpose", handle("LRN", first, **params), axes=(0, 2, 3, 1))
+        made = handle("LRN", x.transpose(axes=(0, 3, 1, 2)), nsize=size, **params)
+        return made.transpose(axes=(0, 2, 3, 1))
 
     return fused("LRN", normal, [x], name=name, shape=x.shape)
 

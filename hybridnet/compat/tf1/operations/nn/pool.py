@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...graph.arguments import as_floats, known_numbers, op, renamed, with_default
-from ...graph.control import name_scope
-from ...graph.tensor import Tensor
+from ...graph.adding import Tensor, described, name_scope, op
+from ...graph.arguments import as_floats, known_numbers, renamed, with_default
 from .windows import check_rank, layout_of, numbers_of, padding_of
 
 __all__ = ["avg_pool", "avg_pool2d", "max_pool", "max_pool2d", "pool"]
@@ -40,44 +39,35 @@ def _pooled(
     )
 
 
-def max_pool(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = "NHWC",
-    name: str | None = None,
-    input: Any = None,
-) -> Tensor:
-    """Returns the greatest element of each window of images.
+def _of_images(kind: str, how: str, doc: str) -> Callable[..., Tensor]:
+    def function(
+        value: Any,
+        ksize: Any,
+        strides: Any,
+        padding: Any,
+        data_format: str | None = "NHWC",
+        name: str | None = None,
+        input: Any = None,
+    ) -> Tensor:
+        with name_scope(name, kind, [value]) as scope:
+            x = renamed("input", input, "value", value)
+            return _pooled(kind, how, x, ksize, strides, padding, data_format, scope)
 
-    Args:
-        value: (batch, height, width, channel), or (batch, channel, height, width).
-        ksize: the window: one number, two, or one for each dimension.
-        strides: the distance of two windows, likewise.
-        padding: 'SAME', 'VALID', or a pair of numbers for each dimension.
-        data_format: 'NHWC' or 'NCHW'.
-        name: of the Operation.
-        input: the newer name of `value`.
-    """
-    with name_scope(name, "MaxPool", [value]) as scope:
-        x = renamed("input", input, "value", value)
-        return _pooled("MaxPool", "max", x, ksize, strides, padding, data_format, scope)
+    doc = f"""Returns the {doc}.
+
+        Args:
+            value: (batch, height, width, channel), or (batch, channel, height, width).
+            ksize: the window: one number, two, or one for each dimension.
+            strides: the distance of two windows, likewise.
+            padding: 'SAME', 'VALID', or a pair of numbers for each dimension.
+            data_format: 'NHWC' or 'NCHW'.
+            input: the newer name of `value`.
+        """
+    return described(function, f"{how}_pool", doc)
 
 
-def avg_pool(
-    value: Any,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = "NHWC",
-    name: str | None = None,
-    input: Any = None,
-) -> Tensor:
-    """Returns the mean of each window of images, without the padding; see `max_pool`."""
-    with name_scope(name, "AvgPool", [value]) as scope:
-        x = renamed("input", input, "value", value)
-        return _pooled("AvgPool", "avg", x, ksize, strides, padding, data_format, scope)
+max_pool = _of_images("MaxPool", "max", "greatest element of each window of images")
+avg_pool = _of_images("AvgPool", "avg", "mean of each window of images, without the padding")
 
 
 def max_pool2d(

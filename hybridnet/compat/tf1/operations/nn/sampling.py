@@ -13,31 +13,17 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ...dtypes import float32, int64
-from ...graph.control import name_scope
-from ...graph.graph import get_default_graph
-from ...graph.tensor import Tensor
-from ...graph.values import convert_to_tensor, stop_gradient
+from ...graph import Tensor, convert_to_tensor, get_default_graph, name_scope, stop_gradient
+from .. import concat, expand_dims, host_call, matmul, reduce_any, reduce_sum, reshape
 from ..creation import ones_like, zeros_like
 from ..elementwise import add, cast, divide, equal, log, multiply, subtract
 from ..gathering import embedding_lookup
-from ..joining import concat
-from ..matrices import matmul
-from ..reduction import reduce_any, reduce_sum
-from ..reshaping import expand_dims, reshape
-from ..scripts import host_call
-from .entropy import (
-    sigmoid_cross_entropy_with_logits,
-    softmax_cross_entropy_with_logits_v2,
-)
+from .entropy import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits_v2
 
 __all__ = [
-    "all_candidate_sampler",
-    "fixed_unigram_candidate_sampler",
-    "log_uniform_candidate_sampler",
-    "nce_loss",
-    "sampled_softmax_loss",
-    "uniform_candidate_sampler",
-]
+    "all_candidate_sampler", "fixed_unigram_candidate_sampler", "log_uniform_candidate_sampler",
+    "nce_loss", "sampled_softmax_loss", "uniform_candidate_sampler",
+]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
 #: What makes a score that counts for nothing.
@@ -136,7 +122,6 @@ def uniform_candidate_sampler(
         unique: whether they must be different.
         range_max: how many classes there are.
         seed: where the random numbers begin; default where the graph's do.
-        name: of the Operation.
 
     Raises:
         ValueError: there are not so many different classes.
@@ -329,7 +314,6 @@ def nce_loss(
         remove_accidental_hits: whether a class that was drawn counts for nothing in examples whose
             true class it is.
         partition_strategy: which of several tables has a class; see `embedding_lookup`.
-        name: of the scope.
 
     Returns:
         (batch,).

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...graph.arguments import known_numbers, with_default
-from ...graph.tensor import Tensor
+from ...graph import Tensor, known_numbers, with_default
 
-__all__ = ["check_rank", "layout_of", "numbers_of", "padding_of"]
+__all__ = ["FORMATS", "check_rank", "layout_of", "numbers_of", "padding_of"]
 
-_FORMATS: Final = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
+#: Layouts by how many axes of space there are: the channels last, and first.
+FORMATS: Final = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
 
 def layout_of(kind: str, spatial: int, data_format: str | None) -> str:
@@ -18,7 +18,7 @@ def layout_of(kind: str, spatial: int, data_format: str | None) -> str:
     Raises:
         ValueError: it is none for that many spatial axes.
     """
-    allowed = _FORMATS[spatial]
+    allowed = FORMATS[spatial]
     found = with_default(data_format, allowed[0])
     if found not in allowed:
         raise ValueError(f"{kind}: data_format must be one of {', '.join(allowed)}, got {found}")

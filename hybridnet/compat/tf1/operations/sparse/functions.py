@@ -6,20 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from hybridnet.graph.gradient import EdgeHandle
-
 from ...dtypes import int64
-from ...graph.arguments import apply_shaped, fused, known_numbers, static_value
+from ...graph import binary, constant, convert_to_tensor, handle, is_zero, ones_where, require_same
+from ...graph.adding import EdgeHandle, Tensor, apply_shaped, fused, name_scope
+from ...graph.arguments import known_numbers, static_value, with_default
 from ...graph.building import compose
-from ...graph.control import name_scope
-from ...graph.operators import binary, handle
-from ...graph.tensor import Tensor
-from ...graph.values import constant, convert_to_tensor, require_same
-from ..creation import fill
-from ..creation import shape as shape_of
-from ..gathering import embedding_lookup, gather_nd
-from ..reduction import reduce_sum
-from ..scripts import host_call, where
+from .. import embedding_lookup, fill, gather_nd, host_call, reduce_sum, shape_of, where
 from .tensor import SparseTensor
 
 __all__ = [
@@ -45,7 +37,6 @@ def sparse_to_dense(
         sparse_values: (n,), or one number for all places.
         default_value: the number elsewhere.
         validate_indices: without meaning here.
-        name: of the Operation.
     """
     with name_scope(name, "SparseToDense") as scope:
         places = convert_to_tensor(sparse_indices, name="sparse_indices")
@@ -56,12 +47,10 @@ def sparse_to_dense(
 
         def placed(base: EdgeHandle, places: EdgeHandle, values: EdgeHandle) -> EdgeHandle:
             for _ in range(2 - (2 if rank is None else rank)):
-                places = handle("expand_dims", places, axis=-1)
+                places = places.expand_dims(axis=-1)
             if one:
-                first = handle("_np_sum", handle("zeros_like", places), axis=(-1,), dtype="int64")
-                values = handle(
-                    "broadcast_add", handle("Cast", first, dtype=number.dtype.numpy.name), values
-                )
+                first = handle("_np_sum", places.zeros_like(), axis=(-1,), dtype="int64")
+                values = handle("Cast", first, dtype=number.dtype.numpy.name) + values
             return handle("_update_tuples", base, places, values, how="set")
 
         return fused("SparseToDense", placed, [base, places, values], name=scope)
@@ -74,14 +63,8 @@ def sparse_tensor_to_dense(
     name: str | None = None,
 ) -> Tensor:
     """Returns a sparse tensor as a tensor; `default_value` is what is where it has no element."""
-    return sparse_to_dense(
-        sp_input.indices,
-        sp_input.dense_shape,
-        sp_input.values,
-        0 if default_value is None else default_value,
-        validate_indices,
-        name,
-    )
+    parts = (sp_input.indices, sp_input.dense_shape, sp_input.values)
+    return sparse_to_dense(*parts, with_default(default_value, 0), validate_indices, name)
 
 
 def sparse_from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
@@ -95,10 +78,8 @@ def sparse_from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
 
 def _segments(kind: str, data: Tensor, rows: Tensor, count: Any, dims: Any, name: str) -> Tensor:
     """Adds up rows by number; `count` is how many there are, a number or a tensor."""
-    return apply_shaped(
-        kind, "_segment_reduce", [data, rows], {"num_segments": count}, {},
-        dtype=data.dtype, dims=dims, name=name,
-    )  # fmt: skip
+    operator, given = "_segment_reduce", {"num_segments": count}
+    return apply_shaped(kind, operator, [data, rows], given, dtype=data.dtype, dims=dims, name=name)
 
 
 def _size(sparse: SparseTensor, axis: int) -> Any:
@@ -119,7 +100,6 @@ def sparse_tensor_dense_matmul(
         b: (inner, columns), of the dtype of `sp_a`.
         adjoint_a: whether `sp_a` is given as (inner, rows).
         adjoint_b: whether `b` is given as (columns, inner).
-        name: of the scope.
     """
     kind = "SparseTensorDenseMatMul"
     with name_scope(name, kind, [b]):
@@ -132,20 +112,18 @@ def sparse_tensor_dense_matmul(
         ) -> list[EdgeHandle]:
             matrix = handle("transpose", matrix) if adjoint_b else matrix
             rows, columns = (_column(places, axis) for axis in (outer, inner))
-            found = handle("take", matrix, columns, axis=0, mode="clip")
-            return [handle("broadcast_mul", found, handle("expand_dims", values, axis=1)), rows]
+            found = matrix.take(columns, axis=0, mode="clip")
+            return [found * values.expand_dims(axis=1), rows]
 
         made, rows = compose("Mul", products, [a.indices, values, matrix], name="products")
         count = _size(a, outer)
-        dims = matrix.shape._dims
-        columns = None if dims is None else dims[0 if adjoint_b else 1]
+        columns = matrix.shape[0 if adjoint_b else 1].value
         size = count if isinstance(count, int) else None
         return _segments(kind, made, rows, count, [size, columns], kind)
 
 
 def _column(places: EdgeHandle, axis: int) -> EdgeHandle:
-    found = handle("slice_axis", places, axis=1, begin=axis, end=axis + 1)
-    return handle("_np_squeeze", found, axis=1)
+    return handle("_np_squeeze", places.slice_axis(axis=1, begin=axis, end=axis + 1), axis=1)
 
 
 def sparse_reduce_sum(
@@ -164,16 +142,20 @@ def sparse_reduce_sum(
 
 def _linear(places: EdgeHandle, sizes: EdgeHandle) -> EdgeHandle:
     """Returns the numbers of elements in row-major order, of their indices."""
-    steps = handle("_running", sizes, how="prod", exclusive=True, reverse=True)
-    return handle("_np_sum", handle("broadcast_mul", places, steps), axis=(-1,), dtype="int64")
+    return handle("_np_sum", places * _steps(sizes), axis=(-1,), dtype="int64")
+
+
+def _steps(sizes: EdgeHandle) -> EdgeHandle:
+    """Returns how many elements one step along each axis is, in row-major order."""
+    return handle("_running", sizes, how="prod", exclusive=True, reverse=True)
 
 
 def sparse_reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
     """Returns a sparse tensor with its elements in row-major order."""
 
     def ordered(places: EdgeHandle, values: EdgeHandle, sizes: EdgeHandle) -> list[EdgeHandle]:
-        order = handle("argsort", _linear(places, sizes), axis=0, dtype="int64")
-        return [handle("take", one, order, axis=0) for one in (places, values)]
+        order = _linear(places, sizes).argsort(axis=0, dtype="int64")
+        return [one.take(order, axis=0) for one in (places, values)]
 
     inputs = [sp_input.indices, sp_input.values, sp_input.dense_shape]
     places, values = compose("SparseReorder", ordered, inputs, name=name)
@@ -200,10 +182,9 @@ def sparse_reshape(sp_input: SparseTensor, shape: Any, name: str | None = None) 
         made = constant(np.array(sizes, np.int64), name="Const")
 
         def moved(places: EdgeHandle, old: EdgeHandle, new: EdgeHandle) -> EdgeHandle:
-            numbers = handle("expand_dims", _linear(places, old), axis=-1)
-            steps = handle("_running", new, how="prod", exclusive=True, reverse=True)
-            rest = handle("broadcast_sub", numbers, handle("_npi_mod", numbers, steps))
-            return handle("_npi_mod", handle("broadcast_div", rest, steps), new)
+            numbers, steps = _linear(places, old).expand_dims(axis=-1), _steps(new)
+            rest = numbers - handle("_npi_mod", numbers, steps)
+            return handle("_npi_mod", rest / steps, new)
 
         inputs = [sp_input.indices, sp_input.dense_shape, made]
         return SparseTensor(
@@ -257,7 +238,6 @@ def embedding_lookup_sparse(
         sp_ids: ids, each with a place in the last dimension; a row may have none, and gives 0.
         sp_weights: what each id counts, at the same places; None for 1.
         partition_strategy: which of several tables has a row; see `embedding_lookup`.
-        name: of the scope.
         combiner: 'mean' (the default), 'sum', or 'sqrtn', the sum over the root of the sum of
             squares of the weights.
         max_norm: must be None.
@@ -276,29 +256,25 @@ def embedding_lookup_sparse(
         def found(
             rows: EdgeHandle, places: EdgeHandle, ids: EdgeHandle, *weights: EdgeHandle
         ) -> list[EdgeHandle]:
-            count = weights[0] if weights else handle("ones_like", _as_floats(ids, rows_type))
+            count = weights[0] if weights else _as_floats(ids, rows_type).ones_like()
             count = _as_floats(count, rows_type)
-            own = handle("broadcast_mul", rows, handle("expand_dims", count, axis=1))
-            size = handle("square", count) if how == "sqrtn" else count
-            return [own, size, _column(places, 0)]
+            size = count.square() if how == "sqrtn" else count
+            return [rows * count.expand_dims(axis=1), size, _column(places, 0)]
 
         rows_type = rows.dtype.base_dtype.numpy.name
         inputs = [rows, sp_ids.indices, sp_ids.values, *extra]
         own, size, segments = compose("GatherV2", found, inputs, name="rows")
         count = _size(sp_ids, 0)
         number = count if isinstance(count, int) else None
-        dims = rows.shape._dims
-        columns = None if dims is None else dims[1]
+        columns = rows.shape[1].value
         total = _segments(kind, own, segments, count, [number, columns], "total")
         if how == "sum":
             return total
         sizes = _segments(kind, size, segments, count, [number], "sizes")
 
         def divided(total: EdgeHandle, sizes: EdgeHandle) -> EdgeHandle:
-            by = handle("sqrt", sizes) if how == "sqrtn" else sizes
-            nothing = handle("_npi_equal_scalar", by, scalar=0.0)
-            by = handle("_npi_where", nothing, handle("ones_like", by), by)
-            return handle("broadcast_div", total, handle("expand_dims", by, axis=1))
+            by = sizes.sqrt() if how == "sqrtn" else sizes
+            return total / handle("expand_dims", ones_where(is_zero(by), by), axis=1)
 
         return fused("RealDiv", divided, [total, sizes], name="truediv")
 

@@ -7,18 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from hybridnet.graph.gradient import EdgeHandle
-
 from ...dtypes import bool as bool_
 from ...dtypes import int64
-from ...graph.arguments import axis_of, fused, known_numbers
-from ...graph.building import compose
-from ...graph.control import name_scope
-from ...graph.operators import handle
-from ...graph.tensor import Tensor
-from ...graph.values import constant, convert_to_tensor
-from ..gathering import gather
-from ..scripts import host_call
+from ...graph import axis_of, compose, constant, convert_to_tensor, known_numbers
+from ...graph.adding import EdgeHandle, Tensor, fused, handle, name_scope
+from .. import gather, host_call, places_where
 from .functions import sparse_reorder
 from .tensor import SparseTensor
 
@@ -38,10 +31,8 @@ def sparse_concat(
     Args:
         axis: along which.
         sp_inputs: alike in all dimensions but that one.
-        name: of the scope.
-        expand_nonconcat_dim: must be False.
+        expand_nonconcat_dim, expand_nonconcat_dims: must be False.
         concat_dim: the older name of `axis`.
-        expand_nonconcat_dims: must be False.
 
     Raises:
         ValueError: sizes would have to be made alike.
@@ -58,20 +49,13 @@ def sparse_concat(
         own = [_along(one, number, rank or 0) for one in sizes]
         moved, before = [places[0]], own[0]
         for one, size in zip(places[1:], own[1:], strict=True):
-            moved.append(handle("broadcast_add", one, before))
-            before = handle("broadcast_add", before, size)
-        rest = handle("broadcast_sub", sizes[0], own[0])
-        return [
-            handle("Concat", *moved, dim=0),
-            handle("Concat", *values, dim=0),
-            handle("broadcast_add", rest, before),
-        ]
+            moved.append(one + before)
+            before = before + size
+        whole = [handle("Concat", *several, dim=0) for several in (moved, values)]
+        return [*whole, sizes[0] - own[0] + before]
 
-    parts = [
-        *(one.indices for one in sp_inputs),
-        *(one.values for one in sp_inputs),
-        *(one.dense_shape for one in sp_inputs),
-    ]
+    names = ("indices", "values", "dense_shape")
+    parts = [getattr(one, name) for name in names for one in sp_inputs]
     with name_scope(name, "SparseConcat"):
         places, values, sizes = compose("SparseConcat", joined, parts, name="joined")
         return sparse_reorder(SparseTensor(places, values, sizes))
@@ -80,21 +64,14 @@ def sparse_concat(
 def _along(sizes: EdgeHandle, axis: int, rank: int) -> EdgeHandle:
     """Returns sizes with 0 in the place of all but one."""
     axis %= max(rank, 1)
-    one = handle("slice_axis", sizes, axis=0, begin=axis, end=axis + 1)
+    one = sizes.slice_axis(axis=0, begin=axis, end=axis + 1)
     return handle("_npi_pad", one, pad_width=(axis, rank - axis - 1))
 
 
 def sparse_retain(sp_input: SparseTensor, to_retain: Any) -> SparseTensor:
     """Returns a sparse tensor with those of its elements for which a vector is True."""
     chosen = convert_to_tensor(to_retain, bool_)
-    made: Tensor = host_call(
-        "Where",
-        lambda found: [np.flatnonzero(found).astype(np.int64)],
-        [chosen],
-        [int64],
-        [(None,)],
-        name="SparseRetain",
-    )
+    made = places_where(chosen, "SparseRetain")
     values, places = gather(sp_input.values, made), gather(sp_input.indices, made)
     return SparseTensor(places, values, sp_input.dense_shape)
 
@@ -108,7 +85,6 @@ def sparse_slice(
         sp_input: the sparse tensor, of known shape.
         start: where the block begins along each axis, known numbers.
         size: of the block; what lies beyond the tensor is not there.
-        name: of the Operation.
     """
     whole, first, count = sp_input.get_shape(), known_numbers(start), known_numbers(size)
     if first is None or count is None or not whole.is_fully_defined():
@@ -136,7 +112,6 @@ def sparse_fill_empty_rows(
     Args:
         sp_input: (rows, columns).
         default_value: the element.
-        name: of the Operation.
 
     Returns:
         The sparse tensor, and for each row whether it had none.
@@ -162,7 +137,7 @@ def sparse_fill_empty_rows(
     def filled(values: EdgeHandle, order: EdgeHandle, number: EdgeHandle) -> EdgeHandle:
         # Past the end of the values the default stands: once, and the rest is taken from there.
         every = handle("Concat", values, handle("_np_reshape", number, newshape=(1,)), dim=0)
-        return handle("take", every, order, axis=0, mode="clip")
+        return every.take(order, axis=0, mode="clip")
 
     values = fused("GatherV2", filled, [sp_input.values, order, number])
     return SparseTensor(places, values, sp_input.dense_shape), empty

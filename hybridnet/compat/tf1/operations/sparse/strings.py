@@ -8,7 +8,6 @@ import numpy as np
 
 from ...dtypes import int64, string
 from ...graph.control import name_scope
-from ...graph.tensor import Tensor
 from ..scripts import host_call
 from ..strings import places_of, strings
 from .tensor import SparseTensor
@@ -32,7 +31,6 @@ def string_split(
         skip_empty: whether parts without a character are left out.
         delimiter: the older name of `sep`.
         result_type: must be 'SparseTensor'.
-        name: of the scope.
 
     Raises:
         ValueError: another result is asked for.
@@ -53,10 +51,7 @@ def string_split(
             return [places, values, shape]
 
         dims = [(None, 2), (None,), (2,)]
-        made: tuple[Tensor, ...] = host_call(
-            "StringSplit", run, [text], [int64, string, int64], dims
-        )
-        return SparseTensor(*made)
+        return SparseTensor(*host_call("StringSplit", run, [text], [int64, string, int64], dims))
 
 
 def _parts(text: bytes, marks: bytes, skip: bool) -> list[bytes]:

@@ -8,27 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...dtypes import DType, int64
-from ...graph.arguments import apply_shaped, dims_of, static_value
-from ...graph.control import name_scope
+from ...graph import constant, convert_to_tensor, placeholder, register_tensor_conversion_function
+from ...graph.adding import Operation, Tensor, apply_shaped, name_scope
+from ...graph.arguments import dims_of, static_value
 from ...graph.graph import Graph
 from ...graph.shapes import TensorShape
-from ...graph.tensor import Operation, Tensor
-from ...graph.values import (
-    constant,
-    convert_to_tensor,
-    placeholder,
-    register_tensor_conversion_function,
-)
 from ...session.session import register_session_run_conversion_functions
 
 __all__ = [
-    "IndexedSlices",
-    "IndexedSlicesValue",
-    "SparseTensor",
-    "SparseTensorValue",
-    "convert_to_tensor_or_sparse_tensor",
-    "sparse_placeholder",
-]
+    "IndexedSlices", "IndexedSlicesValue", "SparseTensor", "SparseTensorValue",
+    "convert_to_tensor_or_sparse_tensor", "sparse_placeholder",
+]  # fmt: skip
 
 
 class SparseTensorValue(NamedTuple):
@@ -45,7 +35,39 @@ class SparseTensorValue(NamedTuple):
     dense_shape: Any
 
 
-class SparseTensor:
+class _OfValues:
+    """What sparse tensors and rows have in common: where their elements are, and which."""
+
+    _indices: Tensor
+    _values: Tensor
+
+    @property
+    def indices(self) -> Tensor:
+        """Where the elements are: (n, rank) int64; or (n,), which rows they are."""
+        return self._indices
+
+    @property
+    def values(self) -> Tensor:
+        """The elements, (n,); or the rows, (n, ...)."""
+        return self._values
+
+    @property
+    def dtype(self) -> DType:
+        """Of the elements."""
+        return self._values.dtype
+
+    @property
+    def op(self) -> Operation:
+        """The Operation of the elements."""
+        return self._values.op
+
+    @property
+    def graph(self) -> Graph:
+        """The graph they are in."""
+        return self._values.graph
+
+
+class SparseTensor(_OfValues):
     """A tensor of which only some elements are there; the others are 0.
 
     Args:
@@ -73,16 +95,6 @@ class SparseTensor:
         return cls(*sparse_tensor_value)
 
     @property
-    def indices(self) -> Tensor:
-        """(n, rank) int64, where the elements are."""
-        return self._indices
-
-    @property
-    def values(self) -> Tensor:
-        """(n,) the elements."""
-        return self._values
-
-    @property
     def dense_shape(self) -> Tensor:
         """(rank,) int64, the shape as a tensor."""
         return self._dense_shape
@@ -95,21 +107,6 @@ class SparseTensor:
     def get_shape(self) -> TensorShape:
         """Returns the shape, as far as it is known."""
         return TensorShape(dims_of(self._dense_shape))
-
-    @property
-    def dtype(self) -> DType:
-        """Of the elements."""
-        return self._values.dtype
-
-    @property
-    def op(self) -> Operation:
-        """The Operation of the elements."""
-        return self._values.op
-
-    @property
-    def graph(self) -> Graph:
-        """The graph it is in."""
-        return self._values.graph
 
     def with_values(self, new_values: Any) -> SparseTensor:
         """Returns the sparse tensor with other elements at the same places."""
@@ -159,7 +156,6 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
     Args:
         dtype: of the elements.
         shape: of it, where it is known: numbers, None for those that are not.
-        name: of the scope.
     """
     known = None if shape is None else TensorShape(shape)
     rank = None if known is None else known.ndims
@@ -193,7 +189,7 @@ class IndexedSlicesValue(NamedTuple):
     dense_shape: Any
 
 
-class IndexedSlices:
+class IndexedSlices(_OfValues):
     """Rows of a tensor that is 0 elsewhere; what is there several times is added up.
 
     `tf.gradients` gives tensors, never these; optimizers and clips take them.
@@ -210,24 +206,9 @@ class IndexedSlices:
         self._dense_shape = None if dense_shape is None else convert_to_tensor(dense_shape)
 
     @property
-    def values(self) -> Tensor:
-        """(n, ...), the rows."""
-        return self._values
-
-    @property
-    def indices(self) -> Tensor:
-        """(n,), which rows they are."""
-        return self._indices
-
-    @property
     def dense_shape(self) -> Tensor | None:
         """The shape of the tensor, None if it is not known."""
         return self._dense_shape
-
-    @property
-    def dtype(self) -> DType:
-        """Of the elements."""
-        return self._values.dtype
 
     @property
     def name(self) -> str:
@@ -238,16 +219,6 @@ class IndexedSlices:
     def device(self) -> str:
         """The device of the rows."""
         return self._values.device
-
-    @property
-    def op(self) -> Operation:
-        """The Operation of the rows."""
-        return self._values.op
-
-    @property
-    def graph(self) -> Graph:
-        """The graph they are in."""
-        return self._values.graph
 
     def with_values(self, new_values: Any) -> IndexedSlices:
         """Returns the same rows with other elements."""
@@ -269,7 +240,7 @@ def _dense_rows(slices: IndexedSlices, dtype: DType | None, name: str | None) ->
     dims = [None if known is None else rows, *(slices.values.shape._dims or (None,))[1:]]
     made = apply_shaped(
         "UnsortedSegmentSum", "_segment_reduce", [slices.values, slices.indices],
-        {"num_segments": rows}, {}, dtype=slices.dtype, dims=dims, name=name,
+        {"num_segments": rows}, dtype=slices.dtype, dims=dims, name=name,
     )  # fmt: skip
     return convert_to_tensor(made, dtype)
 

@@ -5,9 +5,10 @@ Inputs are (height, width, channel) with 1 or 3 channels, red first; outputs hav
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from ....block import HybridBlock
+from ....types import Data, Operators
 from ._each_image import EachImage, each_image
 
 __all__ = [
@@ -41,7 +42,7 @@ class RandomBrightness(EachImage):
         super().__init__()
         self._range = _around_one(brightness)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Changes it."""
         return F.image.random_brightness(x, *self._range)
 
@@ -58,7 +59,7 @@ class RandomContrast(EachImage):
         super().__init__()
         self._range = _around_one(contrast)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Changes it."""
         return F.image.random_contrast(x, *self._range)
 
@@ -75,7 +76,7 @@ class RandomSaturation(EachImage):
         super().__init__()
         self._range = _around_one(saturation)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Changes it."""
         return F.image.random_saturation(x, *self._range)
 
@@ -92,7 +93,7 @@ class RandomHue(EachImage):
         super().__init__()
         self._range = _around_one(hue)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Changes it."""
         return F.image.random_hue(x, *self._range)
 
@@ -114,7 +115,7 @@ class RandomColorJitter(HybridBlock):
         super().__init__()
         self._amounts = (brightness, contrast, saturation, hue)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Changes it."""
         return F.image.random_color_jitter(x, *self._amounts)
 
@@ -131,7 +132,7 @@ class RandomLighting(EachImage):
         super().__init__()
         self._alpha = alpha
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Changes it."""
         return F.image.random_lighting(x, self._alpha)
 
@@ -149,7 +150,7 @@ class RandomGray(HybridBlock):
         super().__init__()
         self.p = p
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Changes it, or does not."""
         x = F.cast(x, "float32")
         channels = F.split(x, num_outputs=3, axis=-1)

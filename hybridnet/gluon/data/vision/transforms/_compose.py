@@ -8,9 +8,11 @@ from itertools import groupby
 from typing import Any
 
 from hybridnet.base.errors import ParameterError
+from hybridnet.ndarray import NDArray
 
 from ....block import HybridBlock
 from ....nn import HybridSequential, Sequential
+from ....types import Data, Operators
 from ...samples import each, one_by_one
 from ._each_image import of_images
 
@@ -36,7 +38,7 @@ class Compose(Sequential):
                 blocks = [_hybridized(blocks)]
             self.add(*blocks)
 
-    def _for_each(self, images: Sequence[Any]) -> list[Any]:
+    def _for_each(self, images: Sequence[NDArray]) -> list[NDArray]:
         """Returns what becomes of several images."""
         if type(self) is not Compose or self._forward_hooks or self._forward_pre_hooks:
             return one_by_one(self, images)
@@ -77,7 +79,7 @@ class HybridCompose(HybridSequential):
             self.add(block)
         self.hybridize()
 
-    def _for_each(self, images: Sequence[Any]) -> list[Any]:
+    def _for_each(self, images: Sequence[NDArray]) -> list[NDArray]:
         """Returns what becomes of several images."""
         return of_images(self, images)
 
@@ -124,7 +126,7 @@ class HybridRandomApply(HybridSequential):
         self.transforms = HybridCompose(blocks)
         self.p = _checked("HybridRandomApply", p)
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data, *args: Any) -> Data:
         """Applies them, or not."""
         flat = F.reshape(x, shape=(-1,))
         one = F.cast(F.slice_axis(flat, axis=0, begin=0, end=1), "float32")

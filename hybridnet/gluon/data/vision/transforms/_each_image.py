@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray.rows import rows, stacked
+from hybridnet.ndarray.internal import rows, stacked
 
 from ....block import Block, HybridBlock
 from ....nn import HybridSequential
@@ -26,7 +26,7 @@ _known: Final[set[type[Block]]] = set()
 class EachImage(HybridBlock):
     """A transform that can be given several images in one go; see `each_image`."""
 
-    def _for_each(self, images: Sequence[Any]) -> list[Any]:
+    def _for_each(self, images: Sequence[NDArray]) -> list[NDArray]:
         return of_images(self, images)
 
 
@@ -39,7 +39,7 @@ def each_image(kind: _Class) -> _Class:
     return kind
 
 
-def of_images(block: HybridBlock, images: Sequence[Any]) -> list[Any]:
+def of_images(block: HybridBlock, images: Sequence[NDArray]) -> list[NDArray]:
     """Returns what a transform, or several one after another, make of each of several images.
 
     Args:
@@ -50,7 +50,7 @@ def of_images(block: HybridBlock, images: Sequence[Any]) -> list[Any]:
     count = _together(images) if parts else 1
     if count < 2:
         return one_by_one(block, images)
-    made: list[Any] = []
+    made: list[NDArray] = []
     for start in range(0, len(images), count):
         group = images[start : start + count]
         try:
@@ -80,7 +80,7 @@ def _parts(block: Block) -> list[Block]:
     return [part for some in parts for part in some] if all(parts) else []
 
 
-def _together(images: Sequence[Any]) -> int:
+def _together(images: Sequence[NDArray]) -> int:
     """Returns how many of the images are transformed in one go."""
     first = images[0]
     if not isinstance(first, NDArray) or first.ndim != 3 or not first.size:

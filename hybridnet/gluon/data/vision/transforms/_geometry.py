@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from hybridnet.base.errors import DTypeError, ParameterError
 from hybridnet.ndarray import NDArray
 
 from ....block import Block
+from ....types import Data, Operators
 from ._each_image import EachImage, each_image
 
 __all__ = [
@@ -60,7 +60,7 @@ class CropResize(EachImage):
         self._size = size
         self._interpolation = 1 if interpolation is None else interpolation
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Cuts it out."""
         part = F.image.crop(x, *self._part)
         if not self._size:
@@ -84,7 +84,7 @@ class Resize(EachImage):
         super().__init__()
         self._args = (size, keep_ratio, interpolation)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Scales them."""
         return F.image.resize(x, *self._args)
 
@@ -96,7 +96,7 @@ class RandomFlipLeftRight(EachImage):
     Input (height, width, channel); output alike.
     """
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Mirrors it, or does not."""
         return F.image.random_flip_left_right(x)
 
@@ -108,7 +108,7 @@ class RandomFlipTopBottom(EachImage):
     Input (height, width, channel); output alike.
     """
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Mirrors it, or does not."""
         return F.image.random_flip_top_bottom(x)
 
@@ -127,7 +127,7 @@ class CenterCrop(Block):
         super().__init__()
         self._args = (_both(size), interpolation)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: NDArray) -> NDArray:
         """Cuts it out."""
         return image.center_crop(x, *self._args)[0]
 
@@ -158,7 +158,7 @@ class RandomCrop(Block):
         self._pad = (pad,) * 4 if isinstance(pad, int) else pad
         self._pad_value = pad_value
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: NDArray) -> NDArray:
         """Cuts it out."""
         if self._pad is not None:
             above, below, left, right = self._pad
@@ -188,7 +188,7 @@ class RandomResizedCrop(Block):
         super().__init__()
         self._args = (_both(size), scale, ratio, interpolation)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: NDArray) -> NDArray:
         """Cuts it out."""
         return image.random_size_crop(x, *self._args)[0]
 
@@ -215,7 +215,7 @@ class Rotate(Block):
         super().__init__()
         self._args = (rotation_degrees, zoom_in, zoom_out)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: NDArray) -> NDArray:
         """Turns them.
 
         Raises:
@@ -260,7 +260,7 @@ class RandomRotation(Block):
         self._args = (angle_limits, zoom_in, zoom_out)
         self._probability = rotate_with_proba
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: NDArray) -> NDArray:
         """Turns them, or does not.
 
         Raises:
@@ -269,4 +269,5 @@ class RandomRotation(Block):
         if np.random.random() > self._probability:
             return x
         _require_float32("RandomRotation", x)
-        return image.random_rotate(x, *self._args)
+        turned: NDArray = image.random_rotate(x, *self._args)
+        return turned

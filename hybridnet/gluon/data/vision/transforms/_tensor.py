@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
+from numpy.typing import DTypeLike
+
+from ....types import Data, Operators
 from ._each_image import EachImage, each_image
 
 __all__ = ["Cast", "Normalize", "ToTensor"]
@@ -19,11 +22,11 @@ class Cast(EachImage):
     Input of any shape and dtype; output of the same shape.
     """
 
-    def __init__(self, dtype: Any = "float32") -> None:
+    def __init__(self, dtype: DTypeLike = "float32") -> None:
         super().__init__()
         self._dtype = dtype
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Changes the dtype."""
         return F.cast(x, self._dtype)
 
@@ -36,7 +39,7 @@ class ToTensor(EachImage):
     (channel, height, width) or (batch, channel, height, width).
     """
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Turns them."""
         return F.image.to_tensor(x)
 
@@ -52,11 +55,13 @@ class Normalize(EachImage):
     Input (channel, height, width) or (batch, channel, height, width), floating; output alike.
     """
 
-    def __init__(self, mean: Any = 0.0, std: Any = 1.0) -> None:
+    def __init__(
+        self, mean: float | Sequence[float] = 0.0, std: float | Sequence[float] = 1.0
+    ) -> None:
         super().__init__()
         self._mean = mean
         self._std = std
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Normalizes."""
         return F.image.normalize(x, self._mean, self._std)

@@ -1,7 +1,5 @@
 """``tf.contrib.tensorboard.plugins``: of TensorBoard's parts the one that shows vectors."""
 
-from __future__ import annotations
-
 from . import projector as projector
 
 __all__ = ["projector"]

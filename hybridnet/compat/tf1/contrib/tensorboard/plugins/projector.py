@@ -13,13 +13,13 @@ from typing import Any, final
 __all__ = ["EmbeddingInfo", "ProjectorConfig", "SpriteMetadata", "visualize_embeddings"]
 
 
-def _lines(fields: Any, space: str = "") -> list[str]:
-    """Returns fields as protobuf's text has them; those that are empty are left out."""
+def _lines(message: object, space: str = "") -> list[str]:
+    """Returns its fields as protobuf's text has them; those that are empty are left out."""
     found = []
-    for name, value in fields:
-        for one in value if isinstance(value, list) else [value]:
-            if hasattr(one, "_fields"):
-                inner = _lines(one._fields(), space + "  ")
+    for name, value in vars(message).items():
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(one, (EmbeddingInfo, SpriteMetadata)):
+                inner = _lines(one, space + "  ")
                 found += [f"{space}{name} {{", *inner, f"{space}}}"] if inner else []
             elif isinstance(one, int):
                 found.append(f"{space}{name}: {one}")
@@ -42,10 +42,6 @@ class SpriteMetadata:
         self.image_path = ""
         self.single_image_dim: list[int] = []
 
-    def _fields(self) -> list[tuple[str, Any]]:
-        dims = list(self.single_image_dim)
-        return [("image_path", self.image_path), ("single_image_dim", dims)]
-
 
 @final
 class EmbeddingInfo:
@@ -65,10 +61,6 @@ class EmbeddingInfo:
         self.bookmarks_path = ""
         self.sprite = SpriteMetadata()
         self.tensor_path = ""
-
-    def _fields(self) -> list[tuple[str, Any]]:
-        names = ("tensor_name", "metadata_path", "bookmarks_path", "sprite", "tensor_path")
-        return [(name, getattr(self, name)) for name in names]
 
 
 class _Listed(list[EmbeddingInfo]):
@@ -96,12 +88,7 @@ class ProjectorConfig:
         self.model_checkpoint_dir = ""
 
     def __str__(self) -> str:
-        fields = [
-            ("model_checkpoint_path", self.model_checkpoint_path),
-            ("embeddings", list(self.embeddings)),
-            ("model_checkpoint_dir", self.model_checkpoint_dir),
-        ]
-        return "".join(f"{line}\n" for line in _lines(fields))
+        return "".join(f"{line}\n" for line in _lines(self))
 
 
 def visualize_embeddings(summary_writer: Any, config: ProjectorConfig) -> None:

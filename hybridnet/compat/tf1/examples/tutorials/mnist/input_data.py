@@ -8,8 +8,7 @@ from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 
-from hybridnet.gluon.repository import download
-from hybridnet.io.idx import read_idx
+from hybridnet.base import download, read_idx
 
 from ....dtypes import as_dtype, float32, uint8
 

@@ -1,0 +1,13 @@
+"""Devices by name, and graphs that are placed on one or on several."""
+
+from .devices.calibrate import costs_of as costs_of
+from .devices.device import Device as Device
+from .devices.device import device_at as device_at
+from .devices.device import devices_with as devices_with
+from .devices.device import find_device as find_device
+from .devices.device import full_name as full_name
+from .devices.device import list_devices as list_devices
+from .devices.device import sites_of as sites_of
+from .executor.partitioned import PartitionedCall as PartitionedCall
+from .executor.placed import OnOneDevice as OnOneDevice
+from .executor.placed import OnSeveralDevices as OnSeveralDevices

@@ -1,0 +1,6 @@
+"""The runtime's events, journal and memory, for whoever wants to watch them."""
+
+from .memory import resident as resident
+from .observe import events as events
+from .observe import journal as journal
+from .platform.collecting import without_collecting as without_collecting
