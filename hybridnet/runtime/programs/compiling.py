@@ -15,7 +15,7 @@ import numpy as np
 from hybridnet.base.array_types import DType
 from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.jax_private import device_list, executable_modules, initialize_lapack
-from hybridnet.base.lazy import jax, jax_core
+from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.native import onednn
 from hybridnet.ops.core import Site, picking
@@ -31,6 +31,7 @@ from .compile_options import (
     options_for_memory,
     options_for_size,
 )
+from .equations import ClosedJaxpr
 from .executable import Executable
 from .program_rules import picks_for, rule_for
 from .recipe import BY_RULES, Options, Recipe
@@ -188,7 +189,7 @@ def compile_lowered(lowered: Any, options: Options, *, in_background: bool) -> E
     return at_low_priority(compile_it, "hybridnet-compile") if in_background else compile_it()
 
 
-def options_beside(code: Code, closed: jax_core.ClosedJaxpr, *, in_blocks: bool = True) -> Options:
+def options_beside(code: Code, closed: ClosedJaxpr, *, in_blocks: bool = True) -> Options:
     """Returns the compile options that a structure has by any recipe.
 
     Args:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from hybridnet.base.lazy import jax_core
 
-__all__ = ["Atom", "Equation", "Known", "LaidOpen", "run"]
+__all__ = ["Atom", "ClosedJaxpr", "Equation", "Known", "LaidOpen", "run"]
 
 # Primitives that are calls of a function, and the parameter that holds it.
 _CALLS: Final = {
@@ -20,6 +20,21 @@ _CALLS: Final = {
     "custom_vjp_call": "call_jaxpr",
     "checkpoint": "jaxpr",
 }
+
+
+class ClosedJaxpr(Protocol):
+    """A jaxpr with the values of its constants, a class that JAX from 0.12.0.1 on has no more.
+
+    There a `jax.extend.core.Jaxpr` has both attributes, and is its own `jaxpr`.
+    """
+
+    @property
+    def jaxpr(self) -> jax_core.Jaxpr:
+        """The equations."""
+
+    @property
+    def consts(self) -> Sequence[Any]:
+        """Values of the jaxpr's ``constvars``, in their order."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -59,8 +74,8 @@ class LaidOpen:
         outputs: what it gives.
     """
 
-    def __init__(self, closed: jax_core.ClosedJaxpr) -> None:
-        """Lays a `jax.extend.core.ClosedJaxpr` open."""
+    def __init__(self, closed: ClosedJaxpr) -> None:
+        """Lays a traced program open."""
         self.types: list[Any] = []
         self.equations: list[Equation] = []
         self.effects: set[int] = set()

@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from hybridnet.base.allocator import has_room
 from hybridnet.base.errors import OutOfMemoryError
-from hybridnet.base.lazy import jax_core
+from hybridnet.base.lazy import jax
 
 from ..segments.code import Code
+from .equations import ClosedJaxpr
 from .executable import innermost
 
 __all__ = ["check_extents", "look_for_room", "memory_of"]
@@ -39,7 +40,7 @@ def memory_of(code: Code, compiled: object) -> int:
     return int(size) if size >= _LARGE_BYTES else 0
 
 
-def check_extents(code: Code, closed: jax_core.ClosedJaxpr) -> None:
+def check_extents(code: Code, closed: ClosedJaxpr) -> None:
     """Sees that XLA can count the bytes of every array of a program, axes of size 0 left out.
 
     Args:
@@ -51,11 +52,13 @@ def check_extents(code: Code, closed: jax_core.ClosedJaxpr) -> None:
     """
     for equation in closed.jaxpr.eqns:
         for variable in equation.outvars:
-            shape = getattr(variable.aval, "shape", ())
-            if shape and math.prod(filter(None, shape)) * variable.aval.dtype.itemsize >= _COUNTED:
+            kind = variable.aval
+            if not isinstance(kind, jax.core.ShapedArray) or not kind.shape:
+                continue
+            if math.prod(filter(None, kind.shape)) * kind.dtype.itemsize >= _COUNTED:
                 raise OutOfMemoryError(
                     f"{_named(code)} on {code.ctx}: an array must take fewer than 2**63 bytes, got "
-                    f"shape {shape} of {variable.aval.dtype.name}"
+                    f"shape {kind.shape} of {kind.dtype.name}"
                 )
 
 

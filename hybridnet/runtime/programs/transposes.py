@@ -15,9 +15,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
-from hybridnet.base.lazy import jax, jax_core, lax
+from hybridnet.base.lazy import jax, lax
 
-from .equations import Atom, Equation, LaidOpen, run
+from .equations import Atom, ClosedJaxpr, Equation, LaidOpen, run
 
 __all__ = ["sink"]
 
@@ -36,11 +36,11 @@ _MIN_ELEMENTS: Final = 1 << 14
 _Axes = tuple[int, ...]
 
 
-def sink(closed: jax_core.ClosedJaxpr) -> Callable[..., tuple[jax.Array, ...]] | None:
+def sink(closed: ClosedJaxpr) -> Callable[..., tuple[jax.Array, ...]] | None:
     """Returns a program with fewer elements to transpose, to be traced; None where there is none.
 
     Args:
-        closed: the program, a `jax.extend.core.ClosedJaxpr`.
+        closed: the program, as JAX has traced it.
     """
     if sum(_turns(equation) for equation in closed.jaxpr.eqns) < 2:
         return None

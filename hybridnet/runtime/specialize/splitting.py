@@ -19,11 +19,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.base.lazy import jax, jax_core
+from hybridnet.base.lazy import jax
 from hybridnet.native import onednn
 from hybridnet.passes import DeviceCost
 
-from ..programs.equations import Atom, Equation, Known, LaidOpen, run
+from ..programs.equations import Atom, ClosedJaxpr, Equation, Known, LaidOpen, run
 
 __all__ = ["Split", "split"]
 
@@ -143,13 +143,11 @@ class Split:
         return run(self._late, known, self._program.outputs)
 
 
-def split(
-    closed: jax_core.ClosedJaxpr, constant: Iterable[int], limit: int | None = None
-) -> Split | None:
+def split(closed: ClosedJaxpr, constant: Iterable[int], limit: int | None = None) -> Split | None:
     """Splits a program; None where nothing worth it follows from these inputs.
 
     Args:
-        closed: the program, a `jax.extend.core.ClosedJaxpr`.
+        closed: the program, as JAX has traced it.
         constant: inputs, by number, that stay the same.
         limit: bytes that the prologue may make, at most.
     """
