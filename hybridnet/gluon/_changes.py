@@ -8,20 +8,26 @@ here, so that a block can tell by one comparison that nothing did.
 from __future__ import annotations
 
 import itertools
-from typing import Final
+from typing import Final, final
 
-__all__ = ["latest", "note"]
+__all__ = ["count", "note"]
 
+
+@final
+class _Count:
+    """How many changes there were."""
+
+    __slots__ = ("number",)
+
+    def __init__(self) -> None:
+        self.number = 0
+
+
+#: Blocks compare its number at each call, without calling a function.
+count: Final = _Count()
 _numbers: Final = itertools.count(1)
-_latest = 0
 
 
 def note() -> None:
     """Counts a change."""
-    global _latest
-    _latest = next(_numbers)
-
-
-def latest() -> int:
-    """Returns the number of the last change."""
-    return _latest
+    count.number = next(_numbers)

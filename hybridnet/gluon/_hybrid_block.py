@@ -20,6 +20,7 @@ from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.sparse import BaseSparseNDArray
 from hybridnet.symbol import Symbol
 from hybridnet.tracing import (
+    NEW_KIND,
     Bucketed,
     Buckets,
     Function,
@@ -59,6 +60,8 @@ class HybridBlock(Block):
         self.__needs_values = False
         self.__buckets: tuple[Buckets, ...] = ()
         self.__traced: Function[..., Any] | Bucketed | None = None
+        # The same, where the last call on arrays ran it, and nothing else looks at calls.
+        self.__ready: Function[..., Any] | None = None
         # The last change that traces were checked against, what there was then, and whether all
         # parameters had values.
         self.__checked = -1
@@ -128,6 +131,7 @@ class HybridBlock(Block):
         self._active = active
         self.__needs_values = False
         self.__traced = self.__new_traced() if active else None
+        self.__ready = None
         self.__checked = -1
         # The outermost block is traced with everything in it.
         for child in self._children.values():
@@ -135,6 +139,10 @@ class HybridBlock(Block):
 
     def _call_block(self, args: tuple[Any, ...]) -> Any:
         """Runs the block on arrays (traced if hybridized), or builds its symbol."""
+        if self.__ready is not None and self.__checked == changes.count.number:
+            result = self.__ready.repeated(args)
+            if result is not NEW_KIND:
+                return result
         if args and not isinstance(args[0], Symbol):
             buckets = self.__buckets
             masks = (
@@ -145,9 +153,11 @@ class HybridBlock(Block):
                 return self.__run_watched(args)
             traceable = self._active and not self.__needs_values and not _any_sparse(args)
             if traceable and self.__may_be_traced():
-                assert self.__traced is not None
+                traced = self.__traced
+                assert traced is not None
+                self.__ready = traced if type(traced) is Function else None
                 try:
-                    return self.__traced(*args)
+                    return traced(*args)
                 except ValuesNeededError:
                     if masks:
                         raise
@@ -219,6 +229,7 @@ class HybridBlock(Block):
             monitor_all: also call it for what each operator is given.
         """
         self.__op_hooks.append(OpHook(callback, monitor_all))
+        self.__ready = None
 
     def __run_watched(self, args: tuple[Any, ...]) -> Any:
         params = self.collect_params()
@@ -235,7 +246,7 @@ class HybridBlock(Block):
 
         A plain run comes first where some have none: it finds their shapes and makes the values.
         """
-        latest = changes.latest()
+        latest = changes.count.number
         if self.__checked != latest:
             params = list(self.collect_params().values())
             arrays = [id(array) for param in params for array in param._values.values()]

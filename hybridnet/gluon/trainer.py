@@ -222,13 +222,14 @@ class Trainer:
     def _chosen(self, ignore_stale: bool) -> Sequence[tuple[int, Parameter]]:
         """Returns the parameters to update, with their numbers."""
         arrays = self._arrays
-        if arrays is not None and recorder.current_trace() is None:
+        trace = recorder.thread.trace
+        if arrays is not None and trace is None:
             if not arrays.are_kept():
                 self._arrays, self._checked = None, -1  # the next step gathers them anew
             elif arrays.are_fresh():
                 return arrays.numbered
         learned = self._learned()
-        if recorder.current_trace() is not None:
+        if trace is not None:
             return learned  # what is fresh is known when the traced function runs
         for _, param in learned:
             param.list_values()  # raises where there is none yet
@@ -401,7 +402,7 @@ class Trainer:
         """Makes the store and the updaters: at the first step, and after parameters were moved."""
         if batch_size is not None:
             self._optimizer.rescale_grad = self._scale / batch_size
-        latest = changes.latest()
+        latest = changes.count.number
         if self._kv_initialized and self._checked == latest:
             return
         contexts = self._common_contexts()
@@ -600,6 +601,8 @@ def _is_distributed(store: object) -> TypeGuard[kv.KVStore]:
 
 def _checked(batch_size: object) -> float:
     """Returns the size of a batch, which gradients are divided by; an array is waited for."""
+    if type(batch_size) is int and batch_size > 0:  # as at nearly all steps
+        return float(batch_size)
     if isinstance(batch_size, NDArray) and batch_size.size == 1:
         batch_size = batch_size.asscalar()
     elif isinstance(batch_size, np.ndarray) and batch_size.size == 1:

@@ -15,7 +15,6 @@ from hybridnet.runtime.recording import Value, generator, recorder
 from hybridnet.runtime.tasks import failed, in_host_memory, push_task
 
 from ._host import AbstractArray
-from .lists import are_dense
 
 __all__ = [
     "changed_by",
@@ -26,6 +25,7 @@ __all__ = [
     "on_first_cpu",
     "record_changing",
     "refused",
+    "targets_of",
     "write_out",
 ]
 
@@ -58,20 +58,25 @@ def record_changing(
     return values, made, made_types
 
 
-def write_out(call: Call, outputs: list[Any], out: Any) -> Any:
-    """Writes the outputs of a call to the arrays given as ``out=``; returns these."""
+def targets_of(call: Call, out: Any) -> list[Any]:
+    """Returns the arrays given as ``out=``.
+
+    Raises:
+        ParameterError: there are more than the call has outputs.
+    """
     targets = list(out) if isinstance(out, (list, tuple)) else [out]
     if len(targets) > call.num_visible:
         raise ParameterError(
             f"{call.name}: out= takes at most {call.num_visible} arrays, got {len(targets)}"
         )
+    return targets
+
+
+def write_out(call: Call, outputs: list[Any], targets: Sequence[Any]) -> None:
+    """Writes the outputs of a call, where they are not None, to the arrays given as ``out=``."""
     what = f"{call.name}(out=...)"
-    # Whole dense arrays, and nothing recorded: `replace`, of many weights, without its questions.
-    plain = not tape.state.recording and are_dense(targets)
     for target, result in zip(targets, outputs, strict=False):
-        alike = plain and type(target) is type(result) and target._type is result._type
-        if alike and target._storage.ctx is result._storage.ctx:
-            target.assign(result)
+        if result is None:
             continue
         related = isinstance(target, type(result)) or isinstance(result, type(target))
         if not related:  # arrays with NumPy's semantics and those without are
@@ -86,7 +91,6 @@ def write_out(call: Call, outputs: list[Any], out: Any) -> Any:
                 raise contexts_differ(call, [result, target])
             result = moved[1]
         target.replace(result, what)
-    return out
 
 
 def refused(op: Operator, scalars: tuple[Number, ...], outputs: list[Any]) -> list[Any]:

@@ -18,7 +18,7 @@ from hybridnet.runtime.recording import Value, recorder
 from hybridnet.runtime.tasks import push_task
 from hybridnet.runtime.watching import events
 
-from .applying import write_out
+from .applying import targets_of, write_out
 from .copies import put
 from .ndarray import NDArray
 
@@ -59,7 +59,8 @@ def Custom(
     outputs = NDArray.apply_call(call.with_train(tape.state.training), inputs)
     shown = outputs[: call.num_visible]
     if out is not None:
-        return write_out(call, shown, out)
+        write_out(call, shown, targets_of(call, out))
+        return out
     return shown[0] if len(shown) == 1 else shown
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
 from typing import Any, ClassVar, Final, Self
 
 from hybridnet import tape
@@ -16,7 +17,7 @@ from hybridnet.base.legacy import ARRAY_NAMES, no_library
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core import Arithmetic, Call, Operator, registry
 from hybridnet.runtime.contexts import check_device
-from hybridnet.runtime.recording import Storage, Value, in_place, recorder
+from hybridnet.runtime.recording import Storage, Value, in_place, recorder, write_all
 from hybridnet.runtime.recording import thread as recorder_thread
 from hybridnet.tape import Edge
 
@@ -31,9 +32,11 @@ from .applying import (
     on_first_cpu,
     record_changing,
     refused,
+    targets_of,
     write_out,
 )
 from .copies import CopyAcross, host_array, put, unpickled
+from .lists import are_dense
 from .parts import assign_call, cast_call, view_call
 from .storage_types import sparse_kind, storage_type
 
@@ -125,17 +128,21 @@ class NDArray(InPlaceMethods):
             attrs = op.measured(attrs, inputs)
         call, scalars = op.bind(attrs, tape.state.training)
         if out is not None:
+            targets = targets_of(call, out)
             if recorder.several:
-                recorder.launch_others(
-                    [*inputs, *(out if isinstance(out, (list, tuple)) else (out,))]
-                )
+                recorder.launch_others([*inputs, *targets])
+            # Whole dense arrays, and nothing recorded: most get the results as they are.
+            plain = op.refuse is op.look is None and not tape.state.recording
             with in_place:
-                outputs = cls.apply_call(call, inputs, scalars, ctx)
+                direct = targets if plain and are_dense(targets) else None
+                outputs = cls.apply_call(call, inputs, scalars, ctx, out=direct)
                 if op.refuse is not None:
                     outputs = refused(op, scalars, outputs)
                 if op.look is not None:
                     outputs = looked_at(call, inputs, outputs)
-                return write_out(call, outputs, out)
+                if direct is None or outputs.count(None) < len(outputs):
+                    write_out(call, outputs, targets)
+            return out
         outputs = cls.apply_call(call, inputs, scalars, ctx)
         if op.refuse is not None:
             outputs = refused(op, scalars, outputs)
@@ -152,8 +159,19 @@ class NDArray(InPlaceMethods):
         inputs: Sequence[Any],
         scalars: tuple[Number, ...] = (),
         ctx: Context | None = None,
-    ) -> list[NDArray]:
+        needed: Sequence[int] | None = None,
+        out: Sequence[NDArray] | None = None,
+    ) -> list[Any]:
         """Records a call: the eager side of the only door. Returns all its outputs.
+
+        Args:
+            call: the call.
+            inputs: its inputs.
+            scalars: the numbers that it takes beside them.
+            ctx: where it runs, if it has no inputs.
+            needed: the outputs that are looked at, by number; for another there is None.
+            out: dense arrays that get the first outputs, outside `record` and with the lock
+                `in_place` held; for what one could be given as it is, there is None.
 
         Raises:
             ShapeError, DTypeError: the inputs do not meet the operator's requirement.
@@ -188,8 +206,7 @@ class NDArray(InPlaceMethods):
         except AttributeError:
             sparse = sparse_kind(inputs)
             if sparse is not None:
-                outputs: list[NDArray] = sparse.apply_call(call, inputs, scalars, ctx)
-                return outputs
+                return sparse.apply_call(call, inputs, scalars, ctx)  # type: ignore[no-any-return]
             raise not_arrays(call, inputs) from None
         if found:
             cls = inputs[0].kind_of_results or cls
@@ -209,20 +226,21 @@ class NDArray(InPlaceMethods):
                 made = [recorder.record_one(ctx, call, values, scalars, types[0])]
             else:
                 made = recorder.record(ctx, call, values, scalars, types)
-        if len(made) == 1:
-            outputs = [cls.from_value(made[0], ctx)]
-        else:
-            outputs = [cls.from_value(value, ctx) for value in made]
-        if label is not None and label is not ctx:
-            for output in outputs:
-                output._storage.label = label
+        if needed is None:
+            needed = range(len(made))
+        if out is not None and trace is None:
+            rest = cls.assign_values(out, made[: len(out)], ctx)
+            needed = [*rest, *needed[len(out) :]]
+        outputs: list[Any] = [None] * len(made)
+        for index in needed:
+            outputs[index] = cls.from_value(made[index], ctx if label is None else label)
         if recording:
             if call.takes_state:
                 edges.append(None)
             node = tape.record_call(call, edges, scalars, values, made, types, ctx)
             if node is not None:
-                for index, output in enumerate(outputs):
-                    output._edge = _new_tuple(Edge, (node, index))
+                for index in needed:
+                    outputs[index]._edge = _new_tuple(Edge, (node, index))
         return outputs
 
     # Python's arithmetic is most of what small programs do, so the case that nothing is special
@@ -339,6 +357,29 @@ class NDArray(InPlaceMethods):
             recorder.launch_others((self, source))
         with in_place:
             self.write(source.read())
+
+    @classmethod
+    def assign_values(
+        cls, arrays: Sequence[NDArray], values: Sequence[Value], ctx: Context
+    ) -> list[int]:
+        """Overwrites dense arrays with Values of one context, outside a trace, as `assign` does.
+
+        It is for the gradients and weights of a step, which are many. Where several threads record,
+        what others have recorded of the arrays has been launched (`recorder.launch_others`).
+
+        Returns:
+            The numbers of those that it leaves as they are: views, or of another type or context.
+        """
+        plain = [
+            x._offset is None and x._type is value.type and x._storage.ctx is ctx
+            for x, value in zip(arrays, values, strict=True)
+        ]
+        rest = [] if all(plain) else [i for i, is_plain in enumerate(plain) if not is_plain]
+        if rest:
+            arrays, values = list(compress(arrays, plain)), list(compress(values, plain))
+        with in_place:
+            write_all([x._storage for x in arrays], values)
+        return rest
 
     def replace(self, source: NDArray, what: str) -> None:
         """Overwrites this array with another; while recording, its gradient goes to the other.

@@ -310,7 +310,7 @@ class Optimizer:
         self._rescale_grad = value
         # Set inside a traced function (from the batch size), it belongs to that trace, and is not
         # to be changed by another trace of the function for a batch of another size.
-        trace = recorder.current_trace()
+        trace = recorder.thread.trace
         self._rescale_trace = None if trace is None else weakref.ref(trace)
 
     @property
@@ -408,7 +408,8 @@ class Optimizer:
 
     def _update_count(self, index: Indices) -> None:
         """Counts an update of a weight, or of each of a list of them."""
-        counts, before, latest = self._index_update_count, self.begin_num_update, self.num_update
+        counts = self._all_index_update_counts[self._device]
+        before, latest = self.begin_num_update, self.num_update
         for key in index if isinstance(index, (list, tuple)) else [index]:
             count = counts[key] = counts.get(key, before) + 1
             if count > latest:
@@ -436,7 +437,7 @@ class Optimizer:
             decays = self._get_wds(indices)
         else:
             decays = [self._get_wd(index) for index in indices]
-        return [self.rescale_grad, *rates, *decays]
+        return [self._rescale_grad, *rates, *decays]
 
     def step_numbers(self, indices: Sequence[Index]) -> tuple[Any, list[Any], list[Any]]:
         """Counts an update of weights and returns its numbers, as operators take them.
@@ -547,7 +548,9 @@ class ListOptimizer(Optimizer):
             return
         arrays: list[NDArray] = []
         for w, g, s in zip(weight, grad, state, strict=True):
-            arrays += (w, g, *_states(s))
+            arrays += (w, g)
+            if s is not None:
+                arrays += s if isinstance(s, tuple) else (s,)
         rescale, rates, decays = self.step_numbers(index)
         numbers.pop("lazy_update", None)
         NDArray.apply_operator(

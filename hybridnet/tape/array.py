@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from hybridnet.base.context import Context
@@ -23,6 +24,10 @@ class TapeArray(Protocol):
     @classmethod
     def from_value(cls, value: Value, ctx: Context, edge: Edge | None = None) -> Any:
         """Returns a new array that holds a Value, and whose place on the tape is `edge`."""
+
+    @classmethod
+    def assign_values(cls, arrays: Any, values: Sequence[Value], ctx: Context) -> list[int]:
+        """Overwrites dense arrays with Values of one context; returns which it did not."""
 
     @property
     def context(self) -> Context:

@@ -8,6 +8,7 @@ with the Values of that turn.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Sequence
 from typing import Any, Final, final
 
@@ -19,7 +20,7 @@ from hybridnet.graph import Edge as GraphEdge
 from hybridnet.graph import EdgeHandle, Graph, Node, variable
 from hybridnet.ops.core import CASTS, Backward, Call, Scalars, Types
 from hybridnet.ops.core.registry import revision
-from hybridnet.runtime.recording import recorder
+from hybridnet.runtime.recording import Value, recorder
 
 from .nodes import Edge, Leaf, TapeNode
 
@@ -124,8 +125,8 @@ class Replay:
     """The calls of a backward pass, written such that they fit any tape of the same structure.
 
     The nodes of the tape are numbered, latest first. The operands of the calls are numbered, too:
-    first the gradients of the heads, then the Values read from the tape (`reads`), then the results
-    of the steps.
+    first the gradients of the heads that are given, then the Values read from the tape (`reads`),
+    then the results of the steps.
 
     Attributes:
         reads: for each Value that is read from the tape: the number of its node, whether it is one
@@ -154,20 +155,20 @@ class Replay:
         self.leaves = leaves
 
     def run(
-        self, nodes: Sequence[TapeNode], seeds: Sequence[Any]
-    ) -> tuple[dict[Edge, Any], dict[Edge, None]]:
+        self, nodes: Sequence[TapeNode], seeds: Sequence[Value]
+    ) -> list[tuple[Edge, Value | None]]:
         """Records the calls of the backward pass over a tape.
 
         Args:
             nodes: the nodes of the tape, latest first.
-            seeds: the gradients of the heads.
+            seeds: the gradients of the heads, where they are given.
 
         Returns:
-            The gradients of the variables; and all variables that the heads depend on.
+            The variables that the heads depend on, with their gradients; None where none comes.
         """
-        ctx = seeds[0].context
+        ctx = nodes[0].ctx
         record, record_one = recorder.record, recorder.record_one
-        known = [seed.read() for seed in seeds]
+        known = list(seeds)
         for number, is_output, index in self.reads:
             node = nodes[number]
             side = node.outputs if is_output else node.inputs
@@ -185,16 +186,12 @@ class Replay:
                 known.append(record_one(ctx, call, values, scalars, types[0]))
             else:
                 known += record(ctx, call, values, scalars, types)
-        wrap = type(seeds[0]).from_value
-        grads: dict[Edge, Any] = {}
-        reached: dict[Edge, None] = {}
+        found: list[tuple[Edge, Value | None]] = []
         for number, index, at in self.leaves:
             edge = nodes[number].edges[index]
             assert edge is not None
-            reached[edge] = None
-            if at is not None:
-                grads[edge] = wrap(known[at], ctx)
-        return grads, reached
+            found.append((edge, None if at is None else known[at]))
+        return found
 
     def _number(self, value: object, nodes: Sequence[TapeNode]) -> Any:
         if type(value) is not HostScalar:
@@ -203,34 +200,38 @@ class Replay:
         return nodes[number].scalars[place]
 
 
-def replay_of(nodes: Sequence[TapeNode], ends: Sequence[Edge]) -> Replay | None:
+def replay_of(
+    nodes: Sequence[TapeNode], ends: Sequence[Edge], given: tuple[bool, ...]
+) -> Replay | None:
     """Returns the replay of a backward pass; makes it if it is not known yet.
 
     Args:
         nodes: the nodes of the tape, latest first.
         ends: the places of the heads on the tape.
+        given: for each head whether its gradient is given; else it is ones.
 
     Returns:
         None if the rules must run each time, because the tape is on several devices, or because a
         rule looks at the numbers that it is given.
     """
-    if any(type(node) is Leaf for node, _ in ends):
-        return None
-    known, key = _structure(nodes, ends)
+    for node, _ in ends:
+        if type(node) is Leaf:
+            return None
+    known, key = _structure(nodes, ends, given)
     if key is None:
         return None
     try:
         return known[key]
     except KeyError:
         pass
-    made = _Maker(nodes, ends).make()
+    made = _Maker(nodes, ends).make(given)
     if len(known) >= _CAPACITY:
         known.clear()
     return known.setdefault(key, made)
 
 
 def _structure(
-    nodes: Sequence[TapeNode], ends: Sequence[Edge]
+    nodes: Sequence[TapeNode], ends: Sequence[Edge], given: tuple[bool, ...]
 ) -> tuple[_Replays, tuple[Any, ...] | None]:
     """Returns the structure of a tape: all that the gradient rules can depend on.
 
@@ -242,8 +243,8 @@ def _structure(
     """
     known = _known
     ctx = nodes[0].ctx if nodes else None
-    numbers: dict[Any, int] = {node: number for number, node in enumerate(nodes)}
-    key: list[Any] = [revision.number]
+    numbers: dict[Any, int] = dict(zip(nodes, itertools.count()))
+    key: list[Any] = [revision.number, given]
     for node in nodes:
         call = node.call
         if not call.symbolic_rule or node.ctx is not ctx or node.input_ctx is not ctx:
@@ -268,7 +269,8 @@ def _structure(
                 key.append(number)
                 if index:
                     key.append((index,))
-    key.extend((numbers[node], index) for node, index in ends)
+    for node, index in ends:
+        key.append((numbers[node], index))
     return known, tuple(key)
 
 
@@ -284,14 +286,18 @@ class _Maker:
         self._reads: dict[Node, tuple[int, bool, int]] = {}
         self._scalars: list[tuple[int, int]] = []
 
-    def make(self) -> Replay | None:
+    def make(self, given: Sequence[bool]) -> Replay | None:
         """Returns the replay; None if a rule looks at the numbers that it is given."""
         heads: list[Node] = []
         grads: dict[Edge, EdgeHandle] = {}
-        for end in self._ends:
-            head = self._variable("head", end.node.types[end.index])
-            heads.append(head.edge.node)
-            accumulate(grads, end, head)
+        for end, is_given in zip(self._ends, given, strict=True):
+            type_ = end.node.types[end.index]
+            if is_given:
+                seed = self._variable("head", type_)
+                heads.append(seed.edge.node)
+            else:
+                seed = self._read(self._nodes.index(end.node), True, end.index, type_).ones_like()
+            accumulate(grads, end, seed)
         reached = reached_edges(self._nodes, self._ends)
         try:
             for number, node in enumerate(self._nodes):

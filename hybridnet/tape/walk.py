@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
-from hybridnet.runtime.recording import in_place, recorder
+from hybridnet.runtime.recording import Value, in_place, recorder
 from hybridnet.runtime.watching import without_collecting
 
 from .array import TapeArray
@@ -68,9 +68,8 @@ def _reachable(edges: Sequence[Edge]) -> list[TapeNode]:
 _order: Final = attrgetter("order")
 
 
-def _seed(head: Any, grad: Any) -> Any:
-    if grad is None:
-        return head.ones_like()
+def _checked(head: Any, grad: Any) -> Any:
+    """Returns the gradient of a head that a user gave, an array of `nd`."""
     if type(grad) is not type(head) and not isinstance(grad, TapeArray):
         raise ParameterError(
             f"backward: the gradient of an output must be an NDArray, got {type(grad).__name__}"
@@ -85,7 +84,8 @@ def _seed(head: Any, grad: Any) -> Any:
             f"backward: the gradient of an output must have its dtype, {head.type}, "
             f"got {grad.type}; use astype"
         )
-    return grad
+    # Gradient rules are written for arrays of `nd`, also if the heads are arrays of `np`.
+    return grad.as_nd_ndarray()
 
 
 def backward(
@@ -126,27 +126,39 @@ def backward(
     was = state.recording, state.training
     state.recording, state.training = create_graph, train_mode
     try:
+        ends = []
         for head in heads:
-            if head.edge is None or not head.edge.node.wanted:
-                used = head.edge is not None and type(head.edge.node) is TapeNode
+            end = head.edge
+            if end is None or not end.node.wanted:
+                used = end is not None and type(end.node) is TapeNode
                 raise MXNetError(_USED_UP if used else _NOT_RECORDED)
             if not is_float(head.inferred_dtype):
                 warnings.warn(_WHOLE.format(head.inferred_dtype), stacklevel=3)
-        # Gradient rules are written for arrays of `nd`, also if the heads are arrays of `np`.
-        seeds = [_seed(head, grad).as_nd_ndarray() for head, grad in zip(heads, given, strict=True)]
-        ends = [head.edge for head in heads]
+            ends.append(end)
+        seeds = [
+            grad if grad is None else _checked(head, grad)
+            for head, grad in zip(heads, given, strict=True)
+        ]
         nodes = _reachable(ends)
-        if any(node.inputs is None for node in nodes):
-            raise MXNetError(_USED_UP)
-        trace = recorder.current_trace()
+        for node in nodes:
+            if node.inputs is None:
+                raise MXNetError(_USED_UP)
+        trace = recorder.thread.trace
         if trace is not None and nodes and nodes[-1].order < trace.began:
             raise MXNetError(_BEFORE_TRACE)
         found: list[Any] = []
-        plain = trace is None and train_mode and not (create_graph or targets)
-        replayed = _replayed(nodes, ends, seeds) if plain else None
-        if replayed is not None:
-            _write_leaves(*replayed)
-        else:
+        replayed = False
+        if trace is None and train_mode and not (create_graph or targets):
+            if len(nodes) < _MANY_NODES:
+                replayed = _replayed(nodes, ends, seeds, heads[0])
+            else:
+                with without_collecting():
+                    replayed = _replayed(nodes, ends, seeds, heads[0])
+        if not replayed:
+            seeds = [
+                head.ones_like().as_nd_ndarray() if seed is None else seed
+                for head, seed in zip(heads, seeds, strict=True)
+            ]
             found = _run_rules(nodes, ends, seeds, targets, create_graph)
     finally:
         state.recording, state.training = was
@@ -159,19 +171,42 @@ def backward(
 
 
 def _replayed(
-    nodes: Sequence[TapeNode], ends: Sequence[Edge], seeds: Sequence[Any]
-) -> tuple[dict[Edge, Any], dict[Edge, None]] | None:
-    """Does the backward pass by a `Replay`.
+    nodes: Sequence[TapeNode], ends: Sequence[Edge], seeds: Sequence[Any], head: TapeArray
+) -> bool:
+    """Does the backward pass by a `Replay`; returns whether there can be one.
 
-    Returns:
-        What `Replay.run` returns; None if there can be no replay.
+    Args:
+        nodes: the nodes of the tape, latest first.
+        ends: the places of the heads.
+        seeds: their gradients; None for ones.
+        head: one of the heads.
     """
-    if len(nodes) < _MANY_NODES:
-        replay = replay_of(nodes, ends)
-        return None if replay is None else replay.run(nodes, seeds)
-    with without_collecting():
-        replay = replay_of(nodes, ends)
-        return None if replay is None else replay.run(nodes, seeds)
+    given = tuple([seed is not None for seed in seeds])
+    replay = replay_of(nodes, ends, given)
+    if replay is None:
+        return False
+    found = replay.run(nodes, [seed.read() for seed in seeds if seed is not None])
+    rest: dict[Edge, Value | None] = {}
+    edges, targets, values = [], [], []
+    for edge, value in found:
+        leaf = edge[0]
+        if value is None or leaf.req != "write" or leaf.sparse or leaf.watched or leaf.grad is None:
+            rest[edge] = value
+        else:
+            leaf.fresh = True
+            edges.append(edge)
+            targets.append(leaf.grad)
+            values.append(value)
+    ctx = nodes[0].ctx
+    if recorder.several:
+        recorder.launch_others(targets)
+    for number in head.assign_values(targets, values, ctx):
+        rest[edges[number]] = values[number]
+    if rest:
+        kind = type(head.as_nd_ndarray())
+        known = {edge: kind.from_value(x, ctx) for edge, x in rest.items() if x is not None}
+        _write_leaves(known, dict.fromkeys(rest))
+    return True
 
 
 def _run_rules(

@@ -12,9 +12,10 @@ from .host_call import world
 from .retracing import RetracingWarning
 from .signature import TensorSpec
 from .structure import Arguments, flatten, unflatten
-from .traced import Function
+from .traced import NEW_KIND, Function
 
 __all__ = [
+    "NEW_KIND",
     "Arguments",
     "Bucketed",
     "Buckets",

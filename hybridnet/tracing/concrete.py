@@ -14,9 +14,8 @@ from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.graph import STATE, Graph
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray.internal import edges_of
 from hybridnet.ops.core import Scalars
-from hybridnet.runtime.calls import Attempts, PreparedCall, shared_call
+from hybridnet.runtime.calls import Attempts, GraphCall, PreparedCall, shared_call
 from hybridnet.runtime.placing import PartitionedCall
 from hybridnet.runtime.recording import Storage, Value, in_place, recorder
 from hybridnet.runtime.traces import host_scalars
@@ -103,6 +102,7 @@ class ConcreteFunction:
         "_attempts",
         "_handles",
         "_is_dispatched",
+        "_needed",
         "_numbers",
         "_outside",
         "_overwritten",
@@ -110,7 +110,7 @@ class ConcreteFunction:
         "_prepared",
         "_signature",
         "_single",
-        "_wanted",
+        "_training",
         "call",
         "plan",
         "shown",
@@ -157,14 +157,17 @@ class ConcreteFunction:
         )
         self._prepared: PreparedCall | None = None
         self._attempts = Attempts()
-        #: By which inputs are on the tape those whose gradients are computed.
-        self._wanted: dict[tuple[bool, ...], tuple[int, ...]] = {}
+        #: By which inputs are on the tape the call that keeps what their gradients need.
+        self._training: dict[tuple[bool, ...], GraphCall] = {}
         parts = [result for result in plan.results if type(result) is ArrayResult]
         # One output may be returned in several places.
         outputs = [plan.number(part.source) for part in parts if type(part.source) is Output]
         self.shown = list(dict.fromkeys(outputs))
         #: The class of a result that is one array, an output and nothing else; else None.
         self._single = parts[0].kind if len(parts) == 1 and _is_output(plan, parts[0]) else None
+        #: The outputs of the call that results, or what is overwritten, are made of.
+        written = [plan.number(x.output) for x in plan.writes if type(x.output) is Output]
+        self._needed = list(dict.fromkeys([*self.shown, *written]))
 
     @property
     def graph(self) -> Graph:
@@ -318,7 +321,7 @@ class ConcreteFunction:
             # A unit of work that the user named: it begins here, and starts as it ends, whatever
             # follows. While recording, the backward pass belongs to it.
             recorder.mark()
-        trace = recorder.current_trace()
+        trace = recorder.thread.trace
         if trace is not None:
             trace.depend([ref() for ref, _ in self._handles])
         # What changes arrays is recorded in one go.
@@ -326,27 +329,29 @@ class ConcreteFunction:
             if recorder.several:
                 recorder.launch_others([*arrays, *self._outside])
             with in_place:
-                leaves = self._applied(arrays, scalars)
+                result = self._applied(arrays, scalars)
         else:
-            leaves = self._applied(arrays, scalars)
+            result = self._applied(arrays, scalars)
         if not recording:
             recorder.mark()
         if self.call.on_host and trace is None:
             for storage in self._outside:
                 finish_host_calls(storage)
-        return unflatten(self.plan.tree, leaves)
+        return result
 
-    def _applied(self, arrays: Sequence[NDArray], scalars: Sequence[float]) -> list[Any]:
-        """Records the graph, and writes what it overwrites; returns the leaves of the result."""
-        recording = tape.state.recording
+    def _applied(self, arrays: Sequence[NDArray], scalars: Sequence[float]) -> Any:
+        """Records the graph, and writes what it overwrites; returns what the function returned."""
+        state, plan = tape.state, self.plan
+        recording = state.recording
         operands = self._operands(arrays)
         # What the function recorded is on the caller's tape, and nothing else.
-        tape.state.recording = self.plan.num_tracked > 0
+        state.recording = plan.num_tracked > 0
         try:
-            outputs = self._apply(operands, tuple(scalars))
-            for untracked in outputs[self.plan.num_tracked :]:
-                untracked.set_edge(None)
-            for write in self.plan.writes:
+            outputs = self._apply(operands, tuple(scalars), self._needed)
+            for number in self._needed:
+                if number >= plan.num_tracked:
+                    outputs[number]._edge = None
+            for write in plan.writes:
                 target = write.target
                 array = arrays[target] if isinstance(target, int) else target.get()
                 output = write.output
@@ -354,27 +359,32 @@ class ConcreteFunction:
                     array.write(output)
                     continue
                 assert type(output) is Output
-                value = outputs[self.plan.number(output)]
+                value = outputs[plan.number(output)]
                 array.write(value.read())
                 if output.tracked:
                     array.set_edge(value.edge)
-            return self.leaves(arrays, outputs)
+            if self._single is not None:
+                result = outputs[self.shown[0]]
+                return result if type(result) is self._single else result.as_kind(self._single)
+            return unflatten(plan.tree, self.leaves(arrays, outputs))
         finally:
-            tape.state.recording = recording
+            state.recording = recording
 
-    def _apply(self, operands: list[NDArray], scalars: Scalars) -> list[NDArray]:
-        """Records the graph as one call; returns its outputs."""
+    def _apply(
+        self, operands: list[NDArray], scalars: Scalars, needed: Sequence[int] | None = None
+    ) -> Sequence[NDArray]:
+        """Records the graph as one call; returns its outputs, of which some may be needed only."""
         if self._placed is not None:
             return self._placed.apply(operands, scalars)
         call = self.call
         if tape.state.recording:
-            taped = tuple([e is not None and e.node.wanted for e in edges_of(operands)])
-            wanted = self._wanted.get(taped)
-            if wanted is None:
-                wanted = self._wanted[taped] = self._wanted_of(taped)
-            call = call.training(wanted) if wanted else call
-        outputs: list[NDArray] = NDArray.apply_call(call, operands, scalars, self.plan.ctx)
-        return outputs
+            taped = tuple([x._edge is not None and x._edge.node.wanted for x in operands])
+            found = self._training.get(taped)
+            if found is None:
+                wanted = self._wanted_of(taped)
+                found = self._training[taped] = call.training(wanted) if wanted else call
+            call = found
+        return NDArray.apply_call(call, operands, scalars, self.plan.ctx, needed)
 
     def _wanted_of(self, taped: tuple[bool, ...]) -> tuple[int, ...]:
         """Returns the inputs whose gradients are computed, of those on the tape."""

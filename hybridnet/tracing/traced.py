@@ -30,7 +30,7 @@ from .environment import FirstCall, environment_key
 from .relaxed import Relaxed
 from .retracing import Watch
 
-__all__ = ["CacheInfo", "Function"]
+__all__ = ["NEW_KIND", "CacheInfo", "Function"]
 
 _Args = ParamSpec("_Args")
 _Result = TypeVar("_Result")
@@ -40,6 +40,9 @@ _CAPACITY: Final = 256
 # One thread traces at a time: two that trace functions that call each other would wait for ever if
 # each function had a lock of its own. Re-entrant, since a function may call another one.
 _tracing: Final = free_in_children(threading.RLock())
+
+#: What `Function.repeated` returns for a call of another kind than the last one.
+NEW_KIND: Final = object()
 
 _MAKES_STATE: Final = (
     "{name}: it makes arrays that it keeps, which a trace cannot do; call it once before asking "
@@ -133,6 +136,15 @@ class Function(Generic[_Args, _Result]):
         given = self.read(args, kwargs)
         run = self.run if self._relaxed is None else self._relaxed
         return run(given)  # type: ignore[no-any-return]
+
+    def repeated(self, args: tuple[Any, ...]) -> Any:
+        """Runs the last trace again, if a call is of its kind; else returns `NEW_KIND`."""
+        admission = self._admission
+        arrays = None if admission is None else admission(args)
+        if admission is None or arrays is None:
+            return NEW_KIND
+        self._hits += 1
+        return admission.concrete.run(arrays)
 
     def run(self, given: CallArguments) -> Any:
         """Runs the function on arguments that are read already (inside hybridnet)."""

@@ -23,7 +23,7 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core import Arithmetic, Call, Operator, Scalars, registry
 from hybridnet.runtime.recording import Value, recorder
 
-from ..applying import check_result, write_out
+from ..applying import check_result, targets_of, write_out
 from ..copies import put, unpickled
 from ..ndarray import NDArray
 from ..storage_types import storage_type
@@ -138,7 +138,8 @@ class BaseSparseNDArray(NDArray):
             return NDArray.apply_operator(op, arrays, attrs, name=name, out=out, ctx=ctx)
         outputs = cls.apply_call(call, inputs, scalars, ctx)
         if out is not None:
-            return write_out(call, outputs, out)
+            write_out(call, outputs, targets_of(call, out))
+            return out
         return outputs[0] if call.num_visible == 1 else outputs[: call.num_visible]
 
     @classmethod

@@ -73,6 +73,9 @@ class GraphCall(Call):
             structure (`shared_call`) finds everything that was made for training.
     """
 
+    updates: Mapping[int, int] = {}  # it gives new states out
+    no_gradient: str = ""
+
     __slots__ = (
         "_backward",
         "_joint",

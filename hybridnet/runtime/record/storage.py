@@ -13,6 +13,7 @@ the other did.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from typing import Final
 
 from hybridnet.base.context import Context
@@ -22,7 +23,7 @@ from hybridnet.base.tensor_type import TensorType
 from ..segments.segment import Value
 from .recorder import thread
 
-__all__ = ["Storage", "in_place"]
+__all__ = ["Storage", "in_place", "write_all"]
 
 #: Held from the read to the write of a change in place. One lock serves all arrays, as recording
 #: takes microseconds. It is re-entrant, since a finalizer may run in between and change arrays.
@@ -72,19 +73,25 @@ class Storage:
         """
         trace = thread.trace
         if trace is None or self.owner is trace:
-            old, home = self.value, value.segment
-            if old.array is None:
-                if old.segment is home:
-                    value.over = old.over
-                if old.spare is not None:
-                    value.spare, old.spare = old.spare, None
-            elif home is not None and home.ctx == self.ctx:
-                # `over` is an id, which is worth something only while the array lives (another may
-                # get a dead one's). So the array is kept, or must be an input, which is kept.
-                if old.type.mebibytes and old.shared is None:
-                    value.over, value.spare = id(old.array), old.array
-                elif id(old.array) in home.slots:  # a small array is not worth being kept
-                    value.over = id(old.array)
-            self.value = value
+            write_all((self,), (value,))
         else:
             trace.write(self, value, handle)
+
+
+def write_all(storages: Iterable[Storage], values: Iterable[Value]) -> None:
+    """Gives each Storage another Value of its type, outside a trace or in that of its owner."""
+    for storage, value in zip(storages, values, strict=True):
+        old, home = storage.value, value.segment
+        if old.array is None:
+            if old.segment is home:
+                value.over = old.over
+            if old.spare is not None:
+                value.spare, old.spare = old.spare, None
+        elif home is not None and home.ctx == storage.ctx:
+            # `over` is an id, which is worth something only while the array lives (another may get
+            # a dead one's). So the array is kept, or must be an input, which is kept.
+            if old.type.mebibytes and old.shared is None:
+                value.over, value.spare = id(old.array), old.array
+            elif id(old.array) in home.slots:  # a small array is not worth being kept
+                value.over = id(old.array)
+        storage.value = value

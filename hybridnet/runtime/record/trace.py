@@ -317,7 +317,7 @@ def host_scalars(source: Callable[[], Sequence[float]], count: int) -> Sequence[
         source: returns the numbers, and may change Python state (count a step).
         count: how many numbers it returns.
     """
-    trace = recorder.current_trace()
+    trace = recorder.thread.trace
     if trace is not None:
         made: Sequence[Number] = trace.host_scalars(source, count)
         return made
