@@ -132,7 +132,7 @@ class NDArray(InPlaceMethods):
             if recorder.several:
                 recorder.launch_others([*inputs, *targets])
             # Whole dense arrays, and nothing recorded: most get the results as they are.
-            plain = op.refuse is op.look is None and not tape.state.recording
+            plain = not (op.refuse or op.look or tape.state.recording)
             with in_place:
                 direct = targets if plain and are_dense(targets) else None
                 outputs = cls.apply_call(call, inputs, scalars, ctx, out=direct)

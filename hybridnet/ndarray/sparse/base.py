@@ -149,8 +149,12 @@ class BaseSparseNDArray(NDArray):
         inputs: Sequence[Any],
         scalars: tuple[Number, ...] = (),
         ctx: Context | None = None,
+        needed: Sequence[int] | None = None,
+        out: Sequence[NDArray] | None = None,
     ) -> list[NDArray]:
         """Applies a call by its rule for sparse arrays, or to dense ones where there is none.
+
+        It returns all outputs, whichever are needed, and writes none to `out`.
 
         On the tape there are dense arrays only: what a rule made gets the place there of what the
         call would have made of dense ones, as far as the rule has not recorded it itself.
