@@ -256,6 +256,7 @@ def replay(recording: Recording, decide: Decide) -> Outcome:
                 habits.note_ran_again(account)
             if account.runs == _TIMED and choice.is_worth_timing(account, prices):
                 account.by_program.note(program)
+                account.in_row = max(0.0, program - prices.handover)
                 if decide(Whose.WHOLE, account, prices, AUTO).purchase is Purchase.GO_BACK:
                     ready[key], account.due = inf, sys.maxsize
         else:

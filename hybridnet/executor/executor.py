@@ -257,7 +257,7 @@ class Executor:
                 callback(name, NDArray.from_value(made[number], places[number]))
         if not is_train and not keeps:
             recorder.mark()  # a unit of work: what is predicted starts now
-            if self._prepared is None and self._attempts.left and self._attempts.is_due():
+            if self._prepared is None and self._attempts.is_due():
                 self._prepared = self._prepare(run)
         return self._outputs
 

@@ -11,3 +11,4 @@ from .graphs.graph_programs import Run as Run
 from .record.prepared import Attempts as Attempts
 from .record.prepared import PreparedCall as PreparedCall
 from .segments.code import Code as Code
+from .tiers.ledger import note_call as note_call

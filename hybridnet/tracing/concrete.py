@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Sequence
+from time import perf_counter
 from typing import Any, Final, NamedTuple, final
 
 from hybridnet import tape
@@ -15,7 +16,7 @@ from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.graph import STATE, Graph
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core import Scalars
-from hybridnet.runtime.calls import Attempts, GraphCall, PreparedCall, shared_call
+from hybridnet.runtime.calls import Attempts, GraphCall, PreparedCall, note_call, shared_call
 from hybridnet.runtime.placing import PartitionedCall
 from hybridnet.runtime.recording import Storage, Value, in_place, recorder
 from hybridnet.runtime.traces import host_scalars
@@ -267,7 +268,7 @@ class ConcreteFunction:
                         if self._single is not None:
                             return self._single.from_value(values[0], prepared.ctx)
                         return self._returned(arrays, values)
-            elif self._attempts.left:
+            else:
                 return self._prepare(arrays, scalars)
         return self._record(arrays, scalars)
 
@@ -321,6 +322,7 @@ class ConcreteFunction:
             # A unit of work that the user named: it begins here, and starts as it ends, whatever
             # follows. While recording, the backward pass belongs to it.
             recorder.mark()
+            started = perf_counter()
         trace = recorder.thread.trace
         if trace is not None:
             trace.depend([ref() for ref, _ in self._handles])
@@ -334,6 +336,8 @@ class ConcreteFunction:
             result = self._applied(arrays, scalars)
         if not recording:
             recorder.mark()
+            if self._is_dispatched and trace is None:
+                note_call(perf_counter() - started)
         if self.call.on_host and trace is None:
             for storage in self._outside:
                 finish_host_calls(storage)

@@ -97,7 +97,8 @@ def test_a_step_whose_result_the_next_one_waits_for_is_not_bought_for_less():
         for _ in range(100_000):
             part.by_numpy.note(seconds)
         assert decide(Whose.PART, part, prices, AUTO).purchase is what
-        part.by_steps, part.launches = part.by_numpy, 100_000
+        part.by_steps = part.by_call = part.by_numpy
+        part.launches = 100_000
         assert decide(Whose.ALONE, part, prices, AUTO).purchase is Purchase.COMPILE
 
 
@@ -272,23 +273,31 @@ def test_an_operator_by_itself():
 
 
 @pytest.mark.parametrize(
-    ("by_numpy", "by_program", "read", "back"),
+    ("by_numpy", "by_program", "in_row", "read", "back"),
     [
-        (24 * US, 90 * US, 1.0, True),  # a + b, read
-        (24 * US, 90 * US, 0.0, True),
-        (40 * US, 90 * US, 0.0, False),  # nobody waits for it
-        (40 * US, 20 * US, 1.0, False),  # XLA computes it in the thread that launches it
-        (500 * US, 90 * US, 1.0, False),
+        (24 * US, 90 * US, 10 * US, 1.0, True),  # a + b, read
+        (24 * US, 90 * US, 30 * US, 0.0, True),
+        (24 * US, 200 * US, 10 * US, 0.0, False),  # nobody waits for it, on a busy machine
+        (24 * US, 90 * US, 10 * US, 0.5, True),
+        (40 * US, 20 * US, 20 * US, 1.0, False),  # XLA computes it in the thread that launches it
+        (500 * US, 90 * US, 80 * US, 1.0, False),
     ],
 )
-def test_a_program_that_turns_out_to_be_slower_is_given_up(by_numpy, by_program, read, back):
+def test_a_program_that_turns_out_to_be_slower_is_given_up(
+    by_numpy, by_program, in_row, read, back
+):
     account, prices = Account(1), Prices()
     account.launches, account.reads = 10, round(10 * read)
     account.is_bought = True
     account.by_steps.note(by_numpy)
     account.by_program.note(by_program)
+    account.in_row = in_row
     made = decide(Whose.ALONE, account, prices, AUTO)
     assert (made.purchase is Purchase.GO_BACK) is back
+    account.note_call(by_numpy + 20 * US)  # as a call of its own it is recorded each time, too
+    made = decide(Whose.ALONE, account, prices, AUTO)
+    cost = read * by_program + (1 - read) * in_row
+    assert (made.purchase is Purchase.GO_BACK) is (cost > by_numpy + 20 * US)
     assert is_worth_timing(account, prices)
 
 

@@ -1,19 +1,22 @@
 """The way of a launch: how many calls of Python it takes, and that it goes downwards only."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from helpers import settle
 
 import hybridnet as hn
-from hybridnet import nd
+from hybridnet import autograd, gluon, nd
 from hybridnet.runtime.programs.program import Program
 
 pytestmark = pytest.mark.optimized
 
 _HOUSE = Path(hn.__file__).parent
 _MOST = 50
+# In a training step of a hybridized network; lists that Python 3.11 makes by calls count there.
+_MOST_IN_STEP = 150 if sys.version_info >= (3, 12) else 190
 
 
 def calls_of(function):
@@ -70,3 +73,35 @@ def test_a_launch_does_not_come_back_to_a_file_that_it_left(walk):
         while left and left[-1] == file:  # functions of one file call each other
             left.pop()
         assert file not in left, f"{name} is called from below: {[Path(one).name for one in path]}"
+
+
+def calls_of_a_training_step(layers):
+    net = gluon.nn.HybridSequential()
+    for _ in range(layers):
+        net.add(gluon.nn.Dense(4, in_units=4))
+    net.initialize()
+    net.hybridize()
+    loss_of = gluon.loss.L2Loss()
+    loss_of.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    x, y = nd.ones((2, 4)), nd.zeros((2, 4))
+
+    def step():
+        with autograd.record():
+            loss = loss_of(net(x), y)
+        loss.backward()
+        trainer.step(2)
+
+    for _ in range(6):
+        step()
+        settle()
+    found = calls_of(step)
+    assert any(name == Program.run.__qualname__ for _, _, name in found)
+    return [name for _, _, name in found]
+
+
+def test_a_training_step_asks_python_for_few_calls_however_many_weights_there_are(monkeypatch):
+    monkeypatch.setenv("HYBRIDNET_HOST", "off")
+    few, many = calls_of_a_training_step(2), calls_of_a_training_step(10)
+    assert len(few) <= _MOST_IN_STEP, few
+    assert len(many) - len(few) <= 4, Counter(many) - Counter(few)

@@ -19,6 +19,7 @@ from hybridnet import engine, nd
 from hybridnet.runtime.programs.cache import cache
 from hybridnet.runtime.record import prepared as prepared_module
 from hybridnet.runtime.record.trace import host_scalars
+from hybridnet.runtime.tiers.choice import Decision, Purchase, Whose
 
 SIZE = 6
 
@@ -188,6 +189,30 @@ def test_an_argument_that_is_a_weight_is_refused_in_every_call():
     for _ in range(2):
         with pytest.raises(hn.MXNetError, match="was given in two ways"):
             world.step(world.w)
+
+
+def test_a_call_whose_program_comes_late_is_prepared(monkeypatch):
+    late = 5000
+
+    def decide(whose, account, prices, load):
+        is_due = whose is not Whose.PART and account.launches > late
+        if account.is_bought or not is_due:
+            return Decision(Purchase.NONE)
+        return Decision(Purchase.COMPILE)
+
+    monkeypatch.delenv("HYBRIDNET_HOST", raising=False)
+    monkeypatch.setattr(cache, "decide", decide)
+    step = hn.function(lambda x: nd.tanh(x) * 3)
+    x = nd.ones((SIZE,))
+    for _ in range(late):
+        step(x)
+    assert step._last()._prepared is None
+    for _ in range(6):
+        step(x)
+        settle()
+    before = prepared(step).dispatched
+    step(x)
+    assert prepared(step).dispatched == before + 1
 
 
 @pytest.mark.compiled

@@ -333,10 +333,11 @@ class Maker:
 
         What a program would take was a guess; and the clock of a launch does not see how long a
         thread waits that reads the results, which for small arrays is most of it. That depends on
-        what the loop does between two launches: XLA's threads sleep if it takes long. So this times
-        one run each time that it is called, ever later, as the first ones are slower, and takes the
-        one in the middle; of longer ones the quickest. NumPy was timed at its best; so nothing is
-        timed beside a compilation, nor at the first run of a pair.
+        what the loop does between two launches (XLA's threads sleep if it takes long), and on what
+        else the machine does. So this times a run, and two of which the second goes on from the
+        first, each time that it is called, ever later, as the first ones are slower, and takes the
+        one in the middle; of longer ones, which hardly wait, one run, and the quickest. NumPy was
+        timed at its best; so nothing is timed beside a compilation, nor at the first run of a pair.
 
         Args:
             program: a program that is about to run.
@@ -353,18 +354,16 @@ class Maker:
             return sys.maxsize
         if self._underway or account.runs % 2 or account.is_plain:  # soon it has oneDNN's calls
             return account.runs + 2 - account.runs % 2
-        given = list(inputs)
-        copies = put_owned(code.ctx, [np.array(given[slot]) for slot in code.donated])
-        for slot, copy in zip(code.donated, copies, strict=True):
-            given[slot] = copy
-        started = perf_counter()
-        for array in dispatch(code.ctx, program.compiled, given, scalars):
-            array.block_until_ready()
-        account.samples += (perf_counter() - started,)
+        one = _time(program, inputs, scalars, 1)
+        two = _time(program, inputs, scalars, 2) if is_quick(account, prices) else 2 * one
+        account.samples += ((one, two - one),)
         if len(account.samples) < TIMED_RUNS:
             return 2 * account.runs
         # How long a thread waits for another one differs from run to run; all else is noise.
-        account.by_program.note((median if is_quick(account, prices) else min)(account.samples))
+        best = median if is_quick(account, prices) else min
+        took, in_row = zip(*account.samples, strict=True)
+        account.by_program.note(best(took))
+        account.in_row = best(in_row)
         account.samples = ()
         whose = Whose.ALONE if program.is_alone else Whose.WHOLE
         found = self.decide(whose, account, prices, Load(host))
@@ -460,12 +459,9 @@ class Maker:
 
     def _give(self, program: Program, executable: Executable, *, in_pairs: bool) -> None:
         """Gives a program its executable, at once or when a pair of launches begins."""
-        if in_pairs:
-            program.ready = executable
-            if program.is_alone and not program.account.launches:
-                self._ready_parts.add(program)
-        else:
-            program.compiled, program.steps = executable, None
+        program.take(executable, in_pairs=in_pairs)
+        if in_pairs and program.is_alone and not program.account.launches:
+            self._ready_parts.add(program)
         self.shelf.note_made(program, executable)
 
     def _try_compile(self, program: Program, why: str, *, in_pairs: bool = False) -> Any:
@@ -534,6 +530,23 @@ def _may_be_plain(code: Code) -> bool:
     have left on disk.
     """
     return config.host() == "auto" and may_call_onednn(code)
+
+
+def _time(
+    program: Program, inputs: Sequence[DeviceArray], scalars: Sequence[float], runs: int
+) -> float:
+    """Returns the seconds of runs of a program, each of which overwrites what the last one made."""
+    code, given = program.code, list(inputs)
+    copies = put_owned(code.ctx, [np.array(given[slot]) for slot in code.donated])
+    made: Sequence[DeviceArray] = copies
+    started = perf_counter()
+    for _ in range(runs):
+        for slot, array in zip(code.donated, made, strict=False):  # as `Segment.code` pairs them
+            given[slot] = array
+        made = dispatch(code.ctx, program.compiled, given, scalars)
+    for array in made:
+        array.block_until_ready()
+    return perf_counter() - started
 
 
 def _since(started: float) -> str:

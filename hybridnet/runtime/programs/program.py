@@ -44,8 +44,8 @@ __all__ = [
 #: Called with (structure, inputs, scalars) before each launch, while there is an observer.
 Watcher = Callable[[Code, list[Any], list[Any]], None]
 
-#: How often any executable was replaced or dropped. Code that keeps an executable compares this
-#: number to notice that its own may be out of date.
+#: How often any executable was made, replaced or dropped. Code that keeps an executable compares
+#: this number to notice that its own may be out of date, or that there may be one now.
 replaced: Final = [0]
 # Held while `replaced` grows, so that no step is lost. Re-entrant, like every lock here, since a
 # finalizer may run at any point and compute with arrays.
@@ -355,6 +355,15 @@ class Program:
         account = self.account
         account.tune = 2 * account.runs
         account.look = min(account.look, account.tune)
+
+    def take(self, executable: Executable, *, in_pairs: bool) -> None:
+        """Takes its first executable, at once or when a pair of launches begins."""
+        with _replacing:
+            if in_pairs:
+                self.ready = executable
+            else:
+                self.compiled, self.steps = executable, None
+            replaced[0] += 1
 
     def replace(self, executable: Executable) -> None:
         """Replaces its executable from now on, inside the same wrappers."""

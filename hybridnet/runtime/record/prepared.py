@@ -55,10 +55,8 @@ _new: Final = object.__new__
 # What `sys.getrefcount` returns for an object to which only one list here refers: 1 for the list,
 # and 1 for the argument of `getrefcount` itself.
 _OUR_REFERENCES: Final = 2
-# When to try to prepare a call (see `Attempts`): at each of its first calls, then at every eighth.
+# How many of its next calls a call tries to be prepared at; see `Attempts`.
 _ATTEMPTS: Final = 8
-# After this many calls it is not tried any more.
-_MOST_ATTEMPTS: Final = 4096
 #: How often this process was forked. A program can only run in the process that compiled it.
 _forks: Final = [0]
 
@@ -75,24 +73,25 @@ _LOST: Final = (
 class Attempts:
     """Decides when code that records the same call again and again should try to prepare it.
 
-    The first call is no use: it makes arrays that later calls overwrite, so its program is another
-    one. Later the program may still be compiling, so it is tried again now and then. What could not
-    be prepared after many calls never will be.
-
-    Attributes:
-        left: for how many more calls it may be tried.
+    At its first calls, as its program may be there already; of these the first makes arrays that
+    later calls overwrite, so that its program is another one. Then, whenever a program was made.
     """
 
-    __slots__ = ("left",)
+    __slots__ = ("_left", "_seen")
 
     def __init__(self) -> None:
-        self.left = _MOST_ATTEMPTS
+        self._seen = -1
+        self._left = 0
 
     def is_due(self) -> bool:
         """Whether to try now. Ask exactly once each time the call was recorded."""
-        self.left -= 1
-        made = _MOST_ATTEMPTS - self.left
-        return 1 < made <= _ATTEMPTS or (made % _ATTEMPTS == 0 and self.left >= 0)
+        if self._seen != replaced[0]:
+            self._seen = replaced[0]
+            self._left = _ATTEMPTS
+        elif not self._left:
+            return False
+        self._left -= 1
+        return True
 
 
 @final

@@ -111,7 +111,7 @@ def decide(whose: Whose, account: Account, prices: Prices, load: Load) -> Decisi
         load: what else counts.
     """
     if account.by_program.runs:
-        return _decide_back(account, prices)
+        return _decide_back(account)
     if account.is_bought or load.host == "only":
         return Decision(Purchase.NONE, due=_NEVER_DUE)
     if whose is not Whose.WHOLE:
@@ -144,7 +144,7 @@ def _decide_new(account: Account, prices: Prices, load: Load) -> Decision:
 
 def _decide_known(account: Account, prices: Prices, load: Load) -> Decision:
     """Decides about a structure that was launched again."""
-    gain = _gain(account, account.by_steps, prices)
+    gain = _gain(account, account.by_call, prices)
     if gain <= 0:
         return _gains_nothing(account, prices, account.launches)
     here = load.again * gain * account.launches
@@ -166,7 +166,7 @@ def _decide_known(account: Account, prices: Prices, load: Load) -> Decision:
 def _decide_single(whose: Whose, account: Account, prices: Prices, load: Load) -> Decision:
     """Decides about a structure of one instruction that NumPy runs."""
     alone = whose is Whose.ALONE
-    rent = account.by_steps if alone else account.by_numpy
+    rent = account.by_call if alone else account.by_numpy
     if not rent.runs:
         return Decision(Purchase.NONE, due=account.by_numpy.runs + 1)
     # The next step, which NumPy runs, waits for what XLA makes.
@@ -202,7 +202,8 @@ def _gain(account: Account, rent: Rent, prices: Prices) -> float:
     """
     if not rent.timed or account.weight > prices.large:
         return 0.0
-    return rent.mean - prices.usual * rent.best
+    computing = min(rent.best, account.by_steps.best)  # a call of its own is recorded as well
+    return rent.mean - prices.usual * computing
 
 
 def _pauses(account: Account, prices: Prices) -> bool:
@@ -234,11 +235,10 @@ def is_worth_twice(account: Account, prices: Prices) -> bool:
     return 4 * _compiling(account, prices) < prices.onednn
 
 
-def _decide_back(account: Account, prices: Prices) -> Decision:
+def _decide_back(account: Account) -> Decision:
     """Decides whether a program is given up that was bought and has been timed."""
-    took, read = account.by_program.best, account.read_share
-    unread = max(0.0, took - prices.handover)
-    by_program, by_steps = read * took + (1 - read) * unread, account.by_steps.best
+    read, by_steps = account.read_share, account.by_call.best
+    by_program = read * account.by_program.best + (1 - read) * account.in_row
     back = by_program > by_steps
     return Decision(Purchase.GO_BACK if back else Purchase.NONE, False, 0, by_program, by_steps)
 

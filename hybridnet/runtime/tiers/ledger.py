@@ -8,7 +8,7 @@ from typing import Any, Final, final
 
 from .prices import AGAIN
 
-__all__ = ["FIRST_LOOK", "Account", "Habits", "Rent", "current"]
+__all__ = ["FIRST_LOOK", "Account", "Habits", "Rent", "current", "note_call"]
 
 #: The number of runs after which the improvers look at a program for the first time.
 FIRST_LOOK: Final = 2
@@ -68,9 +68,13 @@ class Account:
         reads: of how many launches the thread that made them waited for the results at once.
         by_steps: running it step by step; or a single instruction by NumPy, alone, which includes
             making arrays of JAX of its results.
+        by_call: the same from its recording on, where it is a call of its own (a traced function),
+            whose program will be started without being recorded; else `by_steps` itself.
         by_numpy: running it, a single instruction, on NumPy arrays, alone or as a step of others.
         by_program: running its executable until its results are there, where that was timed.
-        samples: the seconds of each such run, until there are enough of them for `by_program`.
+        in_row: the seconds that one run more takes where nobody waits for the one before; 0 as long
+            as `by_program` knows nothing.
+        samples: the seconds of each such run, and of one more, until they are enough for the two.
         is_by_numpy: whether NumPy ran all its steps last time: what XLA runs may be computing yet.
         before: the part of its price that earlier processes have overpaid for it.
         missing: what the programs cost that its steps need and that there are not, in seconds;
@@ -89,8 +93,8 @@ class Account:
     # Most structures of code that runs once change little of this, so it stands in the class.
     kinds: int | None = None
     launches = runs = reads = missed = due = tune = 0
-    samples: tuple[float, ...] = ()
-    before = missing = 0.0
+    samples: tuple[tuple[float, float], ...] = ()
+    before = missing = in_row = 0.0
     on_disk: bool | None = None
     is_by_numpy = is_bought = is_plain = is_in_blocks = False
     look = FIRST_LOOK
@@ -98,7 +102,7 @@ class Account:
 
     def __init__(self, weight: int) -> None:
         self.weight = weight
-        self.by_steps = Rent()
+        self.by_steps = self.by_call = Rent()
         self.by_program = Rent()
         self.by_numpy = Rent()
 
@@ -107,6 +111,14 @@ class Account:
         """Of how many of its launches the results are waited for at once, from 0 to 1."""
         launches = self.launches + self.runs
         return self.reads / launches if launches else 0.0
+
+    def note_call(self, took: float) -> None:
+        """Notes that a call of its own took so many seconds to be recorded and launched."""
+        if self.runs:  # its program ran
+            return
+        if self.by_call is self.by_steps:
+            self.by_call = Rent()
+        self.by_call.note(took)
 
     def note_read(self) -> None:
         """Notes that the thread that launched it last waits for its results."""
@@ -159,3 +171,10 @@ class _Current(threading.local):
 
 #: The account of the calling thread's last launch, as `account`.
 current: Final = _Current()
+
+
+def note_call(took: float) -> None:
+    """Notes what this thread's last launch took in all, of a call of its own; see `Account`."""
+    account = current.account
+    if account is not None:
+        account.note_call(took)
