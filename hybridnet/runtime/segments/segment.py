@@ -374,7 +374,9 @@ class Segment:
         donated = [
             i
             for i in range(len(inputs))
-            if count(inputs[i]) == _OUR_REFERENCES and i not in kept and self._is_ours(i)
+            if count(inputs[i]) == _OUR_REFERENCES
+            and i not in kept
+            and (type(inputs[i]) is not HostArray or self._is_ours(i))
         ]
         if donated:
             heirs = self._heirs(donated, outputs)
