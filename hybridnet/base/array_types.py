@@ -20,6 +20,7 @@ __all__ = [
     "Dims",
     "Index",
     "NumpyArray",
+    "Shape",
 ]
 
 #: A NumPy array of any shape and dtype.
@@ -30,6 +31,8 @@ DType: TypeAlias = np.dtype[Any]
 ArrayLike: TypeAlias = "npt.ArrayLike"
 #: What users name a dtype by; None for the default.
 DTypeLike: TypeAlias = "npt.DTypeLike | None"
+#: The size of each axis.
+Shape: TypeAlias = tuple[int, ...]
 #: A size, or several: a shape, as users give it.
 Dims: TypeAlias = int | Sequence[int]
 #: An axis, or several; None for all, or for the last.

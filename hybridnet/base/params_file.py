@@ -46,7 +46,7 @@ from .sparse_parts import AUXILIARY, SparseParts
 __all__ = ["load_array", "load_params", "save_params"]
 
 #: The content of a file.
-Saved = np.ndarray[Any, Any] | SparseParts
+Saved = NumpyArray | SparseParts
 
 _FILE_MAGIC: Final = 0x112
 _V1: Final = 0xF993FAC8

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
+
 __all__ = ["AUXILIARY", "SparseParts"]
 
-Array = np.ndarray[Any, Any]
 
 #: Storage type -> how many arrays of positions there are: the rows; where rows end, and columns.
 AUXILIARY: Final = {"row_sparse": 1, "csr": 2}
@@ -26,8 +27,8 @@ class SparseParts(NamedTuple):
 
     stype: str
     shape: tuple[int, ...]
-    data: Array
-    aux: list[Array]
+    data: NumpyArray
+    aux: list[NumpyArray]
 
     @property
     def nbytes(self) -> int:
@@ -58,7 +59,7 @@ class SparseParts(NamedTuple):
         return "" if (later | (np.diff(indices) > 0)).all() else "columns that ascend in each row"
 
 
-def _order_fault(positions: Array, size: int, what: str) -> str:
+def _order_fault(positions: NumpyArray, size: int, what: str) -> str:
     inside = not len(positions) or (positions.min() >= 0 and positions.max() < size)
     ascending = (np.diff(positions) > 0).all()
     return "" if inside and ascending else f"{what} that ascend from 0 to at most {size - 1}"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import TensorType
 
@@ -40,7 +37,7 @@ def list_variables(checkpoint: PathLike) -> list[tuple[str, list[int]]]:
     return [(name, list(found.shape)) for name, found in variable_types(checkpoint).items()]
 
 
-def load_variable(checkpoint: PathLike, name: str) -> np.ndarray[Any, Any]:
+def load_variable(checkpoint: PathLike, name: str) -> NumpyArray:
     """Returns the value of a variable in a checkpoint.
 
     Raises:

@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from hybridnet.base.array_types import DType, NumpyArray
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import ParameterError
 from hybridnet.gluon import Block, Parameter, ParameterDict, Trainer
@@ -41,7 +42,7 @@ class Slot(ABC):
 
     @property
     @abstractmethod
-    def dtype(self) -> np.dtype[Any] | None:
+    def dtype(self) -> DType | None:
         """Its element type; None where any will do."""
 
     @abstractmethod
@@ -53,7 +54,7 @@ class Slot(ABC):
         """
 
     @abstractmethod
-    def assign(self, value: np.ndarray[Any, Any]) -> None:
+    def assign(self, value: NumpyArray) -> None:
         """Sets its value, which has its shape and dtype."""
 
 
@@ -72,7 +73,7 @@ class ArraySlot(Slot):
         return self.array.shape
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """That of the array."""
         return self.array.inferred_dtype
 
@@ -80,7 +81,7 @@ class ArraySlot(Slot):
         """Returns the array."""
         return self.array
 
-    def assign(self, value: np.ndarray[Any, Any]) -> None:
+    def assign(self, value: NumpyArray) -> None:
         """Overwrites the array."""
         ctx = self.array.context
         self.array.assign(NDArray.from_value(put(value, ctx), ctx))
@@ -102,16 +103,16 @@ class ParameterSlot(Slot):
         return None if shape is None else tuple(size or None for size in shape)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """The element type of its value."""
-        dtype: np.dtype[Any] = np.dtype(self.parameter.dtype)
+        dtype: DType = np.dtype(self.parameter.dtype)
         return dtype
 
     def read(self) -> NDArray:
         """Returns the value; the mean where it is on several contexts."""
         return self.parameter.reduced()
 
-    def assign(self, value: np.ndarray[Any, Any]) -> None:
+    def assign(self, value: NumpyArray) -> None:
         """Sets the value on every context."""
         data = NDArray.from_value(put(value, cpu()), cpu())
         if self.parameter.is_initialized or self.parameter.is_deferred:
@@ -135,7 +136,7 @@ class TrainerSlot(Slot):
         return (None,)
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> DType:
         """Bytes."""
         return np.dtype(np.uint8)
 
@@ -144,7 +145,7 @@ class TrainerSlot(Slot):
         raw = np.frombuffer(self.trainer.states_to_bytes(), np.uint8)
         return NDArray.from_value(put(raw, cpu()), cpu())
 
-    def assign(self, value: np.ndarray[Any, Any]) -> None:
+    def assign(self, value: NumpyArray) -> None:
         """Takes over states."""
         self.trainer.states_from_bytes(value.tobytes())
 
@@ -166,7 +167,7 @@ class SessionSlot(Slot):
         return None if held is None else held.shape
 
     @property
-    def dtype(self) -> np.dtype[Any] | None:
+    def dtype(self) -> DType | None:
         """That of its value."""
         held = self.session.variables.get(str(self.variable.name))
         return None if held is None else held.inferred_dtype
@@ -180,7 +181,7 @@ class SessionSlot(Slot):
             )
         return held
 
-    def assign(self, value: np.ndarray[Any, Any]) -> None:
+    def assign(self, value: NumpyArray) -> None:
         """Gives it a value."""
         self.session.set({self.variable: value})
 

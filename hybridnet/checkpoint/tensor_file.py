@@ -22,6 +22,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.dtype import BFLOAT16, BOOL
 from hybridnet.base.errors import DTypeError, FormatError, ParameterError
 from hybridnet.base.tensor_type import TensorType, tensor_type
@@ -166,14 +167,14 @@ class TensorFile:
         if self._sums is not None and self._sums.keys() != self.types.keys():
             raise _damaged(path, "its header and the checksums in it name other arrays")
 
-    def read(self, name: str) -> np.ndarray[Any, Any]:
+    def read(self, name: str) -> NumpyArray:
         """Returns an array of the file, a new one.
 
         Raises:
             FormatError: its values are damaged.
         """
         with _explained(self.path):
-            array: np.ndarray[Any, Any] = self._opened.get_tensor(name)
+            array: NumpyArray = self._opened.get_tensor(name)
         array = np.asarray(array, self.types[name].dtype, order="C")
         if self._sums is not None:
             raw = array.reshape(-1).view(np.uint8).data

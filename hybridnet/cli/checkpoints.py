@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
-
-import numpy as np
+from typing import Final
 
 from hybridnet import model
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.files import atomic_write
 
@@ -70,7 +69,7 @@ class Checkpoints:
         weights, running = network.parted(spelling.weights())
         model.save_checkpoint(str(self.prefix), epoch, network.symbol(), weights, running)
 
-    def load_weights(self, epoch: int, network: Network) -> dict[str, np.ndarray[Any, Any]]:
+    def load_weights(self, epoch: int, network: Network) -> dict[str, NumpyArray]:
         """Returns the parameters of a checkpoint, by name without the network's prefix.
 
         Raises:

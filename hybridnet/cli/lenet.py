@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, final
 
-import numpy as np
-
 from hybridnet import autograd, gluon, initializer, kv, nd, optimizer, random, sym
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.ndarray import NDArray
 from hybridnet.tracing import function
@@ -106,7 +105,7 @@ def lenet_block() -> gluon.HybridBlock:
     return net
 
 
-def initial_weights(seed: int) -> dict[str, np.ndarray[Any, Any]]:
+def initial_weights(seed: int) -> dict[str, NumpyArray]:
     """Returns LeNet's first weights by name: Xavier's for weights, 0 for biases."""
     random.seed(seed)
     symbol = lenet_symbol()

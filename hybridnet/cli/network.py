@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
 
-import numpy as np
-
 from hybridnet import autograd, gluon, initializer, nd, random, sym
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.gluon.model_zoo.vision import get_model
 from hybridnet.io import DataBatch
 from hybridnet.module import Module
@@ -24,7 +23,7 @@ __all__ = ["AbstractSpelling", "Network", "spelled"]
 #: The largest images, pixels, for which ResNets begin as those for thumbnails do.
 _THUMBNAIL: Final = 64
 
-_Weights = Mapping[str, np.ndarray[Any, Any]]
+_Weights = Mapping[str, NumpyArray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ class Network:
         """Returns it as a graph, of data to scores."""
         return self.block()(sym.var("data"))
 
-    def initial_weights(self, seed: int) -> dict[str, np.ndarray[Any, Any]]:
+    def initial_weights(self, seed: int) -> dict[str, NumpyArray]:
         """Returns first parameters, by name without the prefix: He et al.'s (2015) weights."""
         random.seed(seed)
         net = self.block()

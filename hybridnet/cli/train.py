@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from hybridnet import gluon, kv, model, nd
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import MXNetError
 from hybridnet.io.mnist import load_mnist
 from hybridnet.ndarray import NDArray
@@ -37,10 +38,10 @@ _VIZ: Final = ("rich", "matplotlib")
 class Digits:
     """Images as float32 (n, 1, 28, 28) in [0, 1], labels as float32 (n,)."""
 
-    train_images: np.ndarray[Any, Any]
-    train_labels: np.ndarray[Any, Any]
-    test_images: np.ndarray[Any, Any]
-    test_labels: np.ndarray[Any, Any]
+    train_images: NumpyArray
+    train_labels: NumpyArray
+    test_images: NumpyArray
+    test_labels: NumpyArray
 
     @staticmethod
     def load(folder: Path | None) -> Digits:
@@ -51,7 +52,7 @@ class Digits:
             OSError: a file cannot be read.
         """
         found = load_mnist(folder)
-        arrays: list[np.ndarray[Any, Any]] = []
+        arrays: list[NumpyArray] = []
         for what, pixels, classes in zip(
             ("training", "test"), found[::2], found[1::2], strict=True
         ):
@@ -149,7 +150,7 @@ def _train_ways(
 _WAYS: Final[tuple[Callable[..., AbstractWay], ...]] = (Eager, Bound, Traced)
 
 
-def batches(digits: Digits, options: Namespace) -> Iterator[list[np.ndarray[Any, Any]]]:
+def batches(digits: Digits, options: Namespace) -> Iterator[list[NumpyArray]]:
     """Yields, for each epoch, the numbers of the digits in each batch; a short rest is left out."""
     generator = np.random.default_rng(options.seed)
     count = len(digits.train_images)
@@ -162,7 +163,7 @@ def batches(digits: Digits, options: Namespace) -> Iterator[list[np.ndarray[Any,
 def run_way(
     way: AbstractWay,
     digits: Digits,
-    order: Iterator[list[np.ndarray[Any, Any]]],
+    order: Iterator[list[NumpyArray]],
     settings: Settings,
     epochs: int,
     advance: Callable[[str, int, float], None],

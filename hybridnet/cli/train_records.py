@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from hybridnet import nd, random
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import MXNetError
 
 from .checkpoints import Checkpoints
@@ -139,7 +140,7 @@ def _train_way(
     way: str,
     files: Checkpoints,
     start: int,
-    weights: dict[str, np.ndarray[Any, Any]],
+    weights: dict[str, NumpyArray],
     advance: Advance,
 ) -> Result:
     """Trains a way from an epoch to the last one, and scores it."""

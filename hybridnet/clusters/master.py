@@ -19,6 +19,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context, cpu
 from hybridnet.base.device_name import DeviceName
 from hybridnet.base.errors import MXNetError
@@ -109,7 +110,7 @@ class ClusterRunner:
     def __init__(
         self,
         target: str,
-        constants: Mapping[Node, np.ndarray[Any, Any]],
+        constants: Mapping[Node, NumpyArray],
         expected: Callable[[Node], TensorType | None],
         missing: Callable[[Node], MXNetError],
         seed: int | None,
@@ -125,7 +126,7 @@ class ClusterRunner:
         self._members = Members(target, timeout)
         weakref.finalize(self, self._members.close).atexit = False  # for who does not close it
         number = secrets.randbits(31) if seed is None else seed
-        self._state: np.ndarray[Any, Any] = np.array(initial_state(number))
+        self._state: NumpyArray = np.array(initial_state(number))
         self.variables: Final = ClusterVariables(self._members, self.ctx, timeout, soft)
         self.shared: Final = SharedClient(self._members, self.variables.home_of)
         self.step: Final = lru_cache(_LIMIT)(make_step)
@@ -308,7 +309,7 @@ class ClusterRunner:
             self._state = found[len(ready.graph.outputs) - 1].array()
         return [self._result(found[number].array()) for number in range(ready.num_heads)]
 
-    def _result(self, host: np.ndarray[Any, Any]) -> NDArray:
+    def _result(self, host: NumpyArray) -> NDArray:
         """Returns a copy of a tensor, which may be a variable of this process."""
         kind = tensor_type(host.shape, host.dtype)
         return NDArray.from_value(Value(kind, HostArray(np.array(host))), self.ctx)
@@ -321,7 +322,7 @@ class ClusterRunner:
             program.graphs[task] = waited(one, seconds).words["graph"]
 
 
-def _copied(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _copied(array: NumpyArray) -> NumpyArray:
     """Returns a copy that a device takes over."""
     made = aligned(array.shape, array.dtype)
     np.copyto(made, array)

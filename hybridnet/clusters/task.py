@@ -14,6 +14,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import FormatError, MXNetError
 from hybridnet.base.host_array import HostArray
 from hybridnet.base.locks import if_free
@@ -488,5 +489,5 @@ def _is_computed(run: GraphRun) -> bool:
     return all(value.is_ready() for value in run.outputs if hasattr(value, "is_ready"))
 
 
-def _host(value: Any) -> np.ndarray[Any, Any]:
+def _host(value: Any) -> NumpyArray:
     return value.numpy if type(value) is HostArray else np.asarray(value)

@@ -11,8 +11,7 @@ import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-import numpy as np
-
+from hybridnet.base.array_types import DType
 from hybridnet.base.dtype import FLOAT32, FLOAT64, as_dtype
 from hybridnet.base.errors import DTypeError, MXNetError
 from hybridnet.base.tensor_type import tensor_type
@@ -25,7 +24,6 @@ from .subgraph import ControlCall
 
 __all__ = ["infer_dtypes"]
 
-DType = np.dtype[Any]
 _T = TypeVar("_T")
 
 # Dimensions tried, with many divisors; and the numbers of dimensions, the likeliest first.

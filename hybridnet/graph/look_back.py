@@ -13,12 +13,12 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from hybridnet.base.array_types import Shape
 from hybridnet.base.errors import MXNetError
 from hybridnet.ops.core import UNKNOWN
 
 __all__ = ["SIZES", "keeps_shape", "look_back"]
 
-Shape = tuple[int, ...]
 #: Shapes of the inputs -> shapes of the outputs; raises an MXNetError for what does not fit.
 Rule = Callable[[Sequence[Shape]], Sequence[Shape]]
 #: A dimension of an input: which input, which axis.

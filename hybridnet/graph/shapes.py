@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
-from hybridnet.base.array_types import DType
+from hybridnet.base.array_types import DType, Shape
 from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import MXNetError, ShapeError
 from hybridnet.base.numpy_mode import mode
@@ -39,7 +39,6 @@ from .transform import STATE
 
 __all__ = ["Inference", "infer_call", "infer_shapes", "is_known", "is_untold", "open_shape"]
 
-Shape = tuple[int, ...]
 _T = TypeVar("_T")
 
 #: Operators that say nothing before all their inputs are known, as in MXNet.

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import numpy as np
-
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.adopt import adopt
 from hybridnet.util import is_np_array
 
-__all__ = ["Array", "apply", "finish", "require_image"]
-
-#: An image, or labels, as NumPy has them.
-Array = np.ndarray[Any, Any]
+__all__ = ["apply", "finish", "require_image"]
 
 
 def require_image(src: object, what: str) -> NDArray:
@@ -35,7 +30,9 @@ def require_image(src: object, what: str) -> NDArray:
     return src
 
 
-def apply(work: Callable[[Array], Array], src: object, out: NDArray | None, what: str) -> NDArray:
+def apply(
+    work: Callable[[NumpyArray], NumpyArray], src: object, out: NDArray | None, what: str
+) -> NDArray:
     """Runs a function of NumPy's arrays on an image; returns an array of the same class.
 
     Args:
@@ -49,7 +46,7 @@ def apply(work: Callable[[Array], Array], src: object, out: NDArray | None, what
     return _into(made, out, what) if out is not None else made.as_kind(type(image))
 
 
-def finish(image: Array, out: NDArray | None, what: str) -> NDArray:
+def finish(image: NumpyArray, out: NDArray | None, what: str) -> NDArray:
     """Returns an image that was read, as an array on cpu(0) of the class that is in force.
 
     Args:

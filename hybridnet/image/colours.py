@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hybridnet import ndarray as nd
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.ndarray import NDArray
 
-from .arrays import Array
 from .augmenters import Augmenter, RandomOrderAug
 
 __all__ = [
@@ -177,7 +177,7 @@ class LightingAug(Augmenter):
         eigvec: (3, 3), these axes as columns.
     """
 
-    def __init__(self, alphastd: float, eigval: Array, eigvec: Array) -> None:
+    def __init__(self, alphastd: float, eigval: NumpyArray, eigvec: NumpyArray) -> None:
         super().__init__(alphastd=alphastd, eigval=eigval, eigvec=eigvec)
         self.alphastd = alphastd
         self.eigval = eigval

@@ -8,10 +8,10 @@ from typing import Final, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 
-from .arrays import Array
 from .augmenters import (
     Augmenter,
     CastAug,
@@ -50,8 +50,8 @@ _FORMS: Final = (3 / 4, 4 / 3)
 
 
 def statistics(
-    given: bool | Array | NDArray | None, default: ArrayLike, what: str
-) -> Array | NDArray | None:
+    given: bool | NumpyArray | NDArray | None, default: ArrayLike, what: str
+) -> NumpyArray | NDArray | None:
     """Returns a mean or standard deviation as an array; None: there is none.
 
     Args:
@@ -74,8 +74,8 @@ def statistics(
 
 def colour_augmenters(
     *,
-    mean: Array | NDArray | None,
-    std: Array | NDArray | None,
+    mean: NumpyArray | NDArray | None,
+    std: NumpyArray | NDArray | None,
     brightness: float,
     contrast: float,
     saturation: float,
@@ -106,8 +106,8 @@ class CommonOptions(TypedDict, total=False):
 
     resize: int
     rand_mirror: bool
-    mean: bool | Array | NDArray | None
-    std: bool | Array | NDArray | None
+    mean: bool | NumpyArray | NDArray | None
+    std: bool | NumpyArray | NDArray | None
     brightness: float
     contrast: float
     saturation: float
@@ -130,8 +130,8 @@ def CreateAugmenter(
     rand_crop: bool = False,
     rand_resize: bool = False,
     rand_mirror: bool = False,
-    mean: bool | Array | NDArray | None = None,
-    std: bool | Array | NDArray | None = None,
+    mean: bool | NumpyArray | NDArray | None = None,
+    std: bool | NumpyArray | NDArray | None = None,
     brightness: float = 0,
     contrast: float = 0,
     saturation: float = 0,

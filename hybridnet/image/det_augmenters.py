@@ -11,10 +11,10 @@ import random
 from typing import Any
 
 from hybridnet import ndarray as nd
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import DTypeError, ParameterError
 from hybridnet.ndarray import NDArray
 
-from .arrays import Array
 from .augmenters import Augmenter, Dump, plain
 
 __all__ = ["DetAugmenter", "DetBorrowAug", "DetHorizontalFlipAug", "DetRandomSelectAug"]
@@ -36,7 +36,7 @@ class DetAugmenter:
         """Returns its name and parameters as JSON."""
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
-    def __call__(self, src: NDArray, label: Array) -> tuple[NDArray, Array]:
+    def __call__(self, src: NDArray, label: NumpyArray) -> tuple[NDArray, NumpyArray]:
         """Returns the changed image (height, width, channels) and its boxes."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__(src, label)")
 
@@ -63,7 +63,7 @@ class DetBorrowAug(DetAugmenter):
         """Returns its name, and what the augmenter returns."""
         return [type(self).__name__.lower(), self.augmenter.dumps()]
 
-    def __call__(self, src: NDArray, label: Array) -> tuple[NDArray, Array]:
+    def __call__(self, src: NDArray, label: NumpyArray) -> tuple[NDArray, NumpyArray]:
         """Returns the changed image and the same boxes."""
         return self.augmenter(src), label
 
@@ -99,7 +99,7 @@ class DetRandomSelectAug(DetAugmenter):
         """Returns its name, and what each augmenter returns."""
         return [type(self).__name__.lower(), [one.dumps() for one in self.aug_list]]
 
-    def __call__(self, src: NDArray, label: Array) -> tuple[NDArray, Array]:
+    def __call__(self, src: NDArray, label: NumpyArray) -> tuple[NDArray, NumpyArray]:
         """Returns what the augmenter makes that was drawn."""
         if random.random() < self.skip_prob:
             return src, label
@@ -118,7 +118,7 @@ class DetHorizontalFlipAug(DetAugmenter):
         super().__init__(p=p)
         self.p = p
 
-    def __call__(self, src: NDArray, label: Array) -> tuple[NDArray, Array]:
+    def __call__(self, src: NDArray, label: NumpyArray) -> tuple[NDArray, NumpyArray]:
         """Returns the image and its boxes, mirrored or not."""
         if random.random() < self.p:
             src = nd.flip(src, axis=1)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 
-from .arrays import Array
 from .augmenters import ForceResizeAug, ResizeAug
 from .create import MEAN, STD, CommonOptions, colour_augmenters, statistics
 from .det_augmenters import DetAugmenter, DetBorrowAug, DetHorizontalFlipAug, DetRandomSelectAug
@@ -79,8 +79,8 @@ def CreateDetAugmenter(
     rand_pad: float = 0,
     rand_gray: float = 0,
     rand_mirror: bool = False,
-    mean: bool | Array | NDArray | None = None,
-    std: bool | Array | NDArray | None = None,
+    mean: bool | NumpyArray | NDArray | None = None,
+    std: bool | NumpyArray | NDArray | None = None,
     brightness: float = 0,
     contrast: float = 0,
     saturation: float = 0,

@@ -8,12 +8,12 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import FormatError, MXNetError, ParameterError
 from hybridnet.io import DataDesc
 from hybridnet.ndarray import NDArray
 from hybridnet.recordio import unpack
 
-from .arrays import Array
 from .create import MEAN, STD, statistics
 from .det_augmenters import DetAugmenter
 from .det_create import CreateDetAugmenter, DetAugmenterOptions
@@ -120,7 +120,7 @@ class ImageDetIter(ImageIter):
                 yield unpack(row)[0].label
 
     @staticmethod
-    def _parse_label(label: ArrayLike | NDArray) -> Array:
+    def _parse_label(label: ArrayLike | NDArray) -> NumpyArray:
         """Returns the objects that have an area, (objects, length)."""
         host = label.asnumpy() if isinstance(label, NDArray) else np.asarray(label)
         row = host.ravel()
@@ -143,7 +143,7 @@ class ImageDetIter(ImageIter):
         return objects[valid]
 
     @staticmethod
-    def _check_objects(label: Array) -> None:
+    def _check_objects(label: NumpyArray) -> None:
         valid = (label[:, 0] >= 0) & (label[:, 3] > label[:, 1]) & (label[:, 4] > label[:, 2])
         if not valid.any():
             raise FormatError("ImageDetIter: the augmenters must leave a box, got none")
@@ -190,7 +190,7 @@ class ImageDetIter(ImageIter):
             data, label = augmenter(data, label)
         return data, label
 
-    def _augmented(self) -> Iterator[tuple[NDArray, Array]]:
+    def _augmented(self) -> Iterator[tuple[NDArray, NumpyArray]]:
         """Yields augmented images and their objects to the end of the pass."""
         while True:
             try:
@@ -206,7 +206,7 @@ class ImageDetIter(ImageIter):
                 continue  # an image without an object teaches nothing
             yield image, label
 
-    def _fill(self, data: Array, label: Array, start: int) -> int:
+    def _fill(self, data: NumpyArray, label: NumpyArray, start: int) -> int:
         row = start
         if row == self.batch_size:
             return row
@@ -223,13 +223,13 @@ class ImageDetIter(ImageIter):
         self,
         color: Sequence[float] | None = None,
         thickness: int = 2,
-        mean: bool | Array | NDArray | None = None,
-        std: bool | Array | NDArray | None = None,
+        mean: bool | NumpyArray | NDArray | None = None,
+        std: bool | NumpyArray | NDArray | None = None,
         clip: bool = True,
         waitKey: int | None = None,
         window_name: str = "draw_next",
         id2labels: Mapping[int, str] | None = None,
-    ) -> Iterator[Array]:
+    ) -> Iterator[NumpyArray]:
         """Yields the images that come next with their boxes drawn.
 
         Args:

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.ndarray import NDArray
 
-from .arrays import Array
 from .cropping import fixed_crop
 from .det_augmenters import DetAugmenter
 from .resizing import copyMakeBorder
@@ -33,7 +33,7 @@ def _range(given: Any) -> Any:
     return (given, given) if isinstance(given, Number) else given
 
 
-def _areas(boxes: Array) -> Any:
+def _areas(boxes: NumpyArray) -> Any:
     """Returns the area of each box (left, top, right, bottom), which may be empty."""
     return np.maximum(0, boxes[:, 3] - boxes[:, 1]) * np.maximum(0, boxes[:, 2] - boxes[:, 0])
 
@@ -72,7 +72,7 @@ class DetRandomCropAug(DetAugmenter):
         self.area_range = area_range
         self.enabled = _is_possible(self, area_range[1] > 0, area_range, aspect_ratio_range)
 
-    def __call__(self, src: NDArray, label: Array) -> tuple[NDArray, Array]:
+    def __call__(self, src: NDArray, label: NumpyArray) -> tuple[NDArray, NumpyArray]:
         """Returns the part and the boxes in it."""
         height, width = src.shape[:2]
         for _ in range(self.max_attempts if self.enabled and height > 0 and width > 0 else 0):
@@ -114,7 +114,7 @@ class DetRandomCropAug(DetAugmenter):
         return x, y, new_width, new_height
 
     def _covers(
-        self, label: Array, box: tuple[int, int, int, int], height: int, width: int
+        self, label: NumpyArray, box: tuple[int, int, int, int], height: int, width: int
     ) -> bool:
         """Whether a part covers enough of each box that it touches, and touches one."""
         x, y, new_width, new_height = box
@@ -133,8 +133,8 @@ class DetRandomCropAug(DetAugmenter):
         return bool(covered.size and covered.min() > self.min_object_covered)
 
     def _boxes_inside(
-        self, label: Array, box: tuple[int, int, int, int], height: int, width: int
-    ) -> Array:
+        self, label: NumpyArray, box: tuple[int, int, int, int], height: int, width: int
+    ) -> NumpyArray:
         """Returns the boxes of which enough is in a part, in parts of that."""
         x, y, new_width, new_height = box
         part_width, part_height = new_width / width, new_height / height
@@ -143,7 +143,7 @@ class DetRandomCropAug(DetAugmenter):
         made[:, (2, 4)] = (made[:, (2, 4)] - y / height) / part_height
         made[:, 1:5] = made[:, 1:5].clip(0, 1)
         with np.errstate(divide="ignore", invalid="ignore"):  # boxes without an area
-            left: Array = _areas(made[:, 1:]) * part_width * part_height / _areas(label[:, 1:])
+            left: NumpyArray = _areas(made[:, 1:]) * part_width * part_height / _areas(label[:, 1:])
         some = (made[:, 3] > made[:, 1]) & (made[:, 4] > made[:, 2])
         return made[some & (left > self.min_eject_coverage)]
 
@@ -178,7 +178,7 @@ class DetRandomPadAug(DetAugmenter):
         self.max_attempts = max_attempts
         self.enabled = _is_possible(self, area_range[1] > 1, area_range, aspect_ratio_range)
 
-    def __call__(self, src: NDArray, label: Array) -> tuple[NDArray, Array]:
+    def __call__(self, src: NDArray, label: NumpyArray) -> tuple[NDArray, NumpyArray]:
         """Returns the larger image and the boxes in it."""
         height, width = src.shape[:2]
         for _ in range(self.max_attempts if self.enabled and height > 0 and width > 0 else 0):

@@ -7,10 +7,9 @@ from typing import Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.lazy import cv2
-
-from .arrays import Array
 
 __all__ = ["draw_boxes", "show"]
 
@@ -20,8 +19,8 @@ _GAP: Final = 5  # pixels between a box and its name
 
 
 def draw_boxes(
-    image: Array,
-    objects: Array,
+    image: NumpyArray,
+    objects: NumpyArray,
     colour: Sequence[float] | None,
     thickness: int,
     names: Mapping[int, str],
@@ -49,7 +48,7 @@ def draw_boxes(
             cv2.putText(image, text, (left + _GAP, top + letters + _GAP), font, _SCALE, _WHITE, 2)
 
 
-def show(image: Array, title: str, milliseconds: int) -> None:
+def show(image: NumpyArray, title: str, milliseconds: int) -> None:
     """Shows an image in a window.
 
     Raises:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hybridnet import ndarray as nd
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import FormatError, MXNetError, ParameterError, ShapeError
 from hybridnet.base.remote import read_file
@@ -21,7 +22,6 @@ from hybridnet.ndarray.copies import aligned
 from hybridnet.recordio import MXIndexedRecordIO, MXRecordIO, unpack
 from hybridnet.util import is_np_array
 
-from .arrays import Array
 from .augmenters import Augmenter
 from .create import AugmenterOptions, CreateAugmenter
 from .reading import imdecode
@@ -200,7 +200,7 @@ class ImageIter(DataIter):
     #: What a label is where there is none.
     _no_label = 0.0
 
-    def _fill(self, data: Array, label: Array, start: int) -> int:
+    def _fill(self, data: NumpyArray, label: NumpyArray, start: int) -> int:
         """Fills the rows from `start` on; returns how many are filled when the pass ends."""
         row = start
         while row < self.batch_size:
@@ -218,7 +218,7 @@ class ImageIter(DataIter):
             row += 1
         return row
 
-    def _put(self, data: Array, row: int, image: NDArray) -> None:
+    def _put(self, data: NumpyArray, row: int, image: NDArray) -> None:
         host = image.host_view() if isinstance(image, NDArray) else np.asarray(image)
         if host.shape != data.shape[1:]:
             raise ShapeError(
@@ -227,7 +227,7 @@ class ImageIter(DataIter):
             )
         data[row] = host
 
-    def _put_label(self, label: Array, row: int, given: ArrayLike) -> None:
+    def _put_label(self, label: NumpyArray, row: int, given: ArrayLike) -> None:
         host = np.asarray(given, np.float32).reshape(-1)
         if host.size not in (1, self.label_width):
             raise ShapeError(
@@ -332,6 +332,6 @@ def _open_records(
     return records, list(records.keys)
 
 
-def _batch(host: Array) -> NDArray:
+def _batch(host: NumpyArray) -> NDArray:
     made = adopt(host, cpu())
     return made.as_np_ndarray() if is_np_array() else made

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hybridnet import ndarray as nd
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.ndarray import NDArray
-
-from .arrays import Array
 
 __all__ = ["imrotate", "random_rotate"]
 
@@ -62,7 +61,7 @@ def imrotate(
     return nd.BilinearSampler(src, nd.array(grid, src.context))
 
 
-def _grid(angles: Array, height: int, width: int) -> Array:
+def _grid(angles: NumpyArray, height: int, width: int) -> NumpyArray:
     """Returns where each pixel comes from: (batch, 2, height, width), x and y from -1 to 1."""
     middle_y, middle_x = np.float32((height - 1) / 2), np.float32((width - 1) / 2)
     y = (np.arange(height, dtype=np.float32) - middle_y)[:, None]
@@ -73,7 +72,7 @@ def _grid(angles: Array, height: int, width: int) -> Array:
         return np.stack([(x * cos - y * sin) / middle_x, (x * sin + y * cos) / middle_y], axis=1)
 
 
-def _zoom(angles: Array, height: int, width: int, out: bool) -> Any:
+def _zoom(angles: NumpyArray, height: int, width: int, out: bool) -> Any:
     """Returns the factor of each grid, (batch, 1, 1, 1): of the farthest rotated corner."""
     turned = np.abs(angles)
     diagonal, corner = np.hypot(height, width), np.arctan(height / width)
@@ -102,7 +101,7 @@ def random_rotate(
         MXNetError: as `imrotate`.
     """
     least, most = angle_limits
-    angles: float | Array
+    angles: float | NumpyArray
     if isinstance(src, NDArray) and src.ndim == 4:
         angles = np.random.uniform(least, most, size=src.shape[0])
     else:

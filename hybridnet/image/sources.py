@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.contained import contained
 from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.base.remote import open_text
@@ -16,7 +17,7 @@ from hybridnet.base.remote import open_text
 __all__ = ["read_list", "read_list_file"]
 
 #: Key -> labels and path.
-Listed = dict[Any, tuple[np.ndarray[Any, Any], str]]
+Listed = dict[Any, tuple[NumpyArray, str]]
 
 
 def read_list_file(path: str | os.PathLike[str], dtype: str, root: str) -> Listed:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.lazy import cv2
 
@@ -20,7 +21,6 @@ from .mersenne import MersenneTwister
 
 __all__ = ["Augmentation", "augment", "interpolation", "resize_shorter", "shift_hls"]
 
-Array = np.ndarray[Any, Any]
 
 _F: Final = np.float32
 _UNLIMITED: Final = 1e10  # MXNet's max_img_size
@@ -142,8 +142,8 @@ class Augmentation:
 
 
 def augment(
-    image: Array, how: Augmentation, shape: tuple[int, ...], numbers: MersenneTwister
-) -> Array:
+    image: NumpyArray, how: Augmentation, shape: tuple[int, ...], numbers: MersenneTwister
+) -> NumpyArray:
     """Returns an image as it goes into a batch, but for mirroring and scaling of its values.
 
     Args:
@@ -183,14 +183,18 @@ def interpolation(
     return numbers.integer(0, 4) if method == _RANDOM else method
 
 
-def _resize(image: Array, width: int, height: int, method: int, numbers: MersenneTwister) -> Array:
+def _resize(
+    image: NumpyArray, width: int, height: int, method: int, numbers: MersenneTwister
+) -> NumpyArray:
     rows, columns = image.shape[:2]
     method = interpolation(method, (columns, rows), (width, height), numbers)
-    made: Array = cv2.resize(image, (width, height), interpolation=method)
+    made: NumpyArray = cv2.resize(image, (width, height), interpolation=method)
     return made
 
 
-def resize_shorter(image: Array, size: int, method: int, numbers: MersenneTwister) -> Array:
+def resize_shorter(
+    image: NumpyArray, size: int, method: int, numbers: MersenneTwister
+) -> NumpyArray:
     """Resizes an image so that its shorter side has so many pixels."""
     rows, columns = image.shape[:2]
     if rows > columns:
@@ -198,7 +202,7 @@ def resize_shorter(image: Array, size: int, method: int, numbers: MersenneTwiste
     return _resize(image, size * columns // rows, size, method, numbers)
 
 
-def _affine(image: Array, how: Augmentation, numbers: MersenneTwister) -> Array:
+def _affine(image: NumpyArray, how: Augmentation, numbers: MersenneTwister) -> NumpyArray:
     """Shears, rotates, scales and stretches about the middle, in this order of chance."""
     rows, columns = image.shape[:2]
     shear = numbers.real(-how.max_shear_ratio, how.max_shear_ratio)
@@ -226,15 +230,15 @@ def _affine(image: Array, how: Augmentation, numbers: MersenneTwister) -> Array:
     size = int(new_width), int(new_height)
     method = interpolation(how.inter_method, (columns, rows), size, numbers)
     fill = (how.fill_value,) * 3
-    made: Array = cv2.warpAffine(
+    made: NumpyArray = cv2.warpAffine(
         image, matrix, size, flags=method, borderMode=cv2.BORDER_CONSTANT, borderValue=fill
     )
     return made
 
 
 def _resized_part(
-    image: Array, how: Augmentation, height: int, width: int, numbers: MersenneTwister
-) -> Array | None:
+    image: NumpyArray, how: Augmentation, height: int, width: int, numbers: MersenneTwister
+) -> NumpyArray | None:
     """Takes a part of random area and form, resized; None: no such part fits."""
     rows, columns = image.shape[:2]
     least, most = how.forms
@@ -261,8 +265,8 @@ def _round(value: float) -> int:
 
 
 def _square_part(
-    image: Array, how: Augmentation, height: int, width: int, numbers: MersenneTwister
-) -> Array:
+    image: NumpyArray, how: Augmentation, height: int, width: int, numbers: MersenneTwister
+) -> NumpyArray:
     rows, columns = image.shape[:2]
     if min(rows, columns) < how.max_crop_size or how.max_crop_size < how.min_crop_size:
         raise MXNetError(
@@ -283,8 +287,8 @@ def _place(rows: int, columns: int, anywhere: bool, numbers: MersenneTwister) ->
 
 
 def _plain_part(
-    image: Array, how: Augmentation, height: int, width: int, numbers: MersenneTwister
-) -> Array:
+    image: NumpyArray, how: Augmentation, height: int, width: int, numbers: MersenneTwister
+) -> NumpyArray:
     """Takes a part of the size that is asked for, of an image that is enlarged if need be."""
     rows, columns = image.shape[:2]
     method = interpolation(how.inter_method, (columns, rows), (width, height), numbers)
@@ -300,7 +304,7 @@ def _plain_part(
     return image[y : y + height, x : x + width]
 
 
-def _colours(image: Array, how: Augmentation, numbers: MersenneTwister) -> Array:
+def _colours(image: NumpyArray, how: Augmentation, numbers: MersenneTwister) -> NumpyArray:
     if how.brightness > 0 or how.contrast > 0 or how.saturation > 0:
         image = _jitter(image, how, numbers)
     if how.random_h or how.random_s or how.random_l:
@@ -318,7 +322,7 @@ def _colours(image: Array, how: Augmentation, numbers: MersenneTwister) -> Array
     return image
 
 
-def _jitter(image: Array, how: Augmentation, numbers: MersenneTwister) -> Array:
+def _jitter(image: NumpyArray, how: Augmentation, numbers: MersenneTwister) -> NumpyArray:
     factors = [
         1.0 + numbers.real(-most, most) for most in (how.brightness, how.contrast, how.saturation)
     ]
@@ -337,17 +341,17 @@ def _jitter(image: Array, how: Augmentation, numbers: MersenneTwister) -> Array:
     return image
 
 
-def _linear(factor: float, shift: float) -> Array:
+def _linear(factor: float, shift: float) -> NumpyArray:
     """Returns a table of ``value * factor + shift``, rounded and cut off as OpenCV does."""
-    made: Array = np.rint(_VALUES[:, 0] * factor + shift).clip(0, 255).astype(np.uint8)
+    made: NumpyArray = np.rint(_VALUES[:, 0] * factor + shift).clip(0, 255).astype(np.uint8)
     return made
 
 
-def shift_hls(image: Array, hue: int, lightness: int, saturation: int) -> Array:
+def shift_hls(image: NumpyArray, hue: int, lightness: int, saturation: int) -> NumpyArray:
     """Adds numbers to hue, lightness and saturation, cut off where they end."""
     table = np.add(_VALUES, (hue, lightness, saturation))
     np.maximum(table, 0, out=table)
     np.minimum(table, _HLS_LIMITS, out=table)
     turned = cv2.LUT(cv2.cvtColor(image, cv2.COLOR_BGR2HLS), table.astype(np.uint8)[None])
-    made: Array = cv2.cvtColor(turned, cv2.COLOR_HLS2BGR)
+    made: NumpyArray = cv2.cvtColor(turned, cv2.COLOR_HLS2BGR)
     return made

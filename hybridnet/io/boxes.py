@@ -7,15 +7,15 @@ image's size, and what else there is.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import FormatError
 
 __all__ = ["Bounds", "Box", "areas_of_common", "center_in", "mirrored", "objects_of", "projected"]
 
-Array = np.ndarray[Any, Any]
 
 _SHORTEST: Final = 7  # a header of 2 and an object of 5
 
@@ -40,13 +40,13 @@ class Bounds(NamedTuple):
         """Whether something is refused."""
         return self.least > 0 or self.most < 1
 
-    def hold(self, shares: Array) -> Array:
+    def hold(self, shares: NumpyArray) -> NumpyArray:
         """Returns which shares are allowed."""
-        allowed: Array = (shares >= self.least) & (shares <= self.most)
+        allowed: NumpyArray = (shares >= self.least) & (shares <= self.most)
         return allowed
 
 
-def objects_of(label: Array) -> tuple[Array, Array]:
+def objects_of(label: NumpyArray) -> tuple[NumpyArray, NumpyArray]:
     """Takes a label apart.
 
     Returns:
@@ -68,7 +68,7 @@ def objects_of(label: Array) -> tuple[Array, Array]:
     return label[:header], objects[real]
 
 
-def areas_of_common(objects: Array, box: Box) -> tuple[Array, Array]:
+def areas_of_common(objects: NumpyArray, box: Box) -> tuple[NumpyArray, NumpyArray]:
     """Returns the areas of what objects have in common with a box, and of the objects."""
     left, top, right, bottom = objects[:, 1:5].T
     wide = np.minimum(right, box.x + box.width) - np.maximum(left, box.x)
@@ -76,15 +76,17 @@ def areas_of_common(objects: Array, box: Box) -> tuple[Array, Array]:
     return np.maximum(wide, 0) * np.maximum(tall, 0), (right - left) * (bottom - top)
 
 
-def center_in(objects: Array, box: Box) -> Array:
+def center_in(objects: NumpyArray, box: Box) -> NumpyArray:
     """Returns which objects have their middle in a box."""
     x = (objects[:, 1] + objects[:, 3]) / 2
     y = (objects[:, 2] + objects[:, 4]) / 2
-    inside: Array = (box.x <= x) & (x < box.x + box.width) & (box.y <= y) & (y < box.y + box.height)
+    inside: NumpyArray = (
+        (box.x <= x) & (x < box.x + box.width) & (box.y <= y) & (y < box.y + box.height)
+    )
     return inside
 
 
-def projected(objects: Array, box: Box) -> Array:
+def projected(objects: NumpyArray, box: Box) -> NumpyArray:
     """Returns objects in parts of a box, cut off at its edges."""
     made = objects.copy()
     for low, high, start, length in ((1, 3, box.x, box.width), (2, 4, box.y, box.height)):
@@ -93,7 +95,7 @@ def projected(objects: Array, box: Box) -> Array:
     return made
 
 
-def mirrored(objects: Array) -> Array:
+def mirrored(objects: NumpyArray) -> NumpyArray:
     """Returns objects in an image whose left and right are changed."""
     made = objects.copy()
     made[:, 1], made[:, 3] = 1 - objects[:, 3], 1 - objects[:, 1]

@@ -6,13 +6,13 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import as_dtype
 from hybridnet.ndarray import NDArray, sparse
 
 __all__ = ["CSRRows", "is_csr"]
 
-Array = np.ndarray[Any, Any]
 
 _SCIPY: Final = "scipy.sparse"
 
@@ -44,7 +44,7 @@ class CSRRows:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def take(self, rows: Array, ctx: Context) -> NDArray:
+    def take(self, rows: NumpyArray, ctx: Context) -> NDArray:
         """Returns these rows as a `CSRNDArray`."""
         begins, ends = self._indptr[rows], self._indptr[rows + 1]
         lengths = ends - begins

@@ -10,6 +10,7 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import DTypeLike
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.ndarray.copies import aligned
 
@@ -21,8 +22,6 @@ __all__ = ["CSVIter"]
 
 _DTYPES: Final = ("float32", "int32", "int64")
 _NO_FILE: Final = "NULL"  # MXNet's word for no file
-
-Array = np.ndarray[Any, Any]
 
 
 def CSVIter(
@@ -74,7 +73,7 @@ def CSVIter(
 
 
 @final
-class _CSVSource(RowSource[tuple[int, Array, Any]]):
+class _CSVSource(RowSource[tuple[int, NumpyArray, Any]]):
     """Rows (number, data, label)."""
 
     def __init__(
@@ -95,7 +94,7 @@ class _CSVSource(RowSource[tuple[int, Array, Any]]):
         self.data = Layout((self.batch_size, *data_shape), dtype)
         self.label = Layout((self.batch_size, *labels), dtype)
 
-    def rows(self, filled: int) -> Iterator[tuple[int, Array, Any]]:
+    def rows(self, filled: int) -> Iterator[tuple[int, NumpyArray, Any]]:
         data, label = self._files
         rows = self._read(data, math.prod(self._shapes[0]))
         if label is None:
@@ -112,7 +111,7 @@ class _CSVSource(RowSource[tuple[int, Array, Any]]):
                 )
             yield number, row, found
 
-    def _read(self, path: str | os.PathLike[str], length: int) -> Iterator[Array]:
+    def _read(self, path: str | os.PathLike[str], length: int) -> Iterator[NumpyArray]:
         for block in lines_of(path):
             lines = [line for line in block.lines if line.strip()]
             if not lines:
@@ -125,7 +124,7 @@ class _CSVSource(RowSource[tuple[int, Array, Any]]):
                 raise _fault(block, self._dtype, length, f"{table.shape[1]} of them")
             yield from table
 
-    def collate(self, rows: Sequence[tuple[int, Array, Any]], pad: int) -> HostBatch:
+    def collate(self, rows: Sequence[tuple[int, NumpyArray, Any]], pad: int) -> HostBatch:
         data = aligned(self.data.shape, self._dtype)
         label = aligned(self.label.shape, self._dtype)
         np.stack([row[1] for row in rows], out=data.reshape(self.batch_size, -1))

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.lazy import cv2
 
@@ -21,7 +22,6 @@ from .mersenne import MersenneTwister
 
 __all__ = ["DetAugmentation", "augment_boxes"]
 
-Array = np.ndarray[Any, Any]
 
 _MODES: Final = ("force", "shrink", "fit")
 _EMITS: Final = ("center", "overlap")
@@ -149,12 +149,12 @@ class DetAugmentation:
 
 
 def augment_boxes(
-    image: Array,
-    objects: Array,
+    image: NumpyArray,
+    objects: NumpyArray,
     how: DetAugmentation,
     shape: Sequence[int],
     numbers: MersenneTwister,
-) -> tuple[Array, Array]:
+) -> tuple[NumpyArray, NumpyArray]:
     """Returns an image, which fits into the shape that is asked for, and its objects.
 
     Args:
@@ -177,7 +177,7 @@ def augment_boxes(
     return _resized(image, how, shape, numbers), objects
 
 
-def _colours(image: Array, how: DetAugmentation, numbers: MersenneTwister) -> Array:
+def _colours(image: NumpyArray, how: DetAugmentation, numbers: MersenneTwister) -> NumpyArray:
     chances = (
         how.random_hue_prob,
         how.random_saturation_prob,
@@ -201,8 +201,8 @@ def _colours(image: Array, how: DetAugmentation, numbers: MersenneTwister) -> Ar
 
 
 def _padded(
-    image: Array, objects: Array, how: DetAugmentation, numbers: MersenneTwister
-) -> tuple[Array, Array]:
+    image: NumpyArray, objects: NumpyArray, how: DetAugmentation, numbers: MersenneTwister
+) -> tuple[NumpyArray, NumpyArray]:
     scale = numbers.real(1, how.max_pad_scale)
     if scale < _LEAST_PADDING:
         return image, objects
@@ -220,8 +220,8 @@ def _padded(
 
 
 def _cropped(
-    image: Array, objects: Array, how: DetAugmentation, numbers: MersenneTwister
-) -> tuple[Array, Array]:
+    image: NumpyArray, objects: NumpyArray, how: DetAugmentation, numbers: MersenneTwister
+) -> tuple[NumpyArray, NumpyArray]:
     """Takes a part that a sampler finds; all of the image where none finds one."""
     rows, columns = image.shape[:2]
     for sampler in numbers.shuffled(how.num_crop_sampler):
@@ -246,7 +246,9 @@ def _draw(how: DetAugmentation, sampler: int, form: float, numbers: MersenneTwis
     return Box(x, y, width, height)
 
 
-def _objects_inside(objects: Array, box: Box, how: DetAugmentation, sampler: int) -> Array | None:
+def _objects_inside(
+    objects: NumpyArray, box: Box, how: DetAugmentation, sampler: int
+) -> NumpyArray | None:
     """Returns the objects in a part; None: the part is not allowed, or none is in it."""
     if not len(objects):
         return objects
@@ -271,8 +273,8 @@ def _objects_inside(objects: Array, box: Box, how: DetAugmentation, sampler: int
 
 
 def _resized(
-    image: Array, how: DetAugmentation, shape: Sequence[int], numbers: MersenneTwister
-) -> Array:
+    image: NumpyArray, how: DetAugmentation, shape: Sequence[int], numbers: MersenneTwister
+) -> NumpyArray:
     _, height, width = shape
     rows, columns = image.shape[:2]
     if how.resize_mode != "force":
@@ -282,5 +284,5 @@ def _resized(
         # A side that fits exactly must not lose a pixel to rounding.
         height, width = int(ratio * rows + _TINY), int(ratio * columns + _TINY)
     method = interpolation(how.inter_method, (columns, rows), (width, height), numbers)
-    made: Array = cv2.resize(image, (max(width, 1), max(height, 1)), interpolation=method)
+    made: NumpyArray = cv2.resize(image, (max(width, 1), max(height, 1)), interpolation=method)
     return made

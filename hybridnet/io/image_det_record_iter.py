@@ -7,6 +7,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.base.lazy import cv2
 from hybridnet.recordio import scan, unpack
@@ -21,7 +22,6 @@ from .parameters import read_parameters, signature_of
 
 __all__ = ["ImageDetRecordIter"]
 
-Array = np.ndarray[Any, Any]
 
 _AUGMENTER: Final = "det_aug_default"
 _SIZES: Final = 4  # numbers in front of a label: channels, rows, columns, length
@@ -164,12 +164,12 @@ class _ImageDetSource(ImageSource):
         self._tables = (_VALUES - means[:, None]) / np.where(stds > 0, stds, 1)[:, None]
         self._tables *= np.float32(normalization.scale)
         self._stds, self._scale = np.where(stds > 0, stds, 1), np.float32(normalization.scale)
-        self._mean: Array | None = None
+        self._mean: NumpyArray | None = None
         if not (means > 0).any():
             self._mean = self.mean_image(normalization.mean_img)
 
     @property
-    def listed(self) -> dict[int, Array] | None:
+    def listed(self) -> dict[int, NumpyArray] | None:
         return self._listed
 
     @property
@@ -177,7 +177,12 @@ class _ImageDetSource(ImageSource):
         return self._width
 
     def put(
-        self, image: Array, labels: Array, data: Array, label: Array, numbers: MersenneTwister
+        self,
+        image: NumpyArray,
+        labels: NumpyArray,
+        data: NumpyArray,
+        label: NumpyArray,
+        numbers: MersenneTwister,
     ) -> None:
         header, objects = objects_of(labels)
         shape = self.reading.data_shape
@@ -199,7 +204,7 @@ class _ImageDetSource(ImageSource):
                 plane[:rows, :columns] = less / self._stds[channel] * self._scale
 
 
-def _longest(what: str, path: str, listed: dict[int, Array] | None, width: int | None) -> int:
+def _longest(what: str, path: str, listed: dict[int, NumpyArray] | None, width: int | None) -> int:
     """Returns the length of the longest label; goes through the file if need be."""
     if listed is not None:
         return max(map(len, listed.values()), default=0)

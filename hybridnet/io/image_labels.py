@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import FormatError
 from hybridnet.recordio import IRHeader
 
@@ -14,10 +14,8 @@ from .text_files import lines_of
 
 __all__ = ["label_of", "read_labels"]
 
-Array = np.ndarray[Any, Any]
 
-
-def read_labels(path: str, width: int | None) -> dict[int, Array]:
+def read_labels(path: str, width: int | None) -> dict[int, NumpyArray]:
     """Reads a list file: a line for each image, its number, labels and path with blanks between.
 
     Args:
@@ -51,7 +49,9 @@ def read_labels(path: str, width: int | None) -> dict[int, Array]:
     return found
 
 
-def label_of(header: IRHeader, listed: Mapping[int, Array] | None, width: int | None) -> Array:
+def label_of(
+    header: IRHeader, listed: Mapping[int, NumpyArray] | None, width: int | None
+) -> NumpyArray:
     """Returns the labels of a record.
 
     Args:

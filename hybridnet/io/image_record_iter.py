@@ -7,6 +7,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import ParameterError
 
 from .augmentation import Augmentation, augment
@@ -24,7 +25,6 @@ __all__ = [
     "ImageRecordUInt8Iter_v1",
 ]
 
-Array = np.ndarray[Any, Any]
 
 _DTYPES: Final = ("float32", "uint8", "int8")
 _AUGMENTER: Final = "aug_default"
@@ -131,11 +131,16 @@ class _ImageRecordSource(ImageSource):
         self._pixels = (height, width, channels) if channels > 1 else (height, width)
 
     @property
-    def listed(self) -> dict[int, Array] | None:
+    def listed(self) -> dict[int, NumpyArray] | None:
         return self._listed
 
     def put(
-        self, image: Array, labels: Array, data: Array, label: Array, numbers: MersenneTwister
+        self,
+        image: NumpyArray,
+        labels: NumpyArray,
+        data: NumpyArray,
+        label: NumpyArray,
+        numbers: MersenneTwister,
     ) -> None:
         image = augment(image, self._augmentation, self.reading.data_shape, numbers)
         label[:] = labels
@@ -144,8 +149,8 @@ class _ImageRecordSource(ImageSource):
         else:
             self._normalizer.write(image, data, numbers)
 
-    def begun(self, data: Array) -> Array:
+    def begun(self, data: NumpyArray) -> NumpyArray:
         return np.empty((self.batch_size, *self._pixels), np.uint8) if self._is_small else data
 
-    def finish(self, put: Array, data: Array) -> None:
+    def finish(self, put: NumpyArray, data: NumpyArray) -> None:
         self._normalizer.write_batch(put, data)

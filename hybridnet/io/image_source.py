@@ -12,10 +12,11 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import FormatError, MXNetError, ParameterError
 from hybridnet.base.lazy import cv2
 from hybridnet.base.params_file import load_params, save_params
@@ -31,7 +32,6 @@ from .source import HostBatch, Layout, RowSource, require_part
 
 __all__ = ["Ahead", "Batching", "ImageSource", "Reading"]
 
-Array = np.ndarray[Any, Any]
 
 _log: Final = logging.getLogger("hybridnet.io")
 
@@ -158,7 +158,12 @@ class ImageSource(RowSource[Numbered]):
 
     @abstractmethod
     def put(
-        self, image: Array, labels: Array, data: Array, label: Array, numbers: MersenneTwister
+        self,
+        image: NumpyArray,
+        labels: NumpyArray,
+        data: NumpyArray,
+        label: NumpyArray,
+        numbers: MersenneTwister,
     ) -> None:
         """Changes an image and writes it into its row.
 
@@ -172,7 +177,7 @@ class ImageSource(RowSource[Numbered]):
 
     @property
     @abstractmethod
-    def listed(self) -> dict[int, Array] | None:
+    def listed(self) -> dict[int, NumpyArray] | None:
         """The labels from a list file."""
 
     @property
@@ -180,11 +185,11 @@ class ImageSource(RowSource[Numbered]):
         """How many labels an image must have; None: any number."""
         return self.reading.label_width
 
-    def begun(self, data: Array) -> Array:
+    def begun(self, data: NumpyArray) -> NumpyArray:
         """Returns what the images of a batch are put into: its data, or what `finish` takes."""
         return data
 
-    def finish(self, put: Array, data: Array) -> None:
+    def finish(self, put: NumpyArray, data: NumpyArray) -> None:
         """Makes the data of a batch of what the images were put into, if that is not the data."""
 
     # -- batches -----------------------------------------------------------------------------
@@ -231,7 +236,7 @@ class ImageSource(RowSource[Numbered]):
             if error is not None:
                 raise error
 
-    def _decode(self, row: Numbered, data: Array, label: Array) -> int:
+    def _decode(self, row: Numbered, data: NumpyArray, label: NumpyArray) -> int:
         numbers = getattr(self._own, "numbers", None)
         if numbers is None:
             numbers = self._own.numbers = MersenneTwister(0)
@@ -251,7 +256,7 @@ class ImageSource(RowSource[Numbered]):
 
     # -- the mean image ----------------------------------------------------------------------
 
-    def mean_image(self, path: str) -> Array | None:
+    def mean_image(self, path: str) -> NumpyArray | None:
         """Returns the mean image of a file, which is made of one pass if it is not there.
 
         Args:
@@ -287,7 +292,7 @@ class ImageSource(RowSource[Numbered]):
         return np.asarray(arrays[0], np.float32)
 
 
-def decode_record(encoded: bytes, channels: int) -> Array:
+def decode_record(encoded: bytes, channels: int) -> NumpyArray:
     """Decodes an image as MXNet's record iterators do: JPEG's orientation is of no effect.
 
     Args:
@@ -312,11 +317,11 @@ def decode_record(encoded: bytes, channels: int) -> Array:
     if channels == 4 and image.shape[2:] != (4,):
         got = image.shape[2] if image.ndim == 3 else 1
         raise FormatError(f"needs 4 channels, got {got}")
-    decoded: Array = image if image.dtype == np.uint8 else (image >> 8).astype(np.uint8)
+    decoded: NumpyArray = image if image.dtype == np.uint8 else (image >> 8).astype(np.uint8)
     return decoded
 
 
-def list_labels(reading: Reading) -> dict[int, Array] | None:
+def list_labels(reading: Reading) -> dict[int, NumpyArray] | None:
     """Returns the labels of the list file that is asked for, if one is."""
     if not reading.path_imglist:
         return None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import FormatError
 from hybridnet.base.idx_file import read_idx
 
@@ -22,10 +23,10 @@ _FILES: Final = (
     ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
 )
 
-Array = np.ndarray[Any, Any]
 
-
-def load_mnist(folder: str | os.PathLike[str] | None = None) -> tuple[Array, Array, Array, Array]:
+def load_mnist(
+    folder: str | os.PathLike[str] | None = None,
+) -> tuple[NumpyArray, NumpyArray, NumpyArray, NumpyArray]:
     """Reads MNIST, or a data set in its format.
 
     Args:
@@ -55,7 +56,7 @@ def load_mnist(folder: str | os.PathLike[str] | None = None) -> tuple[Array, Arr
 
 def load_images_and_labels(
     images: str | os.PathLike[str], labels: str | os.PathLike[str]
-) -> tuple[Array, Array]:
+) -> tuple[NumpyArray, NumpyArray]:
     """Reads one set.
 
     Args:
@@ -79,7 +80,7 @@ def load_images_and_labels(
     return pixels, numbers
 
 
-def _read_bytes(path: str | os.PathLike[str], ndim: int, what: str) -> Array:
+def _read_bytes(path: str | os.PathLike[str], ndim: int, what: str) -> NumpyArray:
     array = read_idx(path)
     if array.dtype != np.uint8 or array.ndim != ndim:
         raise FormatError(

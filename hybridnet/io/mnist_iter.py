@@ -9,13 +9,14 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import DTypeLike
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.dtype import as_dtype
 from hybridnet.ndarray.copies import aligned
 
 from .mersenne import MersenneTwister
 from .mnist import load_images_and_labels
 from .mx_data_iter import MXDataIter
-from .source import Array, HostBatch, Layout, Source, require_batch_size, require_part
+from .source import HostBatch, Layout, Source, require_batch_size, require_part
 
 __all__ = ["MNISTIter"]
 
@@ -80,9 +81,9 @@ class _MNISTSource(Source):
 
     def __init__(
         self,
-        images: Array,
-        labels: Array,
-        rows: Array,
+        images: NumpyArray,
+        labels: NumpyArray,
+        rows: NumpyArray,
         size: int,
         flat: bool,
         dtype: np.dtype[np.generic],

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from hybridnet import engine
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import MXNetError
 from hybridnet.ndarray import NDArray
@@ -14,7 +15,7 @@ from hybridnet.ndarray.adopt import adopt
 from hybridnet.util import is_np_array
 
 from .iterator import DataBatch, DataDesc, DataIter
-from .source import Array, HostBatch, Layout, Source
+from .source import HostBatch, Layout, Source
 
 __all__ = ["MXDataIter"]
 
@@ -144,7 +145,7 @@ class MXDataIter(DataIter):
         """Returns the labels of the current batch."""
         return self._both()[1]
 
-    def getindex(self) -> Array | None:
+    def getindex(self) -> NumpyArray | None:
         """Returns the numbers of the current batch's rows, uint64; None if not known."""
         return self._batch().index
 
@@ -184,7 +185,7 @@ def _describe(name: str, layout: Layout) -> DataDesc:
     return DataDesc(name, layout.shape, layout.dtype.type)
 
 
-def _array(host: Array | Callable[[], NDArray]) -> NDArray:
+def _array(host: NumpyArray | Callable[[], NDArray]) -> NDArray:
     if callable(host):
         return host()
     made: NDArray = adopt(host, cpu())

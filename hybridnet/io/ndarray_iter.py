@@ -8,13 +8,13 @@ from typing import Any, Final, NamedTuple, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.ndarray import NDArray, array
 
 from .csr_rows import CSRRows, is_csr
 from .iterator import DataDesc, DataIter
-from .source import Array
 
 __all__ = ["NDArrayIter"]
 
@@ -29,10 +29,10 @@ class _Source(NamedTuple):
     """One input: its name, all its rows in host memory, and where its batches go."""
 
     name: str
-    host: Array | CSRRows
+    host: NumpyArray | CSRRows
     ctx: Context
 
-    def take(self, rows: Array) -> NDArray:
+    def take(self, rows: NumpyArray) -> NDArray:
         """Returns rows as an array."""
         if isinstance(self.host, CSRRows):
             return self.host.take(rows, self.ctx)
@@ -67,7 +67,7 @@ class NDArrayIter(DataIter):
     """
 
     #: The rows of this pass: those that the last one has left over, and then all.
-    _rows: Array
+    _rows: NumpyArray
     #: How many the last pass has left over.
     _carried: int
     #: Where in them the current batch begins; negative before the first.
@@ -165,7 +165,7 @@ class NDArrayIter(DataIter):
             return self._carried
         return max(self._start + self.batch_size - len(self._rows), 0)
 
-    def _begin(self, carried: Array) -> None:
+    def _begin(self, carried: NumpyArray) -> None:
         if self.shuffle:
             # In place and applied to the present order: what makes the order MXNet's.
             self._random.shuffle(self.idx)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.lazy import cv2
 
 from .mersenne import MersenneTwister
 
 __all__ = ["Normalization", "Normalizer"]
 
-Array = np.ndarray[Any, Any]
 
 _F: Final = np.float32
 _VALUES: Final = np.arange(256, dtype=_F)
@@ -73,7 +73,7 @@ class Normalizer:
         self._dtype = dtype
         self._means = np.array([how.mean_r, how.mean_g, how.mean_b, how.mean_a], _F)
         self._stds = np.array([how.std_r, how.std_g, how.std_b, how.std_a], _F)
-        self.mean: Array | None = None
+        self.mean: NumpyArray | None = None
         varies = how.max_random_contrast or how.max_random_illumination
         self._tables = None if varies else self._tables_of(how.scale, 0.0)
 
@@ -86,7 +86,7 @@ class Normalizer:
         how = self._how
         return (how.rand_mirror and numbers.coin()) or how.mirror
 
-    def write_pixels(self, image: Array, out: Array, numbers: MersenneTwister) -> None:
+    def write_pixels(self, image: NumpyArray, out: NumpyArray, numbers: MersenneTwister) -> None:
         """Writes the pixels of an image, mirrored or not, for `write_batch`.
 
         Args:
@@ -99,7 +99,7 @@ class Normalizer:
         else:
             out[...] = image
 
-    def write_batch(self, pixels: Array, out: Array) -> None:
+    def write_batch(self, pixels: NumpyArray, out: NumpyArray) -> None:
         """Writes images that are all scaled alike; for small ones quicker than one by one.
 
         Args:
@@ -113,7 +113,7 @@ class Normalizer:
             scaled = self._scaled(_plane(joined, channel, count), channel, self._tables)
             row[...] = scaled.reshape(row.shape)
 
-    def write(self, image: Array, out: Array, numbers: MersenneTwister) -> None:
+    def write(self, image: NumpyArray, out: NumpyArray, numbers: MersenneTwister) -> None:
         """Writes an image.
 
         Args:
@@ -146,8 +146,12 @@ class Normalizer:
             out[...] = out[:, :, ::-1].copy()
 
     def _scaled(
-        self, plane: Array, channel: int, tables: Array | None, out: Array | None = None
-    ) -> Array:
+        self,
+        plane: NumpyArray,
+        channel: int,
+        tables: NumpyArray | None,
+        out: NumpyArray | None = None,
+    ) -> NumpyArray:
         """Returns a channel of images as it is in a batch, where no image is subtracted.
 
         Args:
@@ -161,27 +165,27 @@ class Normalizer:
         if self._dtype == np.int8:
             return self._less_mean(plane, channel)
         assert tables is not None
-        scaled: Array = cv2.LUT(plane, tables[channel], dst=out)
+        scaled: NumpyArray = cv2.LUT(plane, tables[channel], dst=out)
         return scaled
 
-    def _less_mean(self, plane: Array, channel: int) -> Array:
+    def _less_mean(self, plane: NumpyArray, channel: int) -> NumpyArray:
         mean = self._means[channel] if self.mean is None else self.mean[channel]
         rounded = np.trunc(mean + np.copysign(_F(0.5), mean)).astype(np.int16)
-        made: Array = (plane.astype(np.int16) - rounded).clip(-128, 127)
+        made: NumpyArray = (plane.astype(np.int16) - rounded).clip(-128, 127)
         return made
 
-    def _tables_of(self, factor: float, light: float) -> Array:
+    def _tables_of(self, factor: float, light: float) -> NumpyArray:
         """Returns what each of the 256 values becomes in each channel, float32 (4, 256)."""
-        table: Array = _VALUES - self._means[:, None]
+        table: NumpyArray = _VALUES - self._means[:, None]
         table *= (_F(factor) / self._stds)[:, None]
         table += (_F(light) / self._stds)[:, None]
         return table
 
 
-def _plane(image: Array, channel: int, count: int) -> Array:
+def _plane(image: NumpyArray, channel: int, count: int) -> NumpyArray:
     """Returns one of the channels of an image that has blue first; it may have that one only."""
     if image.ndim == 2:
         return image
     place = channel if count == 1 or channel == 3 else 2 - channel
-    plane: Array = cv2.extractChannel(image, place)
+    plane: NumpyArray = cv2.extractChannel(image, place)
     return plane

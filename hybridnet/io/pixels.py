@@ -6,16 +6,16 @@ OpenCV releases the interpreter's lock while it works, so that threads decode si
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import DTypeError, FormatError, ParameterError
 from hybridnet.base.lazy import cv2
 
 __all__ = ["add_border", "decode", "resize"]
 
-Array = np.ndarray[Any, Any]
 
 _PNG: Final = b"\x89PNG"
 _JFIF: Final = (b"\xff\xd8\xff\xe0", b"JFIF\0")  # at bytes 0 and 6
@@ -25,7 +25,9 @@ _DTYPES: Final = frozenset(map(np.dtype, ("uint8", "uint16", "int16", "float32",
 _METHODS: Final = range(6)
 
 
-def decode(data: bytes | Array, flag: int = 1, to_rgb: bool = True, what: str = "image") -> Array:
+def decode(
+    data: bytes | NumpyArray, flag: int = 1, to_rgb: bool = True, what: str = "image"
+) -> NumpyArray:
     """Decodes an image.
 
     As in MXNet, an orientation in EXIF data turns the image, but for PNG files and for JPEG files
@@ -69,11 +71,13 @@ def decode(data: bytes | Array, flag: int = 1, to_rgb: bool = True, what: str = 
         )
     if swap:
         image = cv2.cvtColor(image, cv2.COLOR_BGR2RGB, dst=image)
-    decoded: Array = image if flag else image[:, :, None]
+    decoded: NumpyArray = image if flag else image[:, :, None]
     return decoded
 
 
-def resize(image: Array, width: int, height: int, method: int, what: str = "image") -> Array:
+def resize(
+    image: NumpyArray, width: int, height: int, method: int, what: str = "image"
+) -> NumpyArray:
     """Returns an image in another size.
 
     Args:
@@ -95,12 +99,12 @@ def resize(image: Array, width: int, height: int, method: int, what: str = "imag
         raise ParameterError(f"{what}: interp must be 0 to 5, or 9 or 10, got {method!r}")
     if not image.size:
         raise ParameterError(f"{what}: the image must not be empty, got shape {image.shape}")
-    made: Array = cv2.resize(image, (width, height), interpolation=method)
+    made: NumpyArray = cv2.resize(image, (width, height), interpolation=method)
     return made.reshape(height, width, image.shape[2])  # one channel loses its axis
 
 
 def add_border(
-    image: Array,
+    image: NumpyArray,
     top: int,
     bottom: int,
     left: int,
@@ -108,7 +112,7 @@ def add_border(
     kind: int,
     values: Sequence[float],
     what: str = "image",
-) -> Array:
+) -> NumpyArray:
     """Returns an image with a border around it.
 
     Args:
@@ -131,7 +135,7 @@ def add_border(
         got = (top, bottom, left, right)
         raise ParameterError(f"{what}: the widths of the border must be 0 or more, got {got}")
     try:
-        made: Array = cv2.copyMakeBorder(
+        made: NumpyArray = cv2.copyMakeBorder(
             image, top, bottom, left, right, kind, value=[float(one) for one in values]
         )
     except cv2.error as error:
@@ -143,7 +147,7 @@ def add_border(
     return made.reshape(*made.shape[:2], image.shape[2])
 
 
-def _check(image: Array, what: str) -> None:
+def _check(image: NumpyArray, what: str) -> None:
     if image.ndim != 3:
         raise ParameterError(
             f"{what}: an image must have the shape (height, width, channels), got {image.shape}"

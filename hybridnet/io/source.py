@@ -9,11 +9,11 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.remote import PathLike, require_file
 
 __all__ = [
-    "Array",
     "HostBatch",
     "Layout",
     "RowSource",
@@ -23,7 +23,6 @@ __all__ = [
 ]
 
 Row = TypeVar("Row")
-Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class HostBatch:
     data: Any
     label: Any
     pad: int
-    index: Array | None
+    index: NumpyArray | None
 
 
 class Layout(NamedTuple):

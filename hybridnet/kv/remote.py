@@ -20,6 +20,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet import engine
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
@@ -418,7 +419,7 @@ class RemoteBackend(Backend):
             tensor_type((room, *rest), known.kind.dtype),
         )
 
-        def ask(done: Callable[[Any], None], ids: np.ndarray[Any, Any]) -> None:
+        def ask(done: Callable[[Any], None], ids: NumpyArray) -> None:
             wanted = np.unique(ids.astype(np.int64))
             wanted = wanted[(wanted >= 0) & (wanted < count)]
             places, out = (aligned(one.shape, one.dtype) for one in types)

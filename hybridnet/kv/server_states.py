@@ -16,9 +16,10 @@ from typing import Any, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import ParameterError
-from hybridnet.kvstore.storage.updates import Array, PartOf
+from hybridnet.kvstore.storage.updates import PartOf
 from hybridnet.ndarray import array
 from hybridnet.optimizer import Optimizer, get_updater
 
@@ -44,7 +45,7 @@ class KeyStates:
 
 
 def join_states(
-    updates: OptimizerUpdates, parts: Sequence[PartOf], found: Sequence[tuple[int, Array]]
+    updates: OptimizerUpdates, parts: Sequence[PartOf], found: Sequence[tuple[int, NumpyArray]]
 ) -> KeyStates:
     """Returns the states of a weight.
 
@@ -71,8 +72,11 @@ def join_states(
 
 
 def split_states(
-    updates: OptimizerUpdates, parts: Sequence[PartOf], found: Sequence[Array], given: KeyStates
-) -> list[Array]:
+    updates: OptimizerUpdates,
+    parts: Sequence[PartOf],
+    found: Sequence[NumpyArray],
+    given: KeyStates,
+) -> list[NumpyArray]:
     """Returns the bytes that servers are to have of a weight: its value as it is, and these states.
 
     Args:
@@ -150,7 +154,7 @@ def read_states(optimizer: Optimizer, data: bytes) -> tuple[Optimizer, dict[Any,
     }
 
 
-def _cut(data: Array, part: PartOf, updates: OptimizerUpdates) -> list[Array]:
+def _cut(data: NumpyArray, part: PartOf, updates: OptimizerUpdates) -> list[NumpyArray]:
     """Returns the arrays of a part, the value first, from their bytes."""
     count = part.stop - part.start
     row = part.shape[1:] if part.is_rows else ()
@@ -163,7 +167,7 @@ def _cut(data: Array, part: PartOf, updates: OptimizerUpdates) -> list[Array]:
     return made
 
 
-def _piece(whole: Array, part: PartOf, old: Array) -> Array:
+def _piece(whole: NumpyArray, part: PartOf, old: NumpyArray) -> NumpyArray:
     """Returns what a part has of a state of the whole weight."""
     if part.is_whole or whole.size != math.prod(part.shape):
         return whole.astype(old.dtype, copy=False)
@@ -171,5 +175,5 @@ def _piece(whole: Array, part: PartOf, old: Array) -> Array:
     return rows[part.start : part.stop].astype(old.dtype, copy=False)
 
 
-def _bytes(one: Array) -> Array:
+def _bytes(one: NumpyArray) -> NumpyArray:
     return np.ascontiguousarray(one).reshape(-1).view(np.uint8)

@@ -22,9 +22,10 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet import random
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import cpu
 from hybridnet.kvstore import KVStoreError
-from hybridnet.kvstore.storage.updates import Array, PartOf, Updates, register_updates
+from hybridnet.kvstore.storage.updates import PartOf, Updates, register_updates
 from hybridnet.ndarray import NDArray, array
 from hybridnet.ndarray.copies import adopt
 from hybridnet.optimizer import Optimizer, optimizer_from_json
@@ -79,7 +80,7 @@ class OptimizerUpdates(Updates):
             found.append(((len(self._sent.running),), _NUMBER))
         return found
 
-    def begin(self, part: PartOf, value: Array, states: Sequence[Array]) -> None:
+    def begin(self, part: PartOf, value: NumpyArray, states: Sequence[NumpyArray]) -> None:
         """See `Updates.begin`."""
         weight = array(value.reshape(_shape(part)), cpu(), part.dtype)
         made = flat_states(self._new_state(part, weight))
@@ -92,10 +93,10 @@ class OptimizerUpdates(Updates):
         self,
         part: PartOf,
         number: int,
-        gradient: Array,
-        old: Sequence[Array],
-        new: Sequence[Array],
-        rows: Array | None = None,
+        gradient: NumpyArray,
+        old: Sequence[NumpyArray],
+        new: Sequence[NumpyArray],
+        rows: NumpyArray | None = None,
     ) -> None:
         """See `Updates.update`. Rows are updated as if they were all there is: lazily."""
         optimizer = self._at(part, number)
@@ -187,7 +188,7 @@ def _filled(form: Any, arrays: Iterator[NDArray]) -> Any:
     return form
 
 
-def _readable(host: Array) -> NDArray:
+def _readable(host: NumpyArray) -> NDArray:
     """Returns an array with values that are still needed as they are.
 
     NumPy's operators make new arrays and leave these alone; programs of XLA's may overwrite what
@@ -196,7 +197,7 @@ def _readable(host: Array) -> NDArray:
     return _taken_over(host.copy() if has_begun() else host)
 
 
-def _taken_over(host: Array) -> NDArray:
+def _taken_over(host: NumpyArray) -> NDArray:
     """Returns an array that has this memory, where the device can have it."""
     return NDArray.from_value(adopt(host.view(), cpu()), cpu())
 

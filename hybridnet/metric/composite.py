@@ -6,8 +6,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-import numpy
-
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
@@ -18,7 +17,7 @@ __all__ = ["CompositeEvalMetric", "CustomMetric", "MetricLike", "create", "np"]
 
 #: A metric, its name, a function of labels and predictions, its configuration, or several.
 MetricLike: TypeAlias = "EvalMetric | str | Feval | dict[str, Any] | Sequence[MetricLike]"
-Feval = Callable[[numpy.ndarray[Any, Any], numpy.ndarray[Any, Any]], Any]
+Feval = Callable[[NumpyArray, NumpyArray], Any]
 
 
 @alias("composite")

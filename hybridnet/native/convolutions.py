@@ -21,6 +21,7 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 
 from hybridnet.base import config
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.processor import num_threads
@@ -29,7 +30,6 @@ from . import onednn_library
 
 __all__ = ["ConvolutionSpec", "data_gradient", "forward", "use_threads", "weight_gradient"]
 
-Array = np.ndarray[Any, Any]
 
 # As many kernels are kept ready, those that were used last.
 _KEPT_KERNELS: Final = 512
@@ -78,17 +78,21 @@ class ConvolutionSpec(NamedTuple):
         return (self.destination[-1], self.source[-1] // self.groups, *self.kernel)
 
 
-def forward(spec: ConvolutionSpec, data: Array, weights: Array) -> Array | None:
+def forward(spec: ConvolutionSpec, data: NumpyArray, weights: NumpyArray) -> NumpyArray | None:
     """Returns the convolution; None where oneDNN is not there, or has no kernel for it."""
     return _run(_FORWARD, spec, {_SRC: data, _WEIGHTS: weights})
 
 
-def data_gradient(spec: ConvolutionSpec, weights: Array, gradient: Array) -> Array | None:
+def data_gradient(
+    spec: ConvolutionSpec, weights: NumpyArray, gradient: NumpyArray
+) -> NumpyArray | None:
     """Returns the gradient of the data from that of the result; None as in `forward`."""
     return _run(_DATA_GRADIENT, spec, {_WEIGHTS: weights, _DIFF_DST: gradient})
 
 
-def weight_gradient(spec: ConvolutionSpec, data: Array, gradient: Array) -> Array | None:
+def weight_gradient(
+    spec: ConvolutionSpec, data: NumpyArray, gradient: NumpyArray
+) -> NumpyArray | None:
     """Returns the gradient of the weights from that of the result; None as in `forward`."""
     return _run(_WEIGHT_GRADIENT, spec, {_SRC: data, _DIFF_DST: gradient})
 
@@ -204,7 +208,7 @@ _DATA_GRADIENT: Final = "gradient of the data"
 _WEIGHT_GRADIENT: Final = "gradient of the weights"
 
 
-def _run(kind: str, spec: ConvolutionSpec, arrays: dict[int, Array]) -> Array | None:
+def _run(kind: str, spec: ConvolutionSpec, arrays: dict[int, NumpyArray]) -> NumpyArray | None:
     if _closed:  # in a forked child another thread may have the lock for good
         return None
     with _lock:
@@ -321,7 +325,7 @@ class _Kernel:
             plans.append(turn)
             self._primitives.append(new("primitive_create", turn))
 
-    def run(self, arrays: dict[int, Array]) -> Array:
+    def run(self, arrays: dict[int, NumpyArray]) -> NumpyArray:
         """Returns the result; the arrays are in the order of the module's docstring."""
         library, memories = self._library, self._memories
         result = np.empty(self._shape, np.float32)
@@ -344,7 +348,7 @@ class _Kernel:
             library.execute(self._primitives[0], memories)
         return result
 
-    def _at(self, memory: ctypes.c_void_p, array: Array) -> None:
+    def _at(self, memory: ctypes.c_void_p, array: NumpyArray) -> None:
         self._library.do("memory_set_data_handle", memory, ctypes.c_void_p(array.ctypes.data))
 
     def drop(self) -> None:
@@ -355,7 +359,7 @@ class _Kernel:
         self._library.drop("primitive", self._primitives)
 
 
-def _aligned(size: int) -> Array:
+def _aligned(size: int) -> NumpyArray:
     """Returns memory that begins at a line of the processor's cache, as kernels want their own."""
     made = np.empty(size + _LINE // 4, np.float32)
     skipped = -made.ctypes.data % _LINE // 4

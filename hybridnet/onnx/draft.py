@@ -12,9 +12,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["Array", "Draft", "Network", "OnnxStep", "Port", "Sizes"]
+from hybridnet.base.array_types import NumpyArray
 
-Array = np.ndarray[Any, Any]
+__all__ = ["Draft", "Network", "OnnxStep", "Port", "Sizes"]
+
 #: A shape; None where a size is left open.
 Sizes = tuple[int | None, ...]
 
@@ -48,7 +49,7 @@ class Draft:
 
     def __init__(self, taken: Sequence[str] = ()) -> None:
         self.steps: list[OnnxStep] = []
-        self.constants: dict[str, Array] = {}
+        self.constants: dict[str, NumpyArray] = {}
         self._taken = set(taken)
         self._equal: dict[tuple[Any, ...], str] = {}
 

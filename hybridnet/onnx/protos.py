@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import FormatError
 from hybridnet.base.files import atomic_write
 from hybridnet.base.lazy import onnx
 from hybridnet.base.remote import is_remote, read_file
 
-from .draft import Array, Network, OnnxStep, Port
+from .draft import Network, OnnxStep, Port
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
@@ -118,9 +119,9 @@ def read_model(path: str | os.PathLike[str]) -> ModelProto:
     return model
 
 
-def array_of(tensor: TensorProto) -> Array:
+def array_of(tensor: TensorProto) -> NumpyArray:
     """Returns a tensor of a model as an array."""
-    array: Array = onnx.numpy_helper.to_array(tensor)
+    array: NumpyArray = onnx.numpy_helper.to_array(tensor)
     return array
 
 

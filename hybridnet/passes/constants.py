@@ -13,6 +13,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.attrs import HostScalar, Number
 from hybridnet.base.dtype import is_float
 from hybridnet.base.lazy import jax
@@ -30,8 +31,6 @@ LIMIT: Final = 1024
 # The most elements of an operand of a function that is computed here.
 _OPERAND_LIMIT: Final = 1 << 16
 
-Array = np.ndarray[Any, Any]
-
 
 @final
 class Constants:
@@ -45,15 +44,15 @@ class Constants:
 
     def __init__(self, rewriter: Rewriter) -> None:
         self._rewriter = rewriter
-        self._values: dict[Node, Array | None] = {}
+        self._values: dict[Node, NumpyArray | None] = {}
 
-    def value(self, node: Node) -> Array | None:
+    def value(self, node: Node) -> NumpyArray | None:
         """Returns the value of a node that NumPy can tell exactly; None for any other."""
         if node not in self._values:
             self._values[node] = self._computed(node)
         return self._values[node]
 
-    def by_function(self, node: Node) -> Array | None:
+    def by_function(self, node: Node) -> NumpyArray | None:
         """Returns the value of a node whose operands are known, by its operator's lowering."""
         operands = self._operands(node)
         call = node.call
@@ -66,7 +65,7 @@ class Constants:
         (result,) = computed_now(call, operands, node.scalars)
         return result
 
-    def literal(self, value: Array, of: Node) -> Edge | None:
+    def literal(self, value: NumpyArray, of: Node) -> Edge | None:
         """Returns a node that stands for a value in the place of another; None if it is large."""
         attrs: dict[str, Any] = {"shape": value.shape, "dtype": value.dtype}
         same = _element_of(value)
@@ -78,7 +77,7 @@ class Constants:
             attrs["value"] = text
         return self._rewriter.make(name, [], attrs, of=of, whole=True)
 
-    def _computed(self, node: Node) -> Array | None:
+    def _computed(self, node: Node) -> NumpyArray | None:
         rule = NUMPY.get(op_name(node))
         if rule is None or node not in self._rewriter.constants:
             return None
@@ -99,7 +98,7 @@ class Constants:
             made = ones[0].astype(wanted.dtype)  # moving equal elements changes nothing
         return None if made is None else np.broadcast_to(made, wanted.shape)
 
-    def _operands(self, node: Node) -> list[Array] | None:
+    def _operands(self, node: Node) -> list[NumpyArray] | None:
         """Returns the values of the operands; None if one is not known, or takes much memory."""
         if any(type(scalar) is HostScalar for scalar in node.scalars):
             return None
@@ -112,7 +111,9 @@ class Constants:
         return found
 
 
-def computed_now(call: Call, operands: Sequence[Array], scalars: Sequence[Number]) -> list[Array]:
+def computed_now(
+    call: Call, operands: Sequence[NumpyArray], scalars: Sequence[Number]
+) -> list[NumpyArray]:
     """Returns what a call's own lowering makes of arrays, on the CPU."""
     cpu = jax.local_devices(backend="cpu")[0]
     with jax.ensure_compile_time_eval(), jax.enable_x64(True), jax.default_device(cpu):
@@ -122,8 +123,8 @@ def computed_now(call: Call, operands: Sequence[Array], scalars: Sequence[Number
 
 
 def _applied(
-    rule: NumpyRule, operands: list[Array], node: Node, wanted: TensorType
-) -> Array | None:
+    rule: NumpyRule, operands: list[NumpyArray], node: Node, wanted: TensorType
+) -> NumpyArray | None:
     call = node.call
     assert type(call) is OpCall
     with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -131,7 +132,7 @@ def _applied(
         return rule.compute(operands, call.attrs, node.scalars, wanted)
 
 
-def _element_of(value: Array) -> Array | None:
+def _element_of(value: NumpyArray) -> NumpyArray | None:
     """Returns one element if all are the same, to the bit; None otherwise."""
     if not value.size:
         return None
@@ -144,7 +145,7 @@ def _element_of(value: Array) -> Array | None:
     return None
 
 
-def _text(flat: Array) -> str:
+def _text(flat: NumpyArray) -> str:
     if is_float(flat.dtype):
         return " ".join(repr(float(number)) for number in flat)
     return " ".join(str(int(number)) for number in flat)

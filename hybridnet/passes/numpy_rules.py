@@ -8,14 +8,16 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.dtype import BOOL, INT64, is_float
 from hybridnet.base.tensor_type import TensorType
 
 __all__ = ["NUMPY", "NumpyRule"]
 
-Array = np.ndarray[Any, Any]
 #: From operands, parameters, numbers and the type of the result to the result; None: not exactly.
-Compute = Callable[[list[Array], Mapping[str, Any], Sequence[Any], TensorType], Array | None]
+Compute = Callable[
+    [list[NumpyArray], Mapping[str, Any], Sequence[Any], TensorType], NumpyArray | None
+]
 
 
 @final
@@ -33,15 +35,17 @@ class NumpyRule:
     elementwise: bool = True
 
 
-def _of_two(function: Callable[[Array, Array], Any], floats_only: bool = False) -> NumpyRule:
+def _of_two(
+    function: Callable[[NumpyArray, NumpyArray], Any], floats_only: bool = False
+) -> NumpyRule:
     """A function of two arrays, in the dtype that they are combined in: that of the result."""
 
     def compute(
-        operands: list[Array],
+        operands: list[NumpyArray],
         attrs: Mapping[str, object],
         numbers: Sequence[object],
         wanted: TensorType,
-    ) -> Array | None:
+    ) -> NumpyArray | None:
         if wanted.dtype == BOOL or (floats_only and not is_float(wanted.dtype)):
             return None
         left, right = (operand.astype(wanted.dtype) for operand in operands)
@@ -50,15 +54,17 @@ def _of_two(function: Callable[[Array, Array], Any], floats_only: bool = False) 
     return NumpyRule(compute)
 
 
-def _with_number(function: Callable[[Array, Array], Any], floats_only: bool = False) -> NumpyRule:
+def _with_number(
+    function: Callable[[NumpyArray, NumpyArray], Any], floats_only: bool = False
+) -> NumpyRule:
     """A function of an array and a number, both in the dtype of the result."""
 
     def compute(
-        operands: list[Array],
+        operands: list[NumpyArray],
         attrs: Mapping[str, object],
         numbers: Sequence[Any],
         wanted: TensorType,
-    ) -> Array | None:
+    ) -> NumpyArray | None:
         floating = is_float(wanted.dtype)
         if floats_only and not floating:
             return None
@@ -73,11 +79,13 @@ def _with_number(function: Callable[[Array, Array], Any], floats_only: bool = Fa
     return NumpyRule(compute)
 
 
-def _of_one(function: Callable[[Array], Any]) -> NumpyRule:
+def _of_one(function: Callable[[NumpyArray], Any]) -> NumpyRule:
     return NumpyRule(lambda operands, *_: np.asarray(function(operands[0])))
 
 
-def _moving(function: Callable[[Array, Mapping[str, Any], TensorType], Array]) -> NumpyRule:
+def _moving(
+    function: Callable[[NumpyArray, Mapping[str, Any], TensorType], NumpyArray],
+) -> NumpyRule:
     """An operator that moves the elements of one array."""
     return NumpyRule(
         lambda operands, attrs, _, wanted: function(operands[0], attrs, wanted), elementwise=False
@@ -91,8 +99,8 @@ def _filled(value: int) -> NumpyRule:
 
 
 def _full(
-    _: list[Array], attrs: Mapping[str, Any], __: Sequence[Any], wanted: TensorType
-) -> Array | None:
+    _: list[NumpyArray], attrs: Mapping[str, Any], __: Sequence[Any], wanted: TensorType
+) -> NumpyArray | None:
     value = attrs["value"]
     if not is_float(wanted.dtype) and not abs(value) < 2**53:
         return None
@@ -100,8 +108,8 @@ def _full(
 
 
 def _literal(
-    _: list[Array], attrs: Mapping[str, Any], __: Sequence[object], wanted: TensorType
-) -> Array:
+    _: list[NumpyArray], attrs: Mapping[str, Any], __: Sequence[object], wanted: TensorType
+) -> NumpyArray:
     if is_float(wanted.dtype):
         elements = np.array([float(number) for number in attrs["value"].split()]).astype(
             wanted.dtype
@@ -115,8 +123,8 @@ def _literal(
 
 
 def _arange(
-    _: list[Array], attrs: Mapping[str, Any], __: Sequence[Any], wanted: TensorType
-) -> Array | None:
+    _: list[NumpyArray], attrs: Mapping[str, Any], __: Sequence[Any], wanted: TensorType
+) -> NumpyArray | None:
     start, step, repeat = attrs["start"], attrs["step"], attrs["repeat"]
     start = 0.0 if attrs["stop"] is None else start
     if not (float(start).is_integer() and float(step).is_integer()) or wanted.size > 1 << 16:
@@ -126,8 +134,8 @@ def _arange(
 
 
 def _cast(
-    operands: list[Array], _: Mapping[str, object], __: Sequence[object], wanted: TensorType
-) -> Array | None:
+    operands: list[NumpyArray], _: Mapping[str, object], __: Sequence[object], wanted: TensorType
+) -> NumpyArray | None:
     (data,) = operands
     if is_float(data.dtype) and not is_float(wanted.dtype) and wanted.dtype != BOOL:
         wide = data.astype(np.float64)
@@ -137,19 +145,19 @@ def _cast(
     return data.astype(wanted.dtype)
 
 
-def _joined(join: Callable[..., Array], axis: str) -> NumpyRule:
+def _joined(join: Callable[..., NumpyArray], axis: str) -> NumpyRule:
     def compute(
-        operands: list[Array],
+        operands: list[NumpyArray],
         attrs: Mapping[str, object],
         numbers: Sequence[object],
         wanted: TensorType,
-    ) -> Array:
+    ) -> NumpyArray:
         return join([operand.astype(wanted.dtype) for operand in operands], axis=attrs[axis])
 
     return NumpyRule(compute, elementwise=False)
 
 
-def _part_of_axis(data: Array, attrs: Mapping[str, Any], _: TensorType) -> Array:
+def _part_of_axis(data: NumpyArray, attrs: Mapping[str, Any], _: TensorType) -> NumpyArray:
     index = [slice(None)] * data.ndim
     index[attrs["axis"]] = slice(attrs["begin"], attrs["end"])
     return data[tuple(index)]

@@ -17,6 +17,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.device_name import DeviceName
 from hybridnet.base.errors import MXNetError
@@ -76,7 +77,7 @@ class Runner:
     def __init__(
         self,
         ctx: Context,
-        constants: Mapping[Node, np.ndarray[Any, Any]],
+        constants: Mapping[Node, NumpyArray],
         expected: Callable[[Node], TensorType | None],
         missing: Callable[[Node], MXNetError],
         seed: int | None,
@@ -310,8 +311,8 @@ def _type(given: Any) -> TensorType:
     return found
 
 
-def _host(given: Any) -> np.ndarray[Any, Any]:
-    found: np.ndarray[Any, Any] = given if type(given) is np.ndarray else given.asnumpy()
+def _host(given: Any) -> NumpyArray:
+    found: NumpyArray = given if type(given) is np.ndarray else given.asnumpy()
     return found
 
 

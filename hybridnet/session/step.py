@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import MXNetError
@@ -95,7 +96,7 @@ class LateCalls(NamedTuple):
     """
 
     needed_values: Callable[[Graph], tuple[Node, ...]] = lambda graph: ()
-    resolve: Callable[[Graph, Iterable[TensorType], Mapping[Node, np.ndarray[Any, Any]]], Graph] = (
+    resolve: Callable[[Graph, Iterable[TensorType], Mapping[Node, NumpyArray]], Graph] = (
         lambda graph, types, values: graph
     )
     expanded: Callable[[Graph, Sequence[TensorType]], Graph] = _checked
@@ -267,7 +268,7 @@ def make_ready(
     step: RunStep,
     type_of: TypeOf,
     expected: TypeOf,
-    values: Mapping[Node, np.ndarray[Any, Any]],
+    values: Mapping[Node, NumpyArray],
     is_held: Callable[[Node], bool],
 ) -> Ready:
     """Resolves and prepares a step; the arguments are those of `make_program`.
@@ -298,7 +299,7 @@ def make_program(
     step: RunStep,
     type_of: TypeOf,
     expected: TypeOf,
-    values: Mapping[Node, np.ndarray[Any, Any]],
+    values: Mapping[Node, NumpyArray],
     held: Mapping[Node, Context],
     home: Context,
     soft: bool,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hybridnet.base.array_types import DType, Shape
 from hybridnet.base.dtype import DTYPE_OF_CODE, FLOAT32, as_dtype
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.numpy_mode import mode
@@ -22,9 +23,6 @@ __all__ = [
     "shown",
     "warn_unknown",
 ]
-
-Shape = tuple[int, ...]
-DType = np.dtype[Any]
 
 
 def known_by_name(

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray, array
@@ -40,7 +41,6 @@ __all__ = [
     "random_uniform_arrays",
 ]
 
-Array = np.ndarray[Any, Any]
 _Item = TypeVar("_Item")
 
 
@@ -52,7 +52,7 @@ def random_arrays(*shapes: Sequence[int]) -> Any:
 
 def random_uniform_arrays(
     *shapes: Sequence[int], low: float = 0.0, high: float = 1.0, dtype: DTypeLike | None = None
-) -> list[Array]:
+) -> list[NumpyArray]:
     """Returns an array of numbers between `low` and `high` for each shape; float32 by default."""
     dtype = dtype or default_dtype()
     return [np.asarray(np.random.uniform(low, high, size=shape)).astype(dtype) for shape in shapes]
@@ -130,7 +130,7 @@ def rand_sparse_ndarray(
     modifier_func: Callable[[float], float] | None = None,
     shuffle_csr_indices: bool = False,
     ctx: Context | None = None,
-) -> tuple[NDArray, tuple[Array, ...]]:
+) -> tuple[NDArray, tuple[NumpyArray, ...]]:
     """Returns a random array in sparse storage, and what is stored.
 
     Args:
@@ -173,7 +173,7 @@ def _kept(
     density: float,
     distribution: str,
     rows: Sequence[int] | None,
-) -> Array:
+) -> NumpyArray:
     """Returns which elements of a sparse array are stored."""
     if stype == "row_sparse" and distribution == "uniform":
         chosen = np.random.rand(shape[0]) < density
@@ -196,7 +196,7 @@ def _kept(
     )
 
 
-def assign_each(the_input: Array, function: Callable[[float], float] | None) -> Array:
+def assign_each(the_input: NumpyArray, function: Callable[[float], float] | None) -> NumpyArray:
     """Returns the array with each element put through a function; None: as it is."""
     source = np.array(the_input)
     if function is None:
@@ -205,8 +205,8 @@ def assign_each(the_input: Array, function: Callable[[float], float] | None) -> 
 
 
 def assign_each2(
-    input1: Array, input2: Array, function: Callable[[float, float], float] | None
-) -> Array:
+    input1: NumpyArray, input2: NumpyArray, function: Callable[[float, float], float] | None
+) -> NumpyArray:
     """Returns a function of each pair of elements of two arrays; None: the first array."""
     source = np.array(input1)
     if function is None:
@@ -224,22 +224,22 @@ def create_vector(size: int, dtype: DTypeLike = np.int64) -> NDArray:
     return array(np.arange(size), dtype=dtype)
 
 
-def get_identity_mat(size: int) -> Array:
+def get_identity_mat(size: int) -> NumpyArray:
     """Returns the unit matrix, float32."""
     return np.eye(size, dtype=np.float32)
 
 
-def get_identity_mat_batch(size: int) -> Array:
+def get_identity_mat_batch(size: int) -> NumpyArray:
     """Returns two unit matrices, float32 (2, size, size)."""
     return np.stack([get_identity_mat(size)] * 2)
 
 
 def np_reduce(
-    dat: Array,
+    dat: NumpyArray,
     axis: int | Sequence[int] | None,
     keepdims: bool,
-    numpy_reduce_func: Callable[..., Array],
-) -> Array:
+    numpy_reduce_func: Callable[..., NumpyArray],
+) -> NumpyArray:
     """Returns a NumPy reduction over one axis, several, or all (None)."""
     axes = (axis,) if isinstance(axis, int) else axis
     axes = range(dat.ndim) if axes is None else [axis % dat.ndim for axis in axes]
@@ -251,42 +251,42 @@ def np_reduce(
     return result
 
 
-def collapse_sum_like(a: Array, shape: Sequence[int]) -> Array:
+def collapse_sum_like(a: NumpyArray, shape: Sequence[int]) -> NumpyArray:
     """Returns the sum of an array over the axes along which `shape` broadcasts to it."""
     wide = (1,) * (a.ndim - len(shape)) + tuple(shape)
     axes = tuple(i for i, (n, m) in enumerate(zip(a.shape, wide, strict=True)) if n != m)
     return np.asarray(a.sum(axis=axes)).reshape(tuple(shape))
 
 
-def new_orthonormal_matrix_2d(n: int) -> Array:
+def new_orthonormal_matrix_2d(n: int) -> NumpyArray:
     """Returns a random matrix (n, n) whose rows are orthonormal."""
     return np.asarray(np.linalg.qr(np.random.randn(n, n))[0])
 
 
-def new_matrix_with_real_eigvals_2d(n: int) -> Array:
+def new_matrix_with_real_eigvals_2d(n: int) -> NumpyArray:
     """Returns a random well-conditioned matrix (n, n) with real eigenvalues of different sizes."""
     basis = new_orthonormal_matrix_2d(n)
     upper = np.triu(np.random.uniform(-0.5, 0.5, (n, n)), 1)
     return basis @ (np.diag(np.arange(1.0, n + 1)) + upper) @ basis.T
 
 
-def new_sym_matrix_with_real_eigvals_2d(n: int) -> Array:
+def new_sym_matrix_with_real_eigvals_2d(n: int) -> NumpyArray:
     """Returns a random symmetric matrix (n, n) with eigenvalues 1, 2, ..., n."""
     basis = new_orthonormal_matrix_2d(n)
     made = basis @ np.diag(np.arange(1.0, n + 1)) @ basis.T
     return np.asarray((made + made.T) / 2)
 
 
-def new_matrix_with_real_eigvals_nd(shape: Sequence[int]) -> Array:
+def new_matrix_with_real_eigvals_nd(shape: Sequence[int]) -> NumpyArray:
     """Returns matrices of `new_matrix_with_real_eigvals_2d`, the last two axes being a matrix."""
     return _stacked(new_matrix_with_real_eigvals_2d, shape)
 
 
-def new_sym_matrix_with_real_eigvals_nd(shape: Sequence[int]) -> Array:
+def new_sym_matrix_with_real_eigvals_nd(shape: Sequence[int]) -> NumpyArray:
     """Returns matrices of `new_sym_matrix_with_real_eigvals_2d`, the last two axes being one."""
     return _stacked(new_sym_matrix_with_real_eigvals_2d, shape)
 
 
-def _stacked(make: Callable[[int], Array], shape: Sequence[int]) -> Array:
+def _stacked(make: Callable[[int], NumpyArray], shape: Sequence[int]) -> NumpyArray:
     count = int(np.prod(shape[:-2]))
     return np.stack([make(shape[-1]) for _ in range(count)]).reshape(tuple(shape))

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray, waitall
 
@@ -29,17 +30,16 @@ __all__ = [
     "same_array",
 ]
 
-Array = np.ndarray[Any, Any]
 #: An array of ours, or what NumPy makes one of.
 Given: TypeAlias = "NDArray | ArrayLike"
 
 
-def _host(value: Given) -> Array:
+def _host(value: Given) -> NumpyArray:
     """Returns an array of ours, of NumPy's, or a number, as NumPy's array."""
     return value.asnumpy() if hasattr(value, "asnumpy") else np.asarray(value)
 
 
-def _comparable(value: Given) -> Array:
+def _comparable(value: Given) -> NumpyArray:
     """Returns it in a dtype that NumPy compares with tolerances."""
     host = _host(value)
     return host if host.dtype.kind in "biufc" else host.astype(np.float32)  # bfloat16
@@ -104,7 +104,9 @@ def assert_almost_equal(
         raise AssertionError(_report(a, b, rtol, atol, names, equal_nan, mismatches))
 
 
-def _violation(a: Array, b: Array, rtol: float, atol: float, equal_nan: bool) -> Array:
+def _violation(
+    a: NumpyArray, b: NumpyArray, rtol: float, atol: float, equal_nan: bool
+) -> NumpyArray:
     """Returns by how many times its tolerance each element is off; above 1 is a mismatch."""
     first, second = np.broadcast_arrays(a.astype(np.float64), b.astype(np.float64))
     with np.errstate(all="ignore"):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from hybridnet import autograd
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import ParameterError
 from hybridnet.executor import Executor
 from hybridnet.gluon import HybridBlock
@@ -24,20 +25,18 @@ from .defaults import Tolerance, default_context, get_tols
 
 __all__ = ["check_consistency", "check_gluon_hybridize_consistency", "compare_optimizer"]
 
-Array = np.ndarray[Any, Any]
-
 
 def check_consistency(
     sym: Symbol | Sequence[Symbol],
     ctx_list: Sequence[Mapping[str, Any]],
     scale: float = 1.0,
     grad_req: str | Sequence[str] | Mapping[str, str] = "write",
-    arg_params: dict[str, Array] | None = None,
-    aux_params: dict[str, Array] | None = None,
+    arg_params: dict[str, NumpyArray] | None = None,
+    aux_params: dict[str, NumpyArray] | None = None,
     rtol: Tolerance = None,
     atol: Tolerance = None,
     raise_on_err: bool = True,
-    ground_truth: dict[str, Array] | None = None,
+    ground_truth: dict[str, NumpyArray] | None = None,
     equal_nan: bool = False,
     use_uniform: bool = False,
     rand_type: DTypeLike = np.float64,
@@ -131,12 +130,12 @@ def _train(executors: Sequence[Executor], dtypes: Sequence[np.dtype[np.generic]]
         executor.backward(grads)
 
 
-def _hosts(arrays: Mapping[str, NDArray | None]) -> dict[str, Array | None]:
+def _hosts(arrays: Mapping[str, NDArray | None]) -> dict[str, NumpyArray | None]:
     return {name: None if array is None else array.asnumpy() for name, array in arrays.items()}
 
 
 def _tols(
-    value: Array, truth: Any, least: np.dtype[np.generic], rtol: Tolerance, atol: Tolerance
+    value: NumpyArray, truth: Any, least: np.dtype[np.generic], rtol: Tolerance, atol: Tolerance
 ) -> tuple[float, float]:
     """Returns tolerances; float32 gradients of a float16 network have float16's precision."""
     truth = truth.asnumpy() if isinstance(truth, NDArray) else np.asarray(truth)
@@ -149,8 +148,8 @@ def _tols(
 
 def _fill(
     executors: Sequence[Executor],
-    arg_params: dict[str, Array] | None,
-    aux_params: dict[str, Array] | None,
+    arg_params: dict[str, NumpyArray] | None,
+    aux_params: dict[str, NumpyArray] | None,
     scale: float,
     uniform: bool,
     rand_type: DTypeLike,
@@ -179,7 +178,7 @@ def _fill(
 class _Kept(Initializer):
     """Initializes parameters with the values they had in another network, by name."""
 
-    def __init__(self, values: Mapping[str, Array]) -> None:
+    def __init__(self, values: Mapping[str, NumpyArray]) -> None:
         super().__init__()
         self._values = values
 
@@ -190,7 +189,7 @@ class _Kept(Initializer):
 def check_gluon_hybridize_consistency(
     net_builder: Callable[..., HybridBlock],
     data_l: Sequence[NDArray],
-    numpy_func: Callable[..., Array] | None = None,
+    numpy_func: Callable[..., NumpyArray] | None = None,
     test_grad: bool = True,
     rtol: float = 1e-4,
     atol: float = 1e-4,
@@ -207,7 +206,7 @@ def check_gluon_hybridize_consistency(
     Raises:
         AssertionError: something differs.
     """
-    first: tuple[Array, list[Array]] | None = None
+    first: tuple[NumpyArray, list[NumpyArray]] | None = None
     initializer: Initializer | None = None
     for hybridize in (False, True):
         net = net_builder(prefix="net_")
@@ -233,7 +232,9 @@ def check_gluon_hybridize_consistency(
         assert_almost_equal(first[0], expected, rtol=rtol, atol=atol)
 
 
-def _run(net: HybridBlock, data_l: Sequence[NDArray], test_grad: bool) -> tuple[Array, list[Array]]:
+def _run(
+    net: HybridBlock, data_l: Sequence[NDArray], test_grad: bool
+) -> tuple[NumpyArray, list[NumpyArray]]:
     """Returns the output of a network and, where wanted, the gradients by its inputs."""
     inputs = [array.copy() for array in data_l]
     if not test_grad:

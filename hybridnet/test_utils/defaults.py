@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hybridnet.base.array_types import DType
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.context import set_default_context as _set_default_context
 
@@ -25,7 +26,6 @@ __all__ = [
     "set_default_context",
 ]
 
-DType = np.dtype[Any]
 #: A number, or one for each dtype; None: the default for the dtype.
 Tolerance = float | Mapping[Any, float] | None
 

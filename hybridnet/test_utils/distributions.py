@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import ParameterError
 
 __all__ = [
@@ -18,7 +19,6 @@ __all__ = [
     "verify_generator",
 ]
 
-Array = np.ndarray[Any, Any]
 #: Returns as many random numbers as it is asked for, as an array or a list.
 Generator = Callable[[int], Any]
 
@@ -41,7 +41,7 @@ def gen_buckets_probs_with_ppf(
     return list(pairwise(edges)), [1 / nbuckets] * nbuckets
 
 
-def _draw(generator: Generator, count: int) -> Array:
+def _draw(generator: Generator, count: int) -> NumpyArray:
     samples = generator(count)
     return np.asarray(samples.asnumpy() if hasattr(samples, "asnumpy") else samples)
 
@@ -76,7 +76,7 @@ def chi_square_check(
     buckets: Sequence[Any],
     probs: Sequence[float],
     nsamples: int = 1000000,
-) -> tuple[float, Array, Array]:
+) -> tuple[float, NumpyArray, NumpyArray]:
     """Compares how often samples fall into buckets with how often they should.
 
     Args:

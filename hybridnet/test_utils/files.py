@@ -14,6 +14,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.fetching import download as gluon_download
 from hybridnet.io import DataBatch, DataIter, MNISTIter, MXDataIter
 from hybridnet.io.mnist import load_mnist
@@ -31,8 +32,6 @@ __all__ = [
 
 _CIFAR10: Final = "https://repo.mxnet.io/gluon/dataset/cifar10/cifar10-b9ac2870.zip"
 _CIFAR10_SHA1: Final = "b9ac287012f2dad9dfb49d8271c39ecdd7db376c"
-
-Array = np.ndarray[Any, Any]
 
 
 @final
@@ -59,7 +58,7 @@ class DummyIter(DataIter):
         """Does nothing: there is no end to come back from."""
 
 
-def get_mnist() -> dict[str, Array]:
+def get_mnist() -> dict[str, NumpyArray]:
     """Returns the handwritten digits that come with hybridnet; nothing is fetched.
 
     MXNet fetched all 70,000 digits; here are 4,000 to train on and 1,000 to test. The full files

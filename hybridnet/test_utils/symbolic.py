@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from hybridnet import symbol as sym_api
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
 from hybridnet.executor import Executor
@@ -33,7 +34,6 @@ __all__ = [
     "simple_forward",
 ]
 
-Array = np.ndarray[Any, Any]
 #: Arrays in order, or by name.
 GivenByName: TypeAlias = Sequence[Given] | Mapping[str, Given]
 _FLOATS = (np.float16, np.float32, np.float64)
@@ -117,12 +117,12 @@ def _requests(
 
 def numeric_grad(
     executor: Executor,
-    location: dict[str, Array],
+    location: dict[str, NumpyArray],
     aux_states: Mapping[str, Given] | None = None,
     eps: float = 1e-4,
     use_forward_train: bool = True,
     dtype: DTypeLike = np.float32,
-) -> dict[str, Array]:
+) -> dict[str, NumpyArray]:
     """Differentiates the sum of an executor's first output by central differences.
 
     Args:
@@ -157,11 +157,11 @@ def numeric_grad(
 
 def _differences(
     executor: Executor,
-    location: Mapping[str, Array],
+    location: Mapping[str, NumpyArray],
     total: Callable[[], float],
     eps: float,
     dtype: DTypeLike,
-) -> dict[str, Array]:
+) -> dict[str, NumpyArray]:
     """Returns the central differences of a total by each element of an executor's arguments."""
     grads = {name: np.zeros(np.shape(value), dtype) for name, value in location.items()}
     for name, value in location.items():
@@ -251,9 +251,9 @@ def _compare(
     where: str,
     name: str,
     request: str,
-    expected: Array,
-    found: Array,
-    before: Array,
+    expected: NumpyArray,
+    found: NumpyArray,
+    before: NumpyArray,
     rtol: Tolerance,
     atol: Tolerance,
     equal_nan: bool = False,

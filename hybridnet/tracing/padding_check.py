@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray, Shape
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError, ShapeError
 from hybridnet.base.lazy import jnp
@@ -16,8 +17,6 @@ from .concrete import ConcreteFunction
 
 __all__ = ["PaddingError", "UncutError", "check_padding"]
 
-Shape = tuple[int, ...]
-Host = np.ndarray[Any, Any]
 
 _DEPENDS: Final = (
     "{name}: padding its arguments would change its results: something in it mixes positions along "
@@ -95,7 +94,7 @@ def check_padding(
     return True
 
 
-def _with_other_padding(host: Host, shape: Shape) -> Host:
+def _with_other_padding(host: NumpyArray, shape: Shape) -> NumpyArray:
     """Returns a padded array with other values in its padding.
 
     Floats are larger than all true ones, and negative only if some true ones are. Whole numbers may
@@ -117,7 +116,7 @@ def _with_other_padding(host: Host, shape: Shape) -> Host:
     return made
 
 
-def _corners(name: str, outputs: Sequence[NDArray], shapes: Sequence[Shape]) -> list[Host]:
+def _corners(name: str, outputs: Sequence[NDArray], shapes: Sequence[Shape]) -> list[NumpyArray]:
     """Returns what of outputs is not padding."""
     if len(outputs) != len(shapes):
         raise PaddingError(_DIFFERS.format(name=name))
@@ -129,7 +128,7 @@ def _corners(name: str, outputs: Sequence[NDArray], shapes: Sequence[Shape]) -> 
     return found
 
 
-def _close(output: Host, other: Host, tolerance: float) -> bool:
+def _close(output: NumpyArray, other: NumpyArray, tolerance: float) -> bool:
     """Whether arrays are equal to within a part of their largest element."""
     if not is_float(output.dtype):
         return bool((output == other).all())

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from hybridnet import tape
-from hybridnet.base.array_types import NumpyArray
+from hybridnet.base.array_types import NumpyArray, Shape
 from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray
@@ -18,8 +18,6 @@ from hybridnet.runtime.recording import Value
 from hybridnet.runtime.tasks import push_task
 
 __all__ = ["fitted", "resized"]
-
-Shape = tuple[int, ...]
 
 
 def fitted(host: NumpyArray, shape: Shape, pad: float) -> NumpyArray:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hybridnet.base.array_types import Shape
 from hybridnet.base.device_name import DEVICE, LOCALHOST, DeviceName
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.graph import Edge, Node, stored_name, topological
@@ -26,7 +27,6 @@ __all__ = [
     "short_device",
 ]
 
-Shape = tuple[int, ...]
 
 _GROUP: Final = stored_name("ctx_group")
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from hybridnet.base.array_types import Shape
 from hybridnet.base.errors import ParameterError
 from hybridnet.symbol import Symbol
 
@@ -15,7 +16,6 @@ from .layers import layers_of
 
 __all__ = ["plot_network", "print_summary"]
 
-Shape = tuple[int, ...]
 
 _POSITIONS: Final = (0.44, 0.64, 0.74, 1.0)
 _HEADINGS: Final = ("Layer (type)", "Output Shape", "Param #", "Previous Layer")

@@ -15,8 +15,7 @@ from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.messages import Key
 from hybridnet.kvstore.protocol.parts import parts_of
 from hybridnet.kvstore.protocol.words import KeySpec, RunPlan
-from hybridnet.kvstore.storage.dtypes import DTYPES, dtype_of
-from hybridnet.kvstore.storage.updates import Array
+from hybridnet.kvstore.storage.dtypes import DTYPES, Array, dtype_of
 
 __all__ = ["KnownKey", "KnownKeys", "flat", "keys_of_servers"]
 

@@ -53,8 +53,9 @@ from hybridnet.kvstore.protocol.words import (
     KeySpec,
     StoreSettings,
 )
+from hybridnet.kvstore.storage.dtypes import Array
 from hybridnet.kvstore.storage.pushed import part_of
-from hybridnet.kvstore.storage.updates import Array, PartOf
+from hybridnet.kvstore.storage.updates import PartOf
 from hybridnet.kvstore.transport.interface import Transport
 from hybridnet.kvstore.transport.json_words import write_word
 from hybridnet.kvstore.transport.zmq_transport import ZmqTransport

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.protocol.words import PartRecord
+from hybridnet.kvstore.storage.dtypes import Array
 from hybridnet.kvstore.storage.slots import ArrayLayout, Slots
 
 __all__ = ["Residuals"]
-
-Array = np.ndarray[Any, Any]
 
 
 @final

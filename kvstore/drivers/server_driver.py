@@ -49,9 +49,10 @@ from hybridnet.kvstore.protocol.words import (
     StoreSettings,
 )
 from hybridnet.kvstore.storage.contained import write_below
+from hybridnet.kvstore.storage.dtypes import Array
 from hybridnet.kvstore.storage.pushed import Given, PartChecks
 from hybridnet.kvstore.storage.stored_parts import PartStore, open_parts
-from hybridnet.kvstore.storage.updates import Array, Assign, Updates, find_updates
+from hybridnet.kvstore.storage.updates import Assign, Updates, find_updates
 from hybridnet.kvstore.transport.interface import Transport
 from hybridnet.kvstore.transport.json_words import read_word, write_word
 from hybridnet.kvstore.transport.mapped_lane import LEAST, server_folder

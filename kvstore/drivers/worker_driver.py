@@ -36,8 +36,8 @@ from hybridnet.kvstore.protocol.words import (
     View,
 )
 from hybridnet.kvstore.protocol.worker import WorkerMachine
+from hybridnet.kvstore.storage.dtypes import Array
 from hybridnet.kvstore.storage.two_bit import quantize
-from hybridnet.kvstore.storage.updates import Array
 from hybridnet.kvstore.transport.interface import Transport
 from hybridnet.kvstore.transport.mapped_lane import (
     LEAST,

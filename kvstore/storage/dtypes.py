@@ -1,4 +1,4 @@
-"""The dtypes that keys may have, by name; bfloat16 is not NumPy's own."""
+"""The arrays of keys, and the dtypes that they may have, by name; bfloat16 is not NumPy's own."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["DTYPES", "dtype_of"]
+__all__ = ["DTYPES", "Array", "dtype_of"]
 
+#: A NumPy array of any shape and dtype.
+Array = np.ndarray[Any, Any]
 #: What keys may hold.
 DTYPES: Final = (
     *("float16", "float32", "float64", "uint8", "int8", "int32", "int64"),

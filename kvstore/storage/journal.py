@@ -14,17 +14,17 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, final
+from typing import Final, final
 
 import numpy as np
 
 from hybridnet.kvstore.mapped_file import MappedFile
 from hybridnet.kvstore.protocol.words import PartRecord
+from hybridnet.kvstore.storage.dtypes import Array
 from hybridnet.kvstore.storage.records import body_size, pack_body, unpack_body
 
 __all__ = ["Journal", "JournalEntry"]
 
-Array = np.ndarray[Any, Any]
 
 _HEAD: Final = struct.Struct("<4sIQQ40x")  # magic, crc, rows, their complement: 64 bytes
 _MAGIC: Final = b"HNjl"

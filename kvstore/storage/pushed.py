@@ -27,10 +27,10 @@ from hybridnet.kvstore.protocol.words import (
     PushPart,
     PutStates,
 )
-from hybridnet.kvstore.storage.dtypes import DTYPES, dtype_of
+from hybridnet.kvstore.storage.dtypes import DTYPES, Array, dtype_of
 from hybridnet.kvstore.storage.slots import ArrayLayout
 from hybridnet.kvstore.storage.two_bit import compressed_size, dequantize
-from hybridnet.kvstore.storage.updates import Array, PartOf
+from hybridnet.kvstore.storage.updates import PartOf
 from hybridnet.kvstore.transport.mapped_lane import FileCache, lane_path
 from hybridnet.kvstore.transport.wire import (
     LARGEST_FRAME,

@@ -27,12 +27,11 @@ import numpy as np
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.mapped_file import MappedFile
 from hybridnet.kvstore.protocol.words import PartRecord
-from hybridnet.kvstore.storage.dtypes import dtype_of
+from hybridnet.kvstore.storage.dtypes import Array, dtype_of
 from hybridnet.kvstore.storage.records import Records, record_size
 
 __all__ = ["ArrayLayout", "Slots", "TornFileError"]
 
-Array = np.ndarray[Any, Any]
 #: Shape and dtype of an array.
 ArrayLayout = tuple[tuple[int, ...], np.dtype[Any]]
 

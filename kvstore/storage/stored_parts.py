@@ -15,12 +15,12 @@ import numpy as np
 
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.protocol.words import KeySpec, Name, Part, PartRecord, StoredPart
-from hybridnet.kvstore.storage.dtypes import dtype_of
+from hybridnet.kvstore.storage.dtypes import Array, dtype_of
 from hybridnet.kvstore.storage.journal import Journal, JournalEntry
 from hybridnet.kvstore.storage.pushed import part_of, shape_of
 from hybridnet.kvstore.storage.slots import ArrayLayout, Slots
 from hybridnet.kvstore.storage.sums import DenseSum, RowSum
-from hybridnet.kvstore.storage.updates import Array, PartOf, Updates
+from hybridnet.kvstore.storage.updates import PartOf, Updates
 from hybridnet.kvstore.transport.mapped_lane import pack_span
 from hybridnet.kvstore.transport.wire import Payload
 

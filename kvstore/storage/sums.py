@@ -6,9 +6,9 @@ from typing import Any, final
 
 import numpy as np
 
-__all__ = ["DenseSum", "RowSum"]
+from hybridnet.kvstore.storage.dtypes import Array
 
-Array = np.ndarray[Any, Any]
+__all__ = ["DenseSum", "RowSum"]
 
 
 @final

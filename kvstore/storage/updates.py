@@ -16,10 +16,9 @@ import numpy as np
 
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.messages import Key
+from hybridnet.kvstore.storage.dtypes import Array
 
-__all__ = ["Array", "Assign", "PartOf", "Sgd", "Sum", "Updates", "find_updates", "register_updates"]
-
-Array = np.ndarray[Any, Any]
+__all__ = ["Assign", "PartOf", "Sgd", "Sum", "Updates", "find_updates", "register_updates"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ import numpy as np
 from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.drivers.completion import Completion
 from hybridnet.kvstore.drivers.remote_store import RemoteStore
-from hybridnet.kvstore.storage.updates import Array, PartOf, Sgd
+from hybridnet.kvstore.storage.dtypes import Array
+from hybridnet.kvstore.storage.updates import PartOf, Sgd
 
 #: Two keys: one small, one of several parts.
 SIZES = {"small": 8, "large": 120_000}

@@ -8,8 +8,10 @@ from typing import final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
+
 from ..errors import WrongError
-from .thing import Array, Asked, SharedThing
+from .thing import Asked, SharedThing
 
 __all__ = ["DenseAccumulator", "RowsAccumulator"]
 
@@ -37,7 +39,7 @@ class _Accumulator(SharedThing):
         self._count = 0
         self._step = 0
 
-    def _try(self, asked: Asked) -> Sequence[Array] | None:
+    def _try(self, asked: Asked) -> Sequence[NumpyArray] | None:
         match asked.method:
             case "apply":
                 if asked.number("step") >= self._step:
@@ -53,7 +55,7 @@ class _Accumulator(SharedThing):
                 return []
         raise WrongError(f"Accumulator '{self.name}' knows no {asked.method[:40]!r}")
 
-    def _try_take(self, count: int) -> Sequence[Array] | None:
+    def _try_take(self, count: int) -> Sequence[NumpyArray] | None:
         if count < 1:
             raise WrongError(f"Accumulator '{self.name}': num_required must be > 0, got {count}")
         if self._count < count:
@@ -75,11 +77,11 @@ class _Accumulator(SharedThing):
             )
 
     @abstractmethod
-    def _add(self, arrays: Sequence[Array]) -> None:
+    def _add(self, arrays: Sequence[NumpyArray]) -> None:
         """Adds a gradient."""
 
     @abstractmethod
-    def _taken(self) -> Sequence[Array]:
+    def _taken(self) -> Sequence[NumpyArray]:
         """Returns what was summed up, and begins anew."""
 
 
@@ -87,9 +89,9 @@ class _Accumulator(SharedThing):
 class DenseAccumulator(_Accumulator):
     """Sums arrays of one shape."""
 
-    _sum: Array | None = None
+    _sum: NumpyArray | None = None
 
-    def _add(self, arrays: Sequence[Array]) -> None:
+    def _add(self, arrays: Sequence[NumpyArray]) -> None:
         (grad,) = arrays
         self._check(grad.shape)
         if self._sum is None:
@@ -102,7 +104,7 @@ class DenseAccumulator(_Accumulator):
         else:
             self._sum += grad
 
-    def _taken(self) -> Sequence[Array]:
+    def _taken(self) -> Sequence[NumpyArray]:
         total, self._sum = self._sum, None
         assert total is not None
         return [total / total.dtype.type(self._count) if self._mean else total]
@@ -118,12 +120,12 @@ class RowsAccumulator(_Accumulator):
 
     def __init__(self, name: str, shape: Sequence[int | None] | None, mean: bool) -> None:
         super().__init__(name, shape, mean)
-        self._rows: dict[int, Array] = {}
+        self._rows: dict[int, NumpyArray] = {}
         self._times: dict[int, int] = {}
-        self._whole: Array | None = None
-        self._no_rows: Array | None = None
+        self._whole: NumpyArray | None = None
+        self._no_rows: NumpyArray | None = None
 
-    def _add(self, arrays: Sequence[Array]) -> None:
+    def _add(self, arrays: Sequence[NumpyArray]) -> None:
         numbers, rows, *whole = arrays
         if numbers.ndim != 1 or rows.ndim < 1 or len(numbers) != len(rows):
             raise WrongError(
@@ -138,7 +140,7 @@ class RowsAccumulator(_Accumulator):
                     f"Accumulator '{self.name}': row {outside[0]} is not one of {self._shape[0]}"
                 )
         self._no_rows = rows[:0]
-        mine: dict[int, Array] = {}
+        mine: dict[int, NumpyArray] = {}
         for number, row in zip(numbers.tolist(), rows, strict=True):
             mine[number] = mine[number] + row if number in mine else row
         for number, row in mine.items():
@@ -147,7 +149,7 @@ class RowsAccumulator(_Accumulator):
         if whole:
             self._whole = whole[0]
 
-    def _taken(self) -> Sequence[Array]:
+    def _taken(self) -> Sequence[NumpyArray]:
         numbers = sorted(self._rows)
         rows = [self._rows[one] for one in numbers]
         if self._mean:
@@ -169,7 +171,7 @@ class RowsAccumulator(_Accumulator):
 
 
 def _whole_shape(
-    known: Sequence[int | None] | None, rows: Array, whole: Sequence[Array]
+    known: Sequence[int | None] | None, rows: NumpyArray, whole: Sequence[NumpyArray]
 ) -> Sequence[int]:
     """Returns the shape of the whole of which rows are given."""
     if whole:

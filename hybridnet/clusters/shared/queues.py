@@ -9,12 +9,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
+
 from ..errors import EndedError, GivenUpError, WrongError
-from .thing import Array, Asked, SharedThing
+from .thing import Asked, SharedThing
 
 __all__ = ["FirstInQueue", "PaddingQueue", "PriorityOrder", "ShufflingQueue"]
 
-Element = list[Array]
+Element = list[NumpyArray]
 #: What is known of the shapes of an element's components.
 Shapes = Sequence[Sequence[int | None] | None]
 
@@ -46,7 +48,7 @@ class FirstInQueue(SharedThing):
         self._closed = False
         self._cancelled = False
 
-    def _try(self, asked: Asked) -> Sequence[Array] | None:
+    def _try(self, asked: Asked) -> Sequence[NumpyArray] | None:
         match asked.method:
             case "put":
                 return self._try_put(asked)
@@ -68,7 +70,7 @@ class FirstInQueue(SharedThing):
 
     # -- putting -----------------------------------------------------------------------------
 
-    def _try_put(self, asked: Asked) -> Sequence[Array] | None:
+    def _try_put(self, asked: Asked) -> Sequence[NumpyArray] | None:
         if self._cancelled:
             raise GivenUpError(f"Queue '{self.name}' is closed.")
         if asked.progress is None:
@@ -95,7 +97,7 @@ class FirstInQueue(SharedThing):
                 self._check(one, shape)
         return made
 
-    def _check(self, one: Array, shape: Sequence[int | None] | None) -> None:
+    def _check(self, one: NumpyArray, shape: Sequence[int | None] | None) -> None:
         if shape is None:
             return
         sizes = zip(one.shape, shape, strict=False)
@@ -108,7 +110,7 @@ class FirstInQueue(SharedThing):
 
     # -- taking ------------------------------------------------------------------------------
 
-    def _try_take(self, asked: Asked) -> Sequence[Array] | None:
+    def _try_take(self, asked: Asked) -> Sequence[NumpyArray] | None:
         count = asked.number("count")
         if count < 1:
             raise WrongError(f"Queue '{self.name}': {count} elements cannot be taken")
@@ -193,7 +195,7 @@ class PriorityOrder(FirstInQueue):
         bisect.insort(self._held, element, key=lambda one: int(one[0]))
 
 
-def _padded(parts: Sequence[Array]) -> Array:
+def _padded(parts: Sequence[NumpyArray]) -> NumpyArray:
     sizes: Any = np.max([one.shape for one in parts], axis=0)
     found = np.zeros((len(parts), *sizes), parts[0].dtype)
     for number, one in enumerate(parts):

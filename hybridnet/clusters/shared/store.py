@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.graph import Node
 
 from ..errors import WrongError
 from .accumulators import DenseAccumulator, RowsAccumulator
 from .queues import FirstInQueue, PaddingQueue, PriorityOrder, ShufflingQueue
-from .thing import Array, Asked, SharedThing
+from .thing import Asked, SharedThing
 
 __all__ = ["SharedStore", "SharedUse"]
 
@@ -42,7 +43,7 @@ class SharedUse:
     words: Mapping[str, Any] = field(default_factory=dict)
     numbers: Mapping[int, str] = field(default_factory=dict)
 
-    def asked(self, arrays: Sequence[Array]) -> Asked:
+    def asked(self, arrays: Sequence[NumpyArray]) -> Asked:
         """Returns what it is asked with the values of the node's inputs."""
         known = {name: int(arrays[number]) for number, name in self.numbers.items()}
         rest = [one for number, one in enumerate(arrays) if number not in self.numbers]

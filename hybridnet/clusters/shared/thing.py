@@ -9,15 +9,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, final
 
-import numpy as np
-
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import MXNetError
 
 from ..errors import GivenUpError, WrongError
 
-__all__ = ["Array", "Asked", "SharedThing"]
-
-Array = np.ndarray[Any, Any]
+__all__ = ["Asked", "SharedThing"]
 
 
 @final
@@ -35,8 +32,8 @@ class Asked:
 
     method: str
     words: Mapping[str, Any]
-    arrays: Sequence[Array] = ()
-    answer: Future[Sequence[Array]] = field(default_factory=Future)
+    arrays: Sequence[NumpyArray] = ()
+    answer: Future[Sequence[NumpyArray]] = field(default_factory=Future)
     progress: Any = None
 
     def number(self, name: str) -> int:
@@ -92,9 +89,9 @@ class SharedThing(ABC):
         for one in left:
             self.give_up(one)
 
-    def _answered(self) -> list[tuple[Asked, Sequence[Array] | MXNetError]]:
+    def _answered(self) -> list[tuple[Asked, Sequence[NumpyArray] | MXNetError]]:
         """Answers what can be; of each lane in the order in which it was asked."""
-        ended: list[tuple[Asked, Sequence[Array] | MXNetError]] = []
+        ended: list[tuple[Asked, Sequence[NumpyArray] | MXNetError]] = []
         before = -1
         while before != self._moves:
             before = self._moves
@@ -103,7 +100,7 @@ class SharedThing(ABC):
                 if one.method in stuck:
                     continue
                 try:
-                    found: Sequence[Array] | MXNetError | None = self._try(one)
+                    found: Sequence[NumpyArray] | MXNetError | None = self._try(one)
                 except MXNetError as error:
                     found = error
                 except Exception as error:  # or it would be asked again, and stop all others
@@ -120,7 +117,7 @@ class SharedThing(ABC):
         """Raises an error for what need not wait for its turn."""
 
     @abstractmethod
-    def _try(self, asked: Asked) -> Sequence[Array] | None:
+    def _try(self, asked: Asked) -> Sequence[NumpyArray] | None:
         """Returns the answer; None: not yet. What changes the state counts in ``_moves``.
 
         Raises:
@@ -131,7 +128,7 @@ class SharedThing(ABC):
         """Takes back what was done for a question that is given up."""
 
 
-def _tell(ended: Sequence[tuple[Asked, Sequence[Array] | MXNetError]]) -> None:
+def _tell(ended: Sequence[tuple[Asked, Sequence[NumpyArray] | MXNetError]]) -> None:
     for asked, found in ended:
         if isinstance(found, MXNetError):
             asked.answer.set_exception(found)

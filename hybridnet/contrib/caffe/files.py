@@ -9,6 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import FormatError
 from hybridnet.base.lazy import protobuf
 from hybridnet.base.remote import read_file
@@ -17,7 +18,6 @@ from .schema import LAYER_TYPES, net_message
 
 __all__ = ["CaffeLayer", "Net", "read_net", "read_weights"]
 
-Array = np.ndarray[Any, Any]
 PathLike = str | os.PathLike[str]
 
 
@@ -109,7 +109,7 @@ def _inputs(message: Any) -> dict[str, tuple[int, ...]]:
     return dict(zip(names, [*shapes, *[()] * (len(names) - len(shapes))], strict=True))
 
 
-def read_weights(path: PathLike) -> dict[str, list[Array]]:
+def read_weights(path: PathLike) -> dict[str, list[NumpyArray]]:
     """Reads a ``.caffemodel``; returns the arrays of each layer that has some, by its name.
 
     Raises:
@@ -122,7 +122,7 @@ def read_weights(path: PathLike) -> dict[str, list[Array]]:
         message = net_message().FromString(read_file(path))
     except protobuf.message.DecodeError as error:
         raise FormatError(f"{name}: must be a .caffemodel: {error}") from error
-    found: dict[str, list[Array]] = {}
+    found: dict[str, list[NumpyArray]] = {}
     layers: Sequence[Any] = [*message.layer, *message.layers]
     for layer in layers:
         if layer.blobs:
@@ -134,7 +134,7 @@ def read_weights(path: PathLike) -> dict[str, list[Array]]:
     return found
 
 
-def _array(blob: Any, where: str) -> Array:
+def _array(blob: Any, where: str) -> NumpyArray:
     """Returns the numbers of a blob; its ``diff``, the gradients of training, is passed over."""
     values = np.array(blob.data or blob.double_data, np.float32)
     if blob.HasField("shape"):

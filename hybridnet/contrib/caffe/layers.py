@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import FormatError, MXNetError, ParameterError
 from hybridnet.ops.core import registry
 from hybridnet.symbol import Symbol, var
@@ -17,7 +18,6 @@ from .files import CaffeLayer
 
 __all__ = ["ENDS", "SOURCES", "Place", "translate"]
 
-Array = np.ndarray[Any, Any]
 
 #: Layers that feed a network.
 SOURCES: Final = frozenset(
@@ -52,8 +52,8 @@ class Place:
         layer: CaffeLayer,
         scale: CaffeLayer | None,
         bottoms: Sequence[Symbol],
-        weights: Mapping[str, list[Array]],
-        params: dict[str, Array],
+        weights: Mapping[str, list[NumpyArray]],
+        params: dict[str, NumpyArray],
         shapes: Mapping[str, tuple[int, ...]],
     ) -> None:
         self.layer = layer
@@ -72,7 +72,7 @@ class Place:
         self._made += 1
         return Symbol.apply_operator(registry.get(op), inputs, attrs, name=name)
 
-    def blobs(self, of: CaffeLayer | None = None) -> list[Array]:
+    def blobs(self, of: CaffeLayer | None = None) -> list[NumpyArray]:
         """Returns the arrays of the layer; [] where there are no weights."""
         layer = of or self.layer
         if self.has_weights and layer.name not in self._weights:
@@ -82,7 +82,7 @@ class Place:
             )
         return self._weights.get(layer.name, [])
 
-    def parameter(self, ending: str, array: Array | None) -> Symbol:
+    def parameter(self, ending: str, array: NumpyArray | None) -> Symbol:
         """Returns the variable of a parameter, with its numbers where they are known."""
         name = f"{self.layer.name}_{ending}"
         if array is not None:
@@ -335,7 +335,7 @@ def _scale(place: Place) -> Symbol:
     covered = (rank - axis) if param.num_axes == -1 else param.num_axes
     around = [1] * axis, [1] * (rank - axis - covered)
 
-    def placed(blob: Array) -> Array:
+    def placed(blob: NumpyArray) -> NumpyArray:
         return blob.reshape(*around[0], *blob.shape, *around[1])
 
     ending = "gamma" if is_scale else "beta"

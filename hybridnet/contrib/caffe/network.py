@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any
-
-import numpy as np
 
 from hybridnet import ndarray
 from hybridnet import symbol as symbols
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
@@ -50,7 +48,7 @@ def import_caffe(
     weights = {} if caffemodel is None else read_weights(caffemodel)
     blobs: dict[str, Symbol] = {}
     shapes: dict[str, tuple[int, ...]] = {}
-    params: dict[str, np.ndarray[Any, Any]] = {}
+    params: dict[str, NumpyArray] = {}
     for name, shape in net.inputs.items():
         blobs[name] = symbols.var(name)
         if shape:

@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 #: Counts, the ends of the bins, least and greatest number, and the end of the range around 0.
-Histogram = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], float, float, float]
+Histogram = tuple[NumpyArray, NumpyArray, float, float, float]
 
 _BINS: Final = 8001
 # What zeros of a distribution become, so that it can be compared with another.

@@ -11,7 +11,7 @@ import numpy as np
 
 from hybridnet import ndarray
 from hybridnet import symbol as symbols
-from hybridnet.base.array_types import DTypeLike
+from hybridnet.base.array_types import DTypeLike, Shape
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
@@ -20,7 +20,7 @@ from hybridnet.symbol import Symbol
 from ..protos import OPSET, write_model
 from .network import draft_of, inputs_of
 from .rules import TRANSLATIONS
-from .sizes import Shape, known_of
+from .sizes import known_of
 
 __all__ = ["export_model", "get_operator_support"]
 

@@ -8,12 +8,13 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.graph import Edge, Node
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core import OpCall
 from hybridnet.symbol import Symbol
 
-from ..draft import Array, Draft, Network, Port
+from ..draft import Draft, Network, Port
 from .layers import LABELS
 from .place import ExportError, Place
 from .sizes import Known
@@ -147,14 +148,14 @@ class _Writer:
             lambda index: self._value_of(node.inputs[index]),
         )
 
-    def _value_of(self, edge: Edge) -> Array | None:
+    def _value_of(self, edge: Edge) -> NumpyArray | None:
         """Returns a value that depends on parameters alone; None for any other."""
         part = Symbol([edge])
         names = part.list_inputs()
         if any(name not in self._params for name in names):
             return None
         given: dict[str, Any] = {name: self._params[name] for name in names}
-        array: Array = part.eval(**given)[0].asnumpy()
+        array: NumpyArray = part.eval(**given)[0].asnumpy()
         return array
 
     def _finished(self) -> Network:

@@ -9,13 +9,14 @@ from typing import Any, NoReturn, final
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph import Node
 from hybridnet.ops.core import OpCall
 
-from ..draft import Array, Draft, Sizes
+from ..draft import Draft, Sizes
 
 __all__ = ["ExportError", "Place"]
 
@@ -50,7 +51,7 @@ class Place:
         sizes: Sequence[Sizes],
         results: Sequence[TensorType],
         result_sizes: Sequence[Sizes],
-        value_of: Callable[[int], Array | None],
+        value_of: Callable[[int], NumpyArray | None],
     ) -> None:
         self.draft = draft
         self.node = node
@@ -200,9 +201,9 @@ class Place:
 
     # -- what is known -----------------------------------------------------------------------
 
-    def known_value(self, index: int) -> Array | None:
+    def known_value(self, index: int) -> NumpyArray | None:
         """Returns the numbers of an input that parameters alone make; None for any other."""
-        found: Array | None = self._value_of(index)
+        found: NumpyArray | None = self._value_of(index)
         return found
 
     def is_zeros(self, index: int) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.ops.nn import Net, net_of
 
 from .place import Place
@@ -17,7 +18,6 @@ __all__: list[str] = []
 _OPS: Final = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
 #: Where ONNX's gates are among ours. LSTM: input, output, forget, cell; GRU: update, reset, new.
 _GATES: Final = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2), "rnn_tanh": (0,), "rnn_relu": (0,)}
-Array = np.ndarray[Any, Any]
 
 
 @translates("RNN")
@@ -48,11 +48,13 @@ def _rnn(place: Place) -> str | list[str]:
     return [data, *(place.add("Concat", *parts, axis=0) for parts in zip(*ends, strict=True))]
 
 
-def _weights(vector: Array, net: Net, features: int) -> list[tuple[Array, Array, Array]]:
+def _weights(
+    vector: NumpyArray, net: Net, features: int
+) -> list[tuple[NumpyArray, NumpyArray, NumpyArray]]:
     """Returns for each layer W, R and the biases, of all directions and gates in ONNX's order."""
     gates, at = _GATES[net.mode], 0
 
-    def take(*shape: int) -> Array:
+    def take(*shape: int) -> NumpyArray:
         nonlocal at
         part = vector[at : at + int(np.prod(shape))].reshape(len(gates), -1, *shape[1:])
         at += int(np.prod(shape))

@@ -13,6 +13,7 @@ from typing import final
 import numpy as np
 from numpy.typing import DTypeLike
 
+from hybridnet.base.array_types import Shape
 from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.tensor_type import TensorType, tensor_type
@@ -21,9 +22,7 @@ from hybridnet.symbol import Symbol
 
 from ..draft import Sizes
 
-__all__ = ["Known", "Shape", "known_of"]
-
-Shape = tuple[int, ...]
+__all__ = ["Known", "known_of"]
 
 
 @final

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..draft import Array
+from hybridnet.base.array_types import NumpyArray
+
 from .place import Place
 from .table import translates
 
@@ -120,7 +121,7 @@ def _overhang(place: Place, window: dict[str, Any]) -> tuple[int, ...] | None:
     )
 
 
-def _corrections(place: Place, window: dict[str, Any], pads: Sequence[int]) -> Array:
+def _corrections(place: Place, window: dict[str, Any], pads: Sequence[int]) -> NumpyArray:
     """Returns for each window its elements, by those of them that lie in the padded data."""
     result = np.ones((1, 1))
     for axis, kernel in enumerate(window["kernel_shape"]):
@@ -139,14 +140,14 @@ def _global_pooling(place: Place, kind: str, data: str) -> str:
     return place.add("GlobalMaxPool" if kind == "max" else "GlobalAveragePool", data)
 
 
-def _by_matrices(place: Place, rows: Array, columns: Array) -> str:
+def _by_matrices(place: Place, rows: NumpyArray, columns: NumpyArray) -> str:
     """Makes each pixel a weighted sum: ``rows @ image @ columns.T``."""
     left = place.constant(rows, _dtype(place))
     right = place.constant(columns.T, _dtype(place))
     return place.add("MatMul", place.add("MatMul", left, place.inputs[0]), right)
 
 
-def _region_means(size: int, count: int) -> Array:
+def _region_means(size: int, count: int) -> NumpyArray:
     """Returns the means of `count` regions that cover an axis."""
     edges = [(i * size // count, -(-(i + 1) * size // count)) for i in range(count)]
     return np.array([[(a <= j < b) / (b - a) for j in range(size)] for a, b in edges])

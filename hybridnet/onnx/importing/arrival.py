@@ -13,6 +13,7 @@ from typing import Any, NoReturn, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core import registry
@@ -21,8 +22,6 @@ from hybridnet.symbol import Symbol
 from ..draft import Sizes
 
 __all__ = ["Arrival", "ConstantValue", "Held", "ImportModelError"]
-
-Array = np.ndarray[Any, Any]
 
 
 class ImportModelError(ParameterError):
@@ -41,8 +40,8 @@ class ConstantValue:
     """
 
     name: str
-    first: Array
-    second: Array
+    first: NumpyArray
+    second: NumpyArray
 
 
 Held = Symbol | ConstantValue
@@ -71,7 +70,7 @@ class Arrival:
         attrs: Mapping[str, Any],
         num_outputs: int,
         types_of: Callable[[Symbol], Types],
-        parameter: Callable[[str, Array], Symbol],
+        parameter: Callable[[str, NumpyArray], Symbol],
     ) -> None:
         self.name = name
         self.op = op
@@ -93,7 +92,7 @@ class Arrival:
         known = {k: v for k, v in attrs.items() if v is not None or row.params[k].required}
         return Symbol.apply_operator(row, inputs, known, name=name)
 
-    def parameter(self, array: Array, stem: str) -> Symbol:
+    def parameter(self, array: NumpyArray, stem: str) -> Symbol:
         """Returns a new parameter with these numbers, named after the node."""
         return self._parameter(f"{self.name}_{stem}", np.asarray(array))
 
@@ -132,7 +131,7 @@ class Arrival:
         rank = max(self.rank(index) for index in range(len(self.inputs)))
         return [self.symbol(index, rank) for index in range(len(self.inputs))]
 
-    def constant(self, index: int, what: str = "") -> Array:
+    def constant(self, index: int, what: str = "") -> NumpyArray:
         """Returns the numbers of an input.
 
         Raises:

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.symbol import Symbol
 
-from ..draft import Array
 from .arrival import Arrival
 from .table import arrives
 
@@ -71,8 +71,8 @@ def _nearest(
     rounding = _ROUNDINGS[arrival.attrs.get("nearest_mode", default)]
     places = []
     for old, new, scale in zip(known, sizes, scales, strict=True):
-        steps: Array = np.arange(new)
-        middle: Array
+        steps: NumpyArray = np.arange(new)
+        middle: NumpyArray
         if how == "asymmetric":
             middle = steps / scale
         elif how == "align_corners":

@@ -9,13 +9,13 @@ from typing import Any
 
 from hybridnet import ndarray
 from hybridnet import symbol as symbols
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import FormatError
 from hybridnet.gluon import SymbolBlock
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
-from ..draft import Array
 from ..protos import read_model
 from .arrival import ImportModelError
 from .network import Reader, inputs_of, sizes_of
@@ -67,7 +67,7 @@ def _damage(name: str) -> Iterator[None]:
         raise FormatError(f"{name}: must be a whole ONNX model: {said}") from error
 
 
-def _arrays(found: Mapping[str, Array]) -> dict[str, NDArray]:
+def _arrays(found: Mapping[str, NumpyArray]) -> dict[str, NDArray]:
     return {name: ndarray.array(array, dtype=array.dtype) for name, array in found.items()}
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
 from hybridnet import symbol as symbols
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import FormatError, MXNetError
 from hybridnet.base.lazy import onnx
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Reader", "inputs_of", "sizes_of"]
 
-Array = np.ndarray[Any, Any]
 
 #: What stands for an open size while the model is read: of the first axis, and of others, which
 #: must be large enough for images.
@@ -63,7 +63,7 @@ class Reader:
     """
 
     def __init__(self, model: ModelProto, path: str) -> None:
-        self.params: dict[str, Array] = {}
+        self.params: dict[str, NumpyArray] = {}
         self._path = path
         self._graph = model.graph
         versions = [one.version for one in model.opset_import if one.domain in ("", "ai.onnx")]
@@ -120,7 +120,7 @@ class Reader:
             raise FormatError(f"{self._path}: a node reads {name!r}, which no node makes")
         return self._values[name]
 
-    def _parameter(self, name: str, array: Array) -> Symbol:
+    def _parameter(self, name: str, array: NumpyArray) -> Symbol:
         """Returns the variable of a parameter, which is one however often it is used."""
         found = self._variables.get(name)
         if found is None:
@@ -200,8 +200,8 @@ class Reader:
             )
 
     def _computed(
-        self, node: NodeProto, names: Sequence[str], arrays: Sequence[Array]
-    ) -> list[Array] | None:
+        self, node: NodeProto, names: Sequence[str], arrays: Sequence[NumpyArray]
+    ) -> list[NumpyArray] | None:
         """Returns the outputs of a node, by ONNX's reference implementation."""
         helper = onnx.helper
         given = [
@@ -269,7 +269,7 @@ class Reader:
         for index in range(call.num_visible):
             self._types[Edge(node, index)] = both[0][index], both[1][index]
 
-    def by_kind(self, symbol: Symbol) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
+    def by_kind(self, symbol: Symbol) -> tuple[Mapping[str, NumpyArray], Mapping[str, NumpyArray]]:
         """Returns the parameters that a symbol has: arguments, and auxiliary states."""
         states = set(symbol.list_auxiliary_states())
         names = [name for name in symbol.list_inputs() if name in self.params]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.symbol import Symbol
 
-from ..draft import Array
 from .arrival import Arrival
 from .table import arrives
 
@@ -72,9 +72,9 @@ def _gemm(arrival: Arrival) -> Symbol:
 
 def _dense(
     arrival: Arrival,
-    weight: Array,
+    weight: NumpyArray,
     is_turned: bool,
-    bias: Array | None,
+    bias: NumpyArray | None,
 ) -> Symbol:
     """A dense layer of constant weights."""
     matrix = arrival.symbol(1) if is_turned else arrival.parameter(weight.T.copy(), "weight")

@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.symbol import Symbol
 
-from ..draft import Array
 from .arrival import Arrival
 from .table import arrives
 
@@ -80,7 +80,7 @@ def _mode(arrival: Arrival) -> str:
     return f"rnn_{name.lower()}"
 
 
-def _parameters(arrival: Arrival, directions: int) -> Array:
+def _parameters(arrival: Arrival, directions: int) -> NumpyArray:
     """Returns weights and biases as our vector: weights of all directions, then biases."""
     gates = list(_GATES[arrival.op])
     weights = [arrival.constant(index, "the weights") for index in (1, 2)]
@@ -89,7 +89,7 @@ def _parameters(arrival: Arrival, directions: int) -> Array:
     if arrival.has(3):
         biases = arrival.constant(3, "the biases")
 
-    def ordered(array: Array) -> Array:
+    def ordered(array: NumpyArray) -> NumpyArray:
         return array.reshape(len(gates), -1)[gates].reshape(-1)
 
     matrices = [ordered(one[way]) for way in range(directions) for one in weights]

@@ -9,8 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import numpy as np
-
+from hybridnet.base.array_types import DType, Shape
 from hybridnet.base.dtype import BOOL, FLOAT64, INT64, is_float, promote
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType
@@ -34,7 +33,6 @@ __all__ = [
     "unify_around",
 ]
 
-Shape = tuple[int, ...]
 
 #: What stands for a dimension that is not known, in shapes that are known in part.
 UNKNOWN: Final = -1
@@ -45,7 +43,7 @@ def same_type(data: TensorType, *_: TensorType, **__: Any) -> tuple[TensorType]:
     return (data,)
 
 
-def promote_types(types: Sequence[TensorType]) -> np.dtype[Any]:
+def promote_types(types: Sequence[TensorType]) -> DType:
     """Returns the dtype that arrays of these types are computed in."""
     dtype = types[0].dtype
     for type_ in types[1:]:
@@ -53,7 +51,7 @@ def promote_types(types: Sequence[TensorType]) -> np.dtype[Any]:
     return dtype
 
 
-def scalar_dtype(dtype: np.dtype[Any], is_int: bool) -> np.dtype[Any]:
+def scalar_dtype(dtype: DType, is_int: bool) -> DType:
     """Returns the dtype of an array combined with a number.
 
     As MXNet: floats and integers keep theirs (the number is converted, 2.5 to 2 beside integers),

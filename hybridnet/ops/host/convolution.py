@@ -15,6 +15,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.native import convolutions
 from hybridnet.native.convolutions import ConvolutionSpec
 
@@ -22,7 +23,6 @@ from .namespace import NoHostForm
 
 __all__ = ["Convolution"]
 
-Array = np.ndarray[Any, Any]
 # Channels from which on each element of the kernel has a product of its own.
 _WIDE_CHANNELS: Final = 16
 # Multiplications from which on a kernel of oneDNN is worth its call.
@@ -46,8 +46,8 @@ class Convolution:
 
     def __init__(
         self,
-        x: Array,
-        w: Array,
+        x: NumpyArray,
+        w: NumpyArray,
         window_strides: Sequence[int],
         padding: Sequence[tuple[int, int]],
         lhs_dilation: Sequence[int] | None = None,
@@ -83,11 +83,11 @@ class Convolution:
         self._spec = self._find_spec()
 
     @cached_property
-    def _x(self) -> Array:
+    def _x(self) -> NumpyArray:
         return np.pad(self._data, self._pads)
 
     @cached_property
-    def _w(self) -> Array:
+    def _w(self) -> NumpyArray:
         return np.ascontiguousarray(self._weights)
 
     def _find_spec(self) -> ConvolutionSpec | None:
@@ -105,7 +105,7 @@ class Convolution:
         )
 
     @property
-    def _filters_first(self) -> Array:
+    def _filters_first(self) -> NumpyArray:
         """The weights as (O, I, *kernel)."""
         axes = len(self._kernel)
         return self._weights.transpose(axes + 1, axes, *range(axes))
@@ -116,17 +116,17 @@ class Convolution:
         sizes = (self._data.shape[0], *self._out, self._weights.shape[-1])
         return tuple([sizes[axis] for axis in self._result_order])
 
-    def __call__(self) -> Array:
+    def __call__(self) -> NumpyArray:
         """Returns the result."""
         made = None
         if self._spec is not None:
             made = convolutions.forward(self._spec, self._data, self._filters_first)
         if made is None:
             made = self._products()
-        result: Array = made.transpose(self._result_order)
+        result: NumpyArray = made.transpose(self._result_order)
         return result.astype(self._dtype, copy=False)
 
-    def _products(self) -> Array:
+    def _products(self) -> NumpyArray:
         """The result by NumPy's products, (N, *spatial, O)."""
         filters = self._w.shape[-1]
         rows = self._x.shape[0] * math.prod(self._out)
@@ -140,7 +140,7 @@ class Convolution:
                 made += self._product(part, self._w[tap])
         return made.reshape(self._x.shape[0], *self._out, filters)
 
-    def pull_x(self, grad: Array) -> Array:
+    def pull_x(self, grad: NumpyArray) -> NumpyArray:
         """Returns the gradient of the input from that of the result."""
         last = self._channels_last(grad)
         made = None
@@ -150,7 +150,7 @@ class Convolution:
             made = self._pulled_x(last.reshape(-1, last.shape[-1]))
         return made.transpose(np.argsort(self._order)).astype(self._dtype, copy=False)
 
-    def _pulled_x(self, rows: Array) -> Array:
+    def _pulled_x(self, rows: NumpyArray) -> NumpyArray:
         """The gradient of the input by NumPy's products, (N, *spatial, C)."""
         made = np.zeros_like(self._x)
         for tap, place in self._places():
@@ -161,7 +161,7 @@ class Convolution:
         ]
         return made[tuple(inner)]
 
-    def pull_w(self, grad: Array) -> Array:
+    def pull_w(self, grad: NumpyArray) -> NumpyArray:
         """Returns the gradient of the kernel from that of the result."""
         last = self._channels_last(grad)
         made = None
@@ -175,7 +175,7 @@ class Convolution:
         whole = made.transpose(np.argsort(self._kernel_order))
         return np.ascontiguousarray(whole.astype(self._dtype, copy=False))
 
-    def _pulled_w(self, rows: Array) -> Array:
+    def _pulled_w(self, rows: NumpyArray) -> NumpyArray:
         """The gradient of the kernel by NumPy's products, (*kernel, I, O)."""
         made = np.empty_like(self._w)
         for tap, part in self._parts():
@@ -186,7 +186,7 @@ class Convolution:
                 made[tap] = np.moveaxis(products, 0, 1).reshape(made[tap].shape)
         return made
 
-    def _channels_last(self, grad: Array) -> Array:
+    def _channels_last(self, grad: NumpyArray) -> NumpyArray:
         """The gradient of the result as (N, *spatial, O)."""
         turned = grad.transpose(np.argsort(self._result_order))
         return turned.astype(self._weights.dtype, copy=False)
@@ -198,23 +198,23 @@ class Convolution:
             inner = [slice(k * d, k * d + (n - 1) * s + 1, s) for k, n, s, d in along]
             yield tap, (slice(None), *inner, slice(None))
 
-    def _parts(self) -> Iterator[tuple[tuple[int, ...], Array]]:
+    def _parts(self) -> Iterator[tuple[tuple[int, ...], NumpyArray]]:
         """Yields each element of the kernel, and what it meets: (windows, channels)."""
         for tap, place in self._places():
             yield tap, self._x[place].reshape(-1, self._x.shape[-1])
 
-    def _in_groups(self, rows: Array) -> Array:
+    def _in_groups(self, rows: NumpyArray) -> NumpyArray:
         """(rows, columns) as (groups, rows, columns of one)."""
         return np.moveaxis(rows.reshape(len(rows), self._groups, -1), 1, 0)
 
-    def _product(self, rows: Array, w: Array) -> Array:
+    def _product(self, rows: NumpyArray, w: NumpyArray) -> NumpyArray:
         """Returns rows times a kernel's element, group by group."""
         if self._groups == 1:
             return rows @ w
         made = self._in_groups(rows) @ self._in_groups(w)
         return np.moveaxis(made, 0, 1).reshape(len(rows), -1)
 
-    def _transposed(self, w: Array) -> Array:
+    def _transposed(self, w: NumpyArray) -> NumpyArray:
         """A kernel's element (I, O) the other way: (O of a group, I of all groups)."""
         if self._groups == 1:
             return w.T

@@ -14,6 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
+
 from . import control_flow as control_flow
 from . import matrices as matrices
 from . import special_functions as special_functions
@@ -22,7 +24,7 @@ from .convolution import Convolution
 from .half import sum_in_float32
 from .namespace import NoHostForm, changeable, jax, jnp, lax
 from .random_bits import bits, fold_in
-from .table import FUNCTIONS, Array, named, words
+from .table import FUNCTIONS, named, words
 
 __all__ = ["FUNCTIONS", "place_of", "summed_axes"]
 
@@ -52,7 +54,7 @@ def _exp(x: Any) -> Any:
 
 
 @named("astype")
-def _astype(x: Array, dtype: Any) -> Array:
+def _astype(x: NumpyArray, dtype: Any) -> NumpyArray:
     """As XLA converts: what is too large becomes the largest, and NaN becomes 0."""
     dtype = np.dtype(dtype)
     if dtype.kind not in "iu" or x.dtype.kind != "f":
@@ -64,7 +66,7 @@ def _astype(x: Array, dtype: Any) -> Array:
     inside = (x > limits.min) & (x < float(limits.max))
     highest, lowest, zero = (np.array(one, dtype) for one in (limits.max, limits.min, 0))
     ends = np.where(x >= float(limits.max), highest, np.where(x == x, lowest, zero))
-    made: Array = np.where(inside, np.where(inside, x, 0).astype(dtype), ends)
+    made: NumpyArray = np.where(inside, np.where(inside, x, 0).astype(dtype), ends)
     return made
 
 
@@ -99,7 +101,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 @named("argsort")
 def _argsort(
-    x: Array, axis: int | None = -1, *, stable: bool = True, descending: bool = False
+    x: NumpyArray, axis: int | None = -1, *, stable: bool = True, descending: bool = False
 ) -> Any:
     if axis is None:
         x, axis = x.ravel(), 0
@@ -111,43 +113,47 @@ def _argsort(
 
 
 @named("sort")
-def _sort(x: Array, axis: int | None = -1, *, stable: bool = True, descending: bool = False) -> Any:
+def _sort(
+    x: NumpyArray, axis: int | None = -1, *, stable: bool = True, descending: bool = False
+) -> Any:
     made = np.sort(x, axis=axis, kind="stable")
     return np.flip(made, 0 if axis is None else axis) if descending else made
 
 
 @named("lax.sort")
-def _lax_sort(x: Array, is_stable: bool = True) -> Any:
+def _lax_sort(x: NumpyArray, is_stable: bool = True) -> Any:
     return np.sort(x, axis=-1, kind="stable")
 
 
 @named("lax.top_k")
-def _top_k(x: Array, k: int) -> tuple[Array, Array]:
+def _top_k(x: NumpyArray, k: int) -> tuple[NumpyArray, NumpyArray]:
     order = _argsort(x, -1, descending=True)[..., :k]
     return np.take_along_axis(x, order, -1), order.astype(np.int32)
 
 
 @named("clip")
-def _clip(x: Array, min: Any = None, max: Any = None) -> Any:  # NumPy has None for both in newer
+def _clip(
+    x: NumpyArray, min: Any = None, max: Any = None
+) -> Any:  # NumPy has None for both in newer
     return np.clip(x, min, max)
 
 
 @named("power")
-def _power(x: Array, y: Any) -> Any:
+def _power(x: NumpyArray, y: Any) -> Any:
     if np.asarray(x).dtype.kind in "iub" and np.asarray(y).dtype.kind in "iub":
         raise NoHostForm("power of integers")
     return np.power(x, y)
 
 
 @named("mod")
-def _mod(x: Array, y: Any) -> Any:
+def _mod(x: NumpyArray, y: Any) -> Any:
     if np.asarray(y).dtype.kind in "iub" and np.any(np.equal(y, 0)):
         raise NoHostForm("mod 0")
     return np.mod(x, y)
 
 
 @named("matmul")
-def _matmul(x: Array, y: Array, **kwargs: Any) -> Any:
+def _matmul(x: NumpyArray, y: NumpyArray, **kwargs: Any) -> Any:
     if x.ndim <= 2 or y.ndim != 2:
         return np.matmul(x, y, **kwargs)
     # One product, where NumPy has one for each matrix of the first.
@@ -159,7 +165,7 @@ FUNCTIONS["plus"] = lambda x, y: np.add(x, y, out=x)
 FUNCTIONS["times"] = lambda x, y: np.multiply(x, y, out=x)
 
 
-def summed_axes(x: Array, y: Array, axes: Any) -> tuple[list[int], list[int]]:
+def summed_axes(x: NumpyArray, y: NumpyArray, axes: Any) -> tuple[list[int], list[int]]:
     """Returns the axes of each array that `tensordot` sums over, as numbers from 0 on."""
     if isinstance(axes, int):
         return [*range(x.ndim - axes, x.ndim)], [*range(axes)]
@@ -167,14 +173,14 @@ def summed_axes(x: Array, y: Array, axes: Any) -> tuple[list[int], list[int]]:
     return [_axis_of(axis, x) for axis in of_x], [_axis_of(axis, y) for axis in of_y]
 
 
-def _axis_of(axis: int, x: Array) -> int:
+def _axis_of(axis: int, x: NumpyArray) -> int:
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(f"axis {axis} is out of bounds for array of dimension {x.ndim}")
     return axis % x.ndim
 
 
 @named("tensordot")
-def _tensordot(x: Array, y: Array, axes: Any = 2) -> Any:
+def _tensordot(x: NumpyArray, y: NumpyArray, axes: Any = 2) -> Any:
     of_x, of_y = summed_axes(x, y, axes)
     if x.ndim == 2 == y.ndim and len(of_x) == 1:  # a product of matrices, in half the time
         return (x if of_x[0] else x.T) @ (y.T if of_y[0] else y)
@@ -187,13 +193,15 @@ def _std(x: Any, **kwargs: Any) -> Any:
 
 
 @named("einsum")
-def _einsum(how: str, *operands: Array, **_: Any) -> Any:
+def _einsum(how: str, *operands: NumpyArray, **_: Any) -> Any:
     # Of more than two it is quicker in pairs.
     return np.einsum(how, *operands, optimize=len(operands) > 2)
 
 
 @named("put_along_axis")
-def _put_along_axis(x: Array, indices: Array, values: Any, axis: int, inplace: bool = True) -> Any:
+def _put_along_axis(
+    x: NumpyArray, indices: NumpyArray, values: Any, axis: int, inplace: bool = True
+) -> Any:
     if inplace:
         raise NoHostForm("put_along_axis, in place")
     changed = x.copy()
@@ -202,7 +210,9 @@ def _put_along_axis(x: Array, indices: Array, values: Any, axis: int, inplace: b
 
 
 @named("nonzero")
-def _nonzero(x: Array, *, size: int | None = None, fill_value: Any = 0) -> tuple[Array, ...]:
+def _nonzero(
+    x: NumpyArray, *, size: int | None = None, fill_value: Any = 0
+) -> tuple[NumpyArray, ...]:
     found = np.nonzero(x)
     if size is None:
         return found
@@ -213,7 +223,9 @@ def _nonzero(x: Array, *, size: int | None = None, fill_value: Any = 0) -> tuple
 
 
 @named("bincount")
-def _bincount(x: Array, weights: Any = None, minlength: int = 0, length: int | None = None) -> Any:
+def _bincount(
+    x: NumpyArray, weights: Any = None, minlength: int = 0, length: int | None = None
+) -> Any:
     refused = weights is not None and weights.dtype == bool  # which JAX does not add
     if length is None or x.dtype.kind not in "iu" or refused:
         raise NoHostForm("bincount")
@@ -228,12 +240,12 @@ FUNCTIONS["histogram"] = np.histogram
 
 
 @named("allclose")
-def _allclose(x: Array, y: Array, *args: Any, **kwargs: Any) -> Array:
+def _allclose(x: NumpyArray, y: NumpyArray, *args: Any, **kwargs: Any) -> NumpyArray:
     return np.asarray(np.allclose(x, y, *args, **kwargs))
 
 
 @named("unique")
-def _unique(x: Array, *, size: int, fill_value: Any) -> Any:
+def _unique(x: NumpyArray, *, size: int, fill_value: Any) -> Any:
     if x.dtype == bool:
         raise NoHostForm("unique of bool")  # which JAX refuses
     found = np.unique(x)[:size]
@@ -241,7 +253,7 @@ def _unique(x: Array, *, size: int, fill_value: Any) -> Any:
 
 
 @named("split")
-def _split(x: Array, indices: Any, axis: int = 0) -> list[Array]:
+def _split(x: NumpyArray, indices: Any, axis: int = 0) -> list[NumpyArray]:
     size = x.shape[axis]
     if isinstance(indices, (int, np.integer)):
         if size % indices:
@@ -258,13 +270,17 @@ def _array_split(x: Any, parts: int, axis: int = 0) -> Sequence[Any]:
 
 
 @named("searchsorted")
-def _searchsorted(a: Array, v: Array, side: str = "left") -> Any:
+def _searchsorted(a: NumpyArray, v: NumpyArray, side: str = "left") -> Any:
     return np.searchsorted(a, v, side).astype(np.int64)  # type: ignore[call-overload]
 
 
 @named("take")
 def _take(
-    a: Array, indices: Any, axis: int | None = None, mode: str | None = None, fill_value: Any = None
+    a: NumpyArray,
+    indices: Any,
+    axis: int | None = None,
+    mode: str | None = None,
+    fill_value: Any = None,
 ) -> Any:
     if mode == "fill":
         if axis is None or fill_value is None or np.ndim(indices) != 1:
@@ -278,7 +294,9 @@ def _take(
 
 
 @named("take_along_axis")
-def _take_along_axis(a: Array, indices: Array, axis: int | None, mode: str | None = None) -> Any:
+def _take_along_axis(
+    a: NumpyArray, indices: NumpyArray, axis: int | None, mode: str | None = None
+) -> Any:
     if mode not in (None, "clip"):
         raise NoHostForm(f"take_along_axis, mode {mode}")
     if mode == "clip" and axis is not None:
@@ -306,27 +324,27 @@ FUNCTIONS.update(
 
 
 @named("lax.reduce_precision")
-def _reduce_precision(x: Array, exponent_bits: int, mantissa_bits: int) -> Array:
+def _reduce_precision(x: NumpyArray, exponent_bits: int, mantissa_bits: int) -> NumpyArray:
     if (x.dtype, exponent_bits, mantissa_bits) != (np.float32, 8, 23):
         raise NoHostForm("reduce_precision")
     return x
 
 
 @named("lax.broadcasted_iota")
-def _broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Array:
+def _broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> NumpyArray:
     outer = [1] * len(shape)
     outer[dimension] = shape[dimension]
     return np.broadcast_to(np.arange(shape[dimension], dtype=dtype).reshape(outer), shape)
 
 
-def _part(x: Array, axis: int, part: slice | int) -> Array:
+def _part(x: NumpyArray, axis: int, part: slice | int) -> NumpyArray:
     return x[(slice(None),) * (axis % x.ndim) + (part,)]
 
 
 @named("lax.slice_in_dim", composed=True)
 def _slice_in_dim(
-    x: Array, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0
-) -> Array:
+    x: NumpyArray, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0
+) -> NumpyArray:
     return _part(x, axis, slice(start_index, limit_index, stride))
 
 
@@ -336,18 +354,18 @@ def _lax_split(x: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
 
 
 @named("lax.index_in_dim", composed=True)
-def _index_in_dim(x: Array, index: int, axis: int = 0, keepdims: bool = True) -> Array:
+def _index_in_dim(x: NumpyArray, index: int, axis: int = 0, keepdims: bool = True) -> NumpyArray:
     index %= x.shape[axis]
     return _part(x, axis, slice(index, index + 1) if keepdims else index)
 
 
 @named("lax.slice", composed=True)
 def _slice(
-    x: Array,
+    x: NumpyArray,
     start_indices: Sequence[int],
     limit_indices: Sequence[int],
     strides: Sequence[int] | None = None,
-) -> Array:
+) -> NumpyArray:
     return x[tuple(map(slice, start_indices, limit_indices, strides or [1] * x.ndim))]
 
 
@@ -371,7 +389,9 @@ def _block_starts(shape: Sequence[int], lengths: Sequence[int], offset: Any) -> 
 
 
 @named("lax.dynamic_slice")
-def _dynamic_slice(x: Array, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> Array:
+def _dynamic_slice(
+    x: NumpyArray, start_indices: Sequence[Any], slice_sizes: Sequence[int]
+) -> NumpyArray:
     return x[place_of(x.shape, start_indices, slice_sizes)]
 
 
@@ -383,14 +403,16 @@ def _dynamic_slice_in_dim(x: Any, start_index: Any, slice_size: int, axis: int =
 
 
 @named("lax.dynamic_update_slice")
-def _dynamic_update_slice(x: Array, update: Array, start_indices: Sequence[Any]) -> Array:
+def _dynamic_update_slice(
+    x: NumpyArray, update: NumpyArray, start_indices: Sequence[Any]
+) -> NumpyArray:
     changed = changeable(x)
     changed[place_of(x.shape, start_indices, update.shape)] = update
     return changed
 
 
 @named("lax.pad")
-def _pad(x: Array, value: Any, widths: Sequence[tuple[int, int, int]]) -> Array:
+def _pad(x: NumpyArray, value: Any, widths: Sequence[tuple[int, int, int]]) -> NumpyArray:
     shape, into, of = padded_places(x.shape, widths)
     padded = np.full_like(x, value, shape=shape)  # in memory in the order of the array
     padded[into] = x[of]
@@ -416,7 +438,7 @@ def padded_places(
 
 
 def _running(scan: Callable[..., Any]) -> Callable[..., Any]:
-    def run(x: Array, axis: int = 0, reverse: bool = False) -> Any:
+    def run(x: NumpyArray, axis: int = 0, reverse: bool = False) -> Any:
         if reverse:
             return np.flip(scan(np.flip(x, axis), axis=axis, dtype=x.dtype), axis)
         return scan(x, axis=axis, dtype=x.dtype)
@@ -429,7 +451,7 @@ FUNCTIONS["lax.cumprod"] = _running(np.cumprod)
 
 
 @named("lax.div")
-def _div(x: Array, y: Any) -> Any:
+def _div(x: NumpyArray, y: Any) -> Any:
     if x.dtype.kind == "f":
         return x / y
     # Integers: towards zero, and -1, which is all bits, where the divisor is zero.
@@ -439,7 +461,7 @@ def _div(x: Array, y: Any) -> Any:
 
 
 @named("lax.rem")
-def _rem(x: Array, y: Any) -> Any:
+def _rem(x: NumpyArray, y: Any) -> Any:
     rest = np.fmod(x, y)
     return rest if x.dtype.kind == "f" else np.where(y == 0, x, rest)
 
@@ -452,7 +474,7 @@ def _dot_general(x: Any, y: Any, dimensions: Any, **_: Any) -> Any:
     return jnp.tensordot(x, y, (of_x, of_y))
 
 
-def _inside(array: Array, key: Any, values: Any) -> tuple[Any, Any]:
+def _inside(array: NumpyArray, key: Any, values: Any) -> tuple[Any, Any]:
     """Returns a key without its positions outside of an array, and the values of the others.
 
     Raises:
@@ -482,7 +504,7 @@ class _At:
     leaves them out or takes the nearest.
     """
 
-    def __init__(self, array: Array, key: Any = None) -> None:
+    def __init__(self, array: NumpyArray, key: Any = None) -> None:
         self._array, self._key = array, key
 
     def __getitem__(self, key: Any) -> _At:
@@ -492,14 +514,14 @@ class _At:
         """The elements themselves."""
         return self._array[self._key]
 
-    def set(self, values: Any, mode: str | None = None) -> Array:
+    def set(self, values: Any, mode: str | None = None) -> NumpyArray:
         """With these in their place."""
         changed = changeable(self._array)
         key, values = self._where(values, mode)
         changed[key] = values
         return changed
 
-    def add(self, values: Any, mode: str | None = None) -> Array:
+    def add(self, values: Any, mode: str | None = None) -> NumpyArray:
         """With these added, as often as a position is named."""
         if self._array.dtype == bool:
             raise NoHostForm("at add of bool")  # which JAX refuses
@@ -534,11 +556,11 @@ FUNCTIONS.update(
 # -- jax.nn ----------------------------------------------------------------------------------------
 
 
-def _logistic(x: Array) -> Any:
+def _logistic(x: NumpyArray) -> Any:
     return 1 / (1 + np.exp(-x))
 
 
-def _elu(x: Array, alpha: Any = 1.0) -> Any:
+def _elu(x: NumpyArray, alpha: Any = 1.0) -> Any:
     return _where(x > 0, x, alpha * np.expm1(_where(x > 0, 0, x)))
 
 

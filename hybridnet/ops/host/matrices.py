@@ -11,9 +11,10 @@ from typing import Any, Final
 import numpy as np
 
 from hybridnet.base import lazy
+from hybridnet.base.array_types import NumpyArray
 
 from .namespace import NoHostForm, jnp
-from .table import FUNCTIONS, Array, named
+from .table import FUNCTIONS, named
 
 __all__: list[str] = []
 
@@ -23,7 +24,7 @@ _ROWS: Final = 2
 
 
 def _of_square(name: str) -> None:
-    def function(x: Array) -> Any:
+    def function(x: NumpyArray) -> Any:
         if x.shape[-1] == 0:
             raise NoHostForm(f"linalg.{name} of nothing")
         return getattr(np.linalg, name)(x)
@@ -36,28 +37,28 @@ for _name in ("det", "slogdet"):
 FUNCTIONS["linalg.inv"] = np.linalg.inv
 
 
-def _symmetric(x: Array) -> Array:
+def _symmetric(x: NumpyArray) -> NumpyArray:
     """Returns the symmetric part of matrices, which is what JAX factorizes."""
-    part: Array = (x + x.mT) / 2
+    part: NumpyArray = (x + x.mT) / 2
     return part
 
 
 @named("linalg.eigh")
-def _eigh(x: Array, symmetrize_input: bool = True) -> Any:
+def _eigh(x: NumpyArray, symmetrize_input: bool = True) -> Any:
     values, vectors = np.linalg.eigh(_symmetric(x) if symmetrize_input else x)
     return values, vectors
 
 
 @named("linalg.cholesky")
 @named("lax.linalg.cholesky")
-def _cholesky(x: Array) -> Any:
+def _cholesky(x: NumpyArray) -> Any:
     return np.linalg.cholesky(_symmetric(x))
 
 
 @named("lax.linalg.triangular_solve")
 def _triangular_solve(
-    a: Array,
-    b: Array,
+    a: NumpyArray,
+    b: NumpyArray,
     *,
     left_side: bool = False,
     lower: bool = False,
@@ -75,7 +76,7 @@ def _triangular_solve(
     return made if left_side else made.mT
 
 
-def _substitute(a: Array, b: Array, lower: bool, unit_diagonal: bool) -> Array:
+def _substitute(a: NumpyArray, b: NumpyArray, lower: bool, unit_diagonal: bool) -> NumpyArray:
     """Solves many small triangular systems at once, one row of all of them after the other."""
     count = a.shape[-1]
     made = np.empty_like(b)
@@ -88,7 +89,7 @@ def _substitute(a: Array, b: Array, lower: bool, unit_diagonal: bool) -> Array:
     return made
 
 
-def _solve_one_by_one(a: Array, b: Array, lower: bool, unit_diagonal: bool) -> Array:
+def _solve_one_by_one(a: NumpyArray, b: NumpyArray, lower: bool, unit_diagonal: bool) -> NumpyArray:
     made = np.empty_like(b)
     for place in np.ndindex(b.shape[:-2]):
         made[place] = lazy.linalg.solve_triangular(
@@ -98,14 +99,14 @@ def _solve_one_by_one(a: Array, b: Array, lower: bool, unit_diagonal: bool) -> A
 
 
 @named("linalg.solve")
-def _solve(a: Array, b: Array) -> Any:
+def _solve(a: NumpyArray, b: NumpyArray) -> Any:
     # A vector is one only without others beside it, as JAX has it; NumPy changed its mind on that.
     made = np.linalg.solve(a, b[:, None] if b.ndim == 1 else b)
     return made[..., 0] if b.ndim == 1 else made
 
 
 @named("linalg.svd")
-def _svd(x: Array, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+def _svd(x: NumpyArray, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     if full_matrices and compute_uv:
         raise NoHostForm("linalg.svd with full matrices")
     if not compute_uv:
@@ -115,7 +116,7 @@ def _svd(x: Array, full_matrices: bool = True, compute_uv: bool = True) -> Any:
 
 
 @named("linalg.eig")
-def _eig(x: Array) -> Any:
+def _eig(x: NumpyArray) -> Any:
     values, vectors = np.linalg.eig(x)  # real where all are, as JAX never has it
     return values, vectors
 
@@ -125,12 +126,12 @@ FUNCTIONS["real"] = np.real
 
 
 @named("linalg.pinv")
-def _pinv(x: Array, rtol: Any) -> Any:
+def _pinv(x: NumpyArray, rtol: Any) -> Any:
     return np.linalg.pinv(x, rtol)
 
 
 @named("linalg.qr")
-def _qr(x: Array, mode: str = "reduced") -> Any:
+def _qr(x: NumpyArray, mode: str = "reduced") -> Any:
     if mode != "reduced" or 0 in x.shape:
         raise NoHostForm("linalg.qr of nothing, or in another mode")
     q, r = np.linalg.qr(x)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import numpy as np
 
 from hybridnet.base import lazy
+from hybridnet.base.array_types import NumpyArray
 
 __all__ = [
     "NoHostForm",
@@ -48,7 +49,7 @@ class _Mode(threading.local):
     #: Functions of NumPy arrays by their names in JAX; None: JAX's own.
     functions: Functions | None = None
     #: An array that nobody needs after what runs now, and whose memory nobody else has.
-    spare: np.ndarray[Any, Any] | None = None
+    spare: NumpyArray | None = None
 
 
 _mode: Final = _Mode()
@@ -186,7 +187,7 @@ def on_host(functions: Functions | None, compute: Callable[..., _Result], *args:
 
 
 def on_host_in(
-    spare: np.ndarray[Any, Any],
+    spare: NumpyArray,
     functions: Functions,
     compute: Callable[..., _Result],
     *args: Any,
@@ -204,7 +205,7 @@ def on_host_in(
         _mode.spare = None
 
 
-def changeable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def changeable(array: NumpyArray) -> NumpyArray:
     """Returns an array to be changed: a copy, but of the spare one it is that, or a part of it."""
     spare = _mode.spare
     if spare is not None and (array is spare or array.base is spare):

@@ -10,11 +10,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
+
 from .namespace import NoHostForm
 
 __all__ = ["bits", "fold_in"]
 
-Array = np.ndarray[Any, Any]
 _ROTATIONS: Final = ((13, 15, 26, 6), (17, 29, 16, 24))
 #: To the left and to the right, by which NumPy makes each rotation of 32 bits.
 _SHIFTS: Final = [[(np.uint32(r), np.uint32(32 - r)) for r in four] for four in _ROTATIONS]
@@ -27,7 +28,9 @@ _FEW_BLOCKS: Final = 8
 _TOGETHER: Final = 1 << 14
 
 
-def _threefry(key: Array, left: Array, right: Array) -> tuple[Array, Array]:
+def _threefry(
+    key: NumpyArray, left: NumpyArray, right: NumpyArray
+) -> tuple[NumpyArray, NumpyArray]:
     """Encrypts blocks of two words each."""
     keys = _keys(*key.tolist())
     x, y = left + np.uint32(keys[0]), right + np.uint32(keys[1])
@@ -64,13 +67,13 @@ def _one_block(key: tuple[int, int], left: int, right: int) -> tuple[int, int]:
     return x, y
 
 
-def fold_in(key: Array, data: Any) -> Array:
+def fold_in(key: NumpyArray, data: Any) -> NumpyArray:
     """Returns the key that a key and a number make."""
     first, second = key.tolist()
     return np.array(_one_block((first, second), 0, int(data)), np.uint32)
 
 
-def bits(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+def bits(key: NumpyArray, shape: tuple[int, ...], dtype: Any) -> NumpyArray:
     """Returns uint64[n] of random bits."""
     if len(shape) != 1 or np.dtype(dtype) != np.uint64 or shape[0] >= 1 << 32:
         raise NoHostForm("random bits of this kind")

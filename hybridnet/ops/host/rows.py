@@ -13,7 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from .table import Array, named
+from hybridnet.base.array_types import NumpyArray
+
+from .table import named
 from .traced import Pull, composed, noted, rule
 
 __all__: list[str] = []
@@ -40,14 +42,14 @@ def _steps(size: int, step: int) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, size, step))
 
 
-def _sums(x: Array) -> Any:
+def _sums(x: NumpyArray) -> Any:
     """Sums of the rows of a matrix, as a column."""
     if x.shape[1] > _SHORT_ROW:
         return np.sum(x, 1, keepdims=True)
     return np.einsum("ij->i", x)[:, None]
 
 
-def _products(x: Array, y: Array) -> Any:
+def _products(x: NumpyArray, y: NumpyArray) -> Any:
     """Sums of the products of the rows of two matrices, as a column."""
     if x.shape[1] > _SHORT_ROW:
         return np.sum(x * y, 1, keepdims=True)
@@ -55,8 +57,8 @@ def _products(x: Array, y: Array) -> Any:
 
 
 def _as_rows(
-    x: Array, axis: int, like: Array | None = None
-) -> tuple[Array, Callable[[Array], Array]]:
+    x: NumpyArray, axis: int, like: NumpyArray | None = None
+) -> tuple[NumpyArray, Callable[[NumpyArray], NumpyArray]]:
     """Returns an array as a matrix, with an axis along the rows, and what makes such of matrices.
 
     What is narrow is computed in float32, as in `half`.
@@ -68,8 +70,8 @@ def _as_rows(
 
 
 def _last(
-    x: Array, axes: tuple[int, ...], like: Array | None = None
-) -> tuple[Array, Callable[[Array], Array]]:
+    x: NumpyArray, axes: tuple[int, ...], like: NumpyArray | None = None
+) -> tuple[NumpyArray, Callable[[NumpyArray], NumpyArray]]:
     """Returns an array as a matrix, some axes along its rows, and what makes such of matrices.
 
     Rows come as they lie in memory, so that what was transposed is not copied.
@@ -98,7 +100,7 @@ def _last(
 
 
 @named("nn.softmax")
-def _softmax(x: Array, axis: int = -1) -> Array:
+def _softmax(x: NumpyArray, axis: int = -1) -> NumpyArray:
     rows, back = _as_rows(x, axis)
     made = np.empty(rows.shape, rows.dtype)
     for block in _blocks(*rows.shape):
@@ -113,7 +115,7 @@ def _softmax(x: Array, axis: int = -1) -> Array:
 
 
 @named("nn.log_softmax")
-def _log_softmax(x: Array, axis: int = -1) -> Array:
+def _log_softmax(x: NumpyArray, axis: int = -1) -> NumpyArray:
     rows, back = _as_rows(x, axis)
     made = np.empty(rows.shape, rows.dtype)
     for block in _blocks(*rows.shape):
@@ -124,7 +126,7 @@ def _log_softmax(x: Array, axis: int = -1) -> Array:
 
 
 @named("softmax_gradient")
-def _softmax_gradient(grad: Array, output: Array, axis: int) -> Array:
+def _softmax_gradient(grad: NumpyArray, output: NumpyArray, axis: int) -> NumpyArray:
     (rows, back), (grads, _) = _as_rows(output, axis), _as_rows(grad, axis, output)
     made = np.empty(rows.shape, rows.dtype)
     for block in _blocks(*rows.shape):
@@ -134,22 +136,24 @@ def _softmax_gradient(grad: Array, output: Array, axis: int) -> Array:
 
 
 @rule("softmax_gradient")
-def _softmax_gradient_rule(y: Array, grad: Array, output: Array, axis: int) -> Sequence[Pull]:
-    def pull_output(g: Array) -> Array:
+def _softmax_gradient_rule(
+    y: NumpyArray, grad: NumpyArray, output: NumpyArray, axis: int
+) -> Sequence[Pull]:
+    def pull_output(g: NumpyArray) -> NumpyArray:
         slope = np.sum(grad * output, axis, keepdims=True)
-        made: Array = g * (grad - slope) - grad * np.sum(g * output, axis, keepdims=True)
+        made: NumpyArray = g * (grad - slope) - grad * np.sum(g * output, axis, keepdims=True)
         return made
 
     return [lambda g: _softmax_gradient(g, output, axis), pull_output]
 
 
 @rule("nn.softmax")
-def _softmax_rule(y: Array, x: Array, axis: int = -1) -> Sequence[Pull]:
+def _softmax_rule(y: NumpyArray, x: NumpyArray, axis: int = -1) -> Sequence[Pull]:
     return [lambda g: _softmax_gradient(g, y, axis)]
 
 
 @named("log_softmax_gradient")
-def _log_softmax_gradient(grad: Array, output: Array, axis: int) -> Array:
+def _log_softmax_gradient(grad: NumpyArray, output: NumpyArray, axis: int) -> NumpyArray:
     (rows, back), (grads, _) = _as_rows(output, axis), _as_rows(grad, axis, output)
     made = np.empty(rows.shape, rows.dtype)
     for block in _blocks(*rows.shape):
@@ -160,27 +164,29 @@ def _log_softmax_gradient(grad: Array, output: Array, axis: int) -> Array:
 
 
 @rule("log_softmax_gradient")
-def _log_softmax_gradient_rule(y: Array, grad: Array, output: Array, axis: int) -> Sequence[Pull]:
-    def pull_grad(g: Array) -> Array:
-        made: Array = g - np.sum(g * np.exp(output), axis, keepdims=True)
+def _log_softmax_gradient_rule(
+    y: NumpyArray, grad: NumpyArray, output: NumpyArray, axis: int
+) -> Sequence[Pull]:
+    def pull_grad(g: NumpyArray) -> NumpyArray:
+        made: NumpyArray = g - np.sum(g * np.exp(output), axis, keepdims=True)
         return made
 
-    def pull_output(g: Array) -> Array:
-        made: Array = -g * np.exp(output) * np.sum(grad, axis, keepdims=True)
+    def pull_output(g: NumpyArray) -> NumpyArray:
+        made: NumpyArray = -g * np.exp(output) * np.sum(grad, axis, keepdims=True)
         return made
 
     return [pull_grad, pull_output]
 
 
 @rule("nn.log_softmax")
-def _log_softmax_rule(y: Array, x: Array, axis: int = -1) -> Sequence[Pull]:
+def _log_softmax_rule(y: NumpyArray, x: NumpyArray, axis: int = -1) -> Sequence[Pull]:
     return [lambda g: _log_softmax_gradient(g, y, axis)]
 
 
 # -- normalization ---------------------------------------------------------------------------------
 
 
-def _normalized_rows(rows: Array, eps: float) -> tuple[Array, Array]:
+def _normalized_rows(rows: NumpyArray, eps: float) -> tuple[NumpyArray, NumpyArray]:
     """Returns the rows less their means, over their deviations; and one over these, a column."""
     made = np.empty(rows.shape, rows.dtype)
     inverse = np.empty((len(rows), 1), rows.dtype)
@@ -194,7 +200,7 @@ def _normalized_rows(rows: Array, eps: float) -> tuple[Array, Array]:
 
 
 @named("normalized")
-def _normalized(x: Array, axes: tuple[int, ...], eps: float) -> Array:
+def _normalized(x: NumpyArray, axes: tuple[int, ...], eps: float) -> NumpyArray:
     rows, back = _last(x, axes)
     return back(_normalized_rows(rows, eps)[0])
 
@@ -204,7 +210,7 @@ def _traced_normalized(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     rows, back = _last(x.value, axes)
     made, inverse = _normalized_rows(rows, eps)
 
-    def pull(g: Array) -> Array:
+    def pull(g: NumpyArray) -> NumpyArray:
         grads, _ = _last(g, axes, x.value)
         found = np.empty(made.shape, made.dtype)
         width = made.shape[1]
@@ -223,7 +229,7 @@ def _traced_normalized(x: Any, axes: tuple[int, ...], eps: float) -> Any:
 
 
 @named("in_blocks")
-def _in_blocks(function: Callable[..., Any], *arrays: Array, **params: Any) -> Any:
+def _in_blocks(function: Callable[..., Any], *arrays: NumpyArray, **params: Any) -> Any:
     """Computes a function of each element, block by block.
 
     Args:
@@ -238,8 +244,8 @@ def _in_blocks(function: Callable[..., Any], *arrays: Array, **params: Any) -> A
     if all(x.shape == arrays[0].shape and x.flags.c_contiguous for x in arrays):
         shape, given = arrays[0].shape, tuple([x.reshape(-1) for x in arrays])
     length = len(given[0])
-    made: list[Array] = []  # whose memory is theirs: a view's would be copied
-    rows: list[Array] = []  # the same, as the blocks go
+    made: list[NumpyArray] = []  # whose memory is theirs: a view's would be copied
+    rows: list[NumpyArray] = []  # the same, as the blocks go
     several = False
     for block in _steps(length, max(1, _BLOCK_OF_SEVERAL * length // largest)):
         found = function(*[x[block] for x in given], **params)

@@ -9,9 +9,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.lazy import special
 
-from .table import FUNCTIONS, Array
+from .table import FUNCTIONS
 
 __all__ = ["digamma"]
 
@@ -19,7 +20,7 @@ __all__ = ["digamma"]
 _FEW_ELEMENTS: Final = 1 << 15
 
 
-def _special(path: str, name: str, own: Callable[[Array], Array] | None = None) -> None:
+def _special(path: str, name: str, own: Callable[[NumpyArray], NumpyArray] | None = None) -> None:
     """Takes a function from SciPy, which JAX needs, too; it is imported when there is much to do.
 
     Args:
@@ -28,7 +29,7 @@ def _special(path: str, name: str, own: Callable[[Array], Array] | None = None) 
         own: the same without SciPy; it raises where it has no answer.
     """
 
-    def function(x: Array) -> Any:
+    def function(x: NumpyArray) -> Any:
         if own is not None and x.size <= _FEW_ELEMENTS and "scipy.special" not in sys.modules:
             try:
                 return own(x)
@@ -40,12 +41,12 @@ def _special(path: str, name: str, own: Callable[[Array], Array] | None = None) 
     FUNCTIONS[path] = function
 
 
-def _by_number(of_number: Callable[[float], float]) -> Callable[[Array], Array]:
+def _by_number(of_number: Callable[[float], float]) -> Callable[[NumpyArray], NumpyArray]:
     """Returns a function of arrays from one of `math`."""
     return lambda x: np.array([*map(of_number, x.ravel().tolist())], x.dtype).reshape(x.shape)
 
 
-def digamma(x: Array) -> Array:
+def digamma(x: NumpyArray) -> NumpyArray:
     """The derivative of log gamma, of positive numbers of float32 or less.
 
     ``digamma(x) = digamma(x + 1) - 1 / x``, and of 16 and more few terms of Stirling's series give

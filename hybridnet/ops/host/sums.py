@@ -12,7 +12,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from .table import Array, named
+from hybridnet.base.array_types import NumpyArray
+
+from .table import named
 
 __all__: list[str] = []
 
@@ -21,7 +23,7 @@ _ROWS: Final = 16
 _ELEMENTS: Final = 1 << 10
 
 
-def _leading(x: Array, axis: Any) -> int:
+def _leading(x: NumpyArray, axis: Any) -> int:
     """Returns how many axes are summed over, if these are the first ones, and others are left."""
     if isinstance(axis, (int, np.integer)):
         return 1 if axis == 0 and x.ndim > 1 else 0
@@ -32,7 +34,7 @@ def _leading(x: Array, axis: Any) -> int:
 
 @named("sum")
 def _sum(
-    x: Array, axis: Any = None, dtype: Any = None, keepdims: bool = False, **options: Any
+    x: NumpyArray, axis: Any = None, dtype: Any = None, keepdims: bool = False, **options: Any
 ) -> Any:
     """As NumPy's, but of rows by a product."""
     plain = dtype is None or dtype == x.dtype
@@ -46,7 +48,7 @@ def _sum(
 
 
 @named("mean")
-def _mean(x: Array, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def _mean(x: NumpyArray, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """NaN of nothing, as NumPy's own is, but without a warning."""
     if dtype is None and x.dtype.kind in "iub":
         dtype = np.float64
@@ -55,7 +57,9 @@ def _mean(x: Array, axis: Any = None, dtype: Any = None, keepdims: bool = False)
 
 
 @named("var")
-def _var(x: Array, axis: Any = None, ddof: int = 0, keepdims: bool = False, **kwargs: Any) -> Any:
+def _var(
+    x: NumpyArray, axis: Any = None, ddof: int = 0, keepdims: bool = False, **kwargs: Any
+) -> Any:
     mean = _mean(x, axis, keepdims=True, **kwargs)
     total = _sum(np.square(x - mean), axis, keepdims=keepdims)
     count = x.size / total.size if total.size else 1

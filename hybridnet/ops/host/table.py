@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import numpy as np
+__all__ = ["COMPOSED", "FUNCTIONS", "HOST_DTYPES", "named", "words"]
 
-__all__ = ["COMPOSED", "FUNCTIONS", "HOST_DTYPES", "Array", "named", "words"]
-
-Array = np.ndarray[Any, Any]
 #: The functions by the names that JAX has for them.
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
 #: Of `FUNCTIONS`, those that are written with the others, and with brackets and arithmetic: they

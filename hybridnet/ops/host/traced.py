@@ -40,7 +40,6 @@ __all__ = [
     "vjp",
 ]
 
-Array = np.ndarray[Any, Any]
 Pull = Callable[[Any], Any]
 #: Given the result and the arguments, returns a pull for each argument.
 Rule = Callable[..., Sequence[Pull | None]]

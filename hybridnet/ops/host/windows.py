@@ -12,7 +12,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from .table import FUNCTIONS, Array, named
+from hybridnet.base.array_types import NumpyArray
+
+from .table import FUNCTIONS, named
 from .traced import Pull, rule
 
 __all__: list[str] = []
@@ -27,7 +29,7 @@ def _is_axis(axis: Any) -> bool:
     return bool(axis.tiles) and axis.kernel >= _LONG_WINDOW
 
 
-def _cut(x: Array, dim: int, axis: Any) -> Array:
+def _cut(x: NumpyArray, dim: int, axis: Any) -> NumpyArray:
     """(..., output, kernel, ...): windows that do not overlap."""
     return x.reshape(*x.shape[:dim], axis.output, axis.kernel, *x.shape[dim + 1 :])
 
@@ -39,9 +41,9 @@ def _places(dim: int, axis: Any) -> list[tuple[slice, ...]]:
     return [(*before, slice(k, k + reach, axis.stride)) for k in range(axis.kernel)]
 
 
-def _reduced(x: Array, dim: int, axis: Any, reduce: Any) -> Array:
+def _reduced(x: NumpyArray, dim: int, axis: Any, reduce: Any) -> NumpyArray:
     if _is_axis(axis):
-        made: Array = reduce.reduce(_cut(x, dim, axis), dim + 1)
+        made: NumpyArray = reduce.reduce(_cut(x, dim, axis), dim + 1)
         return made
     first, *rest = [x[place] for place in _places(dim, axis)]
     if not rest:
@@ -52,7 +54,9 @@ def _reduced(x: Array, dim: int, axis: Any, reduce: Any) -> Array:
     return made
 
 
-def _put_together(x: Array, dim: int, axis: Any, part: Callable[[Any], Array]) -> Array:
+def _put_together(
+    x: NumpyArray, dim: int, axis: Any, part: Callable[[Any], NumpyArray]
+) -> NumpyArray:
     """The gradient of the data of what `part(place)` gives for each element of the windows."""
     if axis.tiles:  # each element is in one window
         made = np.empty_like(x)
@@ -66,13 +70,13 @@ def _put_together(x: Array, dim: int, axis: Any, part: Callable[[Any], Array]) -
 
 
 @named("greatest_along")
-def _greatest(x: Array, dim: int, axis: Any) -> Array:
+def _greatest(x: NumpyArray, dim: int, axis: Any) -> NumpyArray:
     return _reduced(x, dim, axis, np.maximum)  # of which not-a-number is the greatest
 
 
 @rule("greatest_along")
-def _greatest_rule(y: Array, x: Array, dim: int, axis: Any) -> Sequence[Pull]:
-    def pull(g: Array) -> Array:
+def _greatest_rule(y: NumpyArray, x: NumpyArray, dim: int, axis: Any) -> Sequence[Pull]:
+    def pull(g: NumpyArray) -> NumpyArray:
         with_nan = y.dtype.kind == "f" and bool(np.isnan(y).any())
         if _is_axis(axis):
             best = np.expand_dims(y, dim + 1)
@@ -81,7 +85,7 @@ def _greatest_rule(y: Array, x: Array, dim: int, axis: Any) -> Sequence[Pull]:
         free = np.ones_like(y, np.bool_)
         zero = np.zeros((), g.dtype)
 
-        def won(place: Any) -> Array:
+        def won(place: Any) -> NumpyArray:
             """Gradients of the windows whose first greatest element is this one, 0 of others."""
             wins = _equal(x[place], y, with_nan)
             wins &= free
@@ -93,15 +97,15 @@ def _greatest_rule(y: Array, x: Array, dim: int, axis: Any) -> Sequence[Pull]:
     return [pull]
 
 
-def _equal(x: Array, y: Array, with_nan: bool) -> Array:
+def _equal(x: NumpyArray, y: NumpyArray, with_nan: bool) -> NumpyArray:
     """Where elements are the same; not-a-number, if there is any, is the same as itself."""
-    same: Array = x == y
+    same: NumpyArray = x == y
     if with_nan:
         same |= (x != x) & (y != y)
     return same
 
 
-def _to_first(wins: Array, dim: int, g: Array) -> Array:
+def _to_first(wins: NumpyArray, dim: int, g: NumpyArray) -> NumpyArray:
     """Puts gradients to the first element that wins along an axis, 0 to the others."""
     made = np.zeros_like(wins, g.dtype)
     np.put_along_axis(made, np.argmax(wins, dim, keepdims=True), np.expand_dims(g, dim), dim)
@@ -109,10 +113,10 @@ def _to_first(wins: Array, dim: int, g: Array) -> Array:
 
 
 @named("sums_along")
-def _sums(x: Array, dim: int, axis: Any) -> Array:
+def _sums(x: NumpyArray, dim: int, axis: Any) -> NumpyArray:
     return _reduced(x, dim, axis, np.add)
 
 
 @rule("sums_along")
-def _sums_rule(y: Array, x: Array, dim: int, axis: Any) -> Sequence[Pull]:
+def _sums_rule(y: NumpyArray, x: NumpyArray, dim: int, axis: Any) -> Sequence[Pull]:
     return [lambda g: _put_together(x, dim, axis, lambda place: g)]

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.attrs import DType, Range, Shape
 from hybridnet.base.dtype import FLOAT64, INT64, as_dtype, is_float
 from hybridnet.base.errors import ParameterError
@@ -141,7 +142,7 @@ def _eye(
     return jnp.eye(N, M or N, k, dtype=as_dtype(dtype))
 
 
-def _numbers(value: str, shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+def _numbers(value: str, shape: tuple[int, ...], dtype: str) -> NumpyArray:
     """Reads the elements of a `_literal`.
 
     Raises:

@@ -6,19 +6,22 @@ The positions and kernels are those of OpenCV's `resize`, so that images come ou
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
+
 __all__ = ["INTERPOLATIONS", "resize_weights"]
 
-Matrix = np.ndarray[Any, Any]
 
 #: MXNet's numbers for the ways to interpolate.
 INTERPOLATIONS: Final = {0: "nearest", 1: "linear", 2: "cubic", 3: "area", 4: "Lanczos"}
 
 
-def _taps(source: int, target: int, offsets: range, kernel: Callable[[Matrix], Matrix]) -> Matrix:
+def _taps(
+    source: int, target: int, offsets: range, kernel: Callable[[NumpyArray], NumpyArray]
+) -> NumpyArray:
     """Combines neighbors of each target's center; beyond the border the outermost one counts."""
     center = (np.arange(target) + 0.5) * (source / target) - 0.5
     first = np.floor(center).astype(int)
@@ -31,43 +34,43 @@ def _taps(source: int, target: int, offsets: range, kernel: Callable[[Matrix], M
     return weights
 
 
-def _linear(distance: Matrix) -> Matrix:
-    tent: Matrix = np.maximum(1 - np.abs(distance), 0)
+def _linear(distance: NumpyArray) -> NumpyArray:
+    tent: NumpyArray = np.maximum(1 - np.abs(distance), 0)
     return tent
 
 
-def _cubic(distance: Matrix) -> Matrix:
+def _cubic(distance: NumpyArray) -> NumpyArray:
     """Keys' cubic convolution (1981) with OpenCV's parameter -0.75."""
     a, t = -0.75, np.abs(distance)
     near = ((a + 2) * t - (a + 3)) * t * t + 1
     far = ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
-    curve: Matrix = np.where(t <= 1, near, np.where(t < 2, far, 0))
+    curve: NumpyArray = np.where(t <= 1, near, np.where(t < 2, far, 0))
     return curve
 
 
-def _lanczos(distance: Matrix) -> Matrix:
-    window: Matrix = np.sinc(distance / 4)
+def _lanczos(distance: NumpyArray) -> NumpyArray:
+    window: NumpyArray = np.sinc(distance / 4)
     return np.sinc(distance) * window
 
 
-def _nearest(source: int, target: int) -> Matrix:
+def _nearest(source: int, target: int) -> NumpyArray:
     place = np.minimum(np.floor(np.arange(target) * (source / target)).astype(int), source - 1)
-    chosen: Matrix = np.eye(source)[place]
+    chosen: NumpyArray = np.eye(source)[place]
     return chosen
 
 
-def _area(source: int, target: int) -> Matrix:
+def _area(source: int, target: int) -> NumpyArray:
     """Averages the source pixels that each target pixel covers."""
     scale = source / target
     left = np.arange(target)[:, None] * scale
     pixels = np.arange(source)[None]
     covered = np.minimum(left + scale, pixels + 1) - np.maximum(left, pixels)
-    weights: Matrix = np.maximum(covered, 0)
+    weights: NumpyArray = np.maximum(covered, 0)
     weights /= weights.sum(1, keepdims=True)
     return weights
 
 
-def _area_enlarged(source: int, target: int) -> Matrix:
+def _area_enlarged(source: int, target: int) -> NumpyArray:
     """Where a side grows, pixels are repeated and joined by one mixture of both."""
     scale = source / target
     first = np.floor(np.arange(target) * scale).astype(int)
@@ -80,7 +83,7 @@ def _area_enlarged(source: int, target: int) -> Matrix:
     return weights
 
 
-def resize_weights(source: int, target: int, interpolation: int, shrinks: bool) -> Matrix:
+def resize_weights(source: int, target: int, interpolation: int, shrinks: bool) -> NumpyArray:
     """Returns the weights of the source's pixels in each target pixel, (target, source).
 
     Args:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.attrs import Platform, Range, Shape
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
@@ -35,7 +36,7 @@ def require_images(op: str, name: str, data: TensorType) -> None:
         )
 
 
-def _separable(data: Any, rows: np.ndarray[Any, Any], columns: np.ndarray[Any, Any]) -> Any:
+def _separable(data: Any, rows: NumpyArray, columns: NumpyArray) -> Any:
     """Makes each pixel a weighted sum: ``rows @ image @ columns.T``.
 
     A matrix product beats gathering on CPU and GPU alike once the gradient counts too, which is
@@ -60,7 +61,7 @@ def _grid_of(output_size: tuple[int, ...]) -> tuple[int, int]:
     return (output_size[0], output_size[-1]) if output_size else (1, 1)
 
 
-def _region_weights(size: int, count: int) -> np.ndarray[Any, Any]:
+def _region_weights(size: int, count: int) -> NumpyArray:
     """The averages of `count` regions that cover an axis, which overlap where they must."""
     weights = np.zeros((count, size))
     for index in range(count):
@@ -168,7 +169,7 @@ def _resize_type(*types: TensorType, align_corners: bool, **params: Any) -> tupl
     return (tensor_type((*types[0].shape[:2], *_new_size(types, **params)), types[0].dtype),)
 
 
-def _bilinear_weights(size: int, count: int, align_corners: bool) -> np.ndarray[Any, Any]:
+def _bilinear_weights(size: int, count: int, align_corners: bool) -> NumpyArray:
     """The weight of each old element in each of `count` new ones, (count, size)."""
     if align_corners:
         place = np.arange(count) * ((size - 1) / (count - 1) if count > 1 else 0.0)

@@ -7,10 +7,11 @@ import shutil
 import zipfile
 from collections import Counter
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.base.fetching import RemoteFile, check_sha1
 from hybridnet.base.files import atomic_write
@@ -112,7 +113,7 @@ class _WikiText(DownloadedDataset):
         )
         return numbers
 
-    def _pieces(self, numbers: np.ndarray[Any, Any]) -> NDArray:
+    def _pieces(self, numbers: NumpyArray) -> NDArray:
         return array(numbers.reshape(-1, self._seq_len), dtype=np.int32)
 
 

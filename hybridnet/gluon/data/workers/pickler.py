@@ -11,15 +11,15 @@ from types import FunctionType, ModuleType
 from typing import Any, BinaryIO
 
 import cloudpickle
-import numpy as np
 
+from hybridnet.base.array_types import NumpyArray
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.share import adopt, peek
 
 __all__ = ["Pickler"]
 
 
-def _rebuild(kind: type[NDArray], host: np.ndarray[Any, Any]) -> NDArray:
+def _rebuild(kind: type[NDArray], host: NumpyArray) -> NDArray:
     return adopt(host, kind)
 
 
