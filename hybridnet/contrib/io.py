@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from numpy.typing import DTypeLike
-
 from hybridnet import ndarray as nd
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.gluon.data import DataLoader
 from hybridnet.io import DataDesc, DataIter
 from hybridnet.ndarray import NDArray

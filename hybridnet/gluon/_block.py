@@ -10,9 +10,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from numpy.typing import DTypeLike
-
 from hybridnet import ndarray
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.context import Context
 from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.base.files import atomic_write

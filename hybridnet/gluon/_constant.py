@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from numpy.typing import ArrayLike
-
 from hybridnet import initializer, ndarray
+from hybridnet.base.array_types import ArrayLike
 from hybridnet.ndarray import NDArray
 
 from ._parameter import Parameter

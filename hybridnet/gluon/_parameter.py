@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Final, TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
 
 from hybridnet import autograd, initializer, ndarray, symbol
+from hybridnet.base.array_types import ArrayLike, DTypeLike
 from hybridnet.base.context import Context, cpu, current_context
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError, RefusedError, ShapeError

@@ -6,9 +6,9 @@ from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Se
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from hybridnet import initializer, ndarray
+from hybridnet.base.array_types import ArrayLike
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from hybridnet import symbol
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import DTYPE_OF_CODE
 from hybridnet.base.errors import ParameterError, RefusedError

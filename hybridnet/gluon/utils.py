@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from hybridnet import ndarray
+from hybridnet.base.array_types import ArrayLike
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.fetching import DownloadError, check_sha1, download

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from hybridnet import ndarray as nd
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.ndarray import NDArray
 
 from .cropping import center_crop, random_crop, random_size_crop, without_min_area

@@ -6,10 +6,9 @@ import random
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from hybridnet import ndarray as nd
-from hybridnet.base.array_types import NumpyArray
+from hybridnet.base.array_types import ArrayLike, NumpyArray
 from hybridnet.ndarray import NDArray
 
 from .augmenters import Augmenter, RandomOrderAug

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from hybridnet.base.array_types import NumpyArray
+from hybridnet.base.array_types import ArrayLike, NumpyArray
 from hybridnet.base.errors import FormatError, MXNetError, ParameterError
 from hybridnet.io import DataDesc
 from hybridnet.ndarray import NDArray

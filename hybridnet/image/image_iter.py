@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from typing import Any, Final, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from hybridnet import ndarray as nd
-from hybridnet.base.array_types import NumpyArray
+from hybridnet.base.array_types import ArrayLike, NumpyArray
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import FormatError, MXNetError, ParameterError, ShapeError
 from hybridnet.base.remote import read_file

@@ -7,10 +7,9 @@ from numbers import Number
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from hybridnet import ndarray as nd
-from hybridnet.base.array_types import NumpyArray
+from hybridnet.base.array_types import ArrayLike, NumpyArray
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.ndarray import NDArray
 

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, final
 
 import numpy as np
-from numpy.typing import DTypeLike
 
-from hybridnet.base.array_types import NumpyArray
+from hybridnet.base.array_types import DTypeLike, NumpyArray
 from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.ndarray.copies import aligned
 
@@ -34,7 +33,7 @@ def CSVIter(
     round_batch: bool = True,
     prefetch_buffer: int = 4,
     ctx: str = "gpu",
-    dtype: DTypeLike | None = None,
+    dtype: DTypeLike = None,
     **kwargs: Any,
 ) -> MXDataIter:
     """Iterates over the rows of a CSV file of numbers, without a heading.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
-from numpy.typing import DTypeLike
 
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.base.remote import PathLike
@@ -47,7 +47,7 @@ def LibSVMIter(
     round_batch: bool = True,
     prefetch_buffer: int = 4,
     ctx: str = "gpu",
-    dtype: DTypeLike | None = None,
+    dtype: DTypeLike = None,
     **kwargs: Any,
 ) -> MXDataIter:
     """Iterates over the rows of a file in LibSVM's format: ``label column:value ...``.

@@ -7,9 +7,8 @@ import os
 from typing import Any, Final, final
 
 import numpy as np
-from numpy.typing import DTypeLike
 
-from hybridnet.base.array_types import NumpyArray
+from hybridnet.base.array_types import DTypeLike, NumpyArray
 from hybridnet.base.dtype import as_dtype
 from hybridnet.ndarray.copies import aligned
 
@@ -37,7 +36,7 @@ def MNISTIter(
     part_index: int = 0,
     prefetch_buffer: int = 4,
     ctx: str = "gpu",
-    dtype: DTypeLike | None = None,
+    dtype: DTypeLike = None,
     **kwargs: Any,
 ) -> MXDataIter:
     """Iterates over MNIST; rows that do not fill a batch are left out.

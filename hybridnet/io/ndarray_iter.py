@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from hybridnet.base.array_types import NumpyArray
+from hybridnet.base.array_types import ArrayLike, NumpyArray
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.ndarray import NDArray, array

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Protocol, TypeAlias, TypedDict
 
-from numpy.typing import DTypeLike
-
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.context import Context
 from hybridnet.executor import Executor
 from hybridnet.io import DataDesc

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from hybridnet.base.array_types import NumpyArray
+from hybridnet.base.array_types import ArrayLike, NumpyArray
 
 __all__ = ["Draft", "Network", "OnnxStep", "Port", "Sizes"]
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from hybridnet import ndarray
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.errors import ParameterError
 from hybridnet.io import DataBatch, DataDesc, DataIter
 

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import DTypeLike
 
-from hybridnet.base.array_types import NumpyArray
+from hybridnet.base.array_types import DTypeLike, NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray, array
@@ -51,7 +50,7 @@ def random_arrays(*shapes: Sequence[int]) -> Any:
 
 
 def random_uniform_arrays(
-    *shapes: Sequence[int], low: float = 0.0, high: float = 1.0, dtype: DTypeLike | None = None
+    *shapes: Sequence[int], low: float = 0.0, high: float = 1.0, dtype: DTypeLike = None
 ) -> list[NumpyArray]:
     """Returns an array of numbers between `low` and `high` for each shape; float32 by default."""
     dtype = dtype or default_dtype()
@@ -91,7 +90,7 @@ def rand_ndarray(
     shape: Sequence[int],
     stype: str = "default",
     density: float | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: DTypeLike = None,
     modifier_func: Callable[[float], float] | None = None,
     shuffle_csr_indices: bool = False,
     distribution: str | None = None,
@@ -123,7 +122,7 @@ def rand_sparse_ndarray(
     shape: Sequence[int],
     stype: str,
     density: float | None = None,
-    dtype: DTypeLike | None = None,
+    dtype: DTypeLike = None,
     distribution: str | None = None,
     data_init: float | None = None,
     rsp_indices: Sequence[int] | None = None,

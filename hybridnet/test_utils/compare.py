@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from hybridnet.base.array_types import NumpyArray
+from hybridnet.base.array_types import ArrayLike, NumpyArray
 from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray, waitall
 

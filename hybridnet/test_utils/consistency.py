@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from hybridnet import autograd
-from hybridnet.base.array_types import NumpyArray
+from hybridnet.base.array_types import DTypeLike, NumpyArray
 from hybridnet.base.errors import ParameterError
 from hybridnet.executor import Executor
 from hybridnet.gluon import HybridBlock

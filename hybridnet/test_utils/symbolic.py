@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from hybridnet import symbol as sym_api
-from hybridnet.base.array_types import NumpyArray
+from hybridnet.base.array_types import DTypeLike, NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
 from hybridnet.executor import Executor

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
-from numpy.typing import DTypeLike
 
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.errors import ParameterError
 from hybridnet.graph import Edge, Node
 from hybridnet.ops.core import OpCall

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from numpy.typing import DTypeLike
-
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import CODE_OF, DTYPE_OF_CODE
 from hybridnet.base.errors import MXNetError, ParameterError

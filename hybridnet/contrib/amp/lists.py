@@ -12,8 +12,8 @@ from functools import cache
 from typing import Final
 
 import numpy as np
-from numpy.typing import DTypeLike
 
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.ops.core.registry import get, public_operators

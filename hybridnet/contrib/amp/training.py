@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from numpy.typing import DTypeLike
-
 from hybridnet import ndarray, symbol
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.gluon import Trainer
 from hybridnet.gluon.parameter import Parameter

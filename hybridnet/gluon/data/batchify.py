@@ -11,9 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
-from hybridnet.base.array_types import NumpyArray
+from hybridnet.base.array_types import DTypeLike, NumpyArray
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.numpy_mode import mode
 from hybridnet.ndarray import NDArray, array
@@ -99,7 +98,7 @@ class Pad:
     def __init__(
         self,
         val: float | None = None,
-        dtype: DTypeLike | None = None,
+        dtype: DTypeLike = None,
         round_to: int | None = None,
         use_shared_mem: bool = False,
     ) -> None:

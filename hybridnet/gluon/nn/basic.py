@@ -8,9 +8,9 @@ from types import ModuleType
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from hybridnet import ndarray, symbol
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.errors import ParameterError
 from hybridnet.initializer.base import InitLike
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import DTypeLike
 
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.initializer.base import InitLike
 
 from ..block import HybridBlock

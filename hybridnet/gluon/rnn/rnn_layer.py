@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple, TypeVar, Unpack, overload
 
-from numpy.typing import DTypeLike
-
 from hybridnet import ndarray, symbol
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.numpy_mode import mode as numpy_mode
 from hybridnet.initializer.base import InitLike

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, final
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
 
-from hybridnet.base.array_types import NumpyArray
+from hybridnet.base.array_types import ArrayLike, DTypeLike, NumpyArray
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import TensorType
@@ -83,7 +82,7 @@ class Place:
         """Returns a constant vector of int64: axes, sizes, positions."""
         return self.constant(np.array(numbers, np.int64), np.int64)
 
-    def number(self, value: float, dtype: DTypeLike | None = None) -> str:
+    def number(self, value: float, dtype: DTypeLike = None) -> str:
         """Returns a constant number, by default of the dtype of the first result."""
         return self.constant(value, self.results[0].dtype if dtype is None else dtype)
 
@@ -93,7 +92,7 @@ class Place:
             return value
         return self.add("Cast", value, to=np.dtype(target))
 
-    def operands(self, dtype: DTypeLike | None = None) -> list[str]:
+    def operands(self, dtype: DTypeLike = None) -> list[str]:
         """Returns all inputs in one dtype, by default that of the first result."""
         wanted = self.results[0].dtype if dtype is None else dtype
         return [

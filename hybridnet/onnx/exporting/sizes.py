@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import final
 
 import numpy as np
-from numpy.typing import DTypeLike
 
-from hybridnet.base.array_types import Shape
+from hybridnet.base.array_types import DTypeLike, Shape
 from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.tensor_type import TensorType, tensor_type

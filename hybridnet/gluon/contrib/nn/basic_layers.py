@@ -6,9 +6,8 @@ import math
 import warnings
 from typing import Any, Unpack
 
-from numpy.typing import DTypeLike
-
 from hybridnet import ndarray
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.errors import ParameterError
 from hybridnet.initializer.base import InitLike
 from hybridnet.ndarray import NDArray

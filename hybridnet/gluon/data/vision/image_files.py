@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from hybridnet import image
+from hybridnet.base.array_types import ArrayLike
 from hybridnet.base.contained import contained
 from hybridnet.base.errors import FormatError, ParameterError
 from hybridnet.base.numpy_mode import mode

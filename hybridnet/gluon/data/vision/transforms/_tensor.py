@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from numpy.typing import DTypeLike
+from hybridnet.base.array_types import DTypeLike
 
 from ....types import Data, Operators
 from ._each_image import EachImage, each_image
