@@ -53,188 +53,89 @@ scheduler's address is known from the start, the others' from `View.peers` (`Wel
 
 from __future__ import annotations
 
-from .actions import (
-    Action,
-    Adopt,
-    Begin,
-    Commit,
-    Deliver,
-    Done,
-    Execute,
-    Finish,
-    Fold,
-    Install,
-    Post,
-    Raise,
-    Remember,
-    Wake,
-)
-from .control import (
-    Barrier,
-    BarrierDone,
-    Configure,
-    Configured,
-    Gone,
-    Hello,
-    Left,
-    Peers,
-    Seen,
-    StandbyReady,
-    Stop,
-    Welcome,
-    WhoAreYou,
-)
-from .data import (
-    Applied,
-    AskCopy,
-    AskPart,
-    Command,
-    CommandDone,
-    Copied,
-    Copy,
-    Initialized,
-    InitPart,
-    Join,
-    Joined,
-    Kept,
-    Missing,
-    PartStates,
-    PartValue,
-    PullPart,
-    PullStates,
-    PushPart,
-    PutStates,
-    Refused,
-    StatesPut,
-)
-from .events import (
-    Arrived,
-    Broke,
-    CallBarrier,
-    CallCommand,
-    CallConfigure,
-    CallInit,
-    CallLeave,
-    CallPull,
-    CallPush,
-    CallRestore,
-    CallStates,
-    Executed,
-    Incoming,
-    PeerLost,
-    PeerUp,
-    Tick,
-)
-from .messages import Message
-from .run import (
-    SCHEDULER,
-    Code,
-    Content,
-    KeySpec,
-    Name,
-    Part,
-    PartId,
-    PartRecord,
-    Patience,
-    Peer,
-    PeerState,
-    ProcessIdentity,
-    Range,
-    Role,
-    RunPlan,
-    ServerMemory,
-    ShardPlace,
-    StoredPart,
-    StoreSettings,
-    View,
-    server_processes,
-)
-
-__all__ = [
-    "SCHEDULER",
-    "Action",
-    "Adopt",
-    "Applied",
-    "Arrived",
-    "AskCopy",
-    "AskPart",
-    "Barrier",
-    "BarrierDone",
-    "Begin",
-    "Broke",
-    "CallBarrier",
-    "CallCommand",
-    "CallConfigure",
-    "CallInit",
-    "CallLeave",
-    "CallPull",
-    "CallPush",
-    "CallRestore",
-    "CallStates",
-    "Code",
-    "Command",
-    "CommandDone",
-    "Commit",
-    "Configure",
-    "Configured",
-    "Content",
-    "Copied",
-    "Copy",
-    "Deliver",
-    "Done",
-    "Execute",
-    "Executed",
-    "Finish",
-    "Fold",
-    "Gone",
-    "Hello",
-    "Incoming",
-    "InitPart",
-    "Initialized",
-    "Install",
-    "Join",
-    "Joined",
-    "Kept",
-    "KeySpec",
-    "Left",
-    "Message",
-    "Missing",
-    "Name",
-    "Part",
-    "PartId",
-    "PartRecord",
-    "PartStates",
-    "PartValue",
-    "Patience",
-    "Peer",
-    "PeerLost",
-    "PeerState",
-    "PeerUp",
-    "Peers",
-    "Post",
-    "ProcessIdentity",
-    "PullPart",
-    "PullStates",
-    "PushPart",
-    "PutStates",
-    "Raise",
-    "Range",
-    "Refused",
-    "Remember",
-    "Role",
-    "RunPlan",
-    "Seen",
-    "ServerMemory",
-    "ShardPlace",
-    "StandbyReady",
-    "StatesPut",
-    "Stop",
-    "StoreSettings",
-    "StoredPart",
-    "Tick",
-    "View",
-    "Wake",
-    "Welcome",
-    "WhoAreYou",
-    "server_processes",
-]
+from .actions import Action as Action
+from .actions import Adopt as Adopt
+from .actions import Begin as Begin
+from .actions import Commit as Commit
+from .actions import Deliver as Deliver
+from .actions import Done as Done
+from .actions import Execute as Execute
+from .actions import Finish as Finish
+from .actions import Fold as Fold
+from .actions import Install as Install
+from .actions import Post as Post
+from .actions import Raise as Raise
+from .actions import Remember as Remember
+from .actions import Wake as Wake
+from .control import Barrier as Barrier
+from .control import BarrierDone as BarrierDone
+from .control import Configure as Configure
+from .control import Configured as Configured
+from .control import Gone as Gone
+from .control import Hello as Hello
+from .control import Left as Left
+from .control import Peers as Peers
+from .control import Seen as Seen
+from .control import StandbyReady as StandbyReady
+from .control import Stop as Stop
+from .control import Welcome as Welcome
+from .control import WhoAreYou as WhoAreYou
+from .data import Applied as Applied
+from .data import AskCopy as AskCopy
+from .data import AskPart as AskPart
+from .data import Command as Command
+from .data import CommandDone as CommandDone
+from .data import Copied as Copied
+from .data import Copy as Copy
+from .data import Initialized as Initialized
+from .data import InitPart as InitPart
+from .data import Join as Join
+from .data import Joined as Joined
+from .data import Kept as Kept
+from .data import Message as Message
+from .data import Missing as Missing
+from .data import PartStates as PartStates
+from .data import PartValue as PartValue
+from .data import PullPart as PullPart
+from .data import PullStates as PullStates
+from .data import PushPart as PushPart
+from .data import PutStates as PutStates
+from .data import Refused as Refused
+from .data import StatesPut as StatesPut
+from .events import Arrived as Arrived
+from .events import Broke as Broke
+from .events import CallBarrier as CallBarrier
+from .events import CallCommand as CallCommand
+from .events import CallConfigure as CallConfigure
+from .events import CallInit as CallInit
+from .events import CallLeave as CallLeave
+from .events import CallPull as CallPull
+from .events import CallPush as CallPush
+from .events import CallRestore as CallRestore
+from .events import CallStates as CallStates
+from .events import Executed as Executed
+from .events import Incoming as Incoming
+from .events import PeerLost as PeerLost
+from .events import PeerUp as PeerUp
+from .events import Tick as Tick
+from .run import SCHEDULER as SCHEDULER
+from .run import Code as Code
+from .run import Content as Content
+from .run import KeySpec as KeySpec
+from .run import Name as Name
+from .run import Part as Part
+from .run import PartId as PartId
+from .run import PartRecord as PartRecord
+from .run import Patience as Patience
+from .run import Peer as Peer
+from .run import PeerState as PeerState
+from .run import ProcessIdentity as ProcessIdentity
+from .run import Range as Range
+from .run import Role as Role
+from .run import RunPlan as RunPlan
+from .run import ServerMemory as ServerMemory
+from .run import ShardPlace as ShardPlace
+from .run import StoredPart as StoredPart
+from .run import StoreSettings as StoreSettings
+from .run import View as View
+from .run import server_processes as server_processes

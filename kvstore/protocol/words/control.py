@@ -156,3 +156,21 @@ class Stop:
 
     reason: str = ""
     code: Code | Literal[""] = ""
+
+
+#: Any message with the scheduler.
+ControlMessage = (
+    Hello
+    | Welcome
+    | WhoAreYou
+    | Peers
+    | Seen
+    | Gone
+    | Configure
+    | Configured
+    | Barrier
+    | BarrierDone
+    | StandbyReady
+    | Left
+    | Stop
+)

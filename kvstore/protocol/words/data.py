@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .control import ControlMessage
 from .run import (
     Code,
     Count,
@@ -343,3 +344,30 @@ class Copied:
     since: Count
     round: CountOrNone
     restored: Count = 0
+
+
+#: Any message.
+Message = (
+    ControlMessage
+    | Join
+    | Joined
+    | InitPart
+    | Initialized
+    | PushPart
+    | AskPart
+    | Kept
+    | Missing
+    | Applied
+    | PullPart
+    | PartValue
+    | PullStates
+    | PartStates
+    | PutStates
+    | StatesPut
+    | Command
+    | CommandDone
+    | Refused
+    | Copy
+    | AskCopy
+    | Copied
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .messages import Message
+from .data import Message
 from .run import KeySpec, Name, PartId, PartRecord, Peer, StoreSettings
 
 
