@@ -6,7 +6,7 @@ import inspect
 import types
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import Any, Final, NamedTuple, Protocol, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,16 +20,15 @@ from hybridnet.runtime.recording import recorder
 from .autograph import run_converted
 from .buckets import Buckets, several
 from .build import ArrayResult
+from .call_arguments import ArgumentReader, CallArguments
 from .concrete import ConcreteFunction
 from .padding_check import PaddingError, UncutError, check_padding
 from .resize import fitted, resized
+from .retracing import CacheInfo
 from .signature import positional_names
 from .structure import Arguments, flatten, requirement, unflatten
 
-if TYPE_CHECKING:
-    from .traced import CacheInfo, Function
-
-__all__ = ["Bucketed"]
+__all__ = ["Bucketed", "TracedFunction"]
 
 #: For each leaf of a result the axes that follow the padded one, and by how much they are longer.
 _Cuts = tuple[tuple[tuple[int, int], ...], ...]
@@ -49,6 +48,37 @@ _NUMBER: Final = (
     "{name}: result {number} is {padded!r} for arrays padded to {size}, and {plain!r} for those of "
     "length {length}; return it as an array that is computed from the mask"
 )
+
+
+class TracedFunction(Protocol):
+    """A function that is traced once for each kind of arguments, as `hn.function` makes them."""
+
+    @property
+    def python_function(self) -> Callable[..., Any]:
+        """The function as it was written."""
+
+    @property
+    def name(self) -> str:
+        """Its name in messages."""
+
+    @property
+    def read(self) -> ArgumentReader:
+        """Reads the arguments of a call."""
+
+    def run(self, given: CallArguments) -> Any:
+        """Runs the trace for arguments that are read already; makes it if there is none."""
+
+    def find(self, given: CallArguments, *, expected: bool = False) -> ConcreteFunction:
+        """Returns the trace for such arguments; `expected`: a new one is no surprise."""
+
+    def find_if_there(self, given: CallArguments) -> ConcreteFunction | None:
+        """Returns the trace for such arguments, if there is one."""
+
+    def cache_info(self) -> CacheInfo:
+        """Returns how often it was traced, and how often a trace was used again."""
+
+    def pretty_printed_signature(self) -> str:
+        """Returns what its traces take and give, in words, one in a line."""
 
 
 class _Known(NamedTuple):
@@ -76,7 +106,7 @@ class Bucketed:
 
     def __init__(
         self,
-        function: Function[..., Any],
+        function: TracedFunction,
         buckets: Sequence[Buckets],
         parameters: Sequence[str],
         by_name: bool = True,
@@ -96,7 +126,7 @@ class Bucketed:
 
     @classmethod
     def of_function(
-        cls, function: Function[..., Any], buckets: Buckets | Sequence[Buckets]
+        cls, function: TracedFunction, buckets: Buckets | Sequence[Buckets]
     ) -> Bucketed:
         """Makes a function bucketed whose parameters have the names that `buckets` says.
 

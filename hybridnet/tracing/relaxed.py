@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime.recording import recorder
 
-from .bucketed import Bucketed
+from .bucketed import Bucketed, TracedFunction
 from .buckets import Buckets
 from .call_arguments import CallArguments
 from .padding_check import PaddingError
-
-if TYPE_CHECKING:
-    from .traced import Function
 
 __all__ = ["Relaxed"]
 
@@ -28,7 +25,7 @@ class Relaxed:
     on that (`hybridnet.tracing.padding_check`). Otherwise each size is traced, as without it.
     """
 
-    def __init__(self, function: Function[..., Any]) -> None:
+    def __init__(self, function: TracedFunction) -> None:
         self._function = function
         self._seen: dict[Hashable, tuple[tuple[int, ...], ...]] = {}
         self._bucketed: dict[Hashable, Bucketed] = {}
@@ -70,7 +67,8 @@ class Relaxed:
             for axis in changed:
                 axes = groups.setdefault((old[axis], new[axis]), {})
                 axes[place] = axis
-        made = self._function.padded([Buckets(axes) for axes in groups.values()])
+        buckets = [Buckets(axes) for axes in groups.values()]
+        made = Bucketed(self._function, buckets, (), strict=True)
         return self._bucketed.setdefault(kind, made)
 
 

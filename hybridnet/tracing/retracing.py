@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, final
+from typing import Any, Final, NamedTuple, final
 
 from hybridnet import engine
 from hybridnet.ndarray import NDArray
@@ -14,7 +14,7 @@ from .environment import environment_names
 from .signature import parameters_of, positional_names
 from .structure import Identity, flatten, requirement
 
-__all__ = ["RetracingWarning", "Watch", "argument_names", "described"]
+__all__ = ["CacheInfo", "RetracingWarning", "Watch", "argument_names", "described"]
 
 # Traces in a row that differ in the same thing: fewer are a few sizes, or a warm-up.
 _MANY_TRACES: Final = 5
@@ -45,6 +45,20 @@ _MODES: Final = (
     "the current context",
 )
 _REPLACED: Final = "an array or object that was replaced by one that looks the same"
+
+
+class CacheInfo(NamedTuple):
+    """How often a function was traced, and how often a trace was used again.
+
+    Attributes:
+        hits: calls that used a trace again.
+        traces: how many were made.
+        size: how many there are now.
+    """
+
+    hits: int
+    traces: int
+    size: int
 
 
 class RetracingWarning(UserWarning):

@@ -10,7 +10,7 @@ import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
-from typing import Any, Final, Generic, NamedTuple, ParamSpec, Self, TypeVar, final, overload
+from typing import Any, Final, Generic, ParamSpec, Self, TypeVar, final, overload
 
 from hybridnet import tape
 from hybridnet.base.context import Context, current_context
@@ -22,15 +22,13 @@ from hybridnet.runtime.watching import without_collecting
 
 from .admission import Admission
 from .autograph import converted
-from .bucketed import Bucketed
-from .buckets import Buckets
 from .call_arguments import ArgumentReader, CallArguments
 from .concrete import ConcreteFunction
 from .environment import FirstCall, environment_key
 from .relaxed import Relaxed
-from .retracing import Watch
+from .retracing import CacheInfo, Watch
 
-__all__ = ["NEW_KIND", "CacheInfo", "Function"]
+__all__ = ["NEW_KIND", "Function"]
 
 _Args = ParamSpec("_Args")
 _Result = TypeVar("_Result")
@@ -52,14 +50,6 @@ _MAKES_STATE: Final = (
 
 class MakesState(MXNetError):
     """A function made arrays while it was traced that it wants to find at its next call."""
-
-
-class CacheInfo(NamedTuple):
-    """How often a function was traced, and how often a trace was used again."""
-
-    hits: int
-    traces: int
-    size: int
 
 
 @final
@@ -241,10 +231,6 @@ class Function(Generic[_Args, _Result]):
     def find_if_there(self, given: CallArguments) -> ConcreteFunction | None:
         """Returns the trace for arguments that are read already, if there is one."""
         return self._look_up(self._key(given))
-
-    def padded(self, buckets: Sequence[Buckets]) -> Bucketed:
-        """Returns the function with its arguments padded, where that is seen to change nothing."""
-        return Bucketed(self, buckets, (), strict=True)
 
     def _key(self, given: CallArguments) -> tuple[Any, ...]:
         """Returns what a trace depends on."""

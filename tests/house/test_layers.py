@@ -403,10 +403,6 @@ KNOWN: dict[str, set[str]] = {
     },
     # The imports that close circles: all for types.
     "circles": {
-        # What traces again for sizes is a part of the function that it traces.
-        "hybridnet/tracing/bucketed.py: hybridnet.tracing.traced.CacheInfo",
-        "hybridnet/tracing/bucketed.py: hybridnet.tracing.traced.Function",
-        "hybridnet/tracing/relaxed.py: hybridnet.tracing.traced.Function",
         # TensorFlow's tensors know their graph, and graphs their tensors.
         "hybridnet/compat/tf1/graph/graph_def.py: hybridnet.compat.tf1.graph.tensor.Operation",
         "hybridnet/compat/tf1/graph/tensor.py: hybridnet.compat.tf1.graph.graph.Graph",
