@@ -152,8 +152,6 @@ class Saver:
         with self._lock:
             self._retention = replace(self._retention, held=tuple(held))
 
-    # -- saving ------------------------------------------------------------------------------
-
     def save(
         self,
         prefix: PathLike,
@@ -240,8 +238,6 @@ class Saver:
             except OSError as error:
                 _log.warning("an old checkpoint cannot be removed: %s", error)
 
-    # -- restoring ---------------------------------------------------------------------------
-
     def restore(self, checkpoint: PathLike) -> None:
         """Sets the variables to the values in a checkpoint: all of them, or none.
 
@@ -295,9 +291,6 @@ def path_of(prefix: PathLike, step: Any = None) -> Path:
             f"a checkpoint's step must be a whole number from 0, got {step!r}"
         ) from None
     return file_of(f"{text}-{int(number)}")
-
-
-# -- exit ------------------------------------------------------------------------------------
 
 
 def _note_pending(save: PendingSave) -> None:

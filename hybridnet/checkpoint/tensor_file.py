@@ -78,9 +78,6 @@ def import_safetensors() -> Any:
         ) from error
 
 
-# -- writing ---------------------------------------------------------------------------------
-
-
 def check_types(types: Mapping[str, TensorType]) -> None:
     """Checks that arrays of these names and types can be in a file.
 
@@ -146,9 +143,6 @@ def _header(tensors: Iterable[Tensor], sums: Mapping[str, int]) -> bytes:
 
 def _checksum(name: str, type: TensorType, raw: Any) -> int:
     return zlib.crc32(raw, zlib.crc32(f"{name}\0{type}\0".encode()))
-
-
-# -- reading ---------------------------------------------------------------------------------
 
 
 class TensorFile:

@@ -90,9 +90,6 @@ def _run(options: argparse.Namespace) -> None:
         _pack_list(path, options)
 
 
-# -- lists -----------------------------------------------------------------------------------
-
-
 def _make_lists(options: argparse.Namespace) -> None:
     images = list(_find(options.root, options.recursive, set(options.exts)))
     if not images:
@@ -163,9 +160,6 @@ def _read_list(path: Path, root: str) -> list[Listed]:
                 f"got {line[:60]!r}: {error}"
             ) from error
     return found
-
-
-# -- record files ----------------------------------------------------------------------------
 
 
 def _pack_list(path: Path, options: argparse.Namespace) -> None:

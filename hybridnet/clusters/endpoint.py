@@ -83,8 +83,6 @@ class Endpoint(TaskTransport):
         self._channel.close()
         self._fail(None, "this process has closed its end")
 
-    # -- sending -----------------------------------------------------------------------------
-
     def tell(self, to: str, packet: Packet) -> None:
         """Sends a message that has no answer."""
         words, tensors, places = packet
@@ -175,8 +173,6 @@ class Endpoint(TaskTransport):
     def listen(self, hear: Callable[[str, Message], None]) -> None:
         """See `TaskTransport.listen`."""
         self._told = hear
-
-    # -- hearing -----------------------------------------------------------------------------
 
     def _hear(self, frames: Sequence[Buffer], named: Callable[[str], None]) -> None:
         try:

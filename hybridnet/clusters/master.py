@@ -161,8 +161,6 @@ class ClusterRunner:
         names = self._members.addresses
         return [site.name for one in names for site in self._members.member(one).sites]
 
-    # -- runs --------------------------------------------------------------------------------
-
     def run_step(
         self, step: RunStep, feeds: Sequence[Any], trace: Trace | None = None
     ) -> list[NDArray]:

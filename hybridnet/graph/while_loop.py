@@ -197,8 +197,6 @@ class WhileCall(ControlCall):
         shown = self.num_states
         return [*stacked, *states[:shown], jnp.concatenate(counts), *states[shown:]]
 
-    # -- its gradient ------------------------------------------------------------------------
-
     def keeping(self, types: Types) -> Call:
         """Returns the loop over rows that does the same and keeps what its gradient needs.
 

@@ -143,8 +143,6 @@ class ImageIter(DataIter):
         count = len(keys) // num_parts
         return keys[part_index * count : (part_index + 1) * count] if num_parts > 1 else keys
 
-    # -- passes ------------------------------------------------------------------------------
-
     def reset(self) -> None:
         """Begins a new pass; with 'roll_over', with the images left over."""
         if self.seq is not None and self.shuffle:

@@ -113,8 +113,6 @@ class EvalMetric:
         self._global_sum, self._global_count = Tally(), Tally()
         self.reset()
 
-    # -- the sums ----------------------------------------------------------------------------
-
     sum_metric = _number("_sum", "The sum since `reset` or `reset_local`; reading it waits.")
     num_inst = _number("_count", "The divisor of the sum.")
     global_sum_metric = _number("_global_sum", "The sum since `reset`; reading it waits.")
@@ -137,8 +135,6 @@ class EvalMetric:
         """Resets the local sums; `get_global` goes on."""
         self.sum_metric = 0.0
         self.num_inst = 0
-
-    # -- updating and reading ----------------------------------------------------------------
 
     def update(self, labels: Arrays, preds: Arrays) -> None:
         """Takes in a batch.

@@ -145,8 +145,6 @@ class PearsonCorrelation(TalliedMetric):
             self._tally([term.sum() for term in (x, y, x * x, y * y, x * y)])
             self._add(0.0, label.size, pred.context)
 
-    # -- MXNet's steps -------------------------------------------------------------------------
-
     def reset_micro(self) -> None:
         """Resets the sums that 'micro' is computed from; `num_inst` stays."""
         for tally in (*self._tallies, *self._global_tallies):

@@ -72,8 +72,6 @@ class SequentialModule(BaseModule):
         self.binded = self.params_initialized = self.optimizer_initialized = False
         return self
 
-    # -- what it is --------------------------------------------------------------------------
-
     @property
     def data_names(self) -> Sequence[str]:
         """The names of the first module's data."""
@@ -101,8 +99,6 @@ class SequentialModule(BaseModule):
         """Names and shapes of the last module's outputs."""
         require(self.binded, "output_shapes", "bind it")
         return self._modules[-1].output_shapes
-
-    # -- parameters --------------------------------------------------------------------------
 
     def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
         """Returns parameters and auxiliary states of all modules by name."""
@@ -157,8 +153,6 @@ class SequentialModule(BaseModule):
                 "over it"
             )
         self.params_initialized = True
-
-    # -- getting ready -----------------------------------------------------------------------
 
     def bind(
         self,
@@ -231,8 +225,6 @@ class SequentialModule(BaseModule):
         require(self.binded, "install_monitor", "bind it")
         for module in self._modules:
             module.install_monitor(mon)
-
-    # -- computing ---------------------------------------------------------------------------
 
     def forward(self, data_batch: Batch | list[Batch], is_train: bool | None = None) -> None:
         """Computes module after module; see `BaseModule.forward`."""

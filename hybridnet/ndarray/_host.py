@@ -38,8 +38,6 @@ class AbstractArray(FluentMethods):
     def context(self) -> Context:
         """Where the array is."""
 
-    # -- what it is --------------------------------------------------------------------------
-
     @property
     def shape(self) -> tuple[int, ...]:
         """The dimensions."""
@@ -75,8 +73,6 @@ class AbstractArray(FluentMethods):
     def stype(self) -> str:
         """The storage type: 'default', which is dense."""
         return "default"
-
-    # -- values ------------------------------------------------------------------------------
 
     def wait_to_read(self) -> None:
         """Waits until the value has been computed.
@@ -170,8 +166,6 @@ class AbstractArray(FluentMethods):
             return f"<NDArray {self._type} @{self.context}, being traced>"
         shape = "x".join(map(str, self.shape))
         return f"\n{self.asnumpy()!s}\n<NDArray {shape} @{self.context}>"
-
-    # -- for others ------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, object]:
         """Returns what pickle keeps: the value, for which it waits, and the context."""

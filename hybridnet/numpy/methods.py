@@ -39,8 +39,6 @@ class NumpyMethods(Operand):
         """Returns what stands at the other side of an operator as an operand, if it can be one."""
         return other
 
-    # -- arithmetic --------------------------------------------------------------------------
-
     __add__ = __radd__ = _arithmetic("_npi_add", "_npi_add_scalar")
     __sub__ = _arithmetic("_npi_subtract", "_npi_subtract_scalar")
     __rsub__ = _arithmetic("_npi_subtract", "_npi_rsubtract_scalar", swap=True)
@@ -148,8 +146,6 @@ class NumpyMethods(Operand):
         """Returns the array with each element repeated."""
         return _apply(self, "_np_repeat", repeats=repeats, axis=axis)
 
-    # -- reductions --------------------------------------------------------------------------
-
     def sum(
         self,
         axis: Axes = None,
@@ -233,8 +229,6 @@ class NumpyMethods(Operand):
     ) -> Self:
         """Returns the running sum along an axis, or of the flattened array."""
         return _apply(self, "_np_cumsum", out=out, axis=axis, dtype=_name(dtype))
-
-    # -- the rest ----------------------------------------------------------------------------
 
     def argsort(
         self,

@@ -52,8 +52,6 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
 
     __slots__ = ()
 
-    # -- what it is --------------------------------------------------------------------------
-
     @property
     def dtype(self) -> Any:
         """The element type, as a NumPy dtype."""
@@ -103,8 +101,6 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
             return array(other, ctx=self.context)
         return other
 
-    # -- indexing ----------------------------------------------------------------------------
-
     def __getitem__(self, key: object) -> Self:
         plain, selects = _without_booleans(key)
         if not selects:
@@ -138,8 +134,6 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
 
     def __ipow__(self, other: Any) -> Self:
         return self._update(ndarray.__pow__, other, "**=")
-
-    # -- conversions -------------------------------------------------------------------------
 
     def item(self, *args: Any) -> Any:
         """Returns one element as a Python number: the only one, or that at a position."""

@@ -149,8 +149,6 @@ class _Turning:
             self._as_it_was(Edge(node, 0))
             del self._last[Edge(node, 0)]
 
-    # -- values in either order --------------------------------------------------------------
-
     def _rank(self, edge: Edge) -> int:
         return len(self._types[edge.node][edge.index].shape)
 
@@ -181,8 +179,6 @@ class _Turning:
             call, _ = get(op_name(node)).bind({**call.attrs, **attrs}, call.train)
         self._context.fired[rule.name] += 1
         return replace(node, call=call, inputs=tuple(inputs), name=f"{node.name}_last")
-
-    # -- operators ---------------------------------------------------------------------------
 
     def _layout(self, node: Node) -> Mapping[str, str] | None:
         """Returns the parameter that brings channels last; None where they are not first."""

@@ -207,8 +207,6 @@ class _Lowering:
             part.graph, scope, readers, numbers, lambda node: self._resolve(node, site.device)
         )
 
-    # -- branches ----------------------------------------------------------------------------
-
     def _lower_cond(self, site: LoweringSite, call: CondCall) -> list[Edge]:
         then, other = call.parts
         pred = site.inputs[0].at(site.device)

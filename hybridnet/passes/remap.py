@@ -110,9 +110,6 @@ def _channel_axis(rewriter: Rewriter, edge: Edge) -> int:
     return len(rewriter.type(edge).shape) - 1 if last else 1
 
 
-# Bias -------------------------------------------------------------------------------------------
-
-
 def _biased(rewriter: Rewriter, node: Node) -> Edge | None:
     """Lets an operator add the bias that is added to its result."""
     for before, bias in (node.inputs, node.inputs[::-1]):
@@ -141,9 +138,6 @@ def _flat(rewriter: Rewriter, edge: Edge, of: Node) -> Edge:
     if len(shape) == 1:
         return edge
     return rewriter.make("Reshape", [edge], {"shape": (math.prod(shape),)}, of=of)
-
-
-# Batch normalization ----------------------------------------------------------------------------
 
 
 def _normalized(rewriter: Rewriter, node: Node) -> Replacement | None:

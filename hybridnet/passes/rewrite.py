@@ -140,8 +140,6 @@ class Rewriter:
         self.context.learn(made, self._types)
         return made
 
-    # -- what is known of values -------------------------------------------------------------
-
     def type(self, edge: Edge) -> TensorType:
         """Returns the type of a value, of the old graph or the new one."""
         return self._types[edge.node][edge.index]
@@ -181,8 +179,6 @@ class Rewriter:
     def is_absorbed(self, edge: Edge, into: Node) -> bool:
         """Whether a rule may look through a value's node, of which nothing else reads."""
         return self.uses(edge) == 1 and self.may_absorb(edge.node, into)
-
-    # -- new nodes ---------------------------------------------------------------------------
 
     def make(
         self,
@@ -227,8 +223,6 @@ class Rewriter:
         self._types[node] = infer(node.call, tuple(map(self.type, node.inputs)))
         self._note_constant(node)
         return node
-
-    # -- the pass ----------------------------------------------------------------------------
 
     def _visit(self, node: Node, moved: dict[Node, Sequence[Edge]]) -> None:
         """Finds out what takes the place of a node, and notes it if that is another one."""

@@ -48,9 +48,6 @@ _ACCEPTED: Final = frozenset(
 )
 
 
-# -- MXNet's functions -----------------------------------------------------------------------------
-
-
 def set_config(**kwargs: Any) -> None:
     """Sets up the profiler.
 
@@ -184,9 +181,6 @@ def _check_process(function: str, profile_process: str) -> None:
             f"{function}: profile_process must be 'worker' (servers record nothing; "
             f"profiler.traffic() shows what they answer), got {profile_process!r}"
         )
-
-
-# -- beyond MXNet ----------------------------------------------------------------------------------
 
 
 def events() -> list[Span]:

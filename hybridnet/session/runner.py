@@ -102,8 +102,6 @@ class Runner:
         """Returns the devices of this process."""
         return [one.name for one in list_devices()]
 
-    # -- variables ---------------------------------------------------------------------------
-
     @property
     def variables(self) -> Mapping[Node, NDArray]:
         """The values of the variables, which nobody changes: a run puts another dict here."""
@@ -120,8 +118,6 @@ class Runner:
             self._held = {}
             self.step.cache_clear()
             self._kept.clear()
-
-    # -- runs --------------------------------------------------------------------------------
 
     def run(
         self, request: Request, feeds: Sequence[Any], trace: Trace | None = None

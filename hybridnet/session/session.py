@@ -94,8 +94,6 @@ class Session:
         made._runner, made._closed = make(expected=_declared, missing=_missing), False
         return made
 
-    # -- variables ---------------------------------------------------------------------------
-
     @property
     def variables(self) -> Mapping[str, NDArray]:
         """The values of the variables by name; runs and `set` do not change these arrays."""
@@ -123,8 +121,6 @@ class Session:
                 else array(host, self._runner.ctx, host.dtype)
             )
         self._runner.set(found)
-
-    # -- runs --------------------------------------------------------------------------------
 
     def run(
         self,

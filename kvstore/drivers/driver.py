@@ -138,8 +138,6 @@ class Driver(ABC):
             self._carry_out(self._machine.handle(self._events.popleft(), time.monotonic()))
         self._handling = False
 
-    # -- events ------------------------------------------------------------------------------
-
     def _take(self, report: Report) -> None:
         match report:
             case Heard():
@@ -228,8 +226,6 @@ class Driver(ABC):
             if self._wants(state.peer) and listens and state.state in ("up", "lost"):
                 self._transport.connect(state.peer, listens, self._near_folder(state.peer))
 
-    # -- actions -----------------------------------------------------------------------------
-
     def _carry_out(self, actions: Sequence[Action]) -> None:
         failure = ""
         for action in actions:
@@ -284,8 +280,6 @@ class Driver(ABC):
     def close(self, linger: float = 0.0) -> None:
         """Closes the transport."""
         self._transport.close(linger)
-
-    # -- what the roles add ------------------------------------------------------------------
 
     def _near_folder(self, peer: Peer) -> Path | None:
         """The folder of a peer that this process sees, too."""

@@ -135,8 +135,6 @@ class WorkerDriver(Driver):
         self._files = FileCache(lambda key: value_path(self._folder, *key))
         self._exchanges = Exchanges()
 
-    # -- what comes in -----------------------------------------------------------------------
-
     def _wants(self, peer: Peer) -> bool:
         return peer.role == "server"
 
@@ -177,8 +175,6 @@ class WorkerDriver(Driver):
         if not payload.lane:
             return payload.joined()
         return self._files.view((source.rank, part, payload.lane), payload.frames[0])
-
-    # -- what goes out -----------------------------------------------------------------------
 
     @property
     def machine(self) -> WorkerMachine:
@@ -248,8 +244,6 @@ class WorkerDriver(Driver):
         for part in parts:
             values = given.of(part)
             given.packed[part.index] = quantize(values, residual[part.first : part.last], threshold)
-
-    # -- actions -----------------------------------------------------------------------------
 
     def _act(self, action: Any) -> str:
         match action:

@@ -98,8 +98,6 @@ class Requests:
         self._ticket = ticket
         return self._base + ticket
 
-    # -- asking ------------------------------------------------------------------------------
-
     def ask_scheduler(self, key: Hashable, message: Message, call: int | None) -> None:
         """Says something to the scheduler until it is answered."""
         self.ask(Request(key, message, call, peer=SCHEDULER))
@@ -130,8 +128,6 @@ class Requests:
             return self.servers[self.view.places[request.shard].primary]
         assert request.peer is not None
         return request.peer
-
-    # -- answers -----------------------------------------------------------------------------
 
     def find(self, key: Hashable) -> Request | None:
         """The message that waits for this answer, if one does."""

@@ -88,8 +88,6 @@ class Slices:
         names = (name for name, key in self.keys.items() if key.spec.store == store)
         return max(map(self.pushes_of, names), default=0)
 
-    # -- calls -------------------------------------------------------------------------------
-
     def divide(self, event: CallInit) -> tuple[Part, ...]:
         """The parts that a key is to have."""
         return parts_of(len(self.keys), event.name, event.spec, self._plan, self._loads)
@@ -146,8 +144,6 @@ class Slices:
             one.pulling -= 1
         elif isinstance(message, PutStates) and one is not None:
             one.pushing = False
-
-    # -- what begins -------------------------------------------------------------------------
 
     def _advance(self, one: Slice) -> None:
         """Begins what may begin."""
@@ -236,8 +232,6 @@ class Slices:
                 else:
                     self._requests.say(request)
         self.send_pushes()
-
-    # -- answers -----------------------------------------------------------------------------
 
     def is_unsure(self, number: int) -> bool:
         """Whether so many pushes of a key, fewer than of others, may or may not be done again."""

@@ -82,8 +82,6 @@ class LocalSockets:
         self._by_route: dict[bytes, LocalConnection] = {}
         self._room = bytearray(PACKET)
 
-    # -- connections -------------------------------------------------------------------------
-
     def listen(self, folder: Path) -> None:
         """Listens in a folder, in the place of a predecessor that did.
 
@@ -149,8 +147,6 @@ class LocalSockets:
             del self._by_route[connection.route]
         with connection.lock:
             connection.socket.close()
-
-    # -- packets -----------------------------------------------------------------------------
 
     def send(self, connection: LocalConnection, frames: Sequence[Buffer]) -> Sequence[Buffer]:
         """Sends frames, as many together as a packet holds; returns those that it does not take."""

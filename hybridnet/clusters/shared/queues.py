@@ -68,8 +68,6 @@ class FirstInQueue(SharedThing):
         if asked.method == _PUT and self._closed:
             raise GivenUpError(f"Queue '{self.name}' is closed.")
 
-    # -- putting -----------------------------------------------------------------------------
-
     def _try_put(self, asked: Asked) -> Sequence[NumpyArray] | None:
         if self._cancelled:
             raise GivenUpError(f"Queue '{self.name}' is closed.")
@@ -107,8 +105,6 @@ class FirstInQueue(SharedThing):
 
     def _put(self, element: Element) -> None:
         self._held.append(element)
-
-    # -- taking ------------------------------------------------------------------------------
 
     def _try_take(self, asked: Asked) -> Sequence[NumpyArray] | None:
         count = asked.number("count")

@@ -114,9 +114,6 @@ def _as(x: Any, target: str) -> Any:
     return ndarray.amp_cast(x, dtype=target) if _is_ours(x) else x
 
 
-# -- losses ----------------------------------------------------------------------------------
-
-
 def init_trainer(optimizer_or_trainer: Trainer) -> None:
     """Makes a trainer skip updates whose gradients have overflowed; see `scale_loss`.
 

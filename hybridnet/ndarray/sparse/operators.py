@@ -51,9 +51,6 @@ def _same(kind: type[BaseSparseNDArray], inputs: Sequence[NDArray]) -> bool:
     return all(type(x) is kind for x in inputs)
 
 
-# Of the stored values alone ---------------------------------------------------------------------
-
-
 @_rule(*KEEPS_ZERO, "_mul_scalar", "_div_scalar")
 def _of_values(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[NDArray] | None:
     (x,) = inputs
@@ -85,9 +82,6 @@ def _zeros_like(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[N
 @_rule("cast_storage")
 def _cast_storage(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list[NDArray] | None:
     return [inputs[0].tostype(call.attrs["stype"])]
-
-
-# Of two arrays ----------------------------------------------------------------------------------
 
 
 def _keys(x: BaseSparseNDArray) -> NDArray:
@@ -181,9 +175,6 @@ def _beside_dense(call: OpCall, inputs: Sequence[Any], scalars: Scalars) -> list
         return None  # not of the shape of lhs; or refused, by the dense operator
     beside = apply("_csr_pick", rhs.reshape(sizes), *lhs._aux)
     return [lhs.with_data(NDArray.apply_call(call, (lhs._data, beside), scalars)[0])]
-
-
-# Parts ------------------------------------------------------------------------------------------
 
 
 @_rule("_sparse_retain")

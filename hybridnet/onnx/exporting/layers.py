@@ -59,9 +59,6 @@ def _leaky_relu(place: Place) -> str:
     return place.add("LeakyRelu", data, alpha=slope)
 
 
-# Normalization ------------------------------------------------------------------------------------
-
-
 def _require_no_statistics(place: Place) -> None:
     if place.attrs["output_mean_var"]:
         place.fail("mean and variance are no outputs", "leave output_mean_var out")
@@ -141,9 +138,6 @@ def _lrn(place: Place) -> str:
     odd = 2 * reach + 1  # an even size sums as the odd one below, and divides by itself
     alpha *= odd / size
     return place.add("LRN", place.inputs[0], alpha=alpha, beta=beta, bias=bias, size=odd)
-
-
-# Softmax and outputs ------------------------------------------------------------------------------
 
 
 def _softmax_input(place: Place) -> str:

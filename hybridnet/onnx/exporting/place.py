@@ -64,8 +64,6 @@ class Place:
         self.result_sizes = list(result_sizes)
         self._value_of = value_of
 
-    # -- adding ------------------------------------------------------------------------------
-
     def add(self, op: str, *inputs: str, **attrs: Any) -> str:
         """Adds a step of one output; attributes that are None are left out."""
         return self.draft.add(self.name, op, inputs, attrs)
@@ -103,8 +101,6 @@ class Place:
     def positions(self, index: int) -> str:
         """Returns an input as whole numbers of int64."""
         return self.cast(self.inputs[index], self.types[index].dtype, np.int64)
-
-    # -- shapes ------------------------------------------------------------------------------
 
     def rank(self, index: int = 0) -> int:
         """Returns the number of dimensions of an input."""
@@ -197,8 +193,6 @@ class Place:
     def along(self, vector: str, axis: int, rank: int) -> str:
         """Gives a vector the dimensions to be broadcast along an axis."""
         return self.reshape(vector, [-1 if i == axis else 1 for i in range(rank)])
-
-    # -- what is known -----------------------------------------------------------------------
 
     def known_value(self, index: int) -> NumpyArray | None:
         """Returns the numbers of an input that parameters alone make; None for any other."""

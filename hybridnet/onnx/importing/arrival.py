@@ -82,8 +82,6 @@ class Arrival:
         self._parameter = parameter
         self._made = 0
 
-    # -- making ------------------------------------------------------------------------------
-
     def make(self, op: str, *inputs: Symbol, **attrs: Any) -> Symbol:
         """Applies an operator of ours; parameters that are None and may be are left out."""
         name = f"{self.name}_{self._made}" if self._made else self.name
@@ -95,8 +93,6 @@ class Arrival:
     def parameter(self, array: NumpyArray, stem: str) -> Symbol:
         """Returns a new parameter with these numbers, named after the node."""
         return self._parameter(f"{self.name}_{stem}", np.asarray(array))
-
-    # -- inputs ------------------------------------------------------------------------------
 
     def has(self, index: int) -> bool:
         """Whether an input is given."""
@@ -172,8 +168,6 @@ class Arrival:
         if not self.has(index):
             return None
         return [int(one) for one in self.constant(index, attr).reshape(-1)]
-
-    # -- types -------------------------------------------------------------------------------
 
     def types(self, index: int) -> Types:
         """Returns the types of an input, for both of the sizes in the place of open ones."""

@@ -194,9 +194,6 @@ def _where(arrival: Arrival) -> Symbol:
     return arrival.make("_npi_where", *symbols)
 
 
-# Activations --------------------------------------------------------------------------------------
-
-
 @arrives("Softplus")
 def _softplus(arrival: Arrival) -> Symbol:
     return arrival.make("Activation", arrival.symbol(0), act_type="softrelu")

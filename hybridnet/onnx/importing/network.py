@@ -132,8 +132,6 @@ class Reader:
             self._types[found.edges[0]] = type_, type_
         return found
 
-    # -- nodes -------------------------------------------------------------------------------
-
     def _node(self, node: NodeProto) -> None:
         if node.domain not in ("", "ai.onnx"):
             raise ImportModelError(
@@ -246,8 +244,6 @@ class Reader:
             if not isinstance(error, ImportModelError):
                 error.add_note(f"while reading node {arrival.name!r} ({arrival.op})")
             raise
-
-    # -- types -------------------------------------------------------------------------------
 
     def _types_of(self, value: Symbol) -> Types:
         edge = value.edges[0]

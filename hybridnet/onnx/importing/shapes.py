@@ -207,9 +207,6 @@ def _triangle(arrival: Arrival) -> Symbol:
     return arrival.make(op, arrival.symbol(0), k=diagonal)
 
 
-# Picking ------------------------------------------------------------------------------------------
-
-
 @arrives("Gather")
 def _gather(arrival: Arrival) -> Symbol:
     axis = arrival.axis(0)

@@ -119,8 +119,6 @@ class CustomCall(HostOnlyCall):
             self._operators[key] = self.prop.create_operator(ctx, shapes, codes)
         return self._operators[key]
 
-    # -- types -------------------------------------------------------------------------------
-
     def infer(self, types: Types) -> Types:
         """Asks the user's class.
 
@@ -184,8 +182,6 @@ class CustomCall(HostOnlyCall):
                 f"outputs and {counts[2]} auxiliary states, got lists of {got}"
             )
         return found
-
-    # -- running -----------------------------------------------------------------------------
 
     def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Runs the user's `forward` as a host task."""

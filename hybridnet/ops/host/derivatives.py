@@ -57,9 +57,6 @@ for _name in ("lax.optimization_barrier", "lax.reduce_precision"):
     TRACING[_name] = lambda x, *_: x
 
 
-# -- element by element ----------------------------------------------------------------------------
-
-
 def _slope(paths: str, slope: Callable[[Any, Any], Any]) -> None:
     """Functions of each element; `slope` gives the derivative from the result and the element."""
     rule(*words(paths))(
@@ -199,9 +196,6 @@ def _clip(x: Any, min: Any = None, max: Any = None) -> Any:
     return x if max is None else call("minimum", max, x)
 
 
-# -- over axes -------------------------------------------------------------------------------------
-
-
 def _axes_of(x: Any, axis: Any) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(x.ndim))
@@ -293,8 +287,6 @@ def _sort_rule(y: Any, x: Any, axis: int = -1, **kwargs: Any) -> Sequence[Pull]:
 
     return [pull]
 
-
-# -- rules of their own, and none ----------------------------------------------------------------
 
 for _name in COMPOSED:
     TRACING[_name] = FUNCTIONS[_name]

@@ -183,9 +183,6 @@ def _convolution(x: Any, w: Any, *args: Any, **kwargs: Any) -> Any:
     return noted(result, [pair for pair in pulls if type(pair[0]) is TracedArray])
 
 
-# -- factorizations --------------------------------------------------------------------------------
-
-
 @rule("linalg.inv")
 def _inv_rule(y: Any, x: Any) -> Sequence[Pull]:
     return [lambda g: -(y.mT @ g @ y.mT)]

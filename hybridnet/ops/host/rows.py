@@ -96,9 +96,6 @@ def _last(
     )
 
 
-# -- softmax ---------------------------------------------------------------------------------------
-
-
 @named("nn.softmax")
 def _softmax(x: NumpyArray, axis: int = -1) -> NumpyArray:
     rows, back = _as_rows(x, axis)
@@ -183,9 +180,6 @@ def _log_softmax_rule(y: NumpyArray, x: NumpyArray, axis: int = -1) -> Sequence[
     return [lambda g: _log_softmax_gradient(g, y, axis)]
 
 
-# -- normalization ---------------------------------------------------------------------------------
-
-
 def _normalized_rows(rows: NumpyArray, eps: float) -> tuple[NumpyArray, NumpyArray]:
     """Returns the rows less their means, over their deviations; and one over these, a column."""
     made = np.empty(rows.shape, rows.dtype)
@@ -223,9 +217,6 @@ def _traced_normalized(x: Any, axes: tuple[int, ...], eps: float) -> Any:
         return back(found)
 
     return noted(back(made), [(x, pull)])
-
-
-# -- element by element ----------------------------------------------------------------------------
 
 
 @named("in_blocks")

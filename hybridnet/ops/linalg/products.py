@@ -25,9 +25,6 @@ __all__: list[str] = []
 _FACTORS = ("A", "B")
 
 
-# General matrices -------------------------------------------------------------------------------
-
-
 def _product_type(
     op: str, A: TensorType, B: TensorType, transpose_a: bool, transpose_b: bool, axis: int
 ) -> TensorType:
@@ -169,9 +166,6 @@ def syrk(A: Any, *, transpose: bool = False, alpha: Scalar = 1.0) -> Any:
         (..., n, n), or (..., m, m) with `transpose`; symmetric.
     """
     return alpha * (jnp.matmul(A.mT, A) if transpose else jnp.matmul(A, A.mT))
-
-
-# Triangular matrices ----------------------------------------------------------------------------
 
 
 def _triangular(op: str) -> Callable[..., None]:

@@ -158,8 +158,6 @@ def dequantize(
     return floats * (furthest(min_range, max_range) / np.float32(_LARGEST[data.dtype.name]))
 
 
-# With a range that was measured before, or is measured then --------------------------------------
-
 _Chosen = Literal["auto", "int8", "uint8"]
 
 

@@ -20,9 +20,6 @@ from .softmax import masked_softmax, one_hot
 __all__: list[str] = []
 
 
-# SoftmaxOutput ----------------------------------------------------------------------------------
-
-
 def _label_shapes(
     data: tuple[int, ...], multi_output: bool, preserve_shape: bool
 ) -> list[tuple[int, ...]]:
@@ -170,9 +167,6 @@ def backward_softmax_output(
 
 def _divisor(normalization: str, rows: int, spatial: int) -> int:
     return {"null": spatial, "batch": spatial * rows, "valid": 1}[normalization]
-
-
-# Regression -------------------------------------------------------------------------------------
 
 
 def _regression(

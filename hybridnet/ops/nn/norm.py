@@ -57,9 +57,6 @@ def _with_statistics(
     return tuple(jnp.astype(array, dtype) for array in shown)
 
 
-# LayerNorm --------------------------------------------------------------------------------------
-
-
 def _layer_check(*types: TensorType, axis: int, **_: Any) -> None:
     axis = one_axis("LayerNorm", axis, types[0])
     because = f"axis {axis} of data {types[0]}"
@@ -125,9 +122,6 @@ def layer_norm(
     return _with_statistics(output, x, (axis,), eps, data.dtype, output_mean_var)
 
 
-# InstanceNorm -----------------------------------------------------------------------------------
-
-
 def _instance_check(*types: TensorType, **_: Any) -> None:
     data = types[0]
     if len(data.shape) < 3:
@@ -162,9 +156,6 @@ def instance_norm(data: Any, gamma: Any, beta: Any, *, eps: float = 1e-3) -> Any
     output = times(output, along(jnp.astype(gamma, dtype), data.ndim, 1))
     output = plus(output, along(jnp.astype(beta, dtype), data.ndim, 1))
     return jnp.astype(output, data.dtype)
-
-
-# GroupNorm --------------------------------------------------------------------------------------
 
 
 def _group_check(*types: TensorType, num_groups: int, **_: Any) -> None:
@@ -234,9 +225,6 @@ def group_norm(
     output, *statistics = _with_statistics(output, groups, (2,), eps, data.dtype, output_mean_var)
     shape = data.shape[0], num_groups
     return (output.reshape(data.shape), *(array.reshape(shape) for array in statistics))
-
-
-# L2Normalization and LRN ------------------------------------------------------------------------
 
 
 def _length_check(data: TensorType, *, mode: str, **_: Any) -> None:

@@ -32,9 +32,6 @@ def _check(op: str, names: Sequence[str], types: Sequence[TensorType]) -> None:
     check_ends(op, "the ends of ranges", names, types, count)
 
 
-# Joins --------------------------------------------------------------------------------------------
-
-
 def _concat_check(*types: TensorType, num_args: int, **_: Any) -> None:
     count = len(types) // 3
     if not count or len(types) != 3 * count or num_args not in (0, count):
@@ -97,9 +94,6 @@ def quantized_concat(*data: Any, num_args: int = 0, dim: int = 1) -> Any:
     bounds = (-127, 127) if dtype == np.int8 else (0, 255)
     joined = jnp.clip(jnp.concatenate(parts, axis=dim), *bounds).astype(dtype)
     return joined, low.reshape(1), high.reshape(1)
-
-
-# Sums ---------------------------------------------------------------------------------------------
 
 
 def _add_check(*types: TensorType, **_: Any) -> None:

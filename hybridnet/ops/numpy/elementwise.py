@@ -29,8 +29,6 @@ _TRUTH: Final = "its result is a truth value"
 _SIDES: Final = ("x1", "x2")
 
 
-# Arithmetic ---------------------------------------------------------------------------------------
-
 # fmt: off
 broadcast("_npi_add", lambda a, b: a + b, "Sum of two arrays; of bool, logical or.",
           booleans=True, gradient=arithmetic.add_gradient)
@@ -100,9 +98,6 @@ _quotient_by_number(
 )
 
 
-# Comparisons --------------------------------------------------------------------------------------
-
-
 def _truth_type(data: TensorType, **_: Any) -> tuple[TensorType]:
     return (tensor_type(data.shape, BOOL),)
 
@@ -152,9 +147,6 @@ _test("_npi_isfinite", lambda x: jnp.isfinite(x), "Whether each element is a fin
 _test("_npi_isposinf", lambda x: x == np.inf, "Whether each element is positive infinity.")
 _test("_npi_isneginf", lambda x: x == -np.inf, "Whether each element is negative infinity.")
 _test("_npi_logical_not", lambda x: x == 0, "Whether each element is zero.")
-
-
-# Bits ---------------------------------------------------------------------------------------------
 
 
 def _whole(name: str) -> Callable[..., None]:
@@ -212,9 +204,6 @@ _bits("_npi_lcm", _lcm, "Least common multiple of whole numbers.")
 def _bitwise_not(x: Any) -> Any:
     """Every bit turned over; of bool, logical not."""
     return ~x
-
-
-# Rounding and repair ------------------------------------------------------------------------------
 
 
 @operator("_npi_around", infer=same_type, no_gradient=STEP)

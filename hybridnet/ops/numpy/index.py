@@ -24,9 +24,6 @@ __all__: list[str] = []
 _POSITIONS: Final = f"its result is positions; {STEP}"
 
 
-# Choosing -----------------------------------------------------------------------------------------
-
-
 def _take_type(
     a: TensorType, indices: TensorType, *, axis: int | None, mode: str
 ) -> tuple[TensorType]:
@@ -103,9 +100,6 @@ def _where_scalar2(condition: Any, *, x: Scalar = 0.0, y: Scalar = 0.0) -> Any:
     return jnp.where(condition != 0, x, y).astype(np.float32)
 
 
-# Sorting ------------------------------------------------------------------------------------------
-
-
 @operator("_npi_sort")
 def _sort(data: Any, *, axis: int | None = -1, is_ascend: bool = True) -> Any:
     """Sorts along an axis, the flattened array where that is None."""
@@ -119,9 +113,6 @@ def _argsort(
 ) -> Any:
     """Positions that would sort along an axis, the flattened array where that is None."""
     return jnp.argsort(data, axis, stable=True, descending=not is_ascend).astype(dtype)
-
-
-# Counting -----------------------------------------------------------------------------------------
 
 
 def _check_edges(data: TensorType, bins: TensorType | None = None, **_: Any) -> None:
@@ -153,9 +144,6 @@ def _histogram(
         bins = edges.astype(quotient_dtype(np.dtype(data.dtype)))
     counts, _ = jnp.histogram(data.reshape(-1).astype(FLOAT64), bins.astype(FLOAT64))
     return counts.astype(INT64), bins
-
-
-# Positions from and to numbers --------------------------------------------------------------------
 
 
 @operator(

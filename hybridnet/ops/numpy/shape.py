@@ -23,9 +23,6 @@ _REST: Final = -1
 _KEEP: Final = -2
 
 
-# Reshaping ----------------------------------------------------------------------------------------
-
-
 def _with_rest(name: str, size: int, wanted: Sequence[int], asked: Any, a: TensorType) -> Shape:
     """Returns a shape of `size` elements with the one -1 in `wanted` filled in."""
     rest = math.prod(n for n in wanted if n != _REST)
@@ -205,9 +202,6 @@ for _rank in (1, 2, 3):
     _at_least(_rank)
 
 
-# Joining ------------------------------------------------------------------------------------------
-
-
 def _join(name: str, function: Callable[..., Any], doc: str, *, axis: bool = False) -> None:
     """Registers a function that joins any number of arrays, in their promoted dtype."""
 
@@ -237,9 +231,6 @@ _join("_npi_dstack", lambda data: jnp.dstack(data), "Joins arrays along the thir
 _join("_npi_column_stack", lambda data: jnp.column_stack(data), "Joins 1-d arrays as columns.")
 
 
-# Splitting ----------------------------------------------------------------------------------------
-
-
 def _cuts(size: int, indices: Shape, sections: int) -> list[int]:
     """Returns where parts end, without the last."""
     if sections:
@@ -264,9 +255,6 @@ def _split(
             axis is not a multiple.
     """
     return tuple(jnp.split(ary, _cuts(ary.shape[axis], indices, sections), axis))
-
-
-# Repeating, turning, padding ----------------------------------------------------------------------
 
 
 @operator("_npi_flip")

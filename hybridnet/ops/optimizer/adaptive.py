@@ -212,9 +212,6 @@ def group_adagrad_update(
     return weight - lr * step / jnp.sqrt(history + epsilon), history
 
 
-# AdamW and LAMB ---------------------------------------------------------------------------------
-
-
 def _decoupled_check(*types: TensorType, **_: Any) -> None:
     names = ("weight", "grad", "mean", "var")
     require_floats("_adamw_update", names, types)

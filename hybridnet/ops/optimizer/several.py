@@ -185,8 +185,6 @@ for _name in (
     _several(f"_multi_{_name.lstrip('_')}", _registered(_name))
 
 
-# AdamW and LAMB ---------------------------------------------------------------------------------
-
 _MOMENTS: Final = ("weight", "grad", "mean", "var")
 _MIXED: Final = (*_MOMENTS, "weight32")
 

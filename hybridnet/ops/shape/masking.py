@@ -21,9 +21,6 @@ from ..core.rules import one_axis, same_type
 __all__: list[str] = []
 
 
-# boolean_mask -----------------------------------------------------------------------------------
-
-
 def _mask_check(data: TensorType, index: TensorType, *, axis: int, **_: Any) -> None:
     axis = one_axis("boolean_mask", axis, data)
     if index.shape != (data.shape[axis],):
@@ -69,9 +66,6 @@ def boolean_mask(
     """
     (positions,) = jnp.nonzero(index, size=size, fill_value=index.shape[0])
     return jnp.take(data, positions, axis=axis, mode="fill", fill_value=0)
-
-
-# Counting and numbering -------------------------------------------------------------------------
 
 
 def _index_array_check(data: TensorType, *, axes: tuple[int, ...] | None) -> None:
@@ -170,8 +164,6 @@ def getnnz(data: Any, *, axis: int | None = None) -> Any:
     return count.reshape(count.shape or (1,))
 
 
-# Replacing --------------------------------------------------------------------------------------
-
 _COPY_INPUTS = ("old_tensor", "index_vector", "new_tensor")
 
 
@@ -204,9 +196,6 @@ def index_copy(old_tensor: Any, index_vector: Any, new_tensor: Any) -> Any:
         The shape and dtype of `old_tensor`.
     """
     return at(old_tensor)[index_vector].set(new_tensor, mode="drop")
-
-
-# Small ones -------------------------------------------------------------------------------------
 
 
 def _allclose_check(a: TensorType, b: TensorType, **_: Any) -> None:

@@ -132,9 +132,6 @@ def _chosen(data: Any, x: Any, positions: Any, axis: int, ret_typ: str, dtype: s
     return values if ret_typ == "value" else (values, indices)
 
 
-# -- for CPUs ------------------------------------------------------------------------------------
-
-
 def _sorts_floats(site: Site) -> bool:
     data = site.operands[0]
     known = site.platform == "cpu" and site.is_static and site.wanted is None

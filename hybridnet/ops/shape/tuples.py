@@ -40,9 +40,6 @@ def _columns(indices: Any) -> tuple[Any, ...]:
     return tuple(indices[..., axis] for axis in range(indices.shape[-1]))
 
 
-# Reading ------------------------------------------------------------------------------------------
-
-
 def _gathered_type(data: TensorType, indices: TensorType) -> tuple[TensorType]:
     depth = _check_indices("_gather_tuples", indices, data.shape)
     return (tensor_type(indices.shape[:-1] + data.shape[depth:], data.dtype),)
@@ -95,9 +92,6 @@ def dynamic_slice(data: Any, begin: Any, *, size: Shape) -> Any:
     """
     sizes = [whole if n == -1 else n for n, whole in zip(size, data.shape, strict=True)]
     return lax.dynamic_slice(data, [begin[axis] for axis in range(len(sizes))], sizes)
-
-
-# Writing ------------------------------------------------------------------------------------------
 
 
 def _check_updates(
@@ -192,9 +186,6 @@ def write_row(data: Any, index: Any, row: Any) -> Any:
     old = lax.dynamic_slice(data, starts, (1, *data.shape[1:]))
     is_row = (index >= 0) & (index < data.shape[0])
     return lax.dynamic_update_slice(data, jnp.where(is_row, row[None], old), starts)
-
-
-# Segments -----------------------------------------------------------------------------------------
 
 
 def _segments_type(

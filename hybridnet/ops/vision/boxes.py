@@ -24,9 +24,6 @@ __all__: list[str] = []
 Format = Literal["center", "corner"]
 
 
-# box_iou ----------------------------------------------------------------------------------------
-
-
 def _iou_check(lhs: TensorType, rhs: TensorType, **_: Any) -> None:
     names, types = ("lhs", "rhs"), (lhs, rhs)
     require_floats("box_iou", names, types)
@@ -58,9 +55,6 @@ def box_iou(lhs: Any, rhs: Any, *, format: Format = "corner") -> Any:
     """
     first, second = (corners(array.reshape(-1, 4), format) for array in (lhs, rhs))
     return overlaps(first, second).reshape((lhs.shape[:-1] + rhs.shape[:-1]) or (1,))
-
-
-# box_nms ----------------------------------------------------------------------------------------
 
 
 def _nms_check(
@@ -148,9 +142,6 @@ def box_nms(
     return jnp.where(found, result, -1).reshape(data.shape).astype(data.dtype)
 
 
-# bipartite_matching -----------------------------------------------------------------------------
-
-
 def _matching_check(data: TensorType, **_: Any) -> None:
     require_floats("bipartite_matching", ("data",), (data,))
     if len(data.shape) < 2:
@@ -202,8 +193,6 @@ def bipartite_matching(
         of_column.reshape(*batch, columns).astype(data.dtype),
     )
 
-
-# box_encode and box_decode ----------------------------------------------------------------------
 
 _ENCODED = ("samples", "matches", "anchors", "refs", "means", "stds")
 

@@ -47,9 +47,6 @@ def _one_each(numbers: Any) -> Any:
     return numbers[..., None, None, None] if numbers.shape else numbers
 
 
-# Flips ------------------------------------------------------------------------------------------
-
-
 def _flips(name: str, axis: int, words: str) -> None:
     """Registers a flip, and the same one time in two."""
 
@@ -83,8 +80,6 @@ def _flips(name: str, axis: int, words: str) -> None:
 _flips("left_right", -2, "from left to right")
 _flips("top_bottom", -3, "from top to bottom")
 
-
-# Changes by a factor ----------------------------------------------------------------------------
 
 # Each takes a floating image and a factor and returns the changed image.
 

@@ -49,9 +49,6 @@ def _separable(data: Any, rows: NumpyArray, columns: NumpyArray) -> Any:
     return made.astype(data.dtype)
 
 
-# AdaptiveAvgPooling2D ---------------------------------------------------------------------------
-
-
 def _grid_of(output_size: tuple[int, ...]) -> tuple[int, int]:
     if len(output_size) > 2 or any(size < 1 for size in output_size):
         raise ParameterError(
@@ -94,9 +91,6 @@ def adaptive_avg_pooling(data: Any, *, output_size: Shape = ()) -> Any:
     rows, columns = _grid_of(output_size)
     height, width = data.shape[2:]
     return _separable(data, _region_weights(height, rows), _region_weights(width, columns))
-
-
-# BilinearResize2D -------------------------------------------------------------------------------
 
 
 def _resized(size: int, mode: str, wanted: int, scale: float | None) -> int:
@@ -223,9 +217,6 @@ def bilinear_resize(
         _bilinear_weights(data.shape[2], rows, align_corners),
         _bilinear_weights(data.shape[3], columns, align_corners),
     )
-
-
-# UpSampling -------------------------------------------------------------------------------------
 
 
 def _bilinear_kernel(scale: int) -> int:

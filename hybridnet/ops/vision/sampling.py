@@ -26,9 +26,6 @@ def _places(size: int, dtype: Any) -> Any:
     return jnp.linspace(-1, 1, size, dtype=dtype) if size > 1 else jnp.zeros(size, dtype)
 
 
-# GridGenerator ----------------------------------------------------------------------------------
-
-
 def _target_check(op: str, target_shape: tuple[int, ...]) -> None:
     if len(target_shape) != 2 or min(target_shape) < 1:
         raise ParameterError(
@@ -100,9 +97,6 @@ def grid_generator(
     return data * steps[:, None, None] + identity
 
 
-# BilinearSampler --------------------------------------------------------------------------------
-
-
 def _sampler_check(data: TensorType, grid: TensorType, **_: Any) -> None:
     require_images("BilinearSampler", "data", data)
     require_one_dtype("BilinearSampler", ("data", "grid"), (data, grid))
@@ -148,9 +142,6 @@ def bilinear_sampler(data: Any, grid: Any, *, cudnn_off: bool | None = None) -> 
     """
     dtype = wide(data.dtype)
     return _sample(data.astype(dtype), grid.astype(dtype)).astype(data.dtype)
-
-
-# SpatialTransformer -----------------------------------------------------------------------------
 
 
 def _transformer_check(

@@ -273,8 +273,6 @@ class Dataflow:
         else:
             self._finish(iteration, step, [tensor])
 
-    # -- loops -------------------------------------------------------------------------------
-
     def _enter(
         self, iteration: Iteration, step: FlowStep, call: EnterCall, tensor: Received
     ) -> None:

@@ -119,9 +119,6 @@ def explaining() -> Iterator[Explanation]:
             recorder.flush()
 
 
-# -- text ------------------------------------------------------------------------------------------
-
-
 def _text(launches: Sequence[Launch]) -> str:
     texts = []
     for text, same in groupby(map(text_of, launches)):

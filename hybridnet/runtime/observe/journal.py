@@ -145,9 +145,6 @@ def _on_event(kind: str, what: Code | str, start: int, end: int) -> None:
         _thread.events.append(Happening(kind, (end - start) / 1e9))
 
 
-# -- launches --------------------------------------------------------------------------------------
-
-
 @final
 class Watching:
     """A block that is one launch: it says what is noted of it while somebody listens.
@@ -195,9 +192,6 @@ def _how(compiled: bool, events: Sequence[str]) -> str:
     if compilations:
         return "compiled, then one dispatch"
     return "hot, one dispatch" if compiled else "read from disk, then one dispatch"
-
-
-# -- lines -----------------------------------------------------------------------------------------
 
 
 def recorded_at(code: Code) -> str:

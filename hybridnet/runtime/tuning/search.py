@@ -93,8 +93,6 @@ class Search:
         entry = Entry(self._name, self._recipe, tuple(self.trials))
         return entry, self._compiled if better else None
 
-    # -- the whole program ---------------------------------------------------------------------
-
     def _try_options(self) -> None:
         known = options_of(self._code, self._known)
         for options in candidates(self._platform):
@@ -119,8 +117,6 @@ class Search:
         self._note(self._name, candidate, found, _DISTURBED)
         if found is not None and found.is_win:
             self._recipe, self._compiled = recipe, compiled
-
-    # -- sites ---------------------------------------------------------------------------------
 
     def _try_lowerings(self) -> None:
         options = self._recipe.options

@@ -88,8 +88,6 @@ class _Rewriter(ast.NodeTransformer):
         self._at(made, like)
         return made
 
-    # -- names -------------------------------------------------------------------------------
-
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         self.generic_visit(node)
         node.attr = full_name(node.attr, self._class)
@@ -130,8 +128,6 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
         raise NotImplementedError("asynchronous functions are not converted")
-
-    # -- statements --------------------------------------------------------------------------
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         source = ast.Constant(ast.unparse(node.test))

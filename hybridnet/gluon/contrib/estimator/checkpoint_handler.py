@@ -74,8 +74,6 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             self._better = Better("CheckpointHandler", monitor, mode)
             self.best = self._better.worst
 
-    # -- events ------------------------------------------------------------------------------
-
     def train_begin(self, estimator: Any, *args: object, **kwargs: object) -> None:
         """Counts from 0, or goes on from the latest checkpoint.
 
@@ -110,8 +108,6 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         if self.epoch_period and (self.current_epoch + 1) % self.epoch_period == 0:
             self._save(estimator)
         self.current_epoch += 1
-
-    # -- saving ------------------------------------------------------------------------------
 
     def _path(self, name: str) -> str:
         return os.path.join(self.model_dir, name)
@@ -186,8 +182,6 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             estimator.logger.info(
                 "CheckpointHandler: %s is not saved, since the network is not hybridized", path
             )
-
-    # -- going on ----------------------------------------------------------------------------
 
     def _found(self) -> list[tuple[int, int]]:
         """Returns epoch and batch of each checkpoint in the folder, the latest last."""

@@ -151,8 +151,6 @@ class Estimator:
         """The metrics of evaluations."""
         return self._val_metrics
 
-    # -- running -----------------------------------------------------------------------------
-
     def evaluate(
         self,
         val_data: DataLoader,

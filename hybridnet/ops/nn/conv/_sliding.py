@@ -198,9 +198,6 @@ def sum_windows(
     return _from_around(x, channel_last, innermost)
 
 
-# XLA's window reduction -------------------------------------------------------------------------
-
-
 def _is_native(axes: list[WindowAxis], platform: Platform) -> bool:
     if platform != "cpu":
         return platform != "host"

@@ -33,9 +33,6 @@ NAME: Final = "turned"
 _TOLERANCE: Final = 1e-5
 
 
-# Convolution ------------------------------------------------------------------------------------
-
-
 def _channels(site: Site) -> Any:
     layout = site.attrs["layout"]
     return site.operands[0].shape[-1 if layout is not None and layout.endswith("C") else 1]
@@ -144,9 +141,6 @@ def _choose_convolution(site: Site) -> str:
     if onednn.applies(site):
         return winograd.NAME if winograd.pays(site) else onednn.NAME
     return NAME if suits_channels_last(site.attrs["num_filter"]) else PLAIN
-
-
-# Pooling ----------------------------------------------------------------------------------------
 
 
 @alternative("Pooling", NAME, applies=_is_on_cpu, tolerance=_TOLERANCE)

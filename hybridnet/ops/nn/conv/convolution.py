@@ -22,9 +22,6 @@ Layout = Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"]
 Tune = Literal["fastest", "limited_workspace", "off"]
 
 
-# Convolution ------------------------------------------------------------------------------------
-
-
 def _convolution_sizes(data: TensorType, params: Mapping[str, Any]) -> tuple[int, ...]:
     _, spatial = split(data.shape, params["layout"])
     settings = [
@@ -105,9 +102,6 @@ def convolution(
     )
 
 
-# Convolution and what follows it ------------------------------------------------------------------
-
-
 def _fused_inputs(*, with_addend: bool, **_: Any) -> Sequence[str]:
     return ("data", "weight", "bias", "addend") if with_addend else ("data", "weight", "bias")
 
@@ -178,9 +172,6 @@ def fused_convolution(
     if with_addend:
         y = y + addend
     return jax.nn.relu(y) if relu else y
-
-
-# Deconvolution ----------------------------------------------------------------------------------
 
 
 def _deconvolution_sizes(data: TensorType, params: Mapping[str, Any]) -> tuple[int, ...]:

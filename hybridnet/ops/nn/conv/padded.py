@@ -88,9 +88,6 @@ def _check_numbers(op: str, count: int, params: Mapping[str, Any], names: Sequen
         )
 
 
-# Convolution --------------------------------------------------------------------------------------
-
-
 def _check_filters(op: str, data: TensorType, filters: TensorType, **params: Any) -> None:
     count = len(filters.shape) - 2
     got = describe(_NAMES, (data, filters))
@@ -191,9 +188,6 @@ def padded_convolution(
     return _convolved(data, filters, params, platform)
 
 
-# Its transpose ------------------------------------------------------------------------------------
-
-
 def _check_transposed(data: TensorType, filters: TensorType, **params: Any) -> None:
     op = "_padded_deconvolution"
     _check_filters(op, data, filters, **params)
@@ -258,9 +252,6 @@ def padded_deconvolution(
         return _convolved(source, filters, params, platform)
 
     return jax.linear_transpose(forward, jax.ShapeDtypeStruct(shape, data.dtype))(data)[0]
-
-
-# Pooling ------------------------------------------------------------------------------------------
 
 
 def _check_pooling(data: TensorType, **params: Any) -> None:
