@@ -17,8 +17,6 @@ from hybridnet.engine.engine import Engine
 from hybridnet.engine.errors import EngineError, TaskError
 from hybridnet.engine.process import NaiveEngine, get, set_engine
 
-__all__ = ["bulk", "bulk_size", "follow", "naive", "set_bulk_size"]
-
 ENV: Final = "HYBRIDNET_SEGMENT_LIMIT"
 _DEFAULT: Final = 1024
 

@@ -50,8 +50,6 @@ from hybridnet.engine.task import (
     Var,
 )
 
-__all__ = ["Coordinator"]
-
 #: Seconds to wait for the lock after an interruption.
 _LOCK_TIMEOUT: Final = 0.05
 

@@ -33,8 +33,6 @@ from hybridnet.engine.task import (
 )
 from hybridnet.engine.task import current as _current
 
-__all__ = ["Engine", "Observer", "Statistics", "live_engines"]
-
 #: Called as `observer("task" or "failed", task name, lane, start, end, origin)` after each task
 #: that ran, in the thread that ended it. Times are nanoseconds of `time.perf_counter_ns`; the
 #: origin is where the task was pushed, for `resolve_origin`.

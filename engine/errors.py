@@ -4,15 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "CompletionError",
-    "DeadlockError",
-    "EngineBug",
-    "EngineError",
-    "TaskError",
-    "VarError",
-]
-
 
 class EngineError(RuntimeError):
     """Base of the errors that the engine raises; every error below but `EngineBug` is one."""

@@ -7,8 +7,6 @@ from contextlib import suppress
 from time import monotonic
 from typing import Final, final
 
-__all__ = ["LONGEST_SLEEP", "Flag"]
-
 #: The longest sleep of a wait, in seconds. A signal that comes after Python has looked for one and
 #: before the thread sleeps does not wake it, so it must look again: else a Ctrl-C at that moment
 #: would be lost.

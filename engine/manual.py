@@ -11,8 +11,6 @@ from hybridnet.engine.errors import EngineError
 from hybridnet.engine.pool import AbstractPool
 from hybridnet.engine.task import Latch, Task
 
-__all__ = ["ManualPool"]
-
 
 @final
 class _ManualLatch:

@@ -47,8 +47,6 @@ from hybridnet.engine.flag import LONGEST_SLEEP, Flag
 from hybridnet.engine.signals import raised_by_handler
 from hybridnet.engine.task import LANES, READY, RUNNING, Latch, Task
 
-__all__ = ["AbstractPool", "InlinePool", "Runner", "ThreadPool", "default_workers"]
-
 # Heaps order tasks by (-priority, -depth, seq): the highest priority first, then those that a task
 # has pushed (it may be waiting for them), then the oldest push.
 _Entry = tuple[int, int, int, Task]

@@ -27,8 +27,6 @@ from hybridnet.engine.engine import Engine, live_engines
 from hybridnet.engine.errors import EngineError
 from hybridnet.engine.pool import AbstractPool, InlinePool, ThreadPool
 
-__all__ = ["KINDS", "NaiveEngine", "ThreadedEngine", "get", "set_engine"]
-
 
 @final
 class NaiveEngine(Engine):

@@ -51,8 +51,6 @@ from hybridnet.engine.task import (
     Var,
 )
 
-__all__ = ["ALLOWED", "MAX_UNREPORTED", "Schedule", "is_written"]
-
 # What may follow what. A task is skipped (failed without running) when its last Var is granted.
 ALLOWED: Final[frozenset[tuple[str, str]]] = frozenset(
     {

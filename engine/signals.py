@@ -13,8 +13,6 @@ from functools import partial
 from types import CodeType, FrameType
 from typing import Any, Final
 
-__all__ = ["handlers_put_off", "raised_by_handler"]
-
 _NUMBERS: Final = tuple(map(int, signal.valid_signals()))
 
 

@@ -12,19 +12,6 @@ from typing import Any, Final, Literal, Protocol, final
 
 from hybridnet.engine.errors import CompletionError, TaskError
 
-__all__ = [
-    "LANES",
-    "Completion",
-    "Failure",
-    "Lane",
-    "Origin",
-    "Task",
-    "Var",
-    "caller_origin",
-    "current",
-    "resolve_origin",
-]
-
 Lane = Literal["compute", "copy", "io", "priority", "background"]
 LANES: Final[tuple[Lane, ...]] = ("compute", "copy", "io", "priority", "background")
 #: The lane of tasks that nobody waits for.

@@ -10,8 +10,6 @@ import stat
 from pathlib import Path
 from typing import Final
 
-__all__ = ["unsafe_step"]
-
 _WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _OTHERS_BITS: Final = stat.S_IRWXG | stat.S_IRWXO
 #: As many symbolic links as Linux follows.

@@ -16,8 +16,6 @@ from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.messages import Key
 from hybridnet.kvstore.store import Actions
 
-__all__ = ["Cell", "CellActions"]
-
 _COMPUTE: Final = "priority"  # merging and updating; not behind long tasks of the compute lane
 _COPY: Final = "copy"
 

@@ -18,8 +18,6 @@ from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.protocol.words import server_processes
 from hybridnet.kvstore.run_token import TOKEN, TOKEN_FILE, RunToken
 
-__all__ = ["CANNOT_SERVE", "PREFIXES", "ROLES", "Cluster", "Role"]
-
 Role = Literal["worker", "server", "scheduler"]
 
 ROLES: Final[tuple[Role, ...]] = ("worker", "server", "scheduler")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DeadNodeError", "KVStoreError", "RunOverError"]
-
 
 class KVStoreError(RuntimeError):
     """A message that the store must refuse, or a kind of store that does not exist."""

@@ -7,8 +7,6 @@ from typing import Final, Literal
 
 from hybridnet.kvstore.errors import KVStoreError
 
-__all__ = ["Kind", "find_kind", "known_kinds", "register_kind"]
-
 
 @dataclass(frozen=True, slots=True)
 class Kind:

@@ -16,8 +16,6 @@ from typing import final
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.own_folder import check_folder
 
-__all__ = ["MappedFile"]
-
 
 @final
 class MappedFile:

@@ -9,21 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = [
-    "Init",
-    "Instruction",
-    "Keep",
-    "Key",
-    "Merge",
-    "Message",
-    "Pull",
-    "Push",
-    "Replace",
-    "Send",
-    "SetUpdater",
-    "Update",
-]
-
 Key = int | str
 
 

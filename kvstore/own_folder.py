@@ -14,8 +14,6 @@ from typing import Final
 from hybridnet.engine.ways import unsafe_step
 from hybridnet.kvstore.errors import KVStoreError
 
-__all__ = ["check_folder", "is_own_folder", "make_folder"]
-
 _WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 _OTHERS_BITS: Final = stat.S_IRWXG | stat.S_IRWXO
 

@@ -13,8 +13,6 @@ from typing import Final, final
 
 from hybridnet.kvstore.errors import KVStoreError
 
-__all__ = ["TOKEN", "TOKEN_FILE", "RunToken"]
-
 #: The environment variable with a token itself, and the one with the path of a file that holds it.
 TOKEN: Final = "HYBRIDNET_DIST_TOKEN"
 TOKEN_FILE: Final = "HYBRIDNET_DIST_TOKEN_FILE"

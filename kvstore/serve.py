@@ -31,8 +31,6 @@ from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.protocol.words import SCHEDULER
 from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
 
-__all__ = ["FAILED", "main", "serve"]
-
 #: Exit status of a process that must not go on.
 FAILED: Final = 3
 _OWN: Final = "hybridnet"  # what is imported from where this is installed

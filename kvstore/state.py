@@ -21,8 +21,6 @@ from hybridnet.kvstore.messages import (
     Update,
 )
 
-__all__ = ["KeyState", "StoreState"]
-
 Phase = Literal["absent", "ready"]
 
 #: (phase of the key, message) -> its next phase. What is not here is refused.

@@ -26,8 +26,6 @@ from hybridnet.kvstore.messages import (
 )
 from hybridnet.kvstore.state import StoreState
 
-__all__ = ["Actions", "Store"]
-
 V = TypeVar("V")
 
 

@@ -14,8 +14,6 @@ from typing import Final, Literal, final
 
 from hybridnet.kvstore.messages import Key
 
-__all__ = ["Exchange", "Observer", "What", "observer", "unwatch", "watch"]
-
 #: "push", a value went to where it is summed; "pull", one came from there; "push and pull", both in
 #: one message and its answer; "init", a key was made; "states", an optimizer's were read or set.
 What = Literal["push", "pull", "push and pull", "init", "states"]

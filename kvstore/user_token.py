@@ -16,8 +16,6 @@ from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.own_folder import make_folder
 from hybridnet.kvstore.run_token import TOKEN, RunToken
 
-__all__ = ["user_folder", "user_token"]
-
 _MEMORY: Final = Path("/dev/shm")
 _FILE: Final = "token"
 

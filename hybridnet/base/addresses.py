@@ -19,8 +19,6 @@ from typing import Any, Final
 from .errors import MXNetError, ParameterError
 from .lazy import fsspec
 
-__all__ = ["faults", "is_remote", "system_of"]
-
 #: A scheme has two letters or more: one is a drive of Windows.
 _ADDRESS: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 #: What the places are called that a scheme's addresses begin with.

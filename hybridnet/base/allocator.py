@@ -23,8 +23,6 @@ from typing import Any, Final
 
 from . import config
 
-__all__ = ["free_memory", "has_room", "keep_memory", "release_memory"]
-
 # Parameters of mallopt, from malloc.h.
 _M_TRIM_THRESHOLD: Final = -1
 _M_TOP_PAD: Final = -2

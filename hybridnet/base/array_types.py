@@ -12,17 +12,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-__all__ = [
-    "ArrayLike",
-    "Axes",
-    "DType",
-    "DTypeLike",
-    "Dims",
-    "Index",
-    "NumpyArray",
-    "Shape",
-]
-
 #: A NumPy array of any shape and dtype.
 NumpyArray: TypeAlias = np.ndarray[Any, Any]
 #: A NumPy dtype of any kind.

@@ -10,8 +10,6 @@ from typing import Final
 
 from .errors import MXNetError
 
-__all__ = ["COLLECTIVES", "PARAMETER_SERVER", "claim", "claimed", "disclaim"]
-
 COLLECTIVES: Final = "collectives"
 PARAMETER_SERVER: Final = "a parameter server"
 

@@ -9,25 +9,6 @@ from typing import Final
 
 from .errors import ParameterError
 
-__all__ = [
-    "cache_dir",
-    "cache_size",
-    "data_dir",
-    "do_mirror",
-    "explain",
-    "host",
-    "keep_memory",
-    "log_topics",
-    "num_cpu_devices",
-    "num_threads",
-    "numpy_names",
-    "onednn",
-    "passes",
-    "soft_placement",
-    "tuning",
-    "update_on_kvstore",
-]
-
 #: The topics of HYBRIDNET_LOG.
 _TOPICS: Final = ("programs",)
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}

@@ -8,8 +8,6 @@ import posixpath
 from .addresses import is_remote
 from .errors import FormatError
 
-__all__ = ["contained"]
-
 
 def contained(root: str, path: str, where: str) -> str:
     """Returns the path of what a file names, from the folder that its paths begin in.

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, TypeVar
 
-__all__ = ["with_defaults"]
-
 _Class = TypeVar("_Class", bound=type)
 
 

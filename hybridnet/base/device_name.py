@@ -14,8 +14,6 @@ from typing import Final, final
 from .context import Context
 from .errors import ParameterError
 
-__all__ = ["COLOCATE", "DEVICE", "LOCALHOST", "DeviceName"]
-
 #: The attributes of a node that say where it is to run: on a device of this name,
 DEVICE: Final = "__device__"
 #: and where the nodes of these names run (with commas between).

@@ -5,8 +5,6 @@ from __future__ import annotations
 from .context import Context, places
 from .device_name import DeviceName
 
-__all__ = ["DeviceScope", "current_device", "device"]
-
 
 class DeviceScope:
     """A ``with`` block for nodes on a device; made by `device`."""

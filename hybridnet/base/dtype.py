@@ -15,23 +15,6 @@ from hybridnet.base.array_types import DType, DTypeLike
 
 from .errors import DTypeError
 
-__all__ = [
-    "BFLOAT16",
-    "BOOL",
-    "CODE_OF",
-    "DTYPE_OF_CODE",
-    "FLOAT32",
-    "FLOAT64",
-    "INT32",
-    "INT64",
-    "TRAVELLING",
-    "TRAVELLING_CODE",
-    "as_dtype",
-    "is_float",
-    "is_integer",
-    "promote",
-]
-
 BFLOAT16: Final = np.dtype(ml_dtypes.bfloat16)
 FLOAT32: Final = np.dtype(np.float32)
 FLOAT16: Final = np.dtype(np.float16)

@@ -16,8 +16,6 @@ from .errors import MXNetError, ParameterError
 from .files import atomic_write
 from .lazy import hashlib
 
-__all__ = ["DownloadError", "RemoteFile", "check_sha1", "download", "repo_file_url", "repo_url"]
-
 #: Where MXNet keeps data sets and trained models, unless MXNET_GLUON_REPO says otherwise.
 _REPOSITORY: Final = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/"
 _PIECE: Final = 1 << 20  # bytes read at once

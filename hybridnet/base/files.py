@@ -21,8 +21,6 @@ from .addresses import is_remote
 from .lazy import hashlib
 from .upload import Upload
 
-__all__ = ["NotOwnError", "OwnFolder", "atomic_write", "lock"]
-
 # All that a mode allows to others than the owner.
 _OTHERS_BITS: Final = stat.S_IRWXG | stat.S_IRWXO
 _WRITE: Final = stat.S_IWGRP | stat.S_IWOTH

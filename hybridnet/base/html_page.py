@@ -9,8 +9,6 @@ from typing import Final, final
 
 from .files import atomic_write
 
-__all__ = ["HtmlPage"]
-
 _STYLE: Final = """\
 :root { color-scheme: light dark; }
 body { font: 13px/1.4 system-ui, sans-serif; margin: 8px; }

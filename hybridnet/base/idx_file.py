@@ -25,8 +25,6 @@ from .array_types import NumpyArray
 from .errors import FormatError
 from .remote import open_binary, size_of
 
-__all__ = ["read_idx"]
-
 #: Code in the header -> the dtype as it lies in the file.
 _DTYPES: Final[dict[int, np.dtype[Any]]] = {
     0x08: np.dtype("u1"),

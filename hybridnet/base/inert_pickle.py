@@ -24,8 +24,6 @@ import numpy as np
 from .errors import FormatError
 from .lazy import pickletools
 
-__all__ = ["Inert", "is_pickle", "read_inert"]
-
 #: The codes of element types that NumPy's numbers are read of: booleans, integers, floats.
 _CODES: Final = re.compile(r"[biuf][1248]")
 

@@ -26,8 +26,6 @@ from typing import Any, Final, NoReturn
 
 from hybridnet.engine import raised_by_handler
 
-__all__ = ["defer_interrupts", "is_from_signal", "leaves_with"]
-
 _OWN: Final = "hybridnet."
 # Of these the engine is made for exceptions at any instruction; the others are loops around what
 # users do, and hold nothing that could be half done.

@@ -13,20 +13,6 @@ from typing import Any
 
 from hybridnet.base.lazy import jax
 
-__all__ = [
-    "backends_have_begun",
-    "compile_options",
-    "cpu_client",
-    "device_list",
-    "executable_modules",
-    "gang_client",
-    "gang_service",
-    "gang_state",
-    "initialize_lapack",
-    "is_compiling",
-    "lowering_threads",
-]
-
 
 def device_list(device: jax.Device) -> Any:
     """Returns XLA's list of one device, on which an executable is loaded.

@@ -18,8 +18,6 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-__all__ = ["free_in_children", "if_free"]
-
 _Lock = TypeVar("_Lock")
 
 _locks: Final[weakref.WeakSet[Any]] = weakref.WeakSet()

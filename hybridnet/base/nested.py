@@ -11,16 +11,6 @@ from typing import Any, TypeVar
 
 from .errors import ParameterError
 
-__all__ = [
-    "Layout",
-    "flattened",
-    "leaves_of",
-    "loop_arguments",
-    "nested",
-    "unpacked",
-    "with_leaves",
-]
-
 _Leaf = TypeVar("_Leaf")
 #: The structure of nested lists without their leaves: None for a leaf, else what is in the list.
 Layout = Any

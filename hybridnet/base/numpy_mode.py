@@ -9,8 +9,6 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-__all__ = ["mode"]
-
 
 class _Mode(threading.local):
     """The mode of one thread.

@@ -43,8 +43,6 @@ from .files import atomic_write
 from .remote import open_binary
 from .sparse_parts import AUXILIARY, SparseParts
 
-__all__ = ["load_array", "load_params", "save_params"]
-
 #: The content of a file.
 Saved = NumpyArray | SparseParts
 

@@ -13,16 +13,6 @@ from typing import Final
 
 from . import config
 
-__all__ = [
-    "LOW_PRIORITY",
-    "environment",
-    "idle_seconds",
-    "num_threads",
-    "processor",
-    "set_batch_policy",
-    "share_processors",
-]
-
 #: What is added to the niceness of what nobody waits for: of a processor that others want, too, it
 #: has a tenth of what each of them has.
 LOW_PRIORITY: Final = 10

@@ -18,8 +18,6 @@ from typing import Any, Final, NamedTuple
 
 from .addresses import faults
 
-__all__ = ["RangedFile"]
-
 #: The largest part that is read ahead, bytes.
 _MAX_READ_AHEAD: Final = 1 << 23
 #: How far an index is believed that says that there is one record and no other, bytes.

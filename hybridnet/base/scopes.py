@@ -6,8 +6,6 @@ import threading
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-__all__ = ["ScopeStack", "ScopedType"]
-
 _T = TypeVar("_T")
 
 

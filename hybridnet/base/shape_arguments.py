@@ -8,8 +8,6 @@ import numpy as np
 
 from .errors import MXNetError, ParameterError, ShapeError
 
-__all__ = ["listed_sizes", "size_of", "sizes_of"]
-
 
 def size_of(where: str, size: Any) -> int:
     """Returns a whole number that a user gave; one without a fraction may be a float.

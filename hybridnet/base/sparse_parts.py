@@ -8,9 +8,6 @@ import numpy as np
 
 from hybridnet.base.array_types import NumpyArray
 
-__all__ = ["AUXILIARY", "SparseParts"]
-
-
 #: Storage type -> how many arrays of positions there are: the rows; where rows end, and columns.
 AUXILIARY: Final = {"row_sparse": 1, "csr": 2}
 

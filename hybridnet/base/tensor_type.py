@@ -10,8 +10,6 @@ from typing import Final
 from hybridnet.base.array_types import DType
 from hybridnet.base.locks import free_in_children
 
-__all__ = ["TensorType", "tensor_type"]
-
 
 class TensorType:
     """A shape and a dtype. Made by `tensor_type`: equal types are one object.

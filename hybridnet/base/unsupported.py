@@ -11,8 +11,6 @@ from typing import Final
 
 from .errors import MXNetError
 
-__all__ = ["UNSUPPORTED", "NotSupportedError", "missing"]
-
 _DGL: Final = "sampling graphs belongs to the graph library that brought it"
 _DOWNLOAD: Final = "its server is gone; bring the files, or use bundled data"
 _QUANTIZED: Final = "contrib.quantization leaves such layers in floats"

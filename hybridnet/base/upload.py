@@ -26,8 +26,6 @@ from typing import Any, Final, final
 
 from .addresses import faults, system_of
 
-__all__ = ["Upload"]
-
 _log: Final = logging.getLogger("hybridnet.files")
 
 #: Bytes of a part. S3 allows 10,000 of them, so the later ones are larger.

@@ -13,8 +13,6 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any, cast
 
-__all__ = ["import_whole"]
-
 
 class _Unfinished(ModuleType):
     """A module that one thread loads, and in which others wait for the names that are missing."""

@@ -14,8 +14,6 @@ from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeE
 
 from .tensor_file import TensorFile
 
-__all__ = ["OpenShape", "missing_names", "require"]
-
 #: A shape with None for dimensions that are not known; None where nothing is.
 OpenShape = tuple[int | None, ...] | None
 

@@ -33,8 +33,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["folder_lock", "folder_var", "sync_folder", "wait_for_saves", "whole_file"]
-
 _TEMPORARY: Final = re.compile(r"\..+\.[0-9a-f]{16}\.part")
 
 _folders: Final[dict[str, engine.Var]] = {}

@@ -29,17 +29,6 @@ from hybridnet.base.errors import FormatError, ParameterError
 from .files import folder_lock, wait_for_saves, whole_file
 from .stand_in import exists, fetch, forget, local_folder, local_path, name_of
 
-__all__ = [
-    "INDEX",
-    "SUFFIX",
-    "CheckpointState",
-    "checkpoint_exists",
-    "file_of",
-    "get_checkpoint_state",
-    "latest_checkpoint",
-    "update_index",
-]
-
 #: The name of an index, and the end of a checkpoint file's name.
 INDEX: Final = "checkpoint"
 SUFFIX: Final = ".safetensors"

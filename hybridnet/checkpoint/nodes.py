@@ -28,8 +28,6 @@ from .saver import path_of
 from .tensor_file import check_types
 from .writing import BYTES, push_restore, push_save
 
-__all__ = ["Restore", "RestoreCall", "Save", "SaveCall"]
-
 _REFUSAL = (
     "{name}: works on files, which is done on the host and cannot be inside a loop or branch "
     "(foreach, while_loop, cond) that runs as one program; take it out of there"

@@ -11,8 +11,6 @@ from .files import wait_for_saves
 from .index import PathLike, file_of
 from .tensor_file import open_tensors
 
-__all__ = ["list_variables", "load_variable", "variable_types"]
-
 
 def variable_types(checkpoint: PathLike) -> dict[str, TensorType]:
     """Returns the types of the variables in a checkpoint, by name; no value is read.

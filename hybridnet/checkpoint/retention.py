@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-__all__ = ["Retention"]
-
 _SECONDS: Final = 3600.0  # in an hour
 
 

@@ -29,8 +29,6 @@ from .stand_in import local_path, modified, name_of, remove
 from .tensor_file import check_types, import_safetensors, open_tensors
 from .writing import push_save
 
-__all__ = ["PendingSave", "Saver"]
-
 _log: Final = logging.getLogger("hybridnet.checkpoint")
 
 

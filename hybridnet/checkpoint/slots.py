@@ -19,16 +19,6 @@ from hybridnet.symbol import Symbol
 
 from .faults import OpenShape
 
-__all__ = [
-    "ArraySlot",
-    "ParameterSlot",
-    "SessionSlot",
-    "Slot",
-    "TrainerSlot",
-    "session_slots",
-    "slots_of",
-]
-
 
 class Slot(ABC):
     """A variable that is saved and restored; see `ArraySlot` for that of an array."""

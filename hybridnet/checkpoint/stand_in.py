@@ -25,18 +25,6 @@ from hybridnet.base.remote import (
     remove_file,
 )
 
-__all__ = [
-    "deliver",
-    "exists",
-    "fetch",
-    "forget",
-    "local_folder",
-    "local_path",
-    "modified",
-    "name_of",
-    "remove",
-]
-
 _CHUNK: Final = 1 << 20  # bytes
 #: Folder at an address <-> its stand-in.
 _folders: Final[dict[str, Path]] = {}

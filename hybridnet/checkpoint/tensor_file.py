@@ -30,8 +30,6 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 from .files import whole_file
 from .stand_in import fetch, forget, name_of
 
-__all__ = ["Tensor", "import_safetensors", "open_tensors", "write_tensors"]
-
 #: The format's names of dtypes.
 _CODES: Final[dict[np.dtype[Any], str]] = {
     BOOL: "BOOL",

@@ -26,8 +26,6 @@ from .faults import require
 from .files import folder_var
 from .tensor_file import Tensor, import_safetensors, open_tensors, write_tensors
 
-__all__ = ["BYTES", "push_restore", "push_save"]
-
 #: The type of what a saving task makes: the bytes of the file.
 BYTES: Final = tensor_type((), INT64)
 

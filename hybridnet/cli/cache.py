@@ -8,8 +8,6 @@ from hybridnet.base import config
 from hybridnet.native import onednn
 from hybridnet.runtime.tuner import overpaid_folder, program_folder, tuned_folder
 
-__all__ = ["run_cache"]
-
 
 def run_cache(action: Literal["info", "clear"]) -> None:
     """Prints what the folders of programs and of what tuning found hold, or empties all folders."""

@@ -14,8 +14,6 @@ from hybridnet.base.files import atomic_write
 
 from .network import AbstractSpelling, Network
 
-__all__ = ["Checkpoints"]
-
 _HEADING: Final = "epoch\tloss\tval accuracy\tval loss\timages/s"
 
 

@@ -7,8 +7,6 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-__all__ = ["add_completion", "script"]
-
 SHELLS: Final = ("bash", "zsh", "fish")
 _HELP: Final = """\
 Prints a script that has a shell complete commands, switches and their values; file names

@@ -6,8 +6,6 @@ import argparse
 import os
 from typing import Any
 
-__all__ = ["add_convert"]
-
 
 def add_convert(commands: Any) -> None:
     """Adds the command to the parser's commands."""

@@ -19,8 +19,6 @@ from hybridnet.recordio.packing import PackOptions, pack_file, whole_record_file
 
 from .progress import Progress
 
-__all__ = ["add_im2rec"]
-
 _SEED: Final = 100  # of the order of a list, as in MXNet
 _AHEAD: Final = 4  # images in work, for each thread
 

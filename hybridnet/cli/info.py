@@ -16,8 +16,6 @@ from hybridnet.base.processor import num_threads
 from hybridnet.native import onednn
 from hybridnet.runtime.contexts import device_of, num_devices
 
-__all__ = ["print_info"]
-
 
 def print_info() -> None:
     """Prints what this installation is and runs on."""

@@ -33,8 +33,6 @@ from hybridnet.kvstore.supervise import (
 )
 from hybridnet.kvstore.supervise.reporting import reporting
 
-__all__ = ["add_launch"]
-
 _LAUNCHERS: Final = ("local", "ssh", "mpi", "sge", "slurm", "ray")
 _HERE: Final = "127.0.0.1"
 

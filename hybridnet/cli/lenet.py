@@ -16,18 +16,6 @@ from hybridnet.base.context import Context
 from hybridnet.ndarray import NDArray
 from hybridnet.tracing import function
 
-__all__ = [
-    "AbstractWay",
-    "Bound",
-    "Eager",
-    "Settings",
-    "Traced",
-    "initial_weights",
-    "lenet_block",
-    "lenet_symbol",
-    "training_symbol",
-]
-
 _MOMENTUM: Final = 0.9
 _IMAGE: Final = (1, 28, 28)
 

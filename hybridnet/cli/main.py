@@ -19,8 +19,6 @@ from .rec import add_rec
 from .run import run
 from .train_options import add_train
 
-__all__ = ["main", "program"]
-
 #: The exit status of a usage or input error, as argparse has it.
 _USAGE: Final = 2
 #: The status that shells report for a program ended by Ctrl-C.

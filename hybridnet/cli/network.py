@@ -18,8 +18,6 @@ from hybridnet.tracing import function
 
 from .lenet import AbstractWay, Eager, Settings
 
-__all__ = ["AbstractSpelling", "Network", "spelled"]
-
 #: The largest images, pixels, for which ResNets begin as those for thumbnails do.
 _THUMBNAIL: Final = 64
 

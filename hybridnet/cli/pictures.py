@@ -13,8 +13,6 @@ from hybridnet.recordio import MXIndexedRecordIO, scan, unpack, unpack_img
 
 from .progress import Progress
 
-__all__ = ["Pictures", "Reading"]
-
 #: Means and standard deviations of ImageNet's red, green and blue, as the iterator takes them.
 _STATISTICS: Final = {
     f"{what}_{colour}": value

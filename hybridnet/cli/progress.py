@@ -6,8 +6,6 @@ import sys
 import time
 from typing import Final, final
 
-__all__ = ["Progress"]
-
 _EVERY: Final = 0.2  # seconds between two changes of the line on a terminal
 _SELDOM: Final = 10.0  # seconds between two lines in a file
 

@@ -13,8 +13,6 @@ from hybridnet.recordio.packing import whole_record_file
 
 from .progress import Progress
 
-__all__ = ["add_rec"]
-
 _HEADER: Final = 24  # bytes
 #: How files begin, and what they are.
 _KINDS: Final = (

@@ -25,8 +25,6 @@ from .result import Result
 #: about eight steps: later losses would tell of that, not of whether the ways compute the same.
 _COMPARED: Final = 20
 
-__all__ = ["output_folder", "plot_losses", "print_results", "progress"]
-
 
 @contextmanager
 def output_folder(folder: Path) -> Iterator[Path]:

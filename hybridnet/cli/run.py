@@ -14,8 +14,6 @@ from typing import Final
 import hybridnet.compat.mxnet.path as _path
 from hybridnet.compat.mxnet import install
 
-__all__ = ["run"]
-
 #: The status that shells report for a program ended by Ctrl-C.
 _INTERRUPTED: Final = 130
 #: Holds `mxnet.py`, which processes that the script starts find as mxnet.

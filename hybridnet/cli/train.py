@@ -29,8 +29,6 @@ from .result import Result
 from .train_options import ONLY_RECORDS
 from .train_records import train_records
 
-__all__ = ["Digits", "run_way", "train"]
-
 _VIZ: Final = ("rich", "matplotlib")
 
 

@@ -9,8 +9,6 @@ from typing import Any, Final
 
 from hybridnet.base.context import Context
 
-__all__ = ["ONLY_RECORDS", "WAYS", "add_train"]
-
 #: The spellings in which a network of the model zoo is trained.
 WAYS: Final = ("eager", "hybridized", "function", "module")
 #: The options that only a record file of images has.

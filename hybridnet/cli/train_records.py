@@ -22,8 +22,6 @@ from .network import AbstractSpelling, Network, spelled
 from .pictures import Pictures, Reading
 from .result import Result
 
-__all__ = ["train_records"]
-
 _NETWORK: Final = "resnet18_v1"
 _WAY: Final = "hybridized"
 _THREADS: Final = 4

@@ -7,8 +7,6 @@ from typing import Any
 
 from hybridnet.base.errors import ParameterError
 
-__all__ = ["read_addresses"]
-
 
 def read_addresses(tasks: Any) -> dict[str, dict[int, str]]:
     """Returns the addresses of tasks by job and number, in order.

@@ -28,8 +28,6 @@ from hybridnet.kvstore.transport.wire import Buffer
 from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
 from hybridnet.kvstore.user_token import user_folder
 
-__all__ = ["Channel", "near_folder", "split_address"]
-
 #: The channels of this process.
 _channels: Final[weakref.WeakSet[Channel]] = weakref.WeakSet()
 

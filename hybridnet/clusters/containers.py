@@ -7,8 +7,6 @@ from typing import Final
 
 from hybridnet.graph import Node
 
-__all__ = ["CONTAINER", "held_name", "in_container", "is_in"]
-
 #: The attribute of a variable that says in which container it is; without it in the default one.
 CONTAINER: Final = "__container__"
 #: Stands between container and name; no name of a container has it.

@@ -27,8 +27,6 @@ from hybridnet.session.step import Ready
 
 from .containers import held_name
 
-__all__ = ["TaskPart", "cut", "task_of", "wishes_in"]
-
 
 class TaskPart(NamedTuple):
     """The part of one task.

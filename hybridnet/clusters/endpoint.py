@@ -29,8 +29,6 @@ from .errors import (
 from .lanes import LEAST, GoneError, InLanes, Lent, OutLanes
 from .packets import Packet, pack, read_message, unpack, write_message
 
-__all__ = ["Endpoint", "refusal"]
-
 _log: Final = logging.getLogger("hybridnet.cluster")
 #: What errors are called in messages.
 _ERRORS: Final[Mapping[str, type[MXNetError]]] = {

@@ -4,17 +4,6 @@ from __future__ import annotations
 
 from hybridnet.base.errors import MXNetError
 
-__all__ = [
-    "AbortedError",
-    "ClusterError",
-    "EndedError",
-    "GivenUpError",
-    "LateError",
-    "StaleError",
-    "UnavailableError",
-    "WrongError",
-]
-
 
 class ClusterError(MXNetError):
     """A step over several tasks did not end as it should."""

@@ -15,8 +15,6 @@ from .errors import EndedError
 from .master import ClusterRunner
 from .task import ClusterTask
 
-__all__ = ["Cluster", "cluster"]
-
 
 @final
 class Cluster:

@@ -25,8 +25,6 @@ import numpy as np
 from hybridnet.base.errors import FormatError
 from hybridnet.kvstore.transport.wire import SMALL, Buffer
 
-__all__ = ["LEAST", "GoneError", "InLanes", "Lent", "LentAt", "OutLanes"]
-
 #: Bytes of a tensor from which on it goes this way: what is shorter is part of a short message.
 LEAST: Final = SMALL
 #: Bytes of lent memory, that is kept for the next tensor, at most; and of others', kept mapped.

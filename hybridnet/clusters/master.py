@@ -41,8 +41,6 @@ from .packets import Packet
 from .shared_client import SharedClient
 from .variables import ClusterVariables
 
-__all__ = ["ClusterRunner"]
-
 #: Requests and their programs that are remembered; the least recently used give way.
 _LIMIT: Final = 256
 #: How often a step is cut anew where variables changed their types meanwhile.

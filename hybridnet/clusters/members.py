@@ -21,8 +21,6 @@ from .errors import LateError, UnavailableError
 from .packets import Packet
 from .task import task_at, task_name
 
-__all__ = ["Member", "Members", "waited"]
-
 #: Seconds that a task may take to answer first: it may still be about to start.
 _PATIENCE: Final = 60.0
 #: The target's name until it has told it.

@@ -13,8 +13,6 @@ from typing import Any, final
 from hybridnet.base.errors import OpError
 from hybridnet.runtime.between_tasks import Key, LocalRendezvous, Received, Rendezvous, Sent, Take
 
-__all__ = ["NotingRendezvous", "RepeatedRendezvous"]
-
 
 @final
 class NotingRendezvous(Rendezvous):

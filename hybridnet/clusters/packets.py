@@ -28,8 +28,6 @@ from hybridnet.runtime.between_tasks import (
 
 from .lanes import LentAt
 
-__all__ = ["Packet", "pack", "read_message", "unpack", "write_message"]
-
 _HEAD: Final = struct.Struct("<4sI8x")
 _MAGIC: Final = b"HNTK"
 #: Bytes of JSON at most, of one frame at most, and tensors of one message at most.

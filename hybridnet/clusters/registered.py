@@ -14,8 +14,6 @@ from hybridnet.passes import ReadPart, read_part
 from hybridnet.runtime.between_tasks import DevicePlan, DeviceProgram
 from hybridnet.runtime.placing import device_at
 
-__all__ = ["Registered", "read_registered"]
-
 #: Inputs and outputs of a graph at most.
 _MAX_ENDS: Final = 1 << 20
 

@@ -16,8 +16,6 @@ from .members import Members
 from .packets import Packet
 from .shared import Asked, SharedUse
 
-__all__ = ["SharedClient"]
-
 
 @final
 class SharedClient:

@@ -14,8 +14,6 @@ from .errors import WrongError
 from .packets import Packet
 from .shared import Asked, SharedStore
 
-__all__ = ["SharedService"]
-
 
 @final
 class SharedService:

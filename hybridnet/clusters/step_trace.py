@@ -11,8 +11,6 @@ from hybridnet.runtime.watching import events
 
 from .registered import Registered
 
-__all__ = ["StepTrace"]
-
 
 @final
 class StepTrace:

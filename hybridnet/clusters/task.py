@@ -41,8 +41,6 @@ from .registered import Registered, read_registered
 from .shared_service import SharedService
 from .step_trace import StepTrace
 
-__all__ = ["ClusterTask", "task_at", "task_name"]
-
 _log: Final = logging.getLogger("hybridnet.cluster")
 #: Threads that run parts; those of more steps wait.
 _THREADS: Final = 16

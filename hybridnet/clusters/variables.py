@@ -20,8 +20,6 @@ from .containers import held_name
 from .cut import task_of
 from .members import Members, waited
 
-__all__ = ["ClusterVariables"]
-
 
 @final
 class ClusterVariables(Mapping[Node, NDArray]):

@@ -16,8 +16,6 @@ from typing import Any, Final, final
 
 from hybridnet.base.errors import FormatError
 
-__all__ = ["Area", "Conformance", "bundled_path", "read_record", "record_run", "update_readme"]
-
 _PASSED: Final = "passed"
 #: What stands around the sentence in README.md that a record is written into.
 _MARKS: Final = ("<!-- tests of MXNet -->\n", "\n<!-- end -->")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import fnmatch
 from typing import Final
 
-__all__ = ["SIGNATURES", "reason"]
-
 _NAMED_OTHERWISE: Final = (
     "all", "any", "diag", "diagflat", "diagonal", "repeat", "roll", "sometrue", "trace",
 )  # fmt: skip

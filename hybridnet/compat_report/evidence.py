@@ -14,8 +14,6 @@ from hybridnet.ops.core.registry import REGISTRY
 
 from .rows import Row
 
-__all__ = ["answered", "is_testable", "is_tested"]
-
 _ORACLE: Final = Path(__file__).resolve().parents[2] / "tests" / "oracle"
 # Namespaces whose functions compute arrays from arrays.
 _COMPUTING: Final = frozenset(

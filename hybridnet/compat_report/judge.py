@@ -16,8 +16,6 @@ from .evidence import answered, is_testable, is_tested
 from .rows import Row
 from .signatures import Parameter, compare, of_operator, of_python, ours
 
-__all__ = ["Verdict", "find", "judge"]
-
 _MISSING: Final = object()
 
 

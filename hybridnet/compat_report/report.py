@@ -10,8 +10,6 @@ from typing import Final, final
 from .judge import Verdict
 from .rows import TIERS
 
-__all__ = ["Counts", "count", "details", "markdown", "table"]
-
 _HEAD: Final = ("namespace", "tier", "names", "present", "signature equal", "tested against MXNet")
 
 

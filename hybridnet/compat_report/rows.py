@@ -12,8 +12,6 @@ from typing import Final, final
 
 from hybridnet.base.errors import MXNetError
 
-__all__ = ["TIERS", "Row", "read_checklist"]
-
 #: How much a name is used: all the time, as documented, hardly ever.
 TIERS: Final = ("core", "common", "rare")
 

@@ -13,8 +13,6 @@ import numpy as np
 
 from hybridnet.base.attrs import REQUIRED
 
-__all__ = ["Parameter", "compare", "of_operator", "of_python", "ours"]
-
 # "<numpy.float32>", "<zeros>": defaults that are no expressions.
 _ANGLE: Final = re.compile(r"<([^<>]*)>")
 _OP_PARAMETER: Final = re.compile(

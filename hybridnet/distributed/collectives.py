@@ -30,8 +30,6 @@ from .programs import (
     run_collective,
 )
 
-__all__ = ["all_gather", "all_reduce", "barrier", "broadcast", "reduce_scatter"]
-
 _LOGICAL: Final = ("min", "max")
 
 

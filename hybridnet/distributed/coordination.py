@@ -27,8 +27,6 @@ from .membership import Membership
 from .relay import LINE, attempt, keep_alive
 from .secret import HELLO, Secret, TalkError, read_line, secret_of
 
-__all__ = ["Coordination", "connect"]
-
 # Seconds between tries to reach rank 0's machine, and after which one try has failed.
 _AGAIN: Final = 0.1
 _TRY: Final = 2.0

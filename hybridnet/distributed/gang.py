@@ -33,18 +33,6 @@ from .coordination import Coordination, connect
 from .errors import LostPeerError
 from .membership import Membership, find_membership
 
-__all__ = [
-    "EXIT_CODE",
-    "Gang",
-    "current",
-    "initialize",
-    "is_initialized",
-    "local_rank",
-    "rank",
-    "shutdown",
-    "size",
-]
-
 #: The status with which the processes of a broken gang end: start all of them again.
 EXIT_CODE: Final = 75  # EX_TEMPFAIL of sysexits.h
 

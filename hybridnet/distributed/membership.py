@@ -15,8 +15,6 @@ from typing import Final, final
 
 from hybridnet.base.errors import MXNetError, ParameterError
 
-__all__ = ["Membership", "find_membership"]
-
 # Where rank 0 coordinates, if nothing says so, under SLURM: a port that jobs on the same machine
 # are unlikely to share.
 _FIRST_PORT: Final = 61440

@@ -19,8 +19,6 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType
 
-__all__ = ["AllGather", "AllReduce", "Broadcast", "Collective", "ReduceScatter", "run_collective"]
-
 _AXIS: Final = "rank"
 
 #: What a call does with a process's part of one array: (part, size) -> part.

@@ -27,8 +27,6 @@ from hybridnet.base.jax_private import gang_service
 
 from .secret import HELLO, Secret, TalkError, read_line
 
-__all__ = ["LINE", "attempt", "keep_alive", "main"]
-
 #: Bytes of a message at most.
 LINE: Final = 1 << 16
 # Seconds in which a connection must have shown its token, and how many may not have yet, beside as

@@ -21,8 +21,6 @@ from hybridnet.kvstore.run_token import TOKEN, TOKEN_FILE, RunToken
 from hybridnet.kvstore.transport.json_words import check_depth
 from hybridnet.kvstore.user_token import user_token
 
-__all__ = ["HELLO", "Secret", "TalkError", "read_line", "secret_of"]
-
 #: Bytes of a message at most whose sender has not shown the token.
 HELLO: Final = 1024
 

@@ -12,8 +12,6 @@ from . import wire
 from .records import read_records
 from .wire import field
 
-__all__ = ["Event", "Histogram", "Image", "Summary", "Value", "summary_iterator"]
-
 
 @final
 @dataclass(frozen=True)

@@ -11,8 +11,6 @@ from typing import BinaryIO, Final
 
 from hybridnet.base.errors import FormatError
 
-__all__ = ["read_records", "record"]
-
 _MASK: Final = 0xFFFFFFFF
 #: What the checksum of a record is shifted by, so that one of a checksum is no fixed point.
 _DELTA: Final = 0xA282EAD8

@@ -12,8 +12,6 @@ from typing import Any
 
 from hybridnet.base.errors import FormatError
 
-__all__ = ["Fields", "doubles", "field", "fields", "read", "read_doubles", "single"]
-
 _VARINT, _DOUBLE, _BYTES, _FLOAT = 0, 1, 2, 5
 #: Number of a field -> its name, the type of what is read, and what makes its value of that.
 Fields = Mapping[int, tuple[str, type, Callable[[Any], Any]]]

@@ -12,8 +12,6 @@ from typing import Any, Self
 from .messages import Event, Summary
 from .records import record
 
-__all__ = ["EventWriter"]
-
 
 class EventWriter:
     """Writes summaries to a file that TensorBoard reads; safe from several threads.

@@ -6,8 +6,6 @@ from typing import Any, Protocol
 
 from hybridnet.graph import Edge, Graph
 
-__all__ = ["Bound"]
-
 
 class Bound(Protocol):
     """The part of a symbol that an executor uses."""

@@ -48,8 +48,6 @@ from .bound import Bound
 from .heads import head_grads
 from .sparse import dense, warn_made_dense, zeros_like_stored
 
-__all__ = ["Executor"]
-
 _DRAWS_ANEW: Final = (
     "backward: there was no forward(is_train=True) before it, and computing that now would draw "
     "other random numbers (Dropout and the like); call forward(is_train=True) first"

@@ -16,8 +16,6 @@ from hybridnet.runtime.recording import Value
 
 from .bound import Bound
 
-__all__ = ["head_grads"]
-
 
 def _has_none(output: Edge) -> bool:
     """Whether an output is of an operator that has no gradient."""

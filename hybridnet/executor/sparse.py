@@ -9,8 +9,6 @@ from typing import Final
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.internal import storage_type, zeros_of
 
-__all__ = ["dense", "warn_made_dense", "zeros_like_stored"]
-
 _log: Final = logging.getLogger("hybridnet")
 
 

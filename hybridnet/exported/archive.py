@@ -22,8 +22,6 @@ from hybridnet.base.tensor_type import TensorType
 
 from .manifest import Argument, Manifest, element_type
 
-__all__ = ["Archive", "read", "write"]
-
 _MANIFEST: Final = "manifest.json"
 _PROGRAM: Final = "program.bin"
 # Of a manifest: a thousand times what that of a large network takes.

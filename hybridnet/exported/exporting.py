@@ -27,8 +27,6 @@ from .manifest import Argument, Manifest, packed_arguments
 from .program import arguments_of, check_sizes, stable_hlo
 from .tracing import Traced, symbol_function, traced
 
-__all__ = ["PLATFORMS", "export"]
-
 #: JAX's names of platforms, and what lowerings call them.
 PLATFORMS: Final = {"cpu": "cpu", "cuda": "gpu", "rocm": "gpu", "tpu": "tpu"}
 # Two sizes for each axis of any size, at which traces are compared: unlike each other and unlike

@@ -24,8 +24,6 @@ from .exporting import PLATFORMS
 from .manifest import Argument, Manifest, packed_arguments, unpack
 from .program import program_of
 
-__all__ = ["LoadedFunction", "load"]
-
 
 @final
 class _ExportedCall(Call):

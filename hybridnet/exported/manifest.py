@@ -13,17 +13,6 @@ from hybridnet.base.array_types import DType
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import FormatError, MXNetError
 
-__all__ = [
-    "FORMAT",
-    "VERSION",
-    "Argument",
-    "Manifest",
-    "element_type",
-    "pack",
-    "packed_arguments",
-    "unpack",
-]
-
 FORMAT: Final = "hybridnet.exported"
 VERSION: Final = 1
 # Nested deeper than any result; deeper structures in a file are refused, not followed.

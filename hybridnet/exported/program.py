@@ -21,8 +21,6 @@ from hybridnet.ops.core import Types
 
 from .manifest import Argument, Manifest
 
-__all__ = ["arguments_of", "check_sizes", "program_of", "stable_hlo"]
-
 # What a program may consist of: MLIR's dialects of computations and functions ...
 _DIALECTS: Final = frozenset({"builtin", "chlo", "func", "stablehlo"})
 # ... less the operators that reach outside of it: StableHLO's specification has no others.

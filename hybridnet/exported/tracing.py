@@ -20,8 +20,6 @@ from hybridnet.tracing import Arguments, Output, Outside, Plan, build, flatten, 
 
 from .manifest import pack
 
-__all__ = ["Traced", "inlined", "symbol_function", "traced"]
-
 
 class Traced(NamedTuple):
     """A function as a graph of the arrays it finds outside, and of its arguments.

@@ -31,8 +31,6 @@ from ._summary import print_summary
 if TYPE_CHECKING:
     from hybridnet.symbol import Symbol
 
-__all__ = ["Block"]
-
 A = TypeVar("A", bound="NDArray | Symbol")
 
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 import itertools
 from typing import Final, final
 
-__all__ = ["count", "note"]
-
 
 @final
 class _Count:

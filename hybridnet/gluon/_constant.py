@@ -8,8 +8,6 @@ from hybridnet.ndarray import NDArray
 
 from ._parameter import Parameter
 
-__all__ = ["Constant"]
-
 
 class Constant(Parameter):
     """A value that is part of the network and is not learned.

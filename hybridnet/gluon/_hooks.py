@@ -7,8 +7,6 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final, final
 
-__all__ = ["HookHandle"]
-
 _numbers: Final = itertools.count()
 
 

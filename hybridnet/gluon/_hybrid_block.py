@@ -38,8 +38,6 @@ from ._op_hooks import OpHook, run_watched
 from ._parameter import DeferredInitializationError, is_known
 from ._parameter_dict import ParameterDict
 
-__all__ = ["HybridBlock"]
-
 
 class HybridBlock(Block):
     """A block that runs on arrays and on symbols, and after `hybridize` as a traced function.

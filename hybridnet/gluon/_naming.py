@@ -11,8 +11,6 @@ from hybridnet.name import NameManager, Prefix
 
 from ._parameter_dict import ParameterDict
 
-__all__ = ["BlockScope", "name_scope", "prefix_and_params"]
-
 
 class _Current(threading.local):
     """The block whose `name_scope` this thread is in."""

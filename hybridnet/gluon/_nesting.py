@@ -13,8 +13,6 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
-__all__ = ["Form", "flatten", "regroup"]
-
 #: How arrays are nested: a number for a leaf, a list for a list or tuple.
 Form: TypeAlias = "int | list[Form]"
 

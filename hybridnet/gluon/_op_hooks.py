@@ -12,8 +12,6 @@ from hybridnet.ops.core import OpCall
 from hybridnet.symbol import Symbol
 from hybridnet.tracing import flatten, unflatten
 
-__all__ = ["OpHook", "run_watched"]
-
 #: Operators whose inputs have no names in MXNet, which then numbers them.
 _NAMELESS: Final = frozenset({"Activation"})
 

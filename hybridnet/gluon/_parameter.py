@@ -23,8 +23,6 @@ from hybridnet.symbol import Symbol
 from . import _changes as changes
 from ._parameter_names import PrivateNames
 
-__all__ = ["DeferredInitializationError", "Parameter", "ParameterOptions"]
-
 UNIFORM: Final = initializer.Uniform(0.07)
 
 _REQUESTS: Final = ("write", "add", "null")

@@ -19,8 +19,6 @@ from hybridnet.ndarray import NDArray
 from ._constant import Constant
 from ._parameter import UNIFORM, Parameter, ParameterOptions
 
-__all__ = ["ParameterDict", "load_values", "read_arrays"]
-
 
 class ParameterDict:
     """Parameters by name, which all begin with one prefix.

@@ -15,8 +15,6 @@ from hybridnet.ndarray import NDArray
 
 from . import _changes as changes
 
-__all__ = ["PrivateNames"]
-
 
 @final
 class _Arrays(list[NDArray]):

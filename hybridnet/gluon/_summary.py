@@ -11,8 +11,6 @@ from hybridnet.base.errors import RefusedError
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
-__all__ = ["print_summary"]
-
 # Characters of the columns; that of names is wider where one is longer.
 _NAME, _SHAPE, _SIZE = 40, 27, 12
 

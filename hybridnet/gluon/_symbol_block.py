@@ -23,8 +23,6 @@ from ._nesting import Form, flatten, regroup
 from ._parameter_dict import ParameterDict
 from .types import Data, Operators
 
-__all__ = ["SymbolBlock"]
-
 #: Operators whose parameters stay in float32 when their data are in half precision.
 _FLOAT32_OPERATORS: Final = frozenset({"BatchNorm"})
 

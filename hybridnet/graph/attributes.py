@@ -11,8 +11,6 @@ from hybridnet.ops.core import CustomCall, OpCall
 
 from .node import Node
 
-__all__ = ["HIDDEN", "attributes_of", "parameters_of", "stored_name", "with_short_names"]
-
 #: Attributes that users write without the underscores that they are kept with.
 HIDDEN: Final = frozenset(
     {"ctx_group", "force_mirroring", "lr_mult", "mirror_stage", "profiler_scope", "wd_mult"}

@@ -23,8 +23,6 @@ from .subgraph import ControlCall, Subgraph, closed, gradient_types, opened, sha
 from .transform import prepare
 from .unbounded import unbounded_gradient
 
-__all__ = ["CondCall", "open_cond"]
-
 
 @final
 class CondCall(ControlCall):

@@ -11,8 +11,6 @@ from .node import Edge, Graph, Node
 from .subgraph import ControlCall
 from .while_loop import WhileCall
 
-__all__ = ["Inside", "insides"]
-
 
 class Inside(NamedTuple):
     """A graph inside a node, and what stands for what.

@@ -17,8 +17,6 @@ from .node import Edge, Graph, Moves, Node, topological, variable
 from .subgraph import ControlCall, Subgraph
 from .while_loop import WhileCall, open_while
 
-__all__ = ["OPERATORS", "attributes", "read", "subgraphs"]
-
 #: The operators with subgraphs, and how many each has.
 OPERATORS: Final = {"_foreach": 1, "_while_loop": 2, "_cond": 3}
 

@@ -22,8 +22,6 @@ from .node import Edge, Node
 from .shapes import Inference, infer_call
 from .subgraph import ControlCall
 
-__all__ = ["infer_dtypes"]
-
 _T = TypeVar("_T")
 
 # Dimensions tried, with many divisors; and the numbers of dimensions, the likeliest first.

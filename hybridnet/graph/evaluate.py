@@ -16,8 +16,6 @@ from hybridnet.ops.host import NoHostForm
 
 from .node import Graph, Node
 
-__all__ = ["evaluate", "evaluate_on_host", "host_scalars_of", "infer_types"]
-
 
 def evaluate(
     graph: Graph,

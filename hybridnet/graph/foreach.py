@@ -26,8 +26,6 @@ from .subgraph import ControlCall, Subgraph, closed, gradient_types, opened, sha
 from .transform import prepare
 from .unbounded import unbounded_gradient
 
-__all__ = ["ForeachCall", "ForeachSpec", "gradient_of_kept", "open_foreach"]
-
 
 @final
 @dataclass(frozen=True)

@@ -15,8 +15,6 @@ import numpy as np
 from hybridnet.base.lazy import jnp, lax
 from hybridnet.ops.core import Arrays, Backward, Call, Operand, Types
 
-__all__ = ["gate", "is_gate"]
-
 _UNSIGNED: Final = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 

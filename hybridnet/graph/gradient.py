@@ -18,8 +18,6 @@ from hybridnet.ops.core.registry import get
 
 from .node import Edge, Graph, Node
 
-__all__ = ["REROUTED", "EdgeHandle", "fitted", "gradients", "with_own_gradients"]
-
 
 @final
 class EdgeHandle(FluentMethods):

@@ -26,8 +26,6 @@ from .attributes import HIDDEN, attributes_of, stored_name
 from .node import Edge, Node, topological, variable
 from .subgraph import ControlCall
 
-__all__ = ["dumps", "loads"]
-
 # The version we write as: files of MXNet 1.9.1.
 _VERSION: Final = 10901
 # The first one that lists auxiliary states as inputs.

@@ -17,8 +17,6 @@ from hybridnet.base.array_types import Shape
 from hybridnet.base.errors import MXNetError
 from hybridnet.ops.core import UNKNOWN
 
-__all__ = ["SIZES", "keeps_shape", "look_back"]
-
 #: Shapes of the inputs -> shapes of the outputs; raises an MXNetError for what does not fit.
 Rule = Callable[[Sequence[Shape]], Sequence[Shape]]
 #: A dimension of an input: which input, which axis.

@@ -20,8 +20,6 @@ from hybridnet import engine
 from hybridnet.base.errors import GraphError
 from hybridnet.ops.core import Call, Scalars
 
-__all__ = ["Edge", "Graph", "Moves", "Node", "topological", "variable"]
-
 _NO_ATTRS: Final[Mapping[str, str]] = {}
 
 

@@ -16,8 +16,6 @@ from .dtypes import infer_dtypes
 from .node import Edge, Graph, Node
 from .shapes import infer_shapes, is_known, is_untold, open_shape
 
-__all__ = ["has_open_shapes", "settled"]
-
 
 def has_open_shapes(nodes: Sequence[Node]) -> bool:
     """Whether one of the nodes makes an array of sizes that are not known."""

@@ -14,8 +14,6 @@ from hybridnet.ops.core.registry import REGISTRY
 from .gradient import REROUTED
 from .node import Edge, Graph, Node, variable
 
-__all__ = ["parse"]
-
 _LINE: Final = re.compile(r"%(?P<number>\d+) = (?P<value>.*?)(?: : (?P<types>\w+\[[^'\"]*))?")
 # Strings are kept apart, so that only references to lines are found.
 _REFERENCE: Final = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|%(\d+)")

@@ -13,8 +13,6 @@ from hybridnet.ops.core.registry import get
 
 from .node import Edge, Graph, Node, variable
 
-__all__ = ["Probe", "with_probes"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

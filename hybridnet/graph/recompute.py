@@ -19,8 +19,6 @@ from .gate import gate
 from .node import Edge, Graph, Node, variable
 from .split import GradientGraph, narrowed
 
-__all__ = ["Segments", "needed_again", "recomputed", "renarrowed"]
-
 #: Node of the forward graph -> the number of its segment. Numbers never fall along the order of
 #: the graph's nodes; nodes that are not there are not computed again.
 Segments = Mapping[Node, int]

@@ -37,8 +37,6 @@ from .node import Edge, Node
 from .subgraph import ControlCall
 from .transform import STATE
 
-__all__ = ["Inference", "infer_call", "infer_shapes", "is_known", "is_untold", "open_shape"]
-
 _T = TypeVar("_T")
 
 #: Operators that say nothing before all their inputs are known, as in MXNet.

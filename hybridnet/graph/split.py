@@ -15,8 +15,6 @@ from .evaluate import infer_types
 from .gradient import gradients
 from .node import Edge, Graph, Node, variable
 
-__all__ = ["GradientGraph", "differentiate", "joined", "joint_gradient", "narrowed"]
-
 
 @dataclass(frozen=True, eq=False)
 class GradientGraph:

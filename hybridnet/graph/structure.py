@@ -10,8 +10,6 @@ from hybridnet.base.attrs import HostScalar
 
 from .node import Edge, Graph, Node
 
-__all__ = ["open_scalars", "structure_of", "with_open_scalars"]
-
 
 def structure_of(graph: Graph) -> tuple[Hashable, tuple[Any, ...]]:
     """Takes a graph apart into its structure and its scalars.

@@ -37,18 +37,6 @@ from .node import Edge, Graph, Node, variable
 from .structure import structure_of, with_open_scalars
 from .transform import prepare
 
-__all__ = [
-    "RUNNERS",
-    "ControlCall",
-    "Subgraph",
-    "closed",
-    "gradient_types",
-    "names_devices",
-    "opened",
-    "shared",
-    "type_of",
-]
-
 #: What runs calls that are no part of a program, by kind: set by the runtime, which is above.
 RUNNERS: Final[dict[str, Callable[..., list[Any]]]] = {}
 

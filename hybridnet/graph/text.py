@@ -28,8 +28,6 @@ from hybridnet.ops.core import Call, OpCall, Types, VjpCall
 from .attributes import parameters_of
 from .node import Edge, Graph, Node
 
-__all__ = ["to_text"]
-
 # The column in which comments stand, at most.
 _COMMENTS: Final = 72
 

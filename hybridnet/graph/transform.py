@@ -19,14 +19,6 @@ from hybridnet.ops.state import ASSIGN, READ
 
 from .node import Edge, Graph, Moves, Node, variable
 
-__all__ = [
-    "STATE",
-    "Prepared",
-    "call_with_train",
-    "prepare",
-    "with_train",
-]
-
 #: The type of a random generator's state.
 STATE: Final = tensor_type(STATE_SHAPE, np.dtype(np.uint32))
 

@@ -22,8 +22,6 @@ from .split import joint_gradient
 from .structure import open_scalars
 from .subgraph import RUNNERS, ControlCall, gradient_types, type_of
 
-__all__ = ["UnboundedGradient", "unbounded_gradient"]
-
 #: The least maximum of a loop: one program serves the first counts.
 _MIN_COUNT = 4
 

@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from .node import Edge, Node
 
-__all__ = ["read_values"]
-
 # Operators of one input to whose input MXNet gives its name; that of others it calls "input0".
 _NAMED: Final = frozenset(
     {

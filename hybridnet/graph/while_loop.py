@@ -22,8 +22,6 @@ from .node import Edge, Graph, Node
 from .subgraph import ControlCall, Subgraph, closed, opened, shared
 from .transform import prepare
 
-__all__ = ["WhileCall", "open_while"]
-
 
 @final
 class WhileCall(ControlCall):

@@ -21,8 +21,6 @@ from hybridnet.runtime.contexts import device_of
 from hybridnet.runtime.recording import recorder
 from hybridnet.runtime.tasks import push_task
 
-__all__ = ["ArrayActions", "Updater"]
-
 #: `updater(key, merged, stored)`: changes `stored` in place by recorded operators.
 Updater = Callable[[Key, NDArray, NDArray], Any]
 

@@ -14,8 +14,6 @@ from hybridnet.optimizer import get_updater
 
 from .actions import ArrayActions, Updater
 
-__all__ = ["Backend", "LocalBackend"]
-
 
 class Backend(ABC):
     """The backend of a `KVStore`: it exchanges and updates arrays that the store has checked.

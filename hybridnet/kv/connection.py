@@ -22,8 +22,6 @@ from .failures import translated
 if TYPE_CHECKING:
     from .remote import RemoteBackend
 
-__all__ = ["connection"]
-
 
 @final
 class _Connection:

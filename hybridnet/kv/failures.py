@@ -8,8 +8,6 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.distributed import LostPeerError
 from hybridnet.kvstore import DeadNodeError, KVStoreError
 
-__all__ = ["as_error", "translated"]
-
 
 def as_error(error: BaseException) -> BaseException:
     """Returns the error of this package for one of the parameter server's; others as they are."""

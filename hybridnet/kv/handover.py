@@ -10,8 +10,6 @@ from hybridnet.kvstore.drivers.remote_store import Done
 
 from .failures import as_error
 
-__all__ = ["Acknowledgement", "ends_task"]
-
 
 @final
 class Acknowledgement:

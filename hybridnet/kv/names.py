@@ -6,8 +6,6 @@ from typing import Final
 
 from hybridnet.kvstore import Key
 
-__all__ = ["index_of", "name_of"]
-
 _MARK: Final = "\x1f"  # a character that no user's key has
 
 

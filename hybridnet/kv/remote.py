@@ -45,8 +45,6 @@ from .sent_optimizer import SentOptimizer, are_same
 from .server_states import KeyStates, join_states, read_states, split_states, write_states
 from .server_updates import OptimizerUpdates
 
-__all__ = ["RemoteBackend"]
-
 _TOKEN: Final = tensor_type((0,), np.dtype(np.bool_))
 _WAIT_FOR_UPDATER: Final = (
     "a {kind} store requires an optimizer on the servers, as there is no round after which a sum "

@@ -10,8 +10,6 @@ from hybridnet.optimizer import optimizer_to_json
 
 from .server_updates import PREFIX
 
-__all__ = ["SentOptimizer", "are_same"]
-
 #: The attribute of optimizers that is `rescale_grad`.
 _SCALE: Final = "_rescale_grad"
 

@@ -11,8 +11,6 @@ from hybridnet.kvstore.serve import serve
 from . import server_updates
 from .failures import translated
 
-__all__ = ["KVStoreServer"]
-
 
 @final
 class KVStoreServer:

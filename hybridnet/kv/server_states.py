@@ -25,8 +25,6 @@ from hybridnet.optimizer import Optimizer, get_updater
 
 from .server_updates import OptimizerUpdates, flat_states
 
-__all__ = ["KeyStates", "join_states", "read_states", "split_states", "write_states"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

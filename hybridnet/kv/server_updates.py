@@ -33,8 +33,6 @@ from hybridnet.runtime.contexts import has_begun
 
 from .names import index_of
 
-__all__ = ["PREFIX", "OptimizerUpdates", "flat_states"]
-
 #: What workers configure their servers with, and the optimizer's name after it.
 PREFIX: Final = "hybridnet."
 _NUMBER: Final = np.dtype(np.float64)

@@ -20,8 +20,6 @@ from .connection import connection
 from .failures import translated
 from .remote import RemoteBackend
 
-__all__ = ["KVStore", "create"]
-
 Keys = Key | Sequence[Key]
 Arrays = NDArray | Sequence[NDArray] | Sequence[Sequence[NDArray]]
 

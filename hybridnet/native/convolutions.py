@@ -28,9 +28,6 @@ from hybridnet.base.processor import num_threads
 
 from . import onednn_library
 
-__all__ = ["ConvolutionSpec", "data_gradient", "forward", "use_threads", "weight_gradient"]
-
-
 # As many kernels are kept ready, those that were used last.
 _KEPT_KERNELS: Final = 512
 # Bytes of a line of the processor's cache.

@@ -33,22 +33,6 @@ from hybridnet.base.processor import LOW_PRIORITY, processor
 
 from . import onednn_library
 
-__all__ = [
-    "COMPUTE",
-    "PACK",
-    "PREFIX",
-    "build",
-    "build_here",
-    "clear",
-    "compute",
-    "is_decided",
-    "load",
-    "name",
-    "pack",
-    "state",
-    "use_threads",
-]
-
 #: The custom calls by their names in programs, and how these names begin, in executables' bytes.
 COMPUTE: Final = "hybridnet_onednn_compute"
 PACK: Final = "hybridnet_onednn_pack"

@@ -14,8 +14,6 @@ from typing import Final
 from hybridnet.base.lazy import metadata
 from hybridnet.base.processor import environment, num_threads
 
-__all__ = ["DISTRIBUTION", "file_of", "find", "load", "settings"]
-
 #: The package that holds the library.
 DISTRIBUTION: Final = "onednn-cpu-gomp"
 # How often a thread of OpenMP looks whether the others are done before it sleeps: some 20 us.

@@ -27,8 +27,6 @@ from hybridnet.ops.core import (
 )
 from hybridnet.ops.host import at, jnp, lax
 
-__all__ = ["Gather", "Scatter", "Window", "WindowAssign"]
-
 # Distinct index patterns remembered by each kind.
 _LIMIT = 4096
 

@@ -17,8 +17,6 @@ from .storage_types import storage_type
 if TYPE_CHECKING:
     from hybridnet.runtime.recording import Storage
 
-__all__ = ["UNTRACKED", "GradientMethods"]
-
 # The words by which programs know the error, from MXNet.
 _REFUSED: Final = (
     "{what}: Inplace operations (+=, -=, x[:]=, etc) are not supported when recording with autograd"

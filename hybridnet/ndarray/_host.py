@@ -19,8 +19,6 @@ from hybridnet.runtime.recording import Value, recorder
 
 from .lending import lend
 
-__all__ = ["AbstractArray"]
-
 
 class AbstractArray(FluentMethods):
     """An array as the host sees it; `NDArray` is the one kind there is."""

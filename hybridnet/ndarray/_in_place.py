@@ -13,8 +13,6 @@ from hybridnet.runtime.recording import in_place, recorder
 from ._gradients import UNTRACKED, GradientMethods
 from .applying import check_result
 
-__all__ = ["InPlaceMethods"]
-
 
 class InPlaceMethods(GradientMethods):
     """An array that can be overwritten with the result of an operation on it."""

@@ -12,8 +12,6 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from . import indexing
 from ._host import AbstractArray
 
-__all__ = ["ViewMethods"]
-
 
 class ViewMethods(AbstractArray):
     """An array of which other shapes can be views: what is written to one is seen by the other.

@@ -12,8 +12,6 @@ import numpy as onp
 
 from hybridnet.base import modules
 
-__all__ = ["array_function", "array_ufunc"]
-
 #: Names of NumPy's functions that are others of ours.
 _RENAMED = {"conjugate": "copy", "left_shift": "", "right_shift": ""}
 

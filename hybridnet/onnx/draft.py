@@ -13,8 +13,6 @@ import numpy as np
 
 from hybridnet.base.array_types import ArrayLike, NumpyArray
 
-__all__ = ["Draft", "Network", "OnnxStep", "Port", "Sizes"]
-
 #: A shape; None where a size is left open.
 Sizes = tuple[int | None, ...]
 

@@ -22,8 +22,6 @@ from .draft import Network, OnnxStep, Port
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
 
-__all__ = ["IR_VERSION", "OPSET", "array_of", "attributes_of", "read_model", "write_model"]
-
 #: The version of ONNX's operators that models are written in: of onnx 1.16, 2024.
 OPSET: Final = 21
 #: That of the file format.

@@ -15,8 +15,6 @@ from .pattern import compiled
 from .rewrite import Rewriter, RewriteStep, indexed, op_name
 from .rule import Rule
 
-__all__ = ["RULES", "run"]
-
 _EXPRESSIONS: Final = (*SIGNS, *NUMBERS, *ALGEBRA, *MOVES)
 #: Operators that only change the shape.
 _RESHAPES: Final = ("Reshape", "Flatten", "expand_dims", "squeeze")

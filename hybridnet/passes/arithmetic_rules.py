@@ -6,8 +6,6 @@ from typing import Final
 
 from .rule import Rule
 
-__all__ = ["ALGEBRA", "MOVES", "NUMBERS", "SIGNS"]
-
 _IDEMPOTENT: Final = ("abs", "relu", "sign", "floor", "ceil", "rint", "round", "trunc", "fix")
 # Of a float, the first leaves the second nothing to do.
 _ROUNDED: Final = ("floor", "ceil", "rint", "round", "trunc", "fix")

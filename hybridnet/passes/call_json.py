@@ -18,8 +18,6 @@ from hybridnet.ops.core.registry import REGISTRY
 
 from .loop_rows import RowCall, row_call
 
-__all__ = ["is_written", "read_call", "read_type", "read_whole", "write_call", "write_type"]
-
 #: Gradients of gradients of ...: more is no program of anybody's.
 _DEPTH: Final = 16
 #: Parameters of one operator, numbers in one of them, and characters of a text.

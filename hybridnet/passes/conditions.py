@@ -25,8 +25,6 @@ from hybridnet.ops.core import OpCall
 
 from .rewrite import Rewriter
 
-__all__ = ["FUNCTIONS", "Value", "fill_of"]
-
 
 @final
 class Value:

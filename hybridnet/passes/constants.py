@@ -24,8 +24,6 @@ from hybridnet.ops.core import Call, OpCall
 from .numpy_rules import NUMPY, NumpyRule
 from .rewrite import Rewriter, op_name
 
-__all__ = ["LIMIT", "Constants", "computed_now"]
-
 #: The most elements of an array that is written into a graph, unless they are all the same.
 LIMIT: Final = 1024
 # The most elements of an operand of a function that is computed here.

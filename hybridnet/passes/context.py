@@ -14,8 +14,6 @@ from hybridnet.ops.core import Call, Types
 if TYPE_CHECKING:
     from .rule import Rule
 
-__all__ = ["TOLERANCE", "PassContext", "infer"]
-
 #: By how much results may change, relatively, unless a program says otherwise.
 TOLERANCE: Final = 1e-5
 

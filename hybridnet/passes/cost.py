@@ -16,8 +16,6 @@ from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph import Graph, Node
 from hybridnet.ops.core import Call, OpCall, Types, VjpCall
 
-__all__ = ["CostModel", "DeviceCost", "LinkCost", "operations", "upward_ranks"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

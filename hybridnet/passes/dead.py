@@ -16,8 +16,6 @@ from .context import PassContext
 from .rewrite import Replacement, Rewriter, RewriteStep, indexed
 from .rule import Rule
 
-__all__ = ["RULES", "run"]
-
 _SPLIT: Final = Rule(
     "part_of_split",
     "SliceChannel(x, num_outputs=n, axis=d)[i]",

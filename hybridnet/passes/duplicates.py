@@ -15,8 +15,6 @@ from .pattern import COMMUTATIVE
 from .rewrite import is_pure, op_name
 from .rule import Rule
 
-__all__ = ["RULES", "run"]
-
 _DUPLICATE: Final = Rule(
     "duplicate",
     "g(f(x), f(x))",

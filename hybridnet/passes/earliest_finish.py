@@ -24,8 +24,6 @@ from hybridnet.ops.core import Types
 
 from .cost import CostModel, upward_ranks
 
-__all__ = ["Plan", "earliest_finish"]
-
 
 class Plan(NamedTuple):
     """The result of the simulation.

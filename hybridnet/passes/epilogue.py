@@ -18,8 +18,6 @@ from .pattern import FAMILIES
 from .rewrite import Rewriter, RewriteStep, indexed, op_name
 from .rule import Rule
 
-__all__ = ["RULES", "run"]
-
 _FUSED: Final = "_fused_convolution"
 _SUMMED: Final = Rule(
     "sum_into_convolution",

@@ -27,21 +27,6 @@ from hybridnet.base.errors import InternalError
 from hybridnet.graph import Node
 from hybridnet.ops.core import Backward, HostOnlyCall, Operand, Types
 
-__all__ = [
-    "PIVOT",
-    "SWITCH",
-    "EnterCall",
-    "ExecutorCall",
-    "ExitCall",
-    "FlowCall",
-    "Frame",
-    "LoopCondCall",
-    "MergeCall",
-    "NextIterationCall",
-    "Scopes",
-    "SwitchCall",
-]
-
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,6 @@ from hybridnet.graph import Edge, Node
 from .flow import PIVOT, SWITCH, MergeCall
 from .flow_writer import Reader, Scope
 
-__all__ = ["Choice"]
-
 
 @final
 class _Branch(Scope):

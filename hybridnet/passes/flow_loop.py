@@ -22,8 +22,6 @@ from .flow import (
 from .flow_writer import Reader, Scope
 from .loop_rows import COUNTER, zeros
 
-__all__ = ["LoopVariable", "LoopWriter"]
-
 
 @dataclass(eq=False, slots=True)
 class LoopVariable:

@@ -19,8 +19,6 @@ from hybridnet.ops.core import Call, Types
 
 from .flow import FlowCall, Frame, Scopes
 
-__all__ = ["Outermost", "Reader", "Scope", "Writer"]
-
 
 class Reader(NamedTuple):
     """A value that a scope can read.

@@ -20,8 +20,6 @@ from .pattern import FAMILIES, compiled
 from .rewrite import Rewriter, RewriteStep, indexed, op_name
 from .rule import Rule
 
-__all__ = ["RULES", "run"]
-
 _SHAPE: Final = Rule("shape", "shape_array(x)", "the shape as a constant", written=True)
 _SIZE: Final = Rule("size", "size_array(x)", "the number of elements as a constant", written=True)
 _CONSTANT: Final = Rule(

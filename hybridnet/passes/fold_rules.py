@@ -10,8 +10,6 @@ from typing import Final
 
 from .rule import Rule
 
-__all__ = ["CONSTANT_OPERANDS", "NEUTRAL", "SHAPES"]
-
 _ZEROS: Final = "_zeros(shape=result.shape, dtype=result.dtype)"
 _ONES: Final = "_ones(shape=result.shape, dtype=result.dtype)"
 

@@ -11,8 +11,6 @@ from .pattern import FAMILIES, binary
 from .rewrite import Rewriter, RewriteStep, op_name
 from .rule import Rule
 
-__all__ = ["RULES", "STEPS"]
-
 _JOIN: Final = Rule(
     "hoist_of_join",
     "Concat(f(x), f(y), ...)",

@@ -22,8 +22,6 @@ from .pattern import FAMILIES
 from .rewrite import op_name
 from .rule import Rule
 
-__all__ = ["RULES", "run"]
-
 _FILTERED: Final = Rule(
     "filters_last",
     "Convolution(x, w)",

@@ -18,20 +18,6 @@ from hybridnet.base.lazy import jax, jnp, lax
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core import Arrays, Backward, Call, Operand, Types
 
-__all__ = [
-    "COUNTER",
-    "RowCall",
-    "goes_on",
-    "joined_turns",
-    "next_count",
-    "put_row",
-    "row_call",
-    "take_row",
-    "turns_type",
-    "with_turn",
-    "zeros",
-]
-
 #: The type of a loop's counter.
 COUNTER = tensor_type((), np.dtype(np.int32))
 

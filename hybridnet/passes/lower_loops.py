@@ -22,8 +22,6 @@ from .loop_rows import (
     with_turn,
 )
 
-__all__ = ["PARALLEL_ITERATIONS", "Loops", "LoweringSite", "Resolve", "Written"]
-
 #: The attribute of a loop's node that says how many of its iterations may be under way at a time,
 PARALLEL_ITERATIONS: Final = "__parallel_iterations__"
 #: and how many may where it says nothing, as in TensorFlow.

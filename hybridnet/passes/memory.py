@@ -24,8 +24,6 @@ from hybridnet.ops.core import Types
 from .memory_arena import Arena
 from .memory_inplace import inplace_pairs
 
-__all__ = ["STRATEGIES", "MemoryPlan", "Strategy", "plan_memory"]
-
 Strategy = Literal["naive", "inplace", "co-share", "both"]
 STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from typing import final
 
-__all__ = ["Arena"]
-
 
 @final
 class Arena:

@@ -9,8 +9,6 @@ from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph import REROUTED, is_gate
 from hybridnet.ops.core import ELEMENTWISE, Call, OpCall, Types, VjpCall
 
-__all__ = ["inplace_pairs"]
-
 #: Further operators each element of whose result depends, of an array of the same shape, on the
 #: element at the same place and no other.
 _ELEMENTWISE: Final = frozenset(

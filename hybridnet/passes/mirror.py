@@ -29,8 +29,6 @@ from hybridnet.graph import (
 )
 from hybridnet.ops.core import Types
 
-__all__ = ["mirror", "mirror_marks"]
-
 # Sizes of segments that are tried: these fractions of all that backward reads.
 _SHARES: Final = tuple(2.0 ** (-half / 2) for half in range(2, 24))
 _TRUE: Final = ("true", "1")

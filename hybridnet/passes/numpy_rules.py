@@ -12,8 +12,6 @@ from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.dtype import BOOL, INT64, is_float
 from hybridnet.base.tensor_type import TensorType
 
-__all__ = ["NUMPY", "NumpyRule"]
-
 #: From operands, parameters, numbers and the type of the result to the result; None: not exactly.
 Compute = Callable[
     [list[NumpyArray], Mapping[str, Any], Sequence[Any], TensorType], NumpyArray | None

@@ -13,8 +13,6 @@ from hybridnet.graph import Edge, Graph, Moves, Node, topological, variable
 
 from .context import PassContext
 
-__all__ = ["ControlFreeGraph", "has_order"]
-
 
 def has_order(graph: Graph) -> bool:
     """Whether anything in a graph runs before something else that does not read it."""

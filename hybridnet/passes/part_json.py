@@ -34,8 +34,6 @@ from .flow import (
 )
 from .partition import NOTHING, DevicePart, RecvCall, SendCall, Transfer
 
-__all__ = ["ReadPart", "read_part", "write_part"]
-
 _NODES: Final = 1 << 20
 _LINKS: Final = 1 << 16  # inputs or controls of one node, numbers that it takes
 _TEXT: Final = 1 << 16

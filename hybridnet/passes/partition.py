@@ -24,18 +24,6 @@ from hybridnet.ops.core import Types
 
 from .flow import ExecutorCall, FlowCall, Frame, Scopes
 
-__all__ = [
-    "NOTHING",
-    "DevicePart",
-    "Partition",
-    "RecvCall",
-    "SendCall",
-    "Transfer",
-    "TransferCall",
-    "partition",
-]
-
-
 #: The type of what goes along a control edge.
 NOTHING: Final = tensor_type((0,), np.dtype(np.bool_))
 

@@ -39,8 +39,6 @@ from .context import PassContext
 from .rewrite import Rewriter, RewriteStep, indexed, op_name
 from .rule import Rule
 
-__all__ = ["COMMUTATIVE", "FAMILIES", "binary", "compiled", "rewritten"]
-
 #: Held while rules are compiled: Python 3.11 takes fright ("AST constructor recursion depth
 #: mismatch") when two threads parse at once, as two do that build their first programs.
 _COMPILING: Final = free_in_children(threading.RLock())

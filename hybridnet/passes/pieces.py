@@ -28,8 +28,6 @@ from hybridnet.graph import Edge, Graph, Moves, Node, variable
 
 from .partition import DevicePart, RecvCall, SendCall
 
-__all__ = ["Piece", "pieces_of"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

@@ -29,8 +29,6 @@ from .ordered import ControlFreeGraph, has_order
 from .report import Record, Report, size_of
 from .rule import Rule
 
-__all__ = ["PIPELINE", "Pass", "Pipeline", "Registration", "optimize", "passes_by_name", "register"]
-
 _LOG: Final = logging.getLogger("hybridnet.passes")
 
 

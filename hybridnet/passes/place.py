@@ -23,8 +23,6 @@ from hybridnet.ops.core import Call, Types
 from .cost import CostModel
 from .earliest_finish import Plan, earliest_finish
 
-__all__ = ["ANYWHERE", "DeviceSite", "Placement", "asked_for", "on_devices", "place", "wish_of"]
-
 log: Final = logging.getLogger("hybridnet.placement")
 _GROUP: Final = stored_name("ctx_group")
 

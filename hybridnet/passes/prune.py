@@ -14,8 +14,6 @@ from .pattern import compiled
 from .rewrite import Replacement, Rewriter, RewriteStep, indexed
 from .rule import Rule
 
-__all__ = ["RULES", "pruned", "run"]
-
 _EXPRESSIONS: Final = (
     Rule("copy", "_copy(x)", "x"),
     Rule("like_other", "_identity_with_attr_like_rhs(x, y)", "x"),

@@ -22,8 +22,6 @@ from .pattern import FAMILIES, compiled
 from .rewrite import Replacement, Rewriter, RewriteStep, indexed, op_name
 from .rule import Rule
 
-__all__ = ["RULES", "run"]
-
 # Scaling a weight at each run costs more than is saved, unless the data are so many times larger.
 _SMALL_RATIO: Final = 32
 # XLA sums a product in another order where it reads a matrix the other way.

@@ -9,8 +9,6 @@ from typing import final
 
 from hybridnet.graph import Graph
 
-__all__ = ["Record", "Report", "size_of"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,6 @@ from hybridnet.ops.core.registry import get
 from .context import PassContext, infer
 from .rule import Rule
 
-__all__ = ["Replacement", "RewriteStep", "Rewriter", "indexed", "is_pure", "op_name"]
-
 #: An edge for each output of a node, None where it is not used.
 Replacement = tuple[Edge | None, ...]
 

@@ -12,8 +12,6 @@ import math
 from dataclasses import dataclass
 from typing import final
 
-__all__ = ["Rule"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,6 @@ from hybridnet.graph import ControlCall, Edge, Graph, Moves, Node
 from .flow import FlowCall, Scopes
 from .rewrite import is_pure, op_name
 
-__all__ = ["shortened", "sunk"]
-
 
 def shortened(graph: Graph, devices: Mapping[Node, str]) -> tuple[Graph, dict[Node, str]]:
     """Leaves copies out, and makes constants where they are read.

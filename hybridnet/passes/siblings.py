@@ -15,8 +15,6 @@ from .context import PassContext
 from .rewrite import op_name
 from .rule import Rule
 
-__all__ = ["RULES", "merged"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

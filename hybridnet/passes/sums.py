@@ -22,8 +22,6 @@ from .pattern import FAMILIES, binary
 from .rewrite import Rewriter, RewriteStep, indexed, op_name
 from .rule import Rule
 
-__all__ = ["RULES", "steps"]
-
 _REPEATED: Final = Rule(
     "repeated_term",
     "x + x + x + x",

@@ -9,8 +9,6 @@ from typing import Final
 
 from hybridnet.base import config
 
-__all__ = ["enabled", "off"]
-
 _OFF: Final[ContextVar[bool]] = ContextVar("passes_off", default=False)
 
 

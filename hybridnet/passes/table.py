@@ -7,8 +7,6 @@ import math
 from .pipeline import PIPELINE
 from .rule import Rule
 
-__all__ = ["rules_table"]
-
 _HEAD = "| rule | before | after | where | exact |\n|---|---|---|---|---|\n"
 
 

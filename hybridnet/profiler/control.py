@@ -18,20 +18,6 @@ from .sums import COLUMNS, table
 from .timeline import timeline_page
 from .traffic import messages_of, messages_of_trace, traffic_page
 
-__all__ = [
-    "dump",
-    "dumps",
-    "events",
-    "pause",
-    "profile",
-    "resume",
-    "set_config",
-    "set_kvstore_handle",
-    "set_state",
-    "timeline",
-    "traffic",
-]
-
 _KNOWN: Final = frozenset({"continuous_dump", "filename", "profile_memory", "wait_for_programs"})
 #: MXNet's other settings. All kinds of events are always recorded, and written only by `dump`, or
 #: as the process ends.

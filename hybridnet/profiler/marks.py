@@ -19,8 +19,6 @@ from hybridnet.base.locks import free_in_children
 
 from .state import profiler
 
-__all__ = ["Counter", "Domain", "Event", "Frame", "Marker", "Task"]
-
 _SCOPES: Final = ("global", "process", "thread", "task", "marker")
 
 

@@ -6,8 +6,6 @@ import warnings
 
 from .control import dump, set_config, set_state
 
-__all__ = ["dump_profile", "profiler_set_config", "profiler_set_state"]
-
 
 def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:
     """Sets up the profiler; use `set_config`.

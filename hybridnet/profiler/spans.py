@@ -8,8 +8,6 @@ from typing import Any, Final, NamedTuple, final
 
 from hybridnet import engine
 
-__all__ = ["Record", "Rows", "Span", "events_of"]
-
 # The names of the engine's threads: this, and their lane.
 _WORKER_THREAD: Final = "hybridnet-"
 

@@ -19,8 +19,6 @@ from .spans import Record, Span, events_of
 from .sums import Sums
 from .trace import TraceFile
 
-__all__ = ["profiler"]
-
 # Events kept; the oldest go first. A training step makes about ten, a record takes 400 bytes.
 _CAPACITY: Final = 1 << 19
 _FILENAME: Final = "profile.json"

@@ -16,8 +16,6 @@ from hybridnet.base.locks import free_in_children
 
 from .spans import Record
 
-__all__ = ["COLUMNS", "Statistics", "Sums", "table"]
-
 #: The columns by the names that `dumps` sorts by: the heading and the width of its column.
 COLUMNS: Final = {
     "count": ("Count", 10),

@@ -14,8 +14,6 @@ from hybridnet.base.html_page import HtmlPage
 
 from .spans import Span
 
-__all__ = ["timeline_page"]
-
 #: Kinds of events that are bars: their colors, and what they are.
 _KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "program": ("#3f8f4f", "programs"),

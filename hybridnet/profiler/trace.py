@@ -15,8 +15,6 @@ from hybridnet.base.remote import file_size, is_remote, read_file
 
 from .spans import Record, Rows, Span, events_of
 
-__all__ = ["TraceFile", "trace_text"]
-
 # How far a marker's line reaches, as the format has it: through all, one process, or one row.
 _SIGNS: Final = {"global": "g", "process": "p"}
 _HEAD: Final = b'{"displayTimeUnit": "ms", "traceEvents": [\n'

@@ -18,8 +18,6 @@ from hybridnet.base.html_page import HtmlPage
 from .spans import Span
 from .traffic_script import SCRIPT, STYLE
 
-__all__ = ["messages_of", "messages_of_trace", "traffic_page"]
-
 #: More messages make a page that opens slowly.
 _MESSAGES: Final = 20_000
 _NUMBERS: Final = ("sent", "received", "round")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["SCRIPT", "STYLE"]
-
 STYLE: Final = """\
 button { border: 1px solid #888; border-radius: 4px; cursor: pointer; background: none;
   color: inherit; }

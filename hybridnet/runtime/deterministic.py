@@ -5,8 +5,6 @@ from __future__ import annotations
 from hybridnet import engine
 from hybridnet.base import config
 
-__all__ = ["deterministic"]
-
 
 def deterministic(mode: bool = True) -> None:
     """Fixes the order of additions: a program gives the same bits each time it is run.

@@ -11,8 +11,6 @@ from hybridnet.base import config
 from hybridnet.base.errors import ParameterError
 from hybridnet.native import onednn
 
-__all__ = ["Feature", "Features", "feature_list"]
-
 # MXNet's names of what processors have, and those that Linux gives to these.
 _PROCESSOR: Final = {
     "CPU_SSE": "sse",

@@ -19,8 +19,6 @@ from .platform.jax_devices import context_of
 from .programs.cache import cache
 from .specialize.constants import memory as constants
 
-__all__ = ["Memory", "memory", "resident"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from hybridnet.base.errors import MXNetError
 from hybridnet.graph import Node
 
-__all__ = ["FeedError", "MissingFeedError", "UninitializedError"]
-
 
 class _NodeError(MXNetError):
     """An error about a node.

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple, final
 
 from hybridnet.graph import Edge, Node
 
-__all__ = ["Fetches", "Joined"]
-
 
 class Joined(NamedTuple):
     """A leaf that is put together from several.

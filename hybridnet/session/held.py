@@ -16,8 +16,6 @@ from hybridnet.graph import Edge, Graph, Node
 from hybridnet.ops.core import Backward, Call, HostOnlyCall, Types, registry
 from hybridnet.ops.state import READ
 
-__all__ = ["IS_HELD", "VALUE_OR", "asking", "resolve_held"]
-
 
 class _Asking(HostOnlyCall):
     """A call whose first input is a variable that may have no value yet."""

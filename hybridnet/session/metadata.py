@@ -23,17 +23,6 @@ from hybridnet.runtime.watching import events
 if TYPE_CHECKING:
     from .step import SessionProgram
 
-__all__ = [
-    "DeviceStepStats",
-    "NodeDef",
-    "NodeExecStats",
-    "PartitionGraph",
-    "RunMetadata",
-    "RunOptions",
-    "StepStats",
-    "Trace",
-]
-
 
 @final
 @dataclass

@@ -15,8 +15,6 @@ from hybridnet.ops.core import Arrays, HostOnlyCall, Scalars
 from hybridnet.runtime.recording import recorder
 from hybridnet.runtime.tasks import push_task
 
-__all__ = ["PythonCall"]
-
 #: What a task hands on that returns nothing.
 _DONE: Final = np.zeros((), np.int32)
 

@@ -43,8 +43,6 @@ from .step import (
     make_step,
 )
 
-__all__ = ["Runner"]
-
 #: Requests that are remembered; the least recently used give way.
 _LIMIT: Final = 256
 #: How many runs that change variables may be under way while another one begins.

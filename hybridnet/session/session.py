@@ -22,8 +22,6 @@ from .metadata import RunMetadata, RunOptions, Trace
 from .runner import Runner
 from .step import Request, RunStep
 
-__all__ = ["Session", "fetched"]
-
 
 class StepRunner(Protocol):
     """A runner: it carries out the runs of a session, and keeps its variables; see `Runner`."""

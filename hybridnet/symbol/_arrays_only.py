@@ -7,8 +7,6 @@ from typing import Any, Final, NoReturn
 
 from hybridnet.base.errors import NotImplementedForSymbol
 
-__all__ = ["ArraysOnly"]
-
 #: Method -> what it is called in code, where that is something else.
 _METHODS: Final = {
     "__iadd__": "+=",

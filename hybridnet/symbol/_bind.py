@@ -23,8 +23,6 @@ from . import _infer
 from ._place import Contexts, Places, check_contexts, places_of
 from ._storage import CODE_OF_STYPE, STYPE_OF_CODE
 
-__all__ = ["Bindable", "all_types", "bind", "requests_of", "simple_bind"]
-
 _REQUESTS = ("write", "add", "null")
 
 

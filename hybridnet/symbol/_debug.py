@@ -7,8 +7,6 @@ from typing import Final
 
 from hybridnet.graph import Edge, Node, attributes_of, topological
 
-__all__ = ["debug_string"]
-
 _RULE: Final = "-" * 20
 
 

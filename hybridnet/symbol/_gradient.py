@@ -13,8 +13,6 @@ from hybridnet.ops.core.registry import get
 
 from ._infer import inferred_dtypes, inferred_shapes
 
-__all__ = ["gradient_edges"]
-
 
 def gradient_edges(graph: Graph, wanted: Sequence[Node]) -> list[Edge]:
     """Adds the nodes that compute the gradients of the sum of a graph's outputs.

@@ -16,14 +16,6 @@ from hybridnet.base.numpy_mode import mode
 from hybridnet.graph import Edge, Graph, Node, infer_dtypes, infer_shapes
 from hybridnet.ops.core import UNKNOWN
 
-__all__ = [
-    "inferred_dtypes",
-    "inferred_shapes",
-    "known_by_name",
-    "shown",
-    "warn_unknown",
-]
-
 
 def known_by_name(
     what: str, names: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]

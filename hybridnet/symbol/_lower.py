@@ -16,8 +16,6 @@ from ._bind import all_types
 if TYPE_CHECKING:
     from .symbol import Symbol
 
-__all__ = ["lower_control"]
-
 
 def lower_control(symbol: Symbol, *, everything: bool = True, **shapes: object) -> Lowered:
     """Returns a symbol's graph with its loops and branches taken apart; printing it shows it.

@@ -18,8 +18,6 @@ from hybridnet.runtime.calls import GraphPrograms, PlannedGraph, Run, allocation
 
 from ._bind import Bindable, all_types, requests_of
 
-__all__ = ["MemoryEstimate", "estimate_memory", "plan_memory"]
-
 _XLA: Final = "xla"
 
 

@@ -14,8 +14,6 @@ from hybridnet.graph import Graph, Node, names_devices, stored_name
 from hybridnet.passes import ANYWHERE, PassContext, Placement, asked_for, place, wish_of
 from hybridnet.runtime.placing import Device, costs_of, device_at, devices_with, full_name, sites_of
 
-__all__ = ["Places", "check_contexts", "places_of"]
-
 _GROUP = stored_name("ctx_group")
 #: What `bind` takes for its context: one, or those among which nodes are placed by their cost.
 Contexts = Context | Sequence[Context]

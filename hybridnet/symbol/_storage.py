@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CODE_OF_STYPE", "STYPE_OF_CODE"]
-
 #: Storage type -> the attribute ``__storage_type__``.
 CODE_OF_STYPE: Final = {"default": "0", "row_sparse": "1", "csr": "2"}
 STYPE_OF_CODE: Final = {code: stype for stype, code in CODE_OF_STYPE.items()}

@@ -23,8 +23,6 @@ from .environment import guards_of
 from .guards import Guards
 from .structure import Identity, flatten, requirement, static_key
 
-__all__ = ["Admission"]
-
 
 @final
 class Admission:

@@ -25,8 +25,6 @@ from hybridnet.runtime.traces import host_scalars
 from .build import ArrayResult, Output, Outside, Plan, build
 from .structure import Arguments
 
-__all__ = ["Bodies", "Body", "Flow", "as_type", "filled"]
-
 #: A value in a graph, and whether gradients flow to it.
 Flow = tuple[Edge, bool]
 

@@ -28,8 +28,6 @@ from .retracing import CacheInfo
 from .signature import positional_names
 from .structure import Arguments, flatten, requirement, unflatten
 
-__all__ = ["Bucketed", "TracedFunction"]
-
 #: For each leaf of a result the axes that follow the padded one, and by how much they are longer.
 _Cuts = tuple[tuple[tuple[int, int], ...], ...]
 

@@ -12,8 +12,6 @@ import numpy as np
 from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import ParameterError, ShapeError
 
-__all__ = ["Buckets", "several"]
-
 
 @final
 @dataclass(frozen=True, eq=False)

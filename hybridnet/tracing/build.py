@@ -22,8 +22,6 @@ from hybridnet.runtime.traces import Captured, GraphBuilder, Trace, init_scope
 from .gradient_routes import GradientRoutes
 from .structure import Arguments, Tree, flatten, unflatten
 
-__all__ = ["ArrayResult", "Output", "Outside", "Plan", "Write", "build", "on_tape"]
-
 
 @final
 class Outside:

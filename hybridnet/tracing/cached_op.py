@@ -14,8 +14,6 @@ from hybridnet.ops.core import OpCall
 
 from .traced import Function
 
-__all__ = ["CachedOp", "run_graph"]
-
 
 @final
 class CachedOp:

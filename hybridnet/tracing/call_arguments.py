@@ -16,8 +16,6 @@ from .signature import (
 )
 from .structure import Arguments, flatten, unflatten
 
-__all__ = ["ArgumentReader", "CallArguments"]
-
 
 class CallArguments(NamedTuple):
     """The arguments of one call.

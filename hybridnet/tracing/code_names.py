@@ -8,8 +8,6 @@ from collections.abc import Hashable, Iterator
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary
 
-__all__ = ["Item", "Path", "paths_of"]
-
 
 class Item(NamedTuple):
     """A constant with which a list or dict is indexed."""

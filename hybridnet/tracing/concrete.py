@@ -28,8 +28,6 @@ from .placed_call import PlacedCall, placed_call
 from .retracing import argument_names, described
 from .structure import unflatten
 
-__all__ = ["ConcreteFunction"]
-
 # Stands for a number that only Python knows, such as a learning rate, where any will do.
 _ANY_NUMBER: Final = 0.5
 

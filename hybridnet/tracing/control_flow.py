@@ -21,8 +21,6 @@ from hybridnet.ops.core.registry import get
 
 from .bodies import Bodies, Body, Flow
 
-__all__ = ["choose", "loop_rows", "loop_while", "row_type"]
-
 
 def choose(
     pred: NDArray, branches: tuple[Body, Body], results: Sequence[tuple[Flow, Flow]]

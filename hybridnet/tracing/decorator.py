@@ -13,8 +13,6 @@ from .bucketed import Bucketed
 from .buckets import Buckets
 from .traced import Function
 
-__all__ = ["function"]
-
 _Args = ParamSpec("_Args")
 _Result = TypeVar("_Result")
 

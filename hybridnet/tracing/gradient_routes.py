@@ -17,8 +17,6 @@ from hybridnet.ops.core import Call, registry
 from hybridnet.runtime.recording import Value
 from hybridnet.runtime.traces import GraphBuilder, Trace
 
-__all__ = ["GradientRoutes"]
-
 
 @final
 class GradientRoutes:

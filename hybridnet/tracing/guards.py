@@ -11,8 +11,6 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, Final, final
 
-__all__ = ["Guards"]
-
 _ABSENT: Final = object()
 _ATOMS: Final = frozenset({bool, int, float, complex, str, bytes, type(None)})
 # Set in the flags of classes that Python code has made, and may change (Py_TPFLAGS_HEAPTYPE).

@@ -20,8 +20,6 @@ from hybridnet.runtime.recording import Value, recorder
 from .host_call import HostCall, world
 from .structure import flatten, unflatten
 
-__all__ = ["print", "py_func"]
-
 
 def print(*args: object, sep: str = " ", end: str = "\n", file: Any = None) -> None:
     """Prints the values that arrays have when the program comes here.

@@ -30,8 +30,6 @@ from hybridnet.runtime.recording import Value, recorder
 from hybridnet.runtime.tasks import push_task
 from hybridnet.runtime.traces import init_scope
 
-__all__ = ["HostCall", "finish_host_calls", "world"]
-
 _IN_PROGRAM: Final = (
     "{name}: runs Python code on the host, and is no part of a compiled program; take it out of "
     "the loop or branch it is in"

@@ -15,9 +15,6 @@ from hybridnet.ndarray import NDArray, array
 
 from .concrete import ConcreteFunction
 
-__all__ = ["PaddingError", "UncutError", "check_padding"]
-
-
 _DEPENDS: Final = (
     "{name}: padding its arguments would change its results: something in it mixes positions along "
     "the padded axis (a sum, mean or maximum, a softmax, a loss, batch normalization, the last "

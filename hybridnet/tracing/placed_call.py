@@ -22,8 +22,6 @@ from hybridnet.runtime.recording import recorder
 
 from .build import on_tape
 
-__all__ = ["PlacedCall", "placed_call"]
-
 
 @final
 class PlacedCall(HostOnlyCall):

@@ -13,8 +13,6 @@ from .buckets import Buckets
 from .call_arguments import CallArguments
 from .padding_check import PaddingError
 
-__all__ = ["Relaxed"]
-
 
 @final
 class Relaxed:

@@ -17,8 +17,6 @@ from hybridnet.ops.core import Backward, HostOnlyCall, Operand, Types
 from hybridnet.runtime.recording import Value
 from hybridnet.runtime.tasks import push_task
 
-__all__ = ["fitted", "resized"]
-
 
 def fitted(host: NumpyArray, shape: Shape, pad: float) -> NumpyArray:
     """Returns an array cut or padded at the end of its axes."""

@@ -14,8 +14,6 @@ from .environment import environment_names
 from .signature import parameters_of, positional_names
 from .structure import Identity, flatten, requirement
 
-__all__ = ["CacheInfo", "RetracingWarning", "Watch", "argument_names", "described"]
-
 # Traces in a row that differ in the same thing: fewer are a few sizes, or a warm-up.
 _MANY_TRACES: Final = 5
 # Calls for each of these traces: a function that uses them more often has merely many kinds.

@@ -18,15 +18,6 @@ from hybridnet.runtime.recording import Value
 
 from .structure import Static, flatten, unflatten
 
-__all__ = [
-    "InputSignature",
-    "StaticNames",
-    "TensorSpec",
-    "parameters_of",
-    "positional_names",
-    "stand_in",
-]
-
 _POSITIONAL: Final = (
     inspect.Parameter.POSITIONAL_ONLY,
     inspect.Parameter.POSITIONAL_OR_KEYWORD,

@@ -13,8 +13,6 @@ import numpy as np
 from hybridnet.ndarray import NDArray, array
 from hybridnet.tape import Leaf
 
-__all__ = ["Arguments", "Identity", "Static", "flatten", "static_key", "unflatten"]
-
 _EXACT: Final = (bool, int, str, bytes, type(None), range)
 _INEXACT: Final = (float, complex)
 

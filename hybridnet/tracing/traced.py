@@ -28,8 +28,6 @@ from .environment import FirstCall, environment_key
 from .relaxed import Relaxed
 from .retracing import CacheInfo, Watch
 
-__all__ = ["NEW_KIND", "Function"]
-
 _Args = ParamSpec("_Args")
 _Result = TypeVar("_Result")
 

@@ -11,8 +11,6 @@ from hybridnet.base.errors import MXNetError
 
 from .layers import Layer, import_extra
 
-__all__ = ["add_layers", "dimensions", "frame", "new_digraph"]
-
 _NODE_STYLE: Final = {
     "shape": "box",
     "style": "filled",

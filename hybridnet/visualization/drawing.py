@@ -19,8 +19,6 @@ from hybridnet.symbol import Symbol
 
 from .layers import FAMILIES, Layer, import_extra, layers_of
 
-__all__ = ["draw_network"]
-
 # Inches that a box takes across and down, with the room around it.
 _ACROSS: Final = 2.2
 _DOWN: Final = 0.85

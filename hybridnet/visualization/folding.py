@@ -19,8 +19,6 @@ from hybridnet.symbol import Symbol
 
 from .layers import Layer, layers_of
 
-__all__ = ["fold_network"]
-
 _SEPARATOR: Final = re.compile(r"(?<=.)[/_]+")
 _STYLE: Final = """\
 #network { position: relative; display: inline-block; padding-right: 140px; }

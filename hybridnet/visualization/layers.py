@@ -16,18 +16,6 @@ from hybridnet.graph import Edge, Node, stored_name, topological
 from hybridnet.ops.core import OpCall
 from hybridnet.symbol import Symbol
 
-__all__ = [
-    "FAMILIES",
-    "Layer",
-    "Link",
-    "family_of",
-    "import_extra",
-    "layers_of",
-    "layers_of_nodes",
-    "short_device",
-]
-
-
 _GROUP: Final = stored_name("ctx_group")
 
 # How the names of parameters end, in symbols and in gluon's blocks.

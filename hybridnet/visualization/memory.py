@@ -11,8 +11,6 @@ from hybridnet.symbol import Symbol, plan_memory
 
 from .layers import FAMILIES, family_of, import_extra
 
-__all__ = ["plot_memory"]
-
 #: Bytes of each unit of the axis, the largest first.
 _UNITS: Final = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10), ("bytes", 1))
 

@@ -14,9 +14,6 @@ from hybridnet.symbol import Symbol
 from .digraph import add_layers, dimensions, new_digraph
 from .layers import layers_of
 
-__all__ = ["plot_network", "print_summary"]
-
-
 _POSITIONS: Final = (0.44, 0.64, 0.74, 1.0)
 _HEADINGS: Final = ("Layer (type)", "Output Shape", "Param #", "Previous Layer")
 

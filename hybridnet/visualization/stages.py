@@ -25,8 +25,6 @@ from hybridnet.symbol.optimization import with_context
 from .digraph import add_layers, frame, new_digraph
 from .layers import layers_of_nodes, short_device
 
-__all__ = ["plot_partitions", "plot_passes"]
-
 #: Boxes that the next pass takes away, and those that the last one put in.
 _GOING: Final = {"color": "#c0392b", "penwidth": "3", "style": "filled,dashed"}
 _NEW_STYLE: Final = {"color": "#27803b", "penwidth": "3"}

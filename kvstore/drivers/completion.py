@@ -6,8 +6,6 @@ from typing import final
 
 from hybridnet.engine import Flag
 
-__all__ = ["Completion"]
-
 
 @final
 class Completion:

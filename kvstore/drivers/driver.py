@@ -56,8 +56,6 @@ from hybridnet.kvstore.transport.interface import (
 )
 from hybridnet.kvstore.transport.wire import Buffer, Payload, WireError, decode, encode
 
-__all__ = ["ANSWERS", "FIRST", "Driver"]
-
 #: What is done after something that failed: what stands between is about what failed.
 FIRST: Final = (Install, Fold, Commit, Remember)
 #: What is refused then instead of being answered.

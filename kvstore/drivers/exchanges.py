@@ -26,8 +26,6 @@ from hybridnet.kvstore.protocol.words import (
 from hybridnet.kvstore.transport.mapped_lane import span_size
 from hybridnet.kvstore.transport.wire import Buffer, Payload
 
-__all__ = ["Exchanges"]
-
 _WHAT: Final[dict[type, traffic.What]] = {
     InitPart: "init",
     PullPart: "pull",

@@ -26,8 +26,6 @@ from hybridnet.kvstore.protocol.words import (
 )
 from hybridnet.kvstore.transport.wire import WireError
 
-__all__ = ["check_fits"]
-
 _LAST_NUMBER: Final = 1 << 61
 
 

@@ -17,8 +17,6 @@ from hybridnet.kvstore.protocol.parts import parts_of
 from hybridnet.kvstore.protocol.words import KeySpec, RunPlan
 from hybridnet.kvstore.storage.dtypes import DTYPES, Array, dtype_of
 
-__all__ = ["KnownKey", "KnownKeys", "flat", "keys_of_servers"]
-
 
 @dataclass(slots=True, eq=False)
 class KnownKey:

@@ -11,16 +11,6 @@ from typing import Final
 from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.protocol.words import Patience, Peer, ProcessIdentity, Role, RunPlan
 
-__all__ = [
-    "SUPERVISOR",
-    "identity_of",
-    "key_of",
-    "memory_id",
-    "plan_of",
-    "processes_of",
-    "split_address",
-]
-
 #: Who tells the scheduler what becomes of processes.
 SUPERVISOR: Final = Peer("supervisor", 0)
 #: Separates where a process listens from which memory it has in its address.

@@ -18,8 +18,6 @@ from hybridnet.kvstore.protocol.words import PartRecord
 from hybridnet.kvstore.storage.dtypes import Array
 from hybridnet.kvstore.storage.slots import ArrayLayout, Slots
 
-__all__ = ["Residuals"]
-
 
 @final
 class Residuals:

@@ -51,8 +51,6 @@ from hybridnet.kvstore.protocol.words import (
 )
 from hybridnet.kvstore.transport.interface import Heard
 
-__all__ = ["SEALED", "WORDS", "fits"]
-
 #: By (sender, receiver) what is said. Whatever is not here is refused.
 WORDS: Final[Mapping[tuple[Role, Role], frozenset[type]]] = {
     ("supervisor", "scheduler"): frozenset((Gone, Stop)),

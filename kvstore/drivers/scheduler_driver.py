@@ -13,8 +13,6 @@ from hybridnet.kvstore.transport.interface import Transport
 from hybridnet.kvstore.transport.wire import encode
 from hybridnet.kvstore.transport.zmq_transport import ZmqTransport
 
-__all__ = ["Reporter", "SchedulerDriver"]
-
 
 @final
 class SchedulerDriver(Driver):

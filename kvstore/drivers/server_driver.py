@@ -58,8 +58,6 @@ from hybridnet.kvstore.transport.json_words import read_word, write_word
 from hybridnet.kvstore.transport.mapped_lane import LEAST, server_folder
 from hybridnet.kvstore.transport.wire import Buffer, Payload, WireError
 
-__all__ = ["ServerDriver", "server_driver"]
-
 _MEMORY: Final = "memory.json"
 _MOST_UPDATES: Final = 1 << 62
 _THRESHOLD: Final = 0.5  # of 2-bit compression, where nobody says another

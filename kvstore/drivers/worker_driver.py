@@ -49,8 +49,6 @@ from hybridnet.kvstore.transport.mapped_lane import (
 )
 from hybridnet.kvstore.transport.wire import Buffer, Payload, WireError
 
-__all__ = ["Callback", "Outgoing", "Waiting", "WorkerDriver"]
-
 #: What is called when a call is complete: with None, or with what went wrong.
 Callback = Callable[[BaseException | None], None]
 

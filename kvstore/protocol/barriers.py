@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import final
 
-__all__ = ["Barriers"]
-
 
 @final
 class Barriers:

@@ -19,8 +19,6 @@ from hybridnet.kvstore.protocol.words import (
     PartId,
 )
 
-__all__ = ["Calls", "Slice", "SliceCall", "SlicedKey", "resume_at"]
-
 #: Calls that are carried out part by part.
 SliceCall = CallPush | CallPull | CallStates | CallRestore
 

@@ -16,8 +16,6 @@ from typing import Generic, TypeVar, final
 
 from hybridnet.kvstore.protocol.words import Patience, Peer
 
-__all__ = ["LossWatch", "PeerLoss", "Repeats"]
-
 K = TypeVar("K", bound=Hashable)
 
 

@@ -20,8 +20,6 @@ from hybridnet.kvstore.protocol.words import (
     Wake,
 )
 
-__all__ = ["Machine", "Moment"]
-
 
 @final
 class Moment:

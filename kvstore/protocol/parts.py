@@ -21,8 +21,6 @@ from typing import Final, final
 
 from hybridnet.kvstore.protocol.words import KeySpec, Name, Part, RunPlan
 
-__all__ = ["PushQueue", "parts_of"]
-
 #: A prime that MXNet spreads keys over servers with.
 _SPREAD: Final = 9973
 #: Parts of rows may be this much larger: pushes hold few of the rows.

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final, final
 
-__all__ = ["PassedBarriers"]
-
 #: The name of barriers that come after a push, and how many there may be between two pushes.
 _AFTER_PUSHES: Final = "@"
 _BETWEEN: Final = 1 << 20

@@ -8,8 +8,6 @@ from typing import final
 
 from hybridnet.kvstore.protocol.words import RunPlan, ShardPlace
 
-__all__ = ["Places"]
-
 
 @final
 class Places:

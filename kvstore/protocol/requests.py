@@ -21,8 +21,6 @@ from hybridnet.kvstore.protocol.words import (
     View,
 )
 
-__all__ = ["Request", "Requests"]
-
 _TICKETS: Final = 1 << 32
 #: Tickets of two generations of a worker must differ, as answers to the older one still come.
 _GENERATIONS: Final = 1 << 8

@@ -49,8 +49,6 @@ from hybridnet.kvstore.protocol.words import (
     StoreSettings,
 )
 
-__all__ = ["HeldPart", "Rounds"]
-
 
 @dataclass(slots=True)
 class KeptPush:

@@ -43,9 +43,6 @@ from hybridnet.kvstore.protocol.words import (
     WhoAreYou,
 )
 
-__all__ = ["SchedulerMachine"]
-
-
 #: Views of a later scheduler have higher numbers than all of an earlier one.
 _GENERATION: Final = 1 << 32
 

@@ -54,8 +54,6 @@ from hybridnet.kvstore.protocol.words import (
     WhoAreYou,
 )
 
-__all__ = ["ServerMachine"]
-
 #: So many messages that come before the scheduler's Welcome wait for it; workers repeat the rest.
 _MAX_EARLY: Final = 4096
 #: Answers to commands that are kept for those who ask again.

@@ -32,8 +32,6 @@ from hybridnet.kvstore.protocol.words import (
     StatesPut,
 )
 
-__all__ = ["Slices"]
-
 #: How far a predecessor may have been ahead of what its servers said of it.
 _AGAIN: Final = 2
 

@@ -38,8 +38,6 @@ from hybridnet.kvstore.protocol.words import (
     StoreSettings,
 )
 
-__all__ = ["Leader", "follow", "tell"]
-
 
 @final
 class Leader:

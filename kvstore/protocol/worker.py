@@ -68,8 +68,6 @@ from hybridnet.kvstore.protocol.words import (
     WhoAreYou,
 )
 
-__all__ = ["WorkerMachine"]
-
 #: What users call the calls that are carried out part by part.
 _WHAT: Final = {
     CallPush: "push",

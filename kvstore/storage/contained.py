@@ -11,8 +11,6 @@ from typing import BinaryIO, Final
 
 from hybridnet.kvstore.errors import KVStoreError
 
-__all__ = ["write_below"]
-
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 

@@ -6,8 +6,6 @@ from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["DTYPES", "Array", "dtype_of"]
-
 #: A NumPy array of any shape and dtype.
 Array = np.ndarray[Any, Any]
 #: What keys may hold.

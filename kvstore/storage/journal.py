@@ -23,9 +23,6 @@ from hybridnet.kvstore.protocol.words import PartRecord
 from hybridnet.kvstore.storage.dtypes import Array
 from hybridnet.kvstore.storage.records import body_size, pack_body, unpack_body
 
-__all__ = ["Journal", "JournalEntry"]
-
-
 _HEAD: Final = struct.Struct("<4sIQQ40x")  # magic, crc, rows, their complement: 64 bytes
 _MAGIC: Final = b"HNjl"
 _ALL_BITS: Final = 2**64 - 1

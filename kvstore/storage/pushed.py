@@ -40,8 +40,6 @@ from hybridnet.kvstore.transport.wire import (
     WireError,
 )
 
-__all__ = ["Given", "PartChecks", "Rows", "part_of", "shape_of"]
-
 _MOST_KEYS: Final = 1_000_000
 _MOST_DIMENSIONS: Final = 32
 #: Places in mapped files of which a part remembers what is there.

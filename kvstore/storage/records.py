@@ -18,8 +18,6 @@ from typing import Final, final
 
 from hybridnet.kvstore.protocol.words import PartRecord
 
-__all__ = ["Records", "body_size", "pack_body", "record_size", "unpack_body"]
-
 _FORM: Final = "<4sIQQI36x"  # magic, crc, serial, its complement, ranks: 64 bytes
 _HEAD: Final = struct.Struct(_FORM)
 _CRC: Final = struct.Struct("<I")

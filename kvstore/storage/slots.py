@@ -30,8 +30,6 @@ from hybridnet.kvstore.protocol.words import PartRecord
 from hybridnet.kvstore.storage.dtypes import Array, dtype_of
 from hybridnet.kvstore.storage.records import Records, record_size
 
-__all__ = ["ArrayLayout", "Slots", "TornFileError"]
-
 #: Shape and dtype of an array.
 ArrayLayout = tuple[tuple[int, ...], np.dtype[Any]]
 

@@ -24,8 +24,6 @@ from hybridnet.kvstore.storage.updates import PartOf, Updates
 from hybridnet.kvstore.transport.mapped_lane import pack_span
 from hybridnet.kvstore.transport.wire import Payload
 
-__all__ = ["PartStore", "open_parts"]
-
 _SUFFIX: Final = ".slots"
 
 

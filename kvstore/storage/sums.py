@@ -8,8 +8,6 @@ import numpy as np
 
 from hybridnet.kvstore.storage.dtypes import Array
 
-__all__ = ["DenseSum", "RowSum"]
-
 
 @final
 class DenseSum:

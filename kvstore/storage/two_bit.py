@@ -15,8 +15,6 @@ import numpy.typing as npt
 
 from hybridnet.kvstore.errors import KVStoreError
 
-__all__ = ["VALUES_PER_WORD", "compressed_size", "dequantize", "quantize"]
-
 #: A part must begin at a multiple of this, or its bytes would not be those of the whole.
 VALUES_PER_WORD: Final = 16
 

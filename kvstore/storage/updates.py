@@ -18,8 +18,6 @@ from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.messages import Key
 from hybridnet.kvstore.storage.dtypes import Array
 
-__all__ = ["Assign", "PartOf", "Sgd", "Sum", "Updates", "find_updates", "register_updates"]
-
 
 @dataclass(frozen=True, slots=True)
 class PartOf:

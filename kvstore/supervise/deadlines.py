@@ -9,8 +9,6 @@ from typing import Final, final
 from hybridnet.kvstore.supervise.job import ProcessPlan
 from hybridnet.kvstore.supervise.words import Action, Kill, Tell
 
-__all__ = ["GRACE", "Deadlines"]
-
 #: Seconds from asking a process to end until it is killed.
 GRACE: Final = 5.0
 

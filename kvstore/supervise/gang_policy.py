@@ -24,8 +24,6 @@ from hybridnet.kvstore.supervise.words import (
     status,
 )
 
-__all__ = ["ASKS_TO_RESTART", "GangPolicy"]
-
 #: The status by which a process of a broken gang asks for that: `hybridnet.distributed.EXIT_CODE`.
 ASKS_TO_RESTART: Final = 75
 

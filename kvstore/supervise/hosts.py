@@ -11,8 +11,6 @@ from typing import final
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.supervise.job import ProcessPlan
 
-__all__ = ["Host", "own_address", "place", "read_hosts"]
-
 
 @final
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,6 @@ from typing import Final, final
 from hybridnet.kvstore.cluster import Cluster, Role
 from hybridnet.kvstore.run_token import TOKEN
 
-__all__ = ["FRONT_END", "Job", "ProcessPlan", "become_server", "serving_command"]
-
 #: The module that servers import for hybridnet's optimizers; see `kvstore/storage/updates.py`.
 FRONT_END: Final = "hybridnet.kv.server_updates"
 _SERVE: Final = "hybridnet.kvstore.serve"

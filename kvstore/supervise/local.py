@@ -21,8 +21,6 @@ from hybridnet.kvstore.supervise.job import ProcessPlan
 from hybridnet.kvstore.supervise.printing import pipes
 from hybridnet.kvstore.supervise.supervisor import Handle, Supervisor
 
-__all__ = ["LocalSupervisor", "ProcessHandle", "start_process"]
-
 _PR_SET_PDEATHSIG: Final = 1
 
 

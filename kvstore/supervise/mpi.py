@@ -20,8 +20,6 @@ from hybridnet.kvstore.supervise.local import start_process
 from hybridnet.kvstore.supervise.supervisor import Handle, Supervisor
 from hybridnet.kvstore.supervise.tether import untranslated
 
-__all__ = ["RANK_FROM_MPI", "MpiSupervisor", "grouped", "mpi_command", "ranked"]
-
 #: mpirun, when it is asked to end, may do so before what it has started: the kernel ends that.
 _TIED: Final = "setpriv --pdeathsig KILL"
 #: Where Open MPI, MPICH and their like tell a process its number.

@@ -25,8 +25,6 @@ from hybridnet.kvstore.supervise.words import (
     status,
 )
 
-__all__ = ["Policy"]
-
 
 @final
 class Policy:

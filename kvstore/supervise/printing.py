@@ -13,8 +13,6 @@ import threading
 import time
 from typing import Final, final
 
-__all__ = ["Lines", "hand_on_rest", "pipes"]
-
 _CHUNK: Final = 1 << 16  # bytes that are read at once, and that a line has at most
 _LAST_SECONDS: Final = 1.0  # seconds in which the last lines are handed on
 

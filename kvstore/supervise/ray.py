@@ -30,8 +30,6 @@ from hybridnet.kvstore.supervise.printing import Lines
 from hybridnet.kvstore.supervise.supervisor import Handle, Supervisor
 from hybridnet.kvstore.supervise.tenant import THREADS, Tenant
 
-__all__ = ["RaySupervisor"]
-
 #: What an actor's machine was lost with: as a process that was killed.
 _LOST: Final = -9
 _PATIENCE: Final = 2.0  # seconds until a line says what is waited for

@@ -9,8 +9,6 @@ from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.drivers.scheduler_driver import Reporter
 from hybridnet.kvstore.supervise.words import Ended, reason
 
-__all__ = ["reporting"]
-
 
 @contextlib.contextmanager
 def reporting(cluster: Cluster) -> Iterator[Callable[[Ended, bool], None]]:

@@ -37,8 +37,6 @@ from hybridnet.kvstore.supervise.words import (
     Tell,
 )
 
-__all__ = ["run_job"]
-
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _POLL: Final = 0.05  # seconds between looks at processes that have no descriptor to wait for
 _OWNER: Final = "supervisor"  # in the folder of a run: the process that will remove it

@@ -19,8 +19,6 @@ from hybridnet.kvstore.supervise.local import start_process
 from hybridnet.kvstore.supervise.mpi import grouped, require
 from hybridnet.kvstore.supervise.supervisor import Handle, Supervisor
 
-__all__ = ["SgeSupervisor", "sge_command", "sge_script"]
-
 _TASK: Final = "HYBRIDNET_DIST_RANK=$((SGE_TASK_ID - 1))"
 
 

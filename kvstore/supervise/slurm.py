@@ -25,8 +25,6 @@ from hybridnet.kvstore.supervise.mpi import grouped, ranked, require
 from hybridnet.kvstore.supervise.supervisor import Handle, Supervisor
 from hybridnet.kvstore.supervise.tether import untranslated
 
-__all__ = ["RANK_FROM_SLURM", "SlurmSupervisor", "slurm_command"]
-
 #: Where SLURM tells a task its number in its step.
 RANK_FROM_SLURM: Final = "${SLURM_PROCID}"
 #: Says that the job is there, and holds it while its standard input lasts.

@@ -20,8 +20,6 @@ from hybridnet.kvstore.supervise.local import start_process
 from hybridnet.kvstore.supervise.supervisor import Handle, Supervisor
 from hybridnet.kvstore.supervise.tether import MODULE, line, untranslated
 
-__all__ = ["SshSupervisor", "copy_command", "ssh_command"]
-
 #: Fails rather than asks for a password, and notices a dead machine within 15 s.
 _OPTIONS: Final = (
     "-o",

@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 from hybridnet.kvstore.supervise.job import Job, ProcessPlan
 
-__all__ = ["Handle", "Supervisor"]
-
 
 class Handle(ABC):
     """A process that was started.

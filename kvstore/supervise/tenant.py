@@ -16,8 +16,6 @@ from hybridnet.engine import Flag
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.supervise.local import ProcessHandle, start_process
 
-__all__ = ["THREADS", "Tenant"]
-
 #: What Ray sets in its actors to the processors that they have asked for, and to 1 for none.
 THREADS: Final = "OMP_NUM_THREADS"
 _LOOK_SECONDS: Final = 0.05  # seconds between looks at the process, and at what it prints

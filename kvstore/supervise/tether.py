@@ -22,8 +22,6 @@ from hybridnet.kvstore.supervise.deadlines import GRACE
 from hybridnet.kvstore.supervise.local import ProcessHandle, start_process
 from hybridnet.kvstore.supervise.words import status
 
-__all__ = ["MODULE", "line", "main", "untranslated"]
-
 #: How this is started.
 MODULE: Final = "hybridnet.kvstore.supervise"
 _LONGEST: Final = 1 << 20  # bytes of the line

@@ -7,20 +7,6 @@ from dataclasses import dataclass
 
 from hybridnet.kvstore.supervise.job import ProcessPlan
 
-__all__ = [
-    "Action",
-    "Conclude",
-    "Elapsed",
-    "Ended",
-    "Event",
-    "Interrupted",
-    "Kill",
-    "Start",
-    "Tell",
-    "reason",
-    "status",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Ended:

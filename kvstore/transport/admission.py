@@ -22,8 +22,6 @@ from typing import Any, Final, final
 from hybridnet.kvstore.protocol.words import Peer
 from hybridnet.kvstore.run_token import RunToken
 
-__all__ = ["Admission", "Door"]
-
 #: Where ZeroMQ asks, in each context.
 _ZAP_ADDRESS: Final = "inproc://zeromq.zap.01"
 _DOMAIN: Final = b"hybridnet"

@@ -13,8 +13,6 @@ from pathlib import Path
 from hybridnet.kvstore.protocol.words import Peer
 from hybridnet.kvstore.transport.wire import Buffer
 
-__all__ = ["Connected", "Disconnected", "Heard", "Rejected", "Report", "Transport"]
-
 
 @dataclass(slots=True)
 class Heard:

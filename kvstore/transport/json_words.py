@@ -28,8 +28,6 @@ from typing import (
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.protocol.words import Range
 
-__all__ = ["WireError", "check_depth", "read_word", "write_word"]
-
 T = TypeVar("T")
 
 _DEPTH: Final = 8

@@ -30,8 +30,6 @@ from hybridnet.kvstore.protocol.words import Peer
 from hybridnet.kvstore.transport.poller import Poller
 from hybridnet.kvstore.transport.wire import Buffer
 
-__all__ = ["SOCKET", "LocalConnection", "LocalSockets", "warn_of_stranger"]
-
 #: The file name of the socket in the folder of who listens.
 SOCKET: Final = "socket"
 #: Bytes of a packet at most.

@@ -21,18 +21,6 @@ from hybridnet.kvstore.mapped_file import MappedFile
 from hybridnet.kvstore.protocol.words import PartId, Peer
 from hybridnet.kvstore.transport.json_words import WireError
 
-__all__ = [
-    "LEAST",
-    "FileCache",
-    "LanePlace",
-    "OutLane",
-    "lane_path",
-    "pack_span",
-    "server_folder",
-    "span_size",
-    "value_path",
-]
-
 Bytes = np.ndarray[Any, Any]
 Buffer = bytes | bytearray | memoryview
 

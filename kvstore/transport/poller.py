@@ -10,8 +10,6 @@ from __future__ import annotations
 import select
 from typing import Any, Final, final
 
-__all__ = ["Poller"]
-
 _READABLE: Final = select.POLLIN
 
 

@@ -12,8 +12,6 @@ import os
 import socket
 from typing import Any, Final, final
 
-__all__ = ["MOST", "Unproven"]
-
 #: Of one listener at once.
 MOST: Final = 32
 

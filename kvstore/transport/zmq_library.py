@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["load_zmq"]
-
 
 def load_zmq() -> Any:
     """Returns the module `zmq`, with its `utils.z85`.

@@ -40,8 +40,6 @@ from hybridnet.kvstore.transport.wire import LARGEST_FRAME, MOST_TOGETHER, SMALL
 from hybridnet.kvstore.transport.zmq_library import load_zmq
 from hybridnet.kvstore.user_token import user_token
 
-__all__ = ["ZmqTransport"]
-
 #: Milliseconds between heartbeats, and of silence after which a peer counts as disconnected.
 _HEARTBEAT, _SILENCE = 500, 2500
 #: Milliseconds that a connection may take to prove who it is.

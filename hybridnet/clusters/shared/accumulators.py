@@ -13,8 +13,6 @@ from hybridnet.base.array_types import NumpyArray
 from ..errors import WrongError
 from .thing import Asked, SharedThing
 
-__all__ = ["DenseAccumulator", "RowsAccumulator"]
-
 
 class _Accumulator(SharedThing):
     """Sums gradients of the step that it is at, and drops those of steps before it.

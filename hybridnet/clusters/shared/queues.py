@@ -14,8 +14,6 @@ from hybridnet.base.array_types import NumpyArray
 from ..errors import EndedError, GivenUpError, WrongError
 from .thing import Asked, SharedThing
 
-__all__ = ["FirstInQueue", "PaddingQueue", "PriorityOrder", "ShufflingQueue"]
-
 Element = list[NumpyArray]
 #: What is known of the shapes of an element's components.
 Shapes = Sequence[Sequence[int | None] | None]

@@ -15,8 +15,6 @@ from .accumulators import DenseAccumulator, RowsAccumulator
 from .queues import FirstInQueue, PaddingQueue, PriorityOrder, ShufflingQueue
 from .thing import Asked, SharedThing
 
-__all__ = ["SharedStore", "SharedUse"]
-
 #: Things in one store, and axes of a shape at most.
 _MAX_ITEMS: Final = 1 << 16
 _AXES: Final = 32

@@ -14,8 +14,6 @@ from hybridnet.base.errors import MXNetError
 
 from ..errors import GivenUpError, WrongError
 
-__all__ = ["Asked", "SharedThing"]
-
 
 @final
 @dataclass(eq=False, slots=True)

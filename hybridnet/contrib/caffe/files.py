@@ -16,8 +16,6 @@ from hybridnet.base.remote import read_file
 
 from .schema import LAYER_TYPES, net_message
 
-__all__ = ["CaffeLayer", "Net", "read_net", "read_weights"]
-
 PathLike = str | os.PathLike[str]
 
 

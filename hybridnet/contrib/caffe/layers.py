@@ -16,9 +16,6 @@ from hybridnet.symbol import Symbol, var
 
 from .files import CaffeLayer
 
-__all__ = ["ENDS", "SOURCES", "Place", "translate"]
-
-
 #: Layers that feed a network.
 SOURCES: Final = frozenset(
     {

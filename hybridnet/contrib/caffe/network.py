@@ -14,8 +14,6 @@ from hybridnet.symbol import Symbol
 from .files import CaffeLayer, read_net, read_weights
 from .layers import ENDS, SOURCES, Place, translate
 
-__all__ = ["import_caffe"]
-
 PathLike = str | os.PathLike[str]
 Arrays = dict[str, NDArray]
 

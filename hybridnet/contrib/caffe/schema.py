@@ -11,8 +11,6 @@ from typing import Any, Final
 
 from hybridnet.base.lazy import protobuf
 
-__all__ = ["LAYER_TYPES", "net_message"]
-
 #: Enumeration -> values by name.
 _ENUMS: Final[dict[str, dict[str, int]]] = {
     "Phase": {"TRAIN": 0, "TEST": 1},

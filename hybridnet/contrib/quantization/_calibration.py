@@ -14,18 +14,6 @@ from hybridnet.io import DataBatch
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Group, Symbol
 
-__all__ = [
-    "Collector",
-    "Histogram",
-    "HistogramCollector",
-    "RangeCollector",
-    "batches",
-    "collect",
-    "combine_histogram",
-    "entropy_range",
-    "entropy_threshold",
-]
-
 #: Counts, the ends of the bins, least and greatest number, and the end of the range around 0.
 Histogram = tuple[NumpyArray, NumpyArray, float, float, float]
 

@@ -12,8 +12,6 @@ from hybridnet.ops.core import OpCall
 from hybridnet.ops.core.registry import get
 from hybridnet.symbol import Symbol
 
-__all__ = ["calibrated", "measured", "quantized"]
-
 _QUANTIZE: Final = "_contrib_quantize_v2"
 _REQUANTIZE: Final = "_contrib_requantize"
 _PREFIX: Final = "quantized_"

@@ -10,8 +10,6 @@ from hybridnet.initializer.base import InitLike
 from ..block import HybridBlock
 from ..parameter import Parameter
 
-__all__ = ["Sizes", "SpatialBlock", "check_layout", "deferred", "sizes_of"]
-
 Sizes = int | tuple[int, ...] | list[int]
 
 

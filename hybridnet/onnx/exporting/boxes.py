@@ -7,8 +7,6 @@ import numpy as np
 from .place import Place
 from .table import translates
 
-__all__: list[str] = []
-
 #: Boxes of different classes are moved so far apart that they do not overlap.
 _APART = 1e4
 

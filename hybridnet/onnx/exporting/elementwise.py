@@ -13,8 +13,6 @@ from hybridnet.ops.core import promote_types
 from .place import Place
 from .table import Translation, translates
 
-__all__: list[str] = []
-
 #: Operators that ONNX has too.
 _UNARY: Final = {
     "abs": "Abs",

@@ -7,8 +7,6 @@ import numpy as np
 from .place import Place
 from .table import translates
 
-__all__: list[str] = []
-
 
 def _inside(place: Place, positions: str, mode: str, axis: int) -> str:
     """Brings positions into an axis of the first input: by clipping, or round and round."""

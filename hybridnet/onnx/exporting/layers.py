@@ -11,8 +11,6 @@ import numpy as np
 from .place import Place
 from .table import translates
 
-__all__ = ["LABELS"]
-
 #: Operators whose second input is a label, which counts in training only.
 LABELS: Final = frozenset(
     {

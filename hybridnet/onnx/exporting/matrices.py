@@ -7,8 +7,6 @@ import math
 from .place import Place
 from .table import translates
 
-__all__: list[str] = []
-
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 

@@ -22,8 +22,6 @@ from .network import draft_of, inputs_of
 from .rules import TRANSLATIONS
 from .sizes import known_of
 
-__all__ = ["export_model", "get_operator_support"]
-
 Path = str | os.PathLike[str]
 
 

@@ -20,8 +20,6 @@ from .place import ExportError, Place
 from .sizes import Known
 from .table import translate
 
-__all__ = ["draft_of", "inputs_of"]
-
 #: What `nd.zeros` and its kin say of their elements.
 _FILLED: Final = {"_zeros": 0.0, "_zeros_without_dtype": 0.0, "_ones": 1.0}
 

@@ -17,8 +17,6 @@ from hybridnet.ops.core import OpCall
 
 from ..draft import Draft, Sizes
 
-__all__ = ["ExportError", "Place"]
-
 
 class ExportError(ParameterError):
     """A node that ONNX has no form for."""

@@ -13,8 +13,6 @@ from hybridnet.ops.nn import Net, net_of
 from .place import Place
 from .table import translates
 
-__all__: list[str] = []
-
 _OPS: Final = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
 #: Where ONNX's gates are among ours. LSTM: input, output, forget, cell; GRU: update, reset, new.
 _GATES: Final = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2), "rnn_tanh": (0,), "rnn_relu": (0,)}

@@ -11,8 +11,6 @@ import numpy as np
 from .place import Place
 from .table import Translation, translates
 
-__all__: list[str] = []
-
 _REDUCTIONS: Final = {
     "sum": "ReduceSum",
     "_np_sum": "ReduceSum",

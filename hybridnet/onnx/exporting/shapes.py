@@ -11,8 +11,6 @@ from ..draft import Sizes
 from .place import Place
 from .table import translates
 
-__all__: list[str] = []
-
 #: The end of an axis, where a cut goes to the front or the back of it.
 _END_OF_AXIS: Final = np.iinfo(np.int64).max
 

@@ -21,8 +21,6 @@ from hybridnet.symbol import Symbol
 
 from ..draft import Sizes
 
-__all__ = ["Known", "known_of"]
-
 
 @final
 class Known:

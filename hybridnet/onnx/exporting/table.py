@@ -7,8 +7,6 @@ from typing import Final
 
 from .place import ExportError, Place
 
-__all__ = ["TRANSLATIONS", "Translation", "translate", "translates"]
-
 #: Gets a node's place; returns the names of its visible outputs, one alone as a string.
 Translation = Callable[[Place], str | list[str]]
 

@@ -13,8 +13,6 @@ from hybridnet.base.array_types import NumpyArray
 from .place import Place
 from .table import translates
 
-__all__: list[str] = []
-
 _CHANNELS_FIRST: Final = (None, "NCW", "NCHW", "NCDHW")
 
 

@@ -21,8 +21,6 @@ from hybridnet.symbol import Symbol
 
 from ..draft import Sizes
 
-__all__ = ["Arrival", "ConstantValue", "Held", "ImportModelError"]
-
 
 class ImportModelError(ParameterError):
     """A node of an ONNX model that has no form here."""

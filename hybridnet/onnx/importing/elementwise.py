@@ -15,8 +15,6 @@ from hybridnet.symbol import Symbol
 from .arrival import Arrival
 from .table import Translation, arrives
 
-__all__: list[str] = []
-
 _UNARY: Final = {
     "Abs": "abs",
     "Acos": "arccos",

@@ -13,8 +13,6 @@ from hybridnet.symbol import Symbol
 from .arrival import Arrival
 from .table import arrives
 
-__all__: list[str] = []
-
 
 @arrives("Resize", "Upsample")
 def _resize(arrival: Arrival) -> Symbol:

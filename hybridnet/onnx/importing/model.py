@@ -21,8 +21,6 @@ from .arrival import ImportModelError
 from .network import Reader, inputs_of, sizes_of
 from .rules import ARRIVALS as ARRIVALS
 
-__all__ = ["get_model_metadata", "import_model", "import_to_gluon"]
-
 Path = str | os.PathLike[str]
 
 

@@ -23,9 +23,6 @@ from .table import translate
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
-__all__ = ["Reader", "inputs_of", "sizes_of"]
-
-
 #: What stands for an open size while the model is read: of the first axis, and of others, which
 #: must be large enough for images.
 _FIRST_SIZES: Final = (6, 10)

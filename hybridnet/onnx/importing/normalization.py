@@ -7,8 +7,6 @@ from hybridnet.symbol import Symbol
 from .arrival import Arrival
 from .table import arrives
 
-__all__: list[str] = []
-
 
 @arrives("BatchNormalization")
 def _batch_norm(arrival: Arrival) -> Symbol:

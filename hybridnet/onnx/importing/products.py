@@ -8,8 +8,6 @@ from hybridnet.symbol import Symbol
 from .arrival import Arrival
 from .table import arrives
 
-__all__: list[str] = []
-
 
 @arrives("Softmax", "LogSoftmax")
 def _softmax(arrival: Arrival) -> Symbol:

@@ -12,9 +12,6 @@ from hybridnet.symbol import Symbol
 from .arrival import Arrival
 from .table import arrives
 
-__all__: list[str] = []
-
-
 #: Where our gates are among ONNX's.
 _GATES: Final = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
 _USUAL: Final = {"LSTM": ["Sigmoid", "Tanh", "Tanh"], "GRU": ["Sigmoid", "Tanh"]}

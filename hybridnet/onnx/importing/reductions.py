@@ -9,8 +9,6 @@ from hybridnet.symbol import Symbol
 from .arrival import Arrival
 from .table import Translation, arrives
 
-__all__: list[str] = []
-
 _REDUCTIONS: Final = {
     "ReduceSum": "sum",
     "ReduceMean": "mean",

@@ -12,8 +12,6 @@ from hybridnet.symbol import Symbol
 from .arrival import Arrival
 from .table import arrives
 
-__all__: list[str] = []
-
 #: A bound that is larger is the end of the axis.
 _END_OF_AXIS: Final = 2**31 - 2
 

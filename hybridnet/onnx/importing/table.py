@@ -9,8 +9,6 @@ from hybridnet.symbol import Symbol
 
 from .arrival import Arrival, ImportModelError
 
-__all__ = ["ARRIVALS", "Translation", "arrives", "translate"]
-
 #: Gets a node; returns its outputs: a symbol of one or of several, or a list.
 Translation = Callable[[Arrival], Symbol | Sequence[Symbol]]
 

@@ -10,8 +10,6 @@ from hybridnet.symbol import Symbol
 from .arrival import Arrival
 from .table import arrives
 
-__all__: list[str] = []
-
 
 def _window(arrival: Arrival, kernel: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
     """Returns strides, dilations and padding (before, then after) of a window."""

@@ -28,23 +28,6 @@ from hybridnet.base.errors import MXNetError
 from .call import Call
 from .fingerprint import Unstable, fingerprint
 
-__all__ = [
-    "PLAIN",
-    "Alternative",
-    "Alternatives",
-    "OperandType",
-    "Site",
-    "alternative",
-    "alternatives_of",
-    "builtin_choice",
-    "constant_choice",
-    "constant_weights",
-    "differentiating",
-    "is_extended",
-    "lowering_of",
-    "picking",
-]
-
 #: The name of an operator's own lowering.
 PLAIN: Final = "plain"
 

@@ -22,8 +22,6 @@ from ..host.namespace import jnp
 from .alternatives import differentiating
 from .call import Arrays, Backward, Call, Types, only
 
-__all__ = ["CASTS", "FLAT", "BackwardCall", "VjpCall", "vjp_call", "vjp_gradient"]
-
 _made: Final[weakref.WeakValueDictionary[Any, VjpCall]] = weakref.WeakValueDictionary()
 
 

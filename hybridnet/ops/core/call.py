@@ -18,19 +18,6 @@ from hybridnet.base.tensor_type import TensorType
 from ..host.namespace import NoHostForm
 from .fingerprint import Unstable, fingerprint
 
-__all__ = [
-    "MAKERS",
-    "MAKING",
-    "Arrays",
-    "Backward",
-    "Call",
-    "HostOnlyCall",
-    "Parts",
-    "Scalars",
-    "Types",
-    "only",
-]
-
 Types = tuple[TensorType, ...]
 #: Arrays of JAX, tracers of a program being built, or Values.
 Arrays = Sequence[Any]

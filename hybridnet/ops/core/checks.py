@@ -14,17 +14,6 @@ from hybridnet.base.tensor_type import TensorType
 from .operator import describe
 from .rules import UNKNOWN
 
-__all__ = [
-    "along",
-    "fill",
-    "others",
-    "require_floats",
-    "require_one_dtype",
-    "require_shape",
-    "require_some",
-    "wide",
-]
-
 
 def wide(dtype: Any) -> np.dtype[Any]:
     """Returns the dtype to sum in: float32 for narrow floats, else the dtype itself."""

@@ -18,8 +18,6 @@ from hybridnet.base.tensor_type import tensor_type
 
 from .call import Arrays, Backward, HostOnlyCall, Scalars, Types
 
-__all__ = ["PROPS", "RUNNERS", "CustomBackward", "CustomCall", "custom_call"]
-
 #: The classes that describe users' operators, by name.
 PROPS: Final[dict[str, type]] = {}
 #: What runs a call on arrays: 'forward' and 'backward', from call, context and Values to Values.

@@ -13,8 +13,6 @@ from typing import Final
 
 from .operator import Operator
 
-__all__ = ["documentation", "signature_of"]
-
 #: What inputs and parameters mean where an operator's own docstring does not say.
 _USUAL: Final[Mapping[str, str]] = {
     "beta1": "the decay of the first moment.",

@@ -16,8 +16,6 @@ from ..host.namespace import on_host
 from ..host.table import HOST_DTYPES
 from .call import Call, Types
 
-__all__ = ["output_types"]
-
 # Elements of all inputs with which NumPy computes an output sooner than JAX traces the operator,
 # which takes 1 to 5 ms.
 _FEW_ELEMENTS: Final = 1 << 16

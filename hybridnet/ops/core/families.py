@@ -34,20 +34,6 @@ from .rules import (
     unify,
 )
 
-__all__ = [
-    "ELEMENTWISE",
-    "STEP",
-    "broadcast",
-    "convert",
-    "elemwise",
-    "keywords_of",
-    "operands_of_scalar_form",
-    "promoted",
-    "scalar_form",
-    "signed",
-    "unary",
-]
-
 #: Why rounding, comparing and the like have no gradient.
 STEP = "it is piecewise constant, so its derivative is zero wherever there is one"
 

@@ -14,8 +14,6 @@ import numpy as np
 from hybridnet.base.lazy import hashlib
 from hybridnet.base.tensor_type import TensorType
 
-__all__ = ["SIZE", "Unstable", "fingerprint"]
-
 #: Bytes of a fingerprint.
 SIZE: Final = 20
 

@@ -20,21 +20,6 @@ from .call import Call
 from .documentation import documentation, signature_of
 from .operator import Operator
 
-__all__ = [
-    "Arithmetic",
-    "ArithmeticMethod",
-    "Method",
-    "Operand",
-    "OperatorMethod",
-    "binary",
-    "fluent",
-    "operator_function",
-    "passed_over",
-    "several",
-    "split_arguments",
-    "with_names",
-]
-
 Method = Callable[..., Any]
 _Kind = TypeVar("_Kind")
 _Operand = TypeVar("_Operand", bound="Operand")

@@ -10,8 +10,6 @@ from hybridnet.base.errors import ParameterError
 from . import registry
 from .handle import Operand, fluent, several
 
-__all__ = ["FluentMethods"]
-
 
 class FluentMethods(Operand):
     """An operand whose operators can be written as methods."""

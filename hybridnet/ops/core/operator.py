@@ -28,8 +28,6 @@ from .backward import vjp_gradient
 from .call import MAKING, Arrays, Backward, Call, Types
 from .evaluation import output_types
 
-__all__ = ["OpCall", "Operator", "Shapes", "check_input_count", "describe"]
-
 Shapes = list[tuple[int, ...] | None]
 
 _FLOAT64: Final = np.dtype(np.float64)

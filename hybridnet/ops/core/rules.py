@@ -16,24 +16,6 @@ from hybridnet.base.tensor_type import TensorType
 
 from .operator import Shapes, describe
 
-__all__ = [
-    "UNKNOWN",
-    "broadcast_shape",
-    "check_same_shape",
-    "known_product",
-    "one_axis",
-    "promote_types",
-    "reduced_axes",
-    "reduced_shape",
-    "refuse_bool",
-    "refuse_bools",
-    "same_type",
-    "scalar_dtype",
-    "unify",
-    "unify_around",
-]
-
-
 #: What stands for a dimension that is not known, in shapes that are known in part.
 UNKNOWN: Final = -1
 

@@ -14,8 +14,6 @@ import numpy as np
 from .namespace import NoHostForm, jnp
 from .table import named
 
-__all__ = ["leaves", "mapped"]
-
 
 def mapped(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """Calls a function with each array of a tree, and with those of others in the same place."""

@@ -21,8 +21,6 @@ from hybridnet.native.convolutions import ConvolutionSpec
 
 from .namespace import NoHostForm
 
-__all__ = ["Convolution"]
-
 # Channels from which on each element of the kernel has a product of its own.
 _WIDE_CHANNELS: Final = 16
 # Multiplications from which on a kernel of oneDNN is worth its call.

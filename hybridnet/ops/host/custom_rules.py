@@ -13,8 +13,6 @@ from .namespace import NoHostForm, on_host
 from .table import FUNCTIONS
 from .traced import TRACING, Pull, TracedArray, is_traced, noted, noted_all, plain, vjp
 
-__all__: list[str] = []
-
 
 def _beside(tree: Any, grads: Any) -> list[Any]:
     """Returns the gradients of a tree's arrays; None stands for that of any part of it."""

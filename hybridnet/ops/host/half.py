@@ -13,8 +13,6 @@ import numpy as np
 
 from .table import FUNCTIONS, words
 
-__all__ = ["sum_in_float32"]
-
 
 def sum_in_float32(names: str) -> None:
     """Makes functions of `FUNCTIONS`, by their names, compute float16 results in float32.

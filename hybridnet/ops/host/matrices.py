@@ -16,8 +16,6 @@ from hybridnet.base.array_types import NumpyArray
 from .namespace import NoHostForm, jnp
 from .table import FUNCTIONS, named
 
-__all__: list[str] = []
-
 # Rows of triangular systems for each of these, up to which they are solved together: a row of all
 # takes some 3 us, a call of LAPACK 7 and more.
 _ROWS: Final = 2

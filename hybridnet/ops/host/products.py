@@ -31,8 +31,6 @@ from .traced import (
     summed_like,
 )
 
-__all__: list[str] = []
-
 
 @rule("matmul")
 def _matmul_rule(z: Any, x: Any, y: Any, **_: Any) -> Sequence[Pull]:

@@ -14,8 +14,6 @@ from hybridnet.base.array_types import NumpyArray
 
 from .namespace import NoHostForm
 
-__all__ = ["bits", "fold_in"]
-
 _ROTATIONS: Final = ((13, 15, 26, 6), (17, 29, 16, 24))
 #: To the left and to the right, by which NumPy makes each rotation of 32 bits.
 _SHIFTS: Final = [[(np.uint32(r), np.uint32(32 - r)) for r in four] for four in _ROTATIONS]

@@ -25,8 +25,6 @@ from .traced import (
     summed_like,
 )
 
-__all__: list[str] = []
-
 
 def _rearranged(compute: Callable[..., Any]) -> Rule:
     """The rule of a function whose results are elements of its argument, or 0.

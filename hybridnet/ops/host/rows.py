@@ -18,8 +18,6 @@ from hybridnet.base.array_types import NumpyArray
 from .table import named
 from .traced import Pull, composed, noted, rule
 
-__all__: list[str] = []
-
 #: Elements of a block of rows: 256 KB of float32, of which two are at hand at once.
 _BLOCK: Final = 1 << 16
 #: The same, of functions of several arrays.

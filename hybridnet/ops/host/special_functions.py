@@ -14,8 +14,6 @@ from hybridnet.base.lazy import special
 
 from .table import FUNCTIONS
 
-__all__ = ["digamma"]
-
 # Elements up to which functions of our own are quicker than importing SciPy's, 0.1 s.
 _FEW_ELEMENTS: Final = 1 << 15
 

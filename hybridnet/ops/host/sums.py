@@ -16,8 +16,6 @@ from hybridnet.base.array_types import NumpyArray
 
 from .table import named
 
-__all__: list[str] = []
-
 # Rows and elements from which on a product is quicker.
 _ROWS: Final = 16
 _ELEMENTS: Final = 1 << 10

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["COMPOSED", "FUNCTIONS", "HOST_DTYPES", "named", "words"]
-
 #: The functions by the names that JAX has for them.
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
 #: Of `FUNCTIONS`, those that are written with the others, and with brackets and arithmetic: they

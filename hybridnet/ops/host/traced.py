@@ -20,26 +20,6 @@ from .functions import FUNCTIONS
 from .namespace import NoHostForm, on_host
 from .table import words
 
-__all__ = [
-    "LATER",
-    "ONLY_TRACED",
-    "TRACING",
-    "Pending",
-    "Pull",
-    "Rule",
-    "TracedArray",
-    "call",
-    "composed",
-    "constant",
-    "is_traced",
-    "noted",
-    "noted_all",
-    "plain",
-    "rule",
-    "summed_like",
-    "vjp",
-]
-
 Pull = Callable[[Any], Any]
 #: Given the result and the arguments, returns a pull for each argument.
 Rule = Callable[..., Sequence[Pull | None]]

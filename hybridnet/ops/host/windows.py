@@ -17,8 +17,6 @@ from hybridnet.base.array_types import NumpyArray
 from .table import FUNCTIONS, named
 from .traced import Pull, rule
 
-__all__: list[str] = []
-
 # Elements of a window from which on it is reduced as an axis of its own.
 _LONG_WINDOW: Final = 16
 

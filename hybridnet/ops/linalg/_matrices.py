@@ -10,8 +10,6 @@ from hybridnet.base.tensor_type import TensorType
 from ..core.checks import require_floats, require_one_dtype
 from ..core.operator import describe
 
-__all__ = ["require_matrices", "require_square"]
-
 
 def require_matrices(op: str, names: Sequence[str], types: Sequence[TensorType]) -> None:
     """Raises unless all inputs are floating point, of one dtype and one rank of at least 2."""

@@ -21,8 +21,6 @@ from ..core.registry import operator
 from ..core.rules import same_type
 from ._matrices import require_matrices, require_square
 
-__all__: list[str] = []
-
 
 def _square(op: str) -> Any:
     return lambda A, **_: require_square(op, "A", A)

@@ -16,8 +16,6 @@ from ..core.checks import require_floats
 from ..core.registry import operator
 from ._matrices import require_square
 
-__all__: list[str] = []
-
 
 def _triangle(size: int, offset: int, lower: bool) -> tuple[Any, Any]:
     """Returns the rows and columns of a triangle's elements, in the order of its vector.

@@ -20,8 +20,6 @@ from ..core.registry import operator
 from ..core.rules import one_axis
 from ._matrices import require_matrices, require_square
 
-__all__: list[str] = []
-
 _FACTORS = ("A", "B")
 
 

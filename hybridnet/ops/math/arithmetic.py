@@ -30,8 +30,6 @@ from ..core.families import (
 from ..core.registry import operator
 from ..core.rules import check_same_shape, promote_types, refuse_bool, scalar_dtype, unify
 
-__all__ = ["add_gradient", "multiply_gradient", "subtract_gradient"]
-
 
 def _divide(a: Any, b: Any) -> Any:
     """Quotient; of integers without the fraction, towards zero, and 0 where the divisor is 0."""

@@ -22,8 +22,6 @@ from ..core.families import ELEMENTWISE, STEP, convert, unary
 from ..core.registry import get, operator
 from ..core.rules import refuse_bool, same_type, unify
 
-__all__ = ["by_output"]
-
 #: gamma(1), gamma(2), ... as far as float64 has them.
 _FACTORIALS: Final = np.array([math.gamma(n) for n in range(1, 172)])
 

@@ -22,8 +22,6 @@ from typing import Any, Final
 from hybridnet.base.dtype import FLOAT32
 from hybridnet.ops.host.namespace import lax
 
-__all__ = ["apart"]
-
 _FEW_ROWS: Final = range(1, 33)
 
 

@@ -15,8 +15,6 @@ from ..core.families import convert
 from ..core.registry import operator
 from ..core.rules import refuse_bool
 
-__all__: list[str] = []
-
 
 def _takes(*, bin_cnt: int | None, **_: Any) -> Sequence[str]:
     return ("data", "bins") if bin_cnt is None else ("data",)

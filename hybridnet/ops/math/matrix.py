@@ -17,8 +17,6 @@ from ..core.registry import operator
 from ..core.rules import promote_types, refuse_bool
 from .few_rows import apart
 
-__all__: list[str] = []
-
 _SIDES = ("lhs", "rhs")
 StorageType = Literal["default", "csr", "row_sparse"]
 

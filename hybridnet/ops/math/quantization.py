@@ -15,8 +15,6 @@ from hybridnet.ops.host.namespace import jnp
 from ..core.operator import Shapes, describe
 from ..core.registry import operator
 
-__all__ = ["RANGE", "ROUNDED", "check_ends", "furthest", "over", "range_type"]
-
 ROUNDED: Final = "its result is whole numbers"
 RANGE: Final = ("min_range", "max_range")
 _RANGE_DTYPES: Final = dict.fromkeys(RANGE, "float32")

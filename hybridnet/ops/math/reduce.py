@@ -25,8 +25,6 @@ from ..core.families import STEP, convert
 from ..core.registry import get, operator
 from ..core.rules import one_axis, reduced_axes, reduced_shape, refuse_bool, same_type
 
-__all__ = ["extreme", "root", "type_of"]
-
 
 def type_of(data: Any) -> TensorType:
     """The type of an array or tracer."""

@@ -22,8 +22,6 @@ from ..core.rules import same_type
 from ..math.elementwise import by_output
 from ..random.state import next_key, uniforms
 
-__all__: list[str] = []
-
 
 def _activation_check(data: TensorType, *, act_type: str) -> None:
     # Integers have a rectifier, though none of the others.

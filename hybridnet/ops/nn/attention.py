@@ -18,8 +18,6 @@ from ..core.operator import describe
 from ..core.registry import operator
 from ..core.rules import same_type
 
-__all__: list[str] = []
-
 Heads = Annotated[int, Range(1)]
 
 

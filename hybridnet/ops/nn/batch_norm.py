@@ -18,8 +18,6 @@ from ..core.registry import get, operator
 from ..core.rules import UNKNOWN, one_axis
 from .conv.row_sums import row_sum, suits_channels_last
 
-__all__: list[str] = []
-
 _INPUTS: Final = ("data", "gamma", "beta", "moving_mean", "moving_var")
 
 

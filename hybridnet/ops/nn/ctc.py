@@ -17,8 +17,6 @@ from ..core.checks import require_floats, wide
 from ..core.operator import describe
 from ..core.registry import operator
 
-__all__: list[str] = []
-
 # The logarithm of a probability of zero: finite, so that no gradient is a NaN, and far below what
 # sums of real ones come to.
 _LOG_ZERO: Final = -1e30

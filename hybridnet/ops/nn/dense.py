@@ -22,8 +22,6 @@ from ..core.rules import known_product, one_axis, same_type
 from ..math.few_rows import apart
 from ..random.state import keep_mask, next_key
 
-__all__: list[str] = []
-
 
 def _dense_inputs(*, no_bias: bool, **_: Any) -> Sequence[str]:
     return ("data", "weight") if no_bias else ("data", "weight", "bias")

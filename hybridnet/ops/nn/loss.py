@@ -17,8 +17,6 @@ from ..core.registry import get, operator
 from ..core.rules import known_product, same_type
 from .softmax import masked_softmax, one_hot
 
-__all__: list[str] = []
-
 
 def _label_shapes(
     data: tuple[int, ...], multi_output: bool, preserve_shape: bool

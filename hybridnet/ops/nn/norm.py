@@ -15,8 +15,6 @@ from ..core.operator import Shapes
 from ..core.registry import operator
 from ..core.rules import UNKNOWN, one_axis, same_type
 
-__all__: list[str] = []
-
 _INPUTS = ("data", "gamma", "beta")
 
 

@@ -31,8 +31,6 @@ from ..math.quantization import ROUNDED, check_ends, furthest, over, range_type
 from .conv import lowerings
 from .conv.convolution import Layout, Tune
 
-__all__ = ["OUTPUTS", "completed", "inferred", "read_steps", "step_of", "sums_type"]
-
 _EIGHT_BITS: Final = ("int8", "uint8")
 OUTPUTS: Final = ("output", "min_output", "max_output")
 _INT32: Final = np.dtype(np.int32)

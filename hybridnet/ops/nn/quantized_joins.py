@@ -16,8 +16,6 @@ from ..core.registry import get, operator
 from ..math.quantization import ROUNDED, check_ends, furthest, over, range_type
 from .quantized import OUTPUTS, completed, inferred, read_steps, step_of, sums_type
 
-__all__: list[str] = []
-
 _EIGHT_BITS: Final = ("int8", "uint8")
 _INT32: Final = np.dtype(np.int32)
 #: The largest number below 2**31 that a float32 holds.

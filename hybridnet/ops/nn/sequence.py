@@ -19,8 +19,6 @@ from ..core.operator import Shapes
 from ..core.registry import operator
 from ..core.rules import same_type
 
-__all__: list[str] = []
-
 _Axis = Annotated[int, Range(0, 1)]
 
 

@@ -16,8 +16,6 @@ from ..core.checks import require_floats, wide
 from ..core.operator import describe
 from ..core.registry import operator
 
-__all__: list[str] = []
-
 _SKETCHED = ("data", "h", "s")
 
 

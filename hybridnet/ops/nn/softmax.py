@@ -20,8 +20,6 @@ from ..core.operator import describe
 from ..core.registry import get, operator
 from ..core.rules import one_axis, same_type
 
-__all__ = ["masked_softmax", "one_hot"]
-
 
 def _softmax_check(name: str) -> Callable[..., None]:
     def check(

@@ -14,8 +14,6 @@ from ..core.checks import fill, require_floats, require_one_dtype
 from ..core.operator import Shapes, describe
 from ..core.registry import get, operator
 
-__all__: list[str] = []
-
 _NAMES = ("data", "moving_avg")
 
 

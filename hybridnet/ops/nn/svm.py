@@ -15,8 +15,6 @@ from ..core.operator import Shapes, describe
 from ..core.registry import get, operator
 from ..core.rules import same_type
 
-__all__: list[str] = []
-
 
 def _check(data: TensorType, label: TensorType, **_: Any) -> None:
     require_floats("SVMOutput", ("data",), (data,))

@@ -21,8 +21,6 @@ from hybridnet.ops.host.namespace import at, jnp
 from ..core.families import convert
 from ..core.registry import operator
 
-__all__: list[str] = []
-
 _CONSTANT: Final = "it is a constant: it has no inputs"
 _COUNT = Annotated[int, Range(0)]
 

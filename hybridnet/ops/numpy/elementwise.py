@@ -23,8 +23,6 @@ from ..core.registry import operator
 from ..core.rules import broadcast_shape, promote_types, same_type
 from ..math import arithmetic
 
-__all__: list[str] = []
-
 _TRUTH: Final = "its result is a truth value"
 _SIDES: Final = ("x1", "x2")
 

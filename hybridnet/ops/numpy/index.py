@@ -19,8 +19,6 @@ from ..core.registry import operator
 from ..core.rules import broadcast_shape, one_axis, promote_types
 from .elementwise import quotient_dtype
 
-__all__: list[str] = []
-
 _POSITIONS: Final = f"its result is positions; {STEP}"
 
 

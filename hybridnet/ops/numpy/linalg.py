@@ -22,8 +22,6 @@ from ..core.operator import describe
 from ..core.registry import operator
 from ..math.reduce import root
 
-__all__: list[str] = []
-
 
 def _check(
     name: str, square: bool, names: Sequence[str] = ("a",), *, whole: bool = False

@@ -15,8 +15,6 @@ from ..core.operator import describe
 from ..core.registry import operator
 from ..core.rules import same_type
 
-__all__: list[str] = []
-
 
 def _check_mask(name: str) -> Callable[..., None]:
     def check(

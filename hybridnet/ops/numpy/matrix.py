@@ -16,8 +16,6 @@ from ..core.operator import Shapes, describe
 from ..core.registry import operator
 from ..core.rules import UNKNOWN, broadcast_shape, promote_types
 
-__all__: list[str] = []
-
 
 def _fit(name: str, a: TensorType, b: TensorType, fits: bool, rule: str) -> None:
     if not fits:

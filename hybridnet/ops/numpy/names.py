@@ -10,8 +10,6 @@ from typing import Final
 
 from ..core.registry import REGISTRY, get
 
-__all__ = ["add_numpy_names"]
-
 _SAME_NAMES: Final = (
     "negative abs sign rint ceil floor trunc fix square sqrt cbrt exp expm1 log log10 log2 log1p "
     "sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh degrees radians "

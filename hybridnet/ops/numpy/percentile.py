@@ -17,8 +17,6 @@ from ..core.rules import reduced_axes
 from ..math.reduce import type_of
 from .elementwise import quotient_dtype
 
-__all__: list[str] = []
-
 
 @operator("_npi_percentile", takes=lambda *, q_scalar, **_: ("a", "q")[: 1 + (q_scalar is None)])
 def _percentile(

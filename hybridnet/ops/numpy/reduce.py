@@ -28,8 +28,6 @@ from ..core.rules import one_axis, reduced_axes
 from ..math.reduce import extreme, root, type_of
 from .elementwise import quotient_dtype
 
-__all__: list[str] = []
-
 _ARGS: Final = """Args:
     a: the array.
     axis: an axis or several; None for all.

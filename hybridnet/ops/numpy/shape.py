@@ -17,8 +17,6 @@ from ..core.families import promoted, signed
 from ..core.registry import operator
 from ..math.reduce import type_of
 
-__all__: list[str] = []
-
 _REST: Final = -1
 _KEEP: Final = -2
 

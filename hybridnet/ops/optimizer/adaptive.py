@@ -15,8 +15,6 @@ from ..core.registry import operator
 from ..core.rules import check_same_shape, same_type
 from .updates import UPDATE, clipped, require_one_number, update
 
-__all__: list[str] = []
-
 
 @update("adam_update", ("weight", "grad", "mean", "var"), ("_sparse_adam_update",))
 def adam_update(

@@ -19,8 +19,6 @@ from ..core.registry import operator
 from ..core.rules import check_same_shape, same_type
 from .updates import UPDATE
 
-__all__: list[str] = []
-
 _Number = Annotated[int, Range(1)]
 _TRUTH = "its result is a truth value"
 

@@ -14,8 +14,6 @@ from ..core.registry import get, operator
 from ..core.rules import check_same_shape, unify
 from .updates import UPDATE, check_update, require_one_number, update
 
-__all__: list[str] = []
-
 
 def _mixed(name: str, of: str) -> None:
     """Registers the form of an update in mixed precision: its last input is the float32 copy."""

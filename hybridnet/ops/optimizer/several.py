@@ -16,8 +16,6 @@ from ..core.families import keywords_of, signed
 from ..core.registry import get, operator
 from .updates import UPDATE, check_update, require_one_number
 
-__all__: list[str] = []
-
 
 @final
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,6 @@ from ..core.checks import require_floats, require_one_dtype
 from ..core.registry import operator
 from ..core.rules import check_same_shape, unify
 
-__all__ = ["UPDATE", "check_update", "clipped", "require_one_number", "update"]
-
 #: Why updates have no gradient.
 UPDATE: Final = "an optimizer's step is not differentiated"
 

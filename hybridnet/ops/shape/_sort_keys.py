@@ -17,8 +17,6 @@ import numpy as np
 from hybridnet.base.dtype import FLOAT32, INT32, INT64, is_float
 from hybridnet.ops.host.namespace import jax, jnp, lax
 
-__all__ = ["order", "plain_zeros", "sorted_floats"]
-
 
 def plain_zeros(x: Any) -> Any:
     """Makes all zeros +0 and all NaN one NaN, which are equal when they are sorted."""

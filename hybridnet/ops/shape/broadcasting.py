@@ -13,8 +13,6 @@ from hybridnet.ops.host.namespace import jnp
 from ..core.registry import operator
 from ..core.rules import one_axis
 
-__all__: list[str] = []
-
 
 def _widened(name: str, data: TensorType, shape: Sequence[int]) -> tuple[int, ...]:
     """Checks that the data broadcasts to the shape."""

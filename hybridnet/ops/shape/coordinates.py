@@ -15,8 +15,6 @@ from ..core.checks import require_some
 from ..core.registry import operator
 from .indexing import require_inside, whole
 
-__all__: list[str] = []
-
 
 def _depth(name: str, indices: TensorType, shape: Sequence[int]) -> int:
     """How many leading dimensions the rows of `indices` select from."""

@@ -20,8 +20,6 @@ from hybridnet.ops.host.namespace import jnp
 
 from ..core.registry import operator
 
-__all__: list[str] = []
-
 _CONSTANT = "it has no inputs"
 
 

@@ -26,8 +26,6 @@ from ..core.operator import Shapes, describe
 from ..core.registry import get, operator
 from ..core.rules import one_axis, promote_types, reduced_shape
 
-__all__ = ["require_inside", "whole"]
-
 Mode = Literal["clip", "wrap"]
 
 

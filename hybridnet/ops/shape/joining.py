@@ -17,8 +17,6 @@ from ..core.operator import describe
 from ..core.registry import operator
 from ..core.rules import check_same_shape, one_axis, promote_types, unify, unify_around
 
-__all__: list[str] = []
-
 
 def _names(types: Sequence[TensorType]) -> list[str]:
     return [f"data{i}" for i in range(len(types))]

@@ -18,8 +18,6 @@ from ..core.operator import describe
 from ..core.registry import get, operator
 from ..core.rules import one_axis, same_type
 
-__all__: list[str] = []
-
 
 def _mask_check(data: TensorType, index: TensorType, *, axis: int, **_: Any) -> None:
     axis = one_axis("boolean_mask", axis, data)

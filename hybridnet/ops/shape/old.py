@@ -13,8 +13,6 @@ from ..core.operator import describe
 from ..core.registry import operator
 from .indexing import whole
 
-__all__: list[str] = []
-
 
 def _window(
     *types: Any, offset: tuple[int, ...], h_w: tuple[int, ...], center_crop: bool, **_: Any

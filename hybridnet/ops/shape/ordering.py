@@ -17,8 +17,6 @@ from ..core.registry import operator
 from ..core.rules import one_axis, refuse_bool
 from ._sort_keys import order, plain_zeros, sorted_floats
 
-__all__: list[str] = []
-
 ReturnType = Literal["both", "indices", "mask", "value"]
 
 

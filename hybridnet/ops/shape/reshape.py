@@ -17,8 +17,6 @@ from hybridnet.ops.host.namespace import jnp
 from ..core.registry import operator
 from ..core.rules import one_axis, reduced_axes, reduced_shape
 
-__all__ = ["reshaped"]
-
 
 def reshaped(
     shape: Sequence[int], codes: Sequence[int], reverse: bool = False, name: str = "Reshape"

@@ -15,8 +15,6 @@ from ..core.call import Backward
 from ..core.registry import get, operator
 from ..core.rules import one_axis
 
-__all__ = ["basic_slices"]
-
 Bounds = tuple[int | None, ...]
 
 

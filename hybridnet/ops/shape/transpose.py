@@ -14,8 +14,6 @@ from ..core.call import Backward
 from ..core.registry import get, operator
 from ..core.rules import one_axis, same_type
 
-__all__: list[str] = []
-
 
 def _transposed(data: TensorType, *, axes: tuple[int, ...]) -> tuple[TensorType]:
     order = tuple(one_axis("transpose", i, data) for i in axes) or range(len(data.shape))[::-1]

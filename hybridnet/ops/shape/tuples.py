@@ -21,8 +21,6 @@ from hybridnet.ops.host.namespace import at, jax, jnp, lax
 from ..core.operator import describe
 from ..core.registry import operator
 
-__all__: list[str] = []
-
 
 def _check_indices(op: str, indices: TensorType, shape: tuple[int, ...]) -> int:
     """Returns how many axes the tuples are for."""

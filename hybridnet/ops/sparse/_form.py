@@ -15,8 +15,6 @@ from hybridnet.base.attrs import Range
 from hybridnet.base.dtype import INT64
 from hybridnet.ops.host.namespace import jnp
 
-__all__ = ["Count", "elements"]
-
 #: How many rows or columns, or how much room.
 Count = Annotated[int, Range(0)]
 

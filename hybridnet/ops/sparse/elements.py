@@ -11,8 +11,6 @@ from ..core.registry import operator
 from ..core.rules import refuse_bool
 from ._form import Count, elements
 
-__all__: list[str] = []
-
 _POSITIONS = "its results are positions, which do not depend on the values"
 
 

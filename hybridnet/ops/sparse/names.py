@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["KEEPS_ZERO", "SPARSE_OPERATORS"]
-
 _ZERO_AT_ZERO: Final = (
     "abs sign rint ceil floor trunc fix round negative square sqrt relu cbrt expm1 log1p sin tan "
     "arcsin arctan sinh tanh arcsinh arctanh degrees radians _copy BlockGrad make_loss"

@@ -13,8 +13,6 @@ from ..core.registry import get, operator
 from ..core.rules import refuse_bool
 from ._form import Count, elements
 
-__all__: list[str] = []
-
 
 def _dot_gradient(back: Backward) -> list[Any]:
     """Of the dense side: stored sparsely where asked for, as only the columns in use have one."""

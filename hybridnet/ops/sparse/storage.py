@@ -17,8 +17,6 @@ from ..core.registry import operator
 from ..core.rules import same_type
 from ._form import Count, elements
 
-__all__: list[str] = []
-
 
 @operator("_csr_dense")
 def csr_dense(data: Any, indices: Any, indptr: Any, *, columns: Count) -> Any:

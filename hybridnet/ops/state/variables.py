@@ -16,8 +16,6 @@ from ..core.call import Call
 from ..core.operator import describe
 from ..core.registry import get, operator
 
-__all__ = ["ASSIGN", "NO_OP", "READ"]
-
 
 def _check_assign(ref: TensorType, value: TensorType) -> None:
     got = describe(("ref", "value"), (ref, value))

@@ -18,8 +18,6 @@ from hybridnet.ops.host.namespace import has_host_form, jnp, lax
 from ..core.families import convert
 from ..core.registry import operator
 
-__all__ = ["block_lengths"]
-
 
 def block_lengths(shape: tuple[int, ...], size: int) -> tuple[int, ...] | None:
     """Returns the extents of the block of an array that a run of `size` elements may be.

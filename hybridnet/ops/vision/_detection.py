@@ -10,8 +10,6 @@ from typing import Any, Final
 
 from hybridnet.ops.host.namespace import at, jnp, lax
 
-__all__ = ["as_format", "corners", "greedy_matching", "kept_boxes", "overlaps"]
-
 # Boxes up to which all pairs of them are compared at once: a quarter of a million.
 _AT_ONCE: Final = 512
 

@@ -12,9 +12,6 @@ import numpy as np
 
 from hybridnet.base.array_types import NumpyArray
 
-__all__ = ["INTERPOLATIONS", "resize_weights"]
-
-
 #: MXNet's numbers for the ways to interpolate.
 INTERPOLATIONS: Final = {0: "nearest", 1: "linear", 2: "cubic", 3: "area", 4: "Lanczos"}
 

@@ -11,8 +11,6 @@ from ..core.call import Backward
 from ..core.checks import wide
 from ..core.registry import get
 
-__all__ = ["Visits", "averages", "by_transpose", "counted", "of_transpose", "spread_back"]
-
 # Of a part of a region along an axis, on maps that have fewer pixels.
 _MAX_SAMPLES: Final = 256
 # A part of so many pixels, or of infinitely many, has next to none of its samples on any map.

@@ -19,8 +19,6 @@ from ..core.operator import describe
 from ..core.registry import operator
 from ._detection import as_format, corners, greedy_matching, kept_boxes, overlaps
 
-__all__: list[str] = []
-
 Format = Literal["center", "corner"]
 
 

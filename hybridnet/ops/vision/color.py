@@ -27,8 +27,6 @@ from ..core.rules import same_type
 from ..random.state import children, next_key, normals, uniforms
 from .image import image_names, require_image
 
-__all__: list[str] = []
-
 #: The weights of red, green and blue in a gray value (ITU-R BT.601).
 _GRAY: Final = (0.299, 0.587, 0.114)
 #: What a step along each principal component of ImageNet's colors adds to red, green and blue:

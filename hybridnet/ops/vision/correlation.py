@@ -17,8 +17,6 @@ from ..core.operator import describe
 from ..core.registry import operator
 from .resize import require_images
 
-__all__: list[str] = []
-
 Positive = Annotated[int, Range(1)]
 Natural = Annotated[int, Range(0)]
 

@@ -20,8 +20,6 @@ from ..core.registry import operator
 from ..core.rules import UNKNOWN
 from .resize import require_images
 
-__all__: list[str] = []
-
 Layout = Literal["NCDHW", "NCHW", "NCW"]
 Positive = Annotated[int, Range(1)]
 

@@ -20,8 +20,6 @@ from ..core.registry import operator
 from ..core.rules import refuse_bool, same_type
 from ._resize_weights import resize_weights
 
-__all__ = ["image_names", "require_image"]
-
 
 def image_names(name: str) -> tuple[str, str]:
     """Returns the names under which MXNet keeps an image operator in `nd` and in `npx`."""

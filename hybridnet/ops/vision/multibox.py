@@ -21,8 +21,6 @@ from ..core.operator import describe
 from ..core.registry import operator
 from ._detection import as_format, corners, greedy_matching, kept_boxes, overlaps
 
-__all__: list[str] = []
-
 _VARIANCES = (0.1, 0.1, 0.2, 0.2)
 _TARGET_INPUTS = ("anchor", "label", "cls_pred")
 _DETECTION_INPUTS = ("cls_prob", "loc_pred", "anchor")

@@ -21,8 +21,6 @@ from ..core.operator import describe
 from ..core.registry import operator
 from ._detection import kept_boxes
 
-__all__: list[str] = []
-
 _INPUTS = ("cls_prob", "bbox_pred", "im_info")
 Positive = Annotated[int, Range(1)]
 # Probabilities up to which NumPy is sooner through the loop than XLA has compiled it.

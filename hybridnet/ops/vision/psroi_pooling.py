@@ -19,8 +19,6 @@ from ..core.checks import wide
 from ..core.registry import operator
 from .roi import require_regions, round_half_away
 
-__all__: list[str] = []
-
 # Of a region that has no pixels, on the feature map.
 _MIN_SIDE: Final = 0.1
 

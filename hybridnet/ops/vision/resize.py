@@ -19,8 +19,6 @@ from ..core.operator import Shapes, describe
 from ..core.registry import operator
 from ..nn.conv.convolution import deconvolution
 
-__all__ = ["require_images"]
-
 ResizeMode = Literal[
     "like", "odd_scale", "size", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"
 ]

@@ -21,8 +21,6 @@ from ..core.checks import require_one_dtype, wide
 from ..core.registry import get, operator
 from .resize import require_images
 
-__all__ = ["grid_of", "require_regions", "round_half_away"]
-
 
 def require_regions(
     op: str, data: TensorType, rois: TensorType, pooled_size: tuple[int, ...]

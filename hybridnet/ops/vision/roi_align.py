@@ -15,8 +15,6 @@ from ..core.registry import operator
 from ._samples import averages, by_transpose, counted, of_transpose, spread_back
 from .roi import grid_of, require_regions
 
-__all__: list[str] = []
-
 
 class _Regions(NamedTuple):
     """Regions on a feature map of (height, width): one number each, (regions,)."""

@@ -23,8 +23,6 @@ from ._samples import averages, by_transpose, counted, of_transpose, spread_back
 from .resize import require_images
 from .roi import grid_of
 
-__all__: list[str] = []
-
 
 class _Turned(NamedTuple):
     """Turned regions on a feature map: of each (regions,), and of pairs (vertical, horizontal)."""

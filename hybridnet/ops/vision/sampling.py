@@ -18,8 +18,6 @@ from ..core.operator import describe
 from ..core.registry import operator
 from .resize import require_images
 
-__all__: list[str] = []
-
 
 def _places(size: int, dtype: Any) -> Any:
     """The places of the pixels of a row; the one pixel there is is in the middle."""

@@ -24,8 +24,6 @@ from ..platform.jax_devices import device_of
 from ..segments.code import Code
 from .device import Device
 
-__all__ = ["costs_of", "set_costs"]
-
 _TRIES: Final = 5
 # Rows and columns of the product that is timed, and elements of the vector: 4 MiB of float32, more
 # than a core's own caches hold.

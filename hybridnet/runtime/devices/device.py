@@ -41,20 +41,6 @@ from ..platform.jax_devices import (
 from ..programs.cache import cache
 from ..segments.code import Code
 
-__all__ = [
-    "Device",
-    "JaxDevice",
-    "device_at",
-    "devices_with",
-    "find_device",
-    "full_name",
-    "list_devices",
-    "receive",
-    "register_device",
-    "sites_of",
-    "users",
-]
-
 #: Types of JAX's devices, in the order in which they are listed.
 _JAX_TYPES: Final = ("cpu", "gpu", "tpu")
 

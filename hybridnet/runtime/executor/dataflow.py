@@ -24,8 +24,6 @@ from hybridnet.passes import EnterCall, ExitCall, Frame, MergeCall, NextIteratio
 from .device_plan import DevicePlan, DeviceProgram, FlowStep, FramePlan, Step
 from .rendezvous import Key, Received
 
-__all__ = ["Dataflow", "Iteration", "Todo"]
-
 _DEAD: Final = Received(dead=True)
 #: Stands in `Iteration.inner` for a loop that is not run, as it is in a branch that is not taken.
 _NOT_RUN: Final = None

@@ -41,8 +41,6 @@ from ..segments.code import Code
 from ..tiers.prices import Prices
 from .rendezvous import Key
 
-__all__ = ["DevicePlan", "DeviceProgram", "FlowStep", "FramePlan"]
-
 # A program that takes no longer than it takes to hand XLA one of a few arrays (4 to 6 us) is light:
 # once it is compiled, to run it takes no longer than to hand it to another thread.
 _LIGHT: Final = 5e-6

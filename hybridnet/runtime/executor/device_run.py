@@ -47,8 +47,6 @@ from .device_plan import DevicePlan, DeviceProgram
 from .program_run import error_of, run_program
 from .rendezvous import Received, Rendezvous, Sent, died
 
-__all__ = ["GraphRun"]
-
 #: Seconds in which threads see that a run has ended: longer than any step between programs.
 _MOMENT: Final = 0.2
 

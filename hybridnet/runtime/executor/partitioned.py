@@ -40,8 +40,6 @@ from .device_plan import DevicePlan
 from .device_run import GraphRun
 from .rendezvous import LocalRendezvous
 
-__all__ = ["PartitionedCall"]
-
 
 @final
 class PartitionedCall:

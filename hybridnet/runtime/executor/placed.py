@@ -18,8 +18,6 @@ from ..record import recorder
 from ..segments.segment import Value
 from .partitioned import PartitionedCall
 
-__all__ = ["OnOneDevice", "OnSeveralDevices", "Where"]
-
 
 class Where(Protocol):
     """Runs the calls of a bound graph."""

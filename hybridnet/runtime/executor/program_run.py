@@ -23,8 +23,6 @@ from ..segments.code import Code
 from ..segments.segment import Value
 from .device_plan import DevicePlan, DeviceProgram
 
-__all__ = ["error_of", "run_program"]
-
 #: What stands for the numbers that Python is asked for in a run.
 Numbers = Mapping[HostScalar, float]
 

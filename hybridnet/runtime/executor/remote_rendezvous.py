@@ -20,8 +20,6 @@ from ..observe import events
 from .rendezvous import Key, LocalRendezvous, Rendezvous, Sent, Take
 from .task_messages import Cancel, Have, Made, Message, TaskTransport, Tensors, TravellingTensor
 
-__all__ = ["RemoteRendezvous", "StepExchange"]
-
 #: Messages, and bytes, of steps that have not begun here, which are kept; who sent more sends them
 #: again.
 _MAX_EARLY: Final = 1 << 12

@@ -25,8 +25,6 @@ from typing import Any, NamedTuple, TypeVar, final
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError
 
-__all__ = ["Key", "LocalRendezvous", "Received", "Rendezvous", "Sent"]
-
 
 class Key(NamedTuple):
     """The key of a tensor in transit.

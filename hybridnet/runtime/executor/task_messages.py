@@ -23,8 +23,6 @@ from hybridnet.base.host_array import DeviceArray, HostArray
 
 from .rendezvous import Key
 
-__all__ = ["Cancel", "Have", "Made", "Message", "TaskTransport", "Tensors", "TravellingTensor"]
-
 
 class TravellingTensor(NamedTuple):
     """A tensor as bytes.

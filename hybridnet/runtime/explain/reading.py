@@ -13,8 +13,6 @@ from ..observe.journal import Launch
 from ..programs.cache import cache
 from ..programs.compiling import result_types
 
-__all__ = ["graph_of", "head_of", "history_of", "operators", "times"]
-
 
 def head_of(launch: Launch) -> str:
     """Returns in words what was launched, how it ran, and at which line."""

@@ -18,8 +18,6 @@ from ..observe.journal import Launch
 from ..platform.jax_devices import platform_of
 from .reading import graph_of, head_of, history_of
 
-__all__ = ["table_of"]
-
 _HEADINGS: Final = ("", "operator", "result", "memory", "ran by", "time", "line", "")
 #: What ran an operator, by the kind of event.
 _TIERS: Final = {"host": "NumPy", "program": "program"}

@@ -14,8 +14,6 @@ from ..programs.compiling import compile_code
 from ..segments.code import Code, Instruction
 from .graph_programs import Run
 
-__all__ = ["Allocation", "PlannedGraph", "allocation_of", "planned"]
-
 
 class Allocation(NamedTuple):
     """The memory of a compiled program, in bytes.

@@ -18,8 +18,6 @@ from hybridnet.graph import Edge, Graph, Moves, Node, infer_types, variable
 from hybridnet.ops.core import registry
 from hybridnet.ops.sparse import KEEPS_ZERO
 
-__all__ = ["with_csr_parts"]
-
 
 def with_csr_parts(
     graph: Graph, numbers: Iterable[int], types: Sequence[TensorType]

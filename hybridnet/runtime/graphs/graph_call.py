@@ -39,8 +39,6 @@ from ..platform.collecting import without_collecting
 from ..record.host_task import awaited
 from ..record.waiting import ready_array
 
-__all__ = ["GraphCall", "shared_call"]
-
 # From how many operators on a graph runs node by node until it is compiled. If NumPy runs the nodes
 # that is from 1 on, as NumPy is quicker than XLA's compiler (a dense layer: 50 us against 50 ms).
 # If each node has to be compiled alone, it pays only for graphs that take XLA seconds (an LSTM of

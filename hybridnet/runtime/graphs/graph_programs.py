@@ -28,8 +28,6 @@ from hybridnet.passes import on_devices
 
 from .graph_call import GraphCall, shared_call
 
-__all__ = ["GraphPrograms", "Run"]
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Run:

@@ -18,8 +18,6 @@ from typing import Final
 
 from ..segments.code import Code
 
-__all__ = ["Observer", "custom", "inside", "listen", "name_of", "span", "unlisten", "within"]
-
 #: Called as `observer(kind, what, start, end)` in the thread where it happened, at its end: `what`
 #: is the structure of a program, or text; times are nanoseconds of `time.perf_counter_ns`. Kinds:
 #: "program", an XLA executable was handed to its device, which may still be computing;

@@ -22,21 +22,6 @@ from hybridnet.base import config
 from ..segments.code import Code
 from . import events
 
-__all__ = [
-    "Happening",
-    "Launch",
-    "Lines",
-    "Watching",
-    "collecting",
-    "is_listening",
-    "launches",
-    "listen",
-    "listeners",
-    "ranges",
-    "recorded_at",
-    "unlisten",
-]
-
 #: Where instructions were recorded, by the numbers of their first results.
 Lines = dict[int, engine.Origin | None]
 # Launches kept for `explain`; those of unrolled networks take a megabyte each.

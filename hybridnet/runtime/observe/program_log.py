@@ -17,8 +17,6 @@ from hybridnet.base import config
 from ..segments.code import Code
 from .events import name_of
 
-__all__ = ["describe", "explaining", "log", "say"]
-
 log: Final = logging.getLogger("hybridnet.programs")
 if log.level == logging.NOTSET:
     log.setLevel(logging.WARNING)

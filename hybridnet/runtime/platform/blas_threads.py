@@ -27,8 +27,6 @@ from hybridnet.base.locks import free_in_children, if_free
 from hybridnet.base.processor import idle_seconds, num_threads
 from hybridnet.native import convolutions, onednn
 
-__all__ = ["build_onednn", "keep_to_limit", "leave_one", "others"]
-
 # Seconds until others are looked at for the first time, and then from time to time. The system
 # counts in hundredths of a second.
 _FIRST_LOOK: Final = 0.05

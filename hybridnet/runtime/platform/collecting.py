@@ -18,8 +18,6 @@ from typing import Any, Final
 
 from .passing import PassingSetting
 
-__all__ = ["is_collecting", "running", "without_collecting"]
-
 
 class _Running(set[str]):
     """Is not empty while the collector runs, in whichever thread: then it has the keys of `info`.

@@ -21,24 +21,6 @@ from hybridnet.base.processor import environment, num_threads
 
 from . import background
 
-__all__ = [
-    "check_device",
-    "context_of",
-    "device_of",
-    "has_begun",
-    "host",
-    "is_forked",
-    "is_stranded",
-    "num_devices",
-    "on_device",
-    "place",
-    "platform_of",
-    "put",
-    "put_on_device",
-    "refuse_forked",
-    "sharding_of",
-]
-
 # JAX's names of platforms; host memory of every kind is the CPU's.
 _PLATFORM: Final = {
     "cpu": "cpu",

@@ -10,8 +10,6 @@ from weakref import WeakValueDictionary
 
 from hybridnet.base.host_array import DeviceArray
 
-__all__ = ["is_lent", "note_lent"]
-
 # By identity: JAX's arrays have no hash.
 _lent: Final[WeakValueDictionary[int, Any]] = WeakValueDictionary()
 

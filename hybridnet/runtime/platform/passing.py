@@ -9,8 +9,6 @@ from typing import Any, Final, final
 
 from hybridnet.base.locks import free_in_children
 
-__all__ = ["PassingSetting"]
-
 
 @final
 class PassingSetting:

@@ -13,8 +13,6 @@ from typing import Final
 
 from .passing import PassingSetting
 
-__all__ = ["short_turns"]
-
 #: Seconds. (The first 14 steps of a transformer, its compilation among them, take 1.76 s at 5 ms,
 #: 1.64 at 1 ms, 1.46 at this and 1.58 at 0.05 ms, each three times.)
 _SHORT_SECONDS: Final = 2e-4

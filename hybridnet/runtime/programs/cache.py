@@ -31,8 +31,6 @@ from .recipe import Recipe
 from .shelf import Shelf, say_runs
 from .steps import Failed, plan, run_steps
 
-__all__ = ["CacheStatistics", "ProgramCache", "cache"]
-
 # The most programs that are kept, and the most instructions in all of them together. A training
 # script uses some ten programs of some hundred instructions each. `Shelf` says which one goes.
 _CAPACITY: Final = 2048

@@ -20,15 +20,6 @@ from hybridnet.ops.core import Site
 from ..observe.program_log import log
 from .recipe import Options
 
-__all__ = [
-    "candidates",
-    "is_known",
-    "options_for",
-    "options_for_blocks",
-    "options_for_memory",
-    "options_for_size",
-]
-
 _FUSION: Final = "xla_cpu_experimental_ynn_fusion_type"
 _TYPES: Final = (
     "LIBRARY_FUSION_TYPE_DOT",

@@ -38,20 +38,6 @@ from .recipe import BY_RULES, Options, Recipe
 from .room import check_extents
 from .transposes import sink
 
-__all__ = [
-    "compile_code",
-    "compile_in_blocks",
-    "compile_lowered",
-    "executable_from",
-    "lower",
-    "options_beside",
-    "options_of",
-    "result_types",
-    "shapes_of",
-    "sites_of",
-    "to_bytes",
-]
-
 _FLOAT64: Final = np.dtype(np.float64)
 # What the names of XLA's calls of LAPACK begin with.
 _LAPACK: Final = b"lapack_"

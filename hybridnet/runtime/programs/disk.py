@@ -28,8 +28,6 @@ from hybridnet.base.files import NotOwnError, OwnFolder
 from hybridnet.base.lazy import hashlib
 from hybridnet.base.locks import free_in_children
 
-__all__ = ["FolderInfo", "ProgramFolder", "cache_folder"]
-
 _log: Final = logging.getLogger("hybridnet.programs")
 
 _MAGIC: Final = b"hybridnet program 1\n"

@@ -17,8 +17,6 @@ from ..platform.jax_devices import put_on_device
 from .executable import Executable, start
 from .host_program import HostProgram
 
-__all__ = ["dispatch", "put_scalars"]
-
 # The scalars that programs were given, as bytes, by context: the array on the device that holds
 # them, or None of those that came once. Most come again and again (rates of learning, and none at
 # all), and to put them there takes as long as a launch.

@@ -8,8 +8,6 @@ from typing import Any, Final, Protocol
 
 from hybridnet.base.lazy import jax_core
 
-__all__ = ["Atom", "ClosedJaxpr", "Equation", "Known", "LaidOpen", "run"]
-
 # Primitives that are calls of a function, and the parameter that holds it.
 _CALLS: Final = {
     "jit": "jaxpr",

@@ -10,16 +10,6 @@ from typing import Any, Final
 from hybridnet.base.host_array import DeviceArray
 from hybridnet.engine import handlers_put_off
 
-__all__ = [
-    "Executable",
-    "ExecutableWrapper",
-    "direct",
-    "innermost",
-    "last_wrapper",
-    "size_of",
-    "start",
-]
-
 #: Called with the inputs and an array of the scalars; returns the outputs.
 Executable = Callable[..., "Sequence[DeviceArray]"]
 

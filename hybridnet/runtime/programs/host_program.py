@@ -31,8 +31,6 @@ from ..segments.code import Code
 from ..tiers.ledger import Account
 from ..tiers.prices import prices
 
-__all__ = ["Array", "HostProgram", "host_program", "is_own", "put_owned"]
-
 Array = np.ndarray[Any, Any]
 
 # With fewer elements than this no operator runs as long as it would be compiled: a product or a

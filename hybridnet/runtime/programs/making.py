@@ -67,8 +67,6 @@ from .shape_advice import ShapeAdvice
 from .shelf import Shelf
 from .steps import plan
 
-__all__ = ["Decide", "Improver", "Maker", "improvers"]
-
 #: A function that may improve a program: programs that run often are compiled anew for weights that
 #: stay the same, or by another recipe. It is called with the program, its inputs and its scalars
 #: when the program has run `Account.look` times, and returns the number of runs at which it wants

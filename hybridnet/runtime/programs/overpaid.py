@@ -17,8 +17,6 @@ from .disk import ProgramFolder, cache_folder
 from .program import Program
 from .program_key import structure_key
 
-__all__ = ["Overpaid", "overpaid_folder"]
-
 # Bytes of all entries; one has some tens.
 _LIMIT: Final = 1 << 20
 # The least part of a price that is written.

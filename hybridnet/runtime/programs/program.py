@@ -31,16 +31,6 @@ from .executable import Executable, ExecutableWrapper, innermost, last_wrapper
 from .host_program import HostProgram, host_program
 from .room import look_for_room, memory_of
 
-__all__ = [
-    "Holder",
-    "Owner",
-    "Program",
-    "ProgramState",
-    "StepPlan",
-    "Watcher",
-    "replaced",
-]
-
 #: Called with (structure, inputs, scalars) before each launch, while there is an observer.
 Watcher = Callable[[Code, list[Any], list[Any]], None]
 

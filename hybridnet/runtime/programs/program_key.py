@@ -28,8 +28,6 @@ from ..platform.jax_devices import device_of
 from ..segments.code import Code
 from .recipe import BY_RULES, Recipe
 
-__all__ = ["key_of", "source_digest", "structure_key"]
-
 # Raised when the way in which programs are built or called changes outside the source below.
 _FORMAT: Final = 1
 # The parts of hybridnet that decide what a call is lowered to.

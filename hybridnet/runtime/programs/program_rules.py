@@ -17,8 +17,6 @@ from hybridnet.ops.nn import multiplications
 from ..platform.jax_devices import platform_of
 from ..segments.code import Code
 
-__all__ = ["may_call_onednn", "picks_for", "rule_for"]
-
 _IMAGES: Final = ("Convolution", "Pooling", "BatchNorm", "_backward_BatchNorm")
 # Operators that oneDNN may compute, forward or backward, in a program.
 _CALLING: Final = frozenset(

@@ -16,8 +16,6 @@ from .program_key import key_of, structure_key
 from .recipe import Recipe
 from .recipe_book import book
 
-__all__ = ["ProgramStore", "program_folder"]
-
 # Seconds at the end of a process in which programs are still written: a first, short run of a
 # script is the one that later runs profit from.
 _GRACE: Final = 0.2

@@ -13,8 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["BY_RULES", "Option", "Options", "Recipe"]
-
 #: A value of a compile option.
 Option = str | int | bool
 #: Compile options, as `jax.stages.Lowered.compile` takes them.

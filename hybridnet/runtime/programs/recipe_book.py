@@ -23,8 +23,6 @@ from .disk import ProgramFolder, cache_folder
 from .program_key import key_of
 from .recipe import BY_RULES, Recipe
 
-__all__ = ["Entry", "RecipeBook", "Trial", "book", "tuned_folder"]
-
 # Bytes of all entries; one has some kilobytes.
 _LIMIT: Final = 16 << 20
 

@@ -18,8 +18,6 @@ from ..segments.code import Code
 from .equations import ClosedJaxpr
 from .executable import innermost
 
-__all__ = ["check_extents", "look_for_room", "memory_of"]
-
 #: Programs that make less do without: a look takes some microseconds, which these have not.
 _LARGE_BYTES: Final = 32 << 20
 # XLA counts bytes in 64 bits, and ends the process where an array has more.

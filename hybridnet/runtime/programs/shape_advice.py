@@ -7,8 +7,6 @@ from typing import Final, final
 from ..observe import program_log
 from ..segments.code import Code
 
-__all__ = ["ShapeAdvice"]
-
 # Shapes for which the same operators are compiled, after which the user is told. A network has a
 # few tens of layers of different shapes at most that are built of the same operators.
 _MANY_SHAPES: Final = 32

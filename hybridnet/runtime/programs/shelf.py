@@ -18,8 +18,6 @@ from ..segments.code import Code
 from .executable import Executable, size_of
 from .program import Owner, Program
 
-__all__ = ["Shelf", "say_runs"]
-
 # When about this many bytes became free, the C library is told to give free memory back to the
 # system. A compilation allocates many small blocks between those of others, so that without this
 # more and more pages are mostly free. It takes 5 to 40 ms.

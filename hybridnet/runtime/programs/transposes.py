@@ -19,8 +19,6 @@ from hybridnet.base.lazy import jax, lax
 
 from .equations import Atom, ClosedJaxpr, Equation, LaidOpen, run
 
-__all__ = ["sink"]
-
 # Primitives each of whose elements depends on those at the same place and on scalars.
 _NAMES: Final = """
     abs acos add add_any and asin atan atan2 cbrt ceil clamp convert_element_type copy copy_p cos

@@ -34,8 +34,6 @@ from hybridnet.base.locks import if_free
 from ..programs.executable import Executable, ExecutableWrapper, start
 from .splitting import Split
 
-__all__ = ["LEAST_BYTES", "Narrow", "Specialized", "Version", "memory"]
-
 #: Inputs that stay the same are worth a prologue if they have this many bytes together.
 LEAST_BYTES: Final = 1 << 16
 

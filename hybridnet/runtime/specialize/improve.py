@@ -24,8 +24,6 @@ from ..tuning.timing import Turn, Turns
 from .constants import LEAST_BYTES
 from .specializing import Specializer
 
-__all__ = ["Watch", "improve"]
-
 # The inputs are looked at for the first time after so many launches, and for the second time so
 # many launches later; both again when a program for them is worth its price, if it was not; else
 # the whole is repeated after ever more launches, up to a last time. The two distances have no

@@ -21,8 +21,6 @@ from ..graphs.graph_call import GraphCall
 from ..platform.jax_devices import platform_of
 from ..segments.code import Code
 
-__all__ = ["lower_specialized"]
-
 _FILTERS: Final = frozenset({"Convolution", "Deconvolution", "FullyConnected"})
 # Passes that gain where weights stay the same: on CPUs, and where oneDNN is there.
 _ON_CPUS: Final = "layout"

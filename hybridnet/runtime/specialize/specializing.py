@@ -42,8 +42,6 @@ from .constants import Narrow, Specialized
 from .specialized_code import lower_specialized
 from .splitting import split
 
-__all__ = ["Specializer", "specialize"]
-
 # A prologue whose results have fewer bytes than this saves too little time to be measured.
 _LEAST_MADE: Final = 1 << 14
 # The least share of a program's time, as foreseen, that is worth compiling it again: a fourth of

@@ -25,8 +25,6 @@ from hybridnet.passes import DeviceCost
 
 from ..programs.equations import Atom, ClosedJaxpr, Equation, Known, LaidOpen, run
 
-__all__ = ["Split", "split"]
-
 # What XLA does for nothing, or while it reads an operand.
 _VIEWS: Final = frozenset(
     {"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "slice", "copy", "copy_p", "iota"}

@@ -14,21 +14,6 @@ from typing import Final, NamedTuple
 from .ledger import Account, Rent
 from .prices import TIMED_RUNS, Prices
 
-__all__ = [
-    "Decision",
-    "Load",
-    "Purchase",
-    "Whose",
-    "decide",
-    "decide_again",
-    "decide_constants",
-    "is_quick",
-    "is_worth_timing",
-    "is_worth_twice",
-    "recurs",
-    "repays_passes",
-]
-
 _NEVER_DUE: Final = 1 << 62
 
 

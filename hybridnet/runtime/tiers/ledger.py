@@ -8,8 +8,6 @@ from typing import Any, Final, final
 
 from .prices import AGAIN
 
-__all__ = ["FIRST_LOOK", "Account", "Habits", "Rent", "current", "note_call"]
-
 #: The number of runs after which the improvers look at a program for the first time.
 FIRST_LOOK: Final = 2
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from bisect import insort
 from typing import Final, final
 
-__all__ = ["AGAIN", "TIMED_RUNS", "Prices", "prices"]
-
 #: As if programs of so many operators had been used again, before anything is known. (To initialize
 #: a network takes some tens of small ones that run once.)
 AGAIN: Final = 512

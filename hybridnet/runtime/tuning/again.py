@@ -31,8 +31,6 @@ from ..tiers.choice import Purchase, decide_again
 from ..tiers.prices import prices
 from .launches import note_launch
 
-__all__ = ["improve"]
-
 # The structures whose programs are being made.
 _underway: Final[set[Code]] = set()
 

@@ -27,8 +27,6 @@ from ..segments.code import Code
 from .launches import CapturedLaunch
 from .search import Quiet, Search
 
-__all__ = ["Idleness", "improve", "tune_when_idle"]
-
 # Runs after which a program is worth tuning.
 _HOT: Final = 64
 # Seconds without activity after which the process counts as idle, and the share of a CPU that may

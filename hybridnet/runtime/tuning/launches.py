@@ -30,8 +30,6 @@ from ..programs.executable import Executable, innermost
 from ..programs.program import Program
 from ..segments.code import Code
 
-__all__ = ["CapturedLaunch", "captured", "launch_at", "note_launch"]
-
 # A sample is as many runs as take this long, in seconds: the clock and the call cost some µs.
 _SAMPLE: Final = 2e-3
 _MOST_RUNS: Final = 50

@@ -29,8 +29,6 @@ from ..programs.recipe_book import Entry, Trial, book
 from .launches import CapturedLaunch, launch_at
 from .timing import Comparison, compare
 
-__all__ = ["Quiet", "Search"]
-
 # Seconds for which a comparison goes on after the five rounds that it always has.
 _COMPARE_SECONDS: Final = 1.0
 # How far outputs of a whole program in float32 may differ, as a share of the greatest magnitude:

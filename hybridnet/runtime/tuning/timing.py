@@ -19,8 +19,6 @@ from hybridnet.base.lazy import jax
 
 from ..programs.executable import Executable, ExecutableWrapper, start
 
-__all__ = ["Comparison", "Turn", "Turns", "compare"]
-
 #: Runs something once, to its end; returns the seconds that it took, preparations not counted.
 Run = Callable[[], float]
 #: Keeps others from computing, within.

@@ -13,8 +13,6 @@ from typing import Any, Final, NamedTuple
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core.registry import get
 
-__all__ = ["forget_rows", "note_row", "stacked"]
-
 # Fewer rows are stacked as they are.
 _FEW_ROWS: Final = 8
 

@@ -23,8 +23,6 @@ from .state import (
     same_plain,
 )
 
-__all__ = ["Branch", "choice"]
-
 _HOW: Final = (
     "as the condition is an array, the result is one value of the graph: give both branches the "
     "same, or use a condition that Python knows"

@@ -18,16 +18,6 @@ from .conditions import and_, if_exp, is_staged, or_, truth
 from .lines import user_line
 from .number import Number, is_number, to_number
 
-__all__ = [
-    "OVERLOADS",
-    "READERS",
-    "StagedRange",
-    "Together",
-    "get_item",
-    "set_item",
-    "update_item",
-]
-
 
 @final
 class StagedRange:

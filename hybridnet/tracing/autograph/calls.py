@@ -25,8 +25,6 @@ from .conversion import convert
 from .library import user_function
 from .number import Number, in_array
 
-__all__ = ["OPERATORS", "converted_call"]
-
 #: Where converted code finds its operators, by the names that the conversion gives them. `convert`
 #: puts them here: one of them is a call that converts what it calls, and needs them all.
 OPERATORS: Final = types.SimpleNamespace()

@@ -14,17 +14,6 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-__all__ = [
-    "class_of",
-    "compiled",
-    "defined",
-    "factory",
-    "function_of",
-    "has_source",
-    "lambda_of",
-    "parsed",
-]
-
 # Names of functions that stand for parts of the user's.
 _PART_NAMES: Final = re.compile(
     r"(if_body|else_body|loop_body|loop_test|extra_test|[gs]et_state)(_\d+)?"

@@ -17,20 +17,6 @@ from .branches import choice
 from .lines import user_line
 from .number import Number, to_number
 
-__all__ = [
-    "and_",
-    "assert_stmt",
-    "chain",
-    "if_exp",
-    "if_stmt",
-    "is_staged",
-    "not_",
-    "or_",
-    "raised",
-    "stage_if",
-    "truth",
-]
-
 Thunk = Callable[[], Any]
 
 _COMPARE: Final[dict[str, Callable[[Any, Any], Any]]] = {

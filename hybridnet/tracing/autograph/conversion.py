@@ -16,8 +16,6 @@ from .compiled import class_of, function_of, parsed
 from .expressions import convert_expressions
 from .known import KnownFlow, known_flow
 
-__all__ = ["convert"]
-
 _lock: Final = free_in_children(threading.RLock())
 
 

@@ -22,8 +22,6 @@ from .staging import forget_loops
 from .state import Undefined, UndefinedReturnValue
 from .while_loops import while_stmt
 
-__all__ = ["converted", "run_converted"]
-
 vars(OPERATORS).update(
     {
         operator.__name__: operator

@@ -14,8 +14,6 @@ from typing import Final, final
 from .compiled import class_of, compiled, defined, factory
 from .prepare import call_operator, prepare
 
-__all__ = ["FRAMED", "convert_expressions"]
-
 #: These look at the frame that calls them.
 FRAMED: Final = frozenset({"super", "locals", "globals", "vars", "dir", "eval", "exec"})
 _LEFT: Final = FRAMED | {"print", "breakpoint"}

@@ -23,8 +23,6 @@ from .rows import Rows, rows_of
 from .staging import StagedLoop, Variables
 from .while_loops import MOST_UNROLLED, UNROLLED, num_recorded, stage_while, too_long
 
-__all__ = ["for_stmt"]
-
 Body = Callable[[Any], None]
 Test = Callable[[], Any] | None
 

@@ -28,8 +28,6 @@ from .builtins import StagedRange, Together
 from .prepare import full_name
 from .while_loops import UNROLLED
 
-__all__ = ["KnownFlow", "known_flow"]
-
 #: Attributes of arrays that are known while tracing.
 _FACTS: Final = frozenset({"shape", "ndim", "dtype", "context", "ctx", "stype"})
 #: Built-in functions whose results are true or false whatever they are given, or numbers.

@@ -12,8 +12,6 @@ from typing import Final
 
 from hybridnet import engine
 
-__all__ = ["is_library_class", "is_user_function", "user_function"]
-
 
 def _folders() -> tuple[str, ...]:
     names = ("stdlib", "platstdlib", "purelib", "platlib")

@@ -9,8 +9,6 @@ from typing import Final
 
 from hybridnet import engine
 
-__all__ = ["trimmed", "user_line"]
-
 # This package, and what runs traced bodies for it.
 _OUR_PACKAGES: Final = (
     str(Path(__file__).parent),

@@ -23,18 +23,6 @@ from hybridnet.ndarray.internal import cast_call, fill_call
 from hybridnet.ops.core import with_names
 from hybridnet.ops.core.registry import get
 
-__all__ = [
-    "Kind",
-    "Number",
-    "NumberError",
-    "in_array",
-    "is_number",
-    "joined",
-    "number",
-    "number_dtype",
-    "to_number",
-]
-
 #: A class of arrays.
 Kind = type[NDArray]
 

@@ -15,8 +15,6 @@ from __future__ import annotations
 import ast
 from typing import Any, Final, TypeVar, final
 
-__all__ = ["REBOUND", "call_operator", "full_name", "prepare"]
-
 #: The option of a loop that names the variables to which its body assigns other objects.
 REBOUND: Final = "rebound"
 

@@ -11,8 +11,6 @@ from hybridnet.ops.core.registry import get
 from .builtins import Together, get_item
 from .number import to_number
 
-__all__ = ["Rows", "rows_of"]
-
 
 @final
 class RangeRows:

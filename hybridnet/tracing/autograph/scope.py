@@ -12,8 +12,6 @@ from hybridnet.ndarray import NDArray
 from .lines import user_line
 from .state import Undefined, UndefinedReturnValue
 
-__all__ = ["FunctionScope", "autograph_artifact", "ld", "ldu", "with_function_scope"]
-
 _SOMETIMES: Final = (
     "{line}: the function returns a value on some paths and ends without `return` on others; which "
     "one is taken depends on an array, so that it must return the same kind of value on all"

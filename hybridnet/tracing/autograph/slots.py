@@ -14,8 +14,6 @@ from hybridnet.ndarray.internal import cast_call, fill_call
 from .number import Kind, Number, is_number, joined, number_dtype
 from .state import Undefined, UndefinedReturnValue, described, same_plain
 
-__all__ = ["HOW", "Slot", "StagingError", "StagingKindError", "slot_of"]
-
 HOW: Final = (
     "what a loop that is part of the graph changes must be arrays that keep shape and dtype, or "
     "numbers"

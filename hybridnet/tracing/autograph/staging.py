@@ -32,8 +32,6 @@ from .state import (
     same_plain,
 )
 
-__all__ = ["StagedLoop", "Variables", "forget_loops"]
-
 _TRIES: Final = 8
 _OVERWRITTEN: Final = (
     "{line}: the loop changes {name!r} in place, and then assigns another array to it; of an array "

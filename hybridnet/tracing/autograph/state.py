@@ -18,15 +18,6 @@ from hybridnet.ndarray import NDArray
 from ..structure import Tree, flatten, unflatten
 from .library import is_library_class, is_user_function
 
-__all__ = [
-    "Containers",
-    "Leaves",
-    "Undefined",
-    "UndefinedReturnValue",
-    "described",
-    "same_plain",
-]
-
 # Containers are looked for this deep, and this many, from the variables of a block.
 _DEPTH: Final = 4
 _MAX_CONTAINERS: Final = 2000

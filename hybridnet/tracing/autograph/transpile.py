@@ -48,8 +48,6 @@ from .compiled import class_of, compiled, defined, factory, lambda_of
 from .expressions import FRAMED
 from .prepare import REBOUND, call_operator, prepare
 
-__all__ = ["convert_whole"]
-
 _OPTIONS: Final = converter.STANDARD_OPTIONS
 
 

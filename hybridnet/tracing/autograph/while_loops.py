@@ -18,8 +18,6 @@ from .prepare import REBOUND
 from .slots import StagingError
 from .staging import StagedLoop, Variables
 
-__all__ = ["MOST_UNROLLED", "UNROLLED", "num_recorded", "stage_while", "too_long", "while_stmt"]
-
 #: Loops of no more turns are unrolled where Python can run them.
 UNROLLED: Final = 32
 #: No loop is unrolled for more turns than this, where that was not known to be needed.

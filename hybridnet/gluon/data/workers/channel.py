@@ -14,8 +14,6 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, Final, final
 
-__all__ = ["Channel", "ChannelClosed"]
-
 _LENGTH: Final = struct.Struct("<QI")  # bytes of the message, descriptors that came with it
 _PIECE: Final = 1 << 16
 _MOST_DESCRIPTORS: Final = 64  # that one call of the system brings

@@ -25,8 +25,6 @@ from .channel import Channel, ChannelClosed
 from .program import command
 from .worker import become_like, run
 
-__all__ = ["main"]
-
 _PAUSE: Final = 0.01  # seconds between two looks at a worker that is ending
 _LOOKS_BEFORE_KILL: Final = 100  # looks, after which one that has closed its socket is killed
 

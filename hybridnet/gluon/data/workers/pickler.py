@@ -16,8 +16,6 @@ from hybridnet.base.array_types import NumpyArray
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.share import adopt, peek
 
-__all__ = ["Pickler"]
-
 
 def _rebuild(kind: type[NDArray], host: NumpyArray) -> NDArray:
     return adopt(host, kind)

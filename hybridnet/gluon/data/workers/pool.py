@@ -31,8 +31,6 @@ from .shared_memory import Lent, new_file
 from .starting import Nursery, environment, nursery_for
 from .worker import Setup, laid_out
 
-__all__ = ["ProcessWorkers", "WorkerError", "are_possible"]
-
 _SLICE: Final = 0.1  # seconds after which a thread that waits lets another one look
 _KEPT_BATCHES: Final = 16  # batches in shared memory that users may hold on to; more are copied
 

@@ -6,8 +6,6 @@ import json
 import sys
 from typing import Final
 
-__all__ = ["command"]
-
 # It imports hybridnet from where this process has it, and nothing from the present folder (-P),
 # which need not be one of those.
 _PROGRAM: Final = (

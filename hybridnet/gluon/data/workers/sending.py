@@ -12,8 +12,6 @@ import pickle
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-__all__ = ["Packed", "pack", "unpack"]
-
 
 class Packed(NamedTuple):
     """An object that was taken apart.

@@ -20,8 +20,6 @@ from typing import Final, NamedTuple, final
 from hybridnet.base.errors import OutOfMemoryError
 from hybridnet.base.lazy import tempfile
 
-__all__ = ["Arena", "Lent", "Segment", "new_file"]
-
 #: Arrays begin at multiples of this in a segment: XLA takes such memory without a copy.
 ALIGNMENT: Final = 64
 _STEP: Final = 1 << 16  # sizes of segments are multiples of this

@@ -24,8 +24,6 @@ from .worker import Setup
 
 _Result = TypeVar("_Result")
 
-__all__ = ["Nursery", "environment", "nursery_for"]
-
 #: A worker computes with one thread, beside others; on CPUs; and compiles nothing.
 _ENVIRONMENT: Final = {
     "HYBRIDNET_HOST": "only",

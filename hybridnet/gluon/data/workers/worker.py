@@ -22,8 +22,6 @@ from .channel import Channel, ChannelClosed
 from .sending import pack, unpack
 from .shared_memory import ALIGNMENT, Arena
 
-__all__ = ["INLINE", "Setup", "become_like", "run"]
-
 #: What takes fewer bytes goes through the socket: a segment's pages cost more than the copy.
 INLINE: Final = 1 << 14
 

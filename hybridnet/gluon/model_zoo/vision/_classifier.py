@@ -12,8 +12,6 @@ from ...block import HybridBlock
 from ...types import BlockNames, Data, Operators
 from ..model_store import get_model_file
 
-__all__ = ["Classifier", "ClassifierOptions", "TrainedOptions", "chain", "trained"]
-
 _Net = TypeVar("_Net", bound=HybridBlock)
 
 

@@ -17,17 +17,6 @@ from ...core.checks import fill, require_floats, require_one_dtype, require_shap
 from ...core.operator import Shapes, describe
 from ...core.rules import UNKNOWN
 
-__all__ = [
-    "Filters",
-    "check_data",
-    "check_kernel",
-    "check_sizes",
-    "filter_inputs",
-    "joined",
-    "per_axis",
-    "split",
-]
-
 _CHANNEL_FIRST: Final = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 _CHANNEL_LAST: Final = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 

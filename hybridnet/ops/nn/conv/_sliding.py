@@ -23,17 +23,6 @@ from hybridnet.ops.host.namespace import has_host_form, jax, jnp, lax
 if TYPE_CHECKING:
     from jax import Array
 
-__all__ = [
-    "Innermost",
-    "Platform",
-    "WindowAxis",
-    "batch_last",
-    "from_batch_last",
-    "max_windows",
-    "pooled_size",
-    "sum_windows",
-]
-
 Platform = Literal["cpu", "gpu", "host", "tpu"]
 #: The axis that makes the vectors of a CPU.
 Innermost = Literal["batch", "channel"]

@@ -25,8 +25,6 @@ from . import lowerings, onednn, winograd
 from .lowerings import convolved_size
 from .row_sums import plus_bias, row_sum, suits_channels_last
 
-__all__ = ["NAME", "convolution", "is_dense_or_depthwise"]
-
 #: The alternatives' name in what was measured, in files too.
 NAME: Final = "turned"
 # Sums of products in another order.

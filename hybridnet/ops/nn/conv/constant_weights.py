@@ -19,8 +19,6 @@ from hybridnet.ops.host.namespace import jnp
 from ...core.alternatives import Site, alternative, constant_choice
 from . import channels_last, lowerings, onednn, winograd
 
-__all__: list[str] = []
-
 _NAME: Final = "channels_last"
 # Sums of products in another order.
 _TOLERANCE: Final = 1e-5

@@ -16,8 +16,6 @@ from . import lowerings
 from ._rules import Filters, filter_inputs, per_axis, split
 from .lowerings import convolved_size, deconvolution_padding
 
-__all__ = ["Layout"]
-
 Layout = Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"]
 Tune = Literal["fastest", "limited_workspace", "off"]
 

@@ -24,20 +24,6 @@ from ...core.alternatives import PLAIN, Site, alternative, builtin_choice, const
 from .lowerings import convolved_size, deconvolution_padding
 from .row_sums import plus_bias
 
-__all__ = [
-    "NAME",
-    "PACKED",
-    "Window",
-    "applies",
-    "applies_packed",
-    "convolution",
-    "convolution_window",
-    "multiplications",
-    "packed_convolution",
-    "product",
-    "product_weight_gradient",
-]
-
 #: What the alternatives are called.
 NAME: Final = "onednn"
 #: With weights in the order of the kernel; these must stay the same.

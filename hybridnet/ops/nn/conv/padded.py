@@ -24,8 +24,6 @@ from ._rules import check_data, joined, split
 from ._sliding import WindowAxis, max_windows, sum_windows
 from .convolution import Layout
 
-__all__: list[str] = []
-
 Padding = Literal["SAME", "VALID"]
 _NAMES: Final = ("data", "filters")
 

@@ -17,8 +17,6 @@ from ...core.registry import operator
 from ._rules import check_data, check_kernel, check_sizes, per_axis
 from .lowerings import convolved_size
 
-__all__: list[str] = []
-
 
 def _places(op: str, spatial: Sequence[int], params: Mapping[str, Any]) -> tuple[int, ...]:
     """Returns how many places the window has along each axis."""

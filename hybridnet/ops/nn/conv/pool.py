@@ -16,8 +16,6 @@ from ._rules import check_data, check_kernel, check_sizes, joined, per_axis, spl
 from .convolution import Layout
 from .lowerings import pooled_size
 
-__all__: list[str] = []
-
 
 def _pooling_sizes(data: TensorType, params: Mapping[str, Any]) -> tuple[int, ...]:
     _, spatial = split(data.shape, params["layout"])

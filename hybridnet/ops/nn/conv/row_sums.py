@@ -9,8 +9,6 @@ from typing import Any, Final
 
 from hybridnet.ops.host.namespace import jax, jnp
 
-__all__ = ["plus_bias", "row_sum", "suits_channels_last"]
-
 # In float32 numbers, of AVX2, which is what XLA:CPU's kernels are made for.
 _VECTOR: Final = 8
 # How many slices are added at a time; 4 to 32 were equally fast.

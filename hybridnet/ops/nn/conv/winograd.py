@@ -15,8 +15,6 @@ from ...core.alternatives import Site, alternative, constant_choice
 from . import onednn
 from .onednn import Window
 
-__all__ = ["NAME", "PACKED", "packed_choice", "pays"]
-
 #: What the alternatives are called.
 NAME: Final = "winograd"
 #: With transformed weights; these must stay the same.

@@ -21,8 +21,6 @@ from hybridnet.ops.host.namespace import elementwise, has_host_form, jax, jnp, l
 from ..conv.onednn import product_weight_gradient
 from . import onednn
 
-__all__ = ["GATES", "KEPT", "SCANNED", "Layer", "Way", "remembered", "scan", "weight_gradient"]
-
 #: How many gates a cell computes at each step.
 GATES: Final = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 #: How many arrays `scan` keeps for the gradient.

@@ -28,9 +28,6 @@ from . import _layer, onednn
 from ._layer import KEPT, SCANNED, Layer, Way
 from .parameters import Net, net_of, unpacked
 
-__all__: list[str] = []
-
-
 # -- rules ---------------------------------------------------------------------------------------
 
 

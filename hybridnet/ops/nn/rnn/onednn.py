@@ -15,8 +15,6 @@ from hybridnet.native import onednn
 from ...core.alternatives import Site
 from ..conv import onednn as onednn_convolution
 
-__all__ = ["NAME", "applies", "pays", "steps", "steps_gradient"]
-
 #: What the alternatives are called.
 NAME: Final = "onednn"
 

@@ -19,8 +19,6 @@ from ...core.registry import operator
 from ...core.rules import one_axis, promote_types, unify_around
 from ._layer import GATES, KEPT
 
-__all__ = ["Net", "net_of", "parameter_size", "unpacked"]
-
 
 @final
 @dataclass(frozen=True)

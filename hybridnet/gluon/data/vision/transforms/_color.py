@@ -11,16 +11,6 @@ from ....block import HybridBlock
 from ....types import Data, Operators
 from ._each_image import EachImage, each_image
 
-__all__ = [
-    "RandomBrightness",
-    "RandomColorJitter",
-    "RandomContrast",
-    "RandomGray",
-    "RandomHue",
-    "RandomLighting",
-    "RandomSaturation",
-]
-
 # The weights of red, green and blue in a gray value, as MXNet 2 has them.
 _GRAY: Final = (0.2989, 0.5870, 0.114)
 

@@ -16,8 +16,6 @@ from ....types import Data, Operators
 from ...samples import each, one_by_one
 from ._each_image import of_images
 
-__all__ = ["Compose", "HybridCompose", "HybridRandomApply", "RandomApply"]
-
 
 class Compose(Sequential):
     """Transforms applied one after another.

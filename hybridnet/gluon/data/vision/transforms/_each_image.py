@@ -13,8 +13,6 @@ from ....block import Block, HybridBlock
 from ....nn import HybridSequential
 from ...samples import one_by_one
 
-__all__ = ["EachImage", "each_image", "of_images"]
-
 _Class = TypeVar("_Class", bound="type[EachImage]")
 
 #: How many numbers images may have together that are transformed in one go: what fits into a

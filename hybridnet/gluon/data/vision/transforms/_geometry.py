@@ -14,18 +14,6 @@ from ....block import Block
 from ....types import Data, Operators
 from ._each_image import EachImage, each_image
 
-__all__ = [
-    "CenterCrop",
-    "CropResize",
-    "RandomCrop",
-    "RandomFlipLeftRight",
-    "RandomFlipTopBottom",
-    "RandomResizedCrop",
-    "RandomRotation",
-    "Resize",
-    "Rotate",
-]
-
 Size = int | tuple[int, int]
 
 

@@ -9,8 +9,6 @@ from hybridnet.base.array_types import DTypeLike
 from ....types import Data, Operators
 from ._each_image import EachImage, each_image
 
-__all__ = ["Cast", "Normalize", "ToTensor"]
-
 
 @each_image
 class Cast(EachImage):
