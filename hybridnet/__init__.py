@@ -23,99 +23,44 @@ from .base.unsupported import missing as _missing
 
 __version__ = "0.1.0"
 
+#: Public names of modules that are called so.
+_OWN: Final = (
+    "attribute autograd base callback checkpoint clusters context contrib distributed engine "
+    "error executor executor_manager gluon image initializer io kv kvstore log lr_scheduler "
+    "metric model module monitor name ndarray numpy numpy_extension numpy_op_signature onnx "
+    "operator optimizer passes profiler random recordio rnn runtime session symbol test_utils "
+    "util visualization"
+)
 #: Public name -> the module it stands for.
-_MODULES: Final = {
-    "attribute": "hybridnet.attribute",
-    "autograd": "hybridnet.autograd",
-    "base": "hybridnet.base",
-    "callback": "hybridnet.callback",
-    "checkpoint": "hybridnet.checkpoint",
-    "clusters": "hybridnet.clusters",
-    "context": "hybridnet.context",
-    "contrib": "hybridnet.contrib",
-    "distributed": "hybridnet.distributed",
-    "engine": "hybridnet.engine",
-    "error": "hybridnet.error",
-    "executor": "hybridnet.executor",
-    "executor_manager": "hybridnet.executor_manager",
-    "gluon": "hybridnet.gluon",
-    "image": "hybridnet.image",
-    "img": "hybridnet.image",
-    "init": "hybridnet.initializer",
-    "initializer": "hybridnet.initializer",
-    "io": "hybridnet.io",
-    "kv": "hybridnet.kv",
-    "kvstore": "hybridnet.kvstore",
-    "log": "hybridnet.log",
-    "lr_scheduler": "hybridnet.lr_scheduler",
-    "metric": "hybridnet.metric",
-    "mod": "hybridnet.module",
-    "model": "hybridnet.model",
-    "module": "hybridnet.module",
-    "mon": "hybridnet.monitor",
-    "monitor": "hybridnet.monitor",
-    "name": "hybridnet.name",
-    "nd": "hybridnet.ndarray",
-    "ndarray": "hybridnet.ndarray",
-    "np": "hybridnet.numpy",
-    "_numpy_op_doc": "hybridnet.numpy_op_signature",
-    "npx": "hybridnet.numpy_extension",
-    "numpy": "hybridnet.numpy",
-    "numpy_extension": "hybridnet.numpy_extension",
-    "numpy_op_signature": "hybridnet.numpy_op_signature",
-    "onnx": "hybridnet.onnx",
-    "operator": "hybridnet.operator",
-    "optimizer": "hybridnet.optimizer",
-    "passes": "hybridnet.passes",
-    "profiler": "hybridnet.profiler",
-    "random": "hybridnet.random",
-    "recordio": "hybridnet.recordio",
-    "rnd": "hybridnet.random",
-    "rnn": "hybridnet.rnn",
-    "runtime": "hybridnet.runtime",
-    "session": "hybridnet.session",
-    "sym": "hybridnet.symbol",
-    "symbol": "hybridnet.symbol",
-    "test_utils": "hybridnet.test_utils",
-    "util": "hybridnet.util",
-    "visualization": "hybridnet.visualization",
-    "viz": "hybridnet.visualization",
+_MODULES: Final = {name: name for name in _OWN.split()} | {
+    "img": "image",
+    "init": "initializer",
+    "mod": "module",
+    "mon": "monitor",
+    "nd": "ndarray",
+    "np": "numpy",
+    "_numpy_op_doc": "numpy_op_signature",
+    "npx": "numpy_extension",
+    "rnd": "random",
+    "sym": "symbol",
+    "viz": "visualization",
 }
-#: Public name -> (module, name in it).
-_NAMES: Final = {
-    "AttrScope": ("hybridnet.attribute", "AttrScope"),
-    "Buckets": ("hybridnet.tracing", "Buckets"),
-    "CachedOp": ("hybridnet.tracing", "CachedOp"),
-    "GradientTape": ("hybridnet.autograd", "GradientTape"),
-    "NDArray": ("hybridnet.ndarray", "NDArray"),
-    "Session": ("hybridnet.session", "Session"),
-    "RetracingWarning": ("hybridnet.tracing", "RetracingWarning"),
-    "Symbol": ("hybridnet.symbol", "Symbol"),
-    "TensorSpec": ("hybridnet.tracing", "TensorSpec"),
-    "cluster": ("hybridnet.clusters", "cluster"),
-    "custom_gradient": ("hybridnet.autograd", "custom_gradient"),
-    "export": ("hybridnet.exported", "export"),
-    "function": ("hybridnet.tracing", "function"),
-    "load": ("hybridnet.exported", "load"),
-    "num_gpus": ("hybridnet.context", "num_gpus"),
-    "print": ("hybridnet.tracing", "print"),
-    "py_func": ("hybridnet.tracing", "py_func"),
-    "tune": ("hybridnet.tuning", "tune"),
-    "waitall": ("hybridnet.ndarray", "waitall"),
-    **{
-        name: ("hybridnet.util", name)
-        for name in (
-            "is_np_array",
-            "is_np_shape",
-            "np_array",
-            "np_shape",
-            "set_np_shape",
-            "use_np",
-            "use_np_array",
-            "use_np_shape",
-        )
-    },
+#: Module -> the public names that are in it.
+_SOURCES: Final = {
+    "attribute": "AttrScope",
+    "autograd": "GradientTape custom_gradient",
+    "clusters": "cluster",
+    "context": "num_gpus",
+    "exported": "export load",
+    "ndarray": "NDArray waitall",
+    "session": "Session",
+    "symbol": "Symbol",
+    "tracing": "Buckets CachedOp RetracingWarning TensorSpec function print py_func",
+    "tuning": "tune",
+    "util": "is_np_array is_np_shape np_array np_shape set_np_shape use_np use_np_array "
+    "use_np_shape",
 }
+_NAMES: Final = {name: module for module, names in _SOURCES.items() for name in names.split()}
 
 if TYPE_CHECKING:
     from . import attribute as attribute
@@ -210,10 +155,9 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         if name == "kvstore":
             __getattr__("kv")  # adds the names that MXNet has there
-        value: Any = importlib.import_module(_MODULES[name])
+        value: Any = importlib.import_module(f"{__name__}.{_MODULES[name]}")
     elif name in _NAMES:
-        module, attribute = _NAMES[name]
-        value = getattr(importlib.import_module(module), attribute)
+        value = getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
     else:
         raise _missing("", name, __all__)
     globals()[name] = value

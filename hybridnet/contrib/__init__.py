@@ -37,21 +37,7 @@ _MODULES: Final = {
     "text": "hybridnet.contrib.text",
 }
 
-__all__ = [
-    "amp",
-    "autograd",
-    "caffe",
-    "io",
-    "nd",
-    "ndarray",
-    "onnx",
-    "quantization",
-    "svrg_optimization",
-    "sym",
-    "symbol",
-    "tensorboard",
-    "text",
-]
+__all__ = [*_MODULES]
 
 
 def __getattr__(name: str) -> Any:

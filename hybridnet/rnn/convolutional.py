@@ -28,17 +28,17 @@ class BaseConvRNNCell(BaseRNNCell):
         self,
         input_shape: Sequence[int],
         num_hidden: int,
-        h2h_kernel: Sequence[int],
-        h2h_dilate: Sequence[int],
-        i2h_kernel: Sequence[int],
-        i2h_stride: Sequence[int],
-        i2h_pad: Sequence[int],
-        i2h_dilate: Sequence[int],
-        i2h_weight_initializer: InitLike | None,
-        h2h_weight_initializer: InitLike | None,
-        i2h_bias_initializer: InitLike | None,
-        h2h_bias_initializer: InitLike | None,
-        activation: ActivationOfSymbols,
+        h2h_kernel: Sequence[int] = (3, 3),
+        h2h_dilate: Sequence[int] = (1, 1),
+        i2h_kernel: Sequence[int] = (3, 3),
+        i2h_stride: Sequence[int] = (1, 1),
+        i2h_pad: Sequence[int] = (1, 1),
+        i2h_dilate: Sequence[int] = (1, 1),
+        i2h_weight_initializer: InitLike | None = None,
+        h2h_weight_initializer: InitLike | None = None,
+        i2h_bias_initializer: InitLike | None = "zeros",
+        h2h_bias_initializer: InitLike | None = "zeros",
+        activation: ActivationOfSymbols = _leaky,
         prefix: str = "",
         params: RNNParams | None = None,
         conv_layout: str = "NCHW",
@@ -102,50 +102,8 @@ class BaseConvRNNCell(BaseRNNCell):
         raise NotImplementedError(f"{type(self).__name__} must define __call__(inputs, states)")
 
 
-class _ConvCell(BaseConvRNNCell):
-    """Base of the cells here; arguments as `ConvLSTMCell`."""
-
-    def __init__(
-        self,
-        input_shape: Sequence[int],
-        num_hidden: int,
-        h2h_kernel: Sequence[int] = (3, 3),
-        h2h_dilate: Sequence[int] = (1, 1),
-        i2h_kernel: Sequence[int] = (3, 3),
-        i2h_stride: Sequence[int] = (1, 1),
-        i2h_pad: Sequence[int] = (1, 1),
-        i2h_dilate: Sequence[int] = (1, 1),
-        i2h_weight_initializer: InitLike | None = None,
-        h2h_weight_initializer: InitLike | None = None,
-        i2h_bias_initializer: InitLike | None = "zeros",
-        h2h_bias_initializer: InitLike | None = "zeros",
-        activation: ActivationOfSymbols = _leaky,
-        prefix: str = "ConvLSTM_",
-        params: RNNParams | None = None,
-        conv_layout: str = "NCHW",
-    ) -> None:
-        super().__init__(
-            input_shape,
-            num_hidden,
-            h2h_kernel,
-            h2h_dilate,
-            i2h_kernel,
-            i2h_stride,
-            i2h_pad,
-            i2h_dilate,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            activation,
-            prefix,
-            params,
-            conv_layout,
-        )
-
-
 @with_defaults(prefix="ConvRNN_")
-class ConvRNNCell(_ConvCell):
+class ConvRNNCell(BaseConvRNNCell):
     """Elman's cell over pictures; arguments as `ConvLSTMCell`."""
 
     @property
@@ -166,7 +124,8 @@ class ConvRNNCell(_ConvCell):
         return output, [output]
 
 
-class ConvLSTMCell(_ConvCell):
+@with_defaults(prefix="ConvLSTM_")
+class ConvLSTMCell(BaseConvRNNCell):
     """An LSTM cell over pictures.
 
     Args:
@@ -196,7 +155,7 @@ class ConvLSTMCell(_ConvCell):
 
 
 @with_defaults(prefix="ConvGRU_")
-class ConvGRUCell(_ConvCell):
+class ConvGRUCell(BaseConvRNNCell):
     """A GRU cell over pictures; arguments as `ConvLSTMCell`."""
 
     @property

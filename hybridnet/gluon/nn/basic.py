@@ -16,8 +16,8 @@ from hybridnet.initializer.base import InitLike
 
 from ..block import Block, HybridBlock
 from ..types import BlockNames, Data, Operators
-from ._axes import deferred
 from .activations import activation_of
+from .axes import deferred
 
 __all__ = [
     "Dense",

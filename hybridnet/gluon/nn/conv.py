@@ -9,8 +9,8 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.initializer.base import InitLike
 
 from ..types import BlockNames, Data, Operators
-from ._axes import Sizes, SpatialBlock, check_layout, deferred, sizes_of
 from .activations import activation_of
+from .axes import Sizes, SpatialBlock, check_layout, deferred, shown_options, sizes_of
 
 __all__ = [
     "Conv1D",
@@ -91,21 +91,8 @@ class _Conv(SpatialBlock):
         return out if self.act is None else self.act(out)
 
     def __repr__(self) -> str:
-        options = self._kwargs
-        parts = [f"kernel_size={options['kernel']}", f"stride={options['stride']}"]
-        if any(options["pad"]):
-            parts.append(f"padding={options['pad']}")
-        if any(step != 1 for step in options["dilate"]):
-            parts.append(f"dilation={options['dilate']}")
-        if options["num_group"] != 1:
-            parts.append(f"groups={options['num_group']}")
-        if options["no_bias"]:
-            parts.append("bias=False")
-        if self.act is not None:
-            parts.append(repr(self.act))
-        return (
-            f"{type(self).__name__}({self._num_inputs()} -> {self._channels}, {', '.join(parts)})"
-        )
+        shown = shown_options(self._kwargs, self.act)
+        return f"{type(self).__name__}({self._num_inputs()} -> {self._channels}, {shown})"
 
     def _num_inputs(self) -> int | None:
         """Returns the number of input channels, None where it is not known yet."""

@@ -12,7 +12,7 @@ from hybridnet.initializer.base import InitLike
 from ..block import HybridBlock
 from ..parameter import Parameter, ParameterDict
 from ..types import BlockNames, Data, Operators
-from ._axes import deferred
+from .axes import deferred
 
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm"]
 

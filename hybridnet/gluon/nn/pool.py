@@ -10,7 +10,7 @@ from hybridnet.base.errors import ParameterError
 
 from ..block import HybridBlock
 from ..types import BlockNames, Data, Operators
-from ._axes import Sizes, SpatialBlock, check_layout, sizes_of
+from .axes import Sizes, SpatialBlock, check_layout, sizes_of
 
 __all__ = [
     "AvgPool1D",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from hybridnet.initializer.base import InitLike
 
+from ..nn.axes import deferred
 from ..parameter import Parameter, ParameterDict
 from ..types import ActivationLike, Data, Operators, StateInfo
 from .recurrent import HybridRecurrentCell
@@ -54,8 +55,7 @@ class WeightedCell(HybridRecurrentCell):
             "h2h_bias": (rows,),
         }
         for (name, shape), init in zip(shapes.items(), initializers, strict=True):
-            made = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
-            setattr(self, name, made)
+            setattr(self, name, deferred(self, name, shape, init))
 
     def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """Returns the shape and layout of each state, (batch, hidden)."""

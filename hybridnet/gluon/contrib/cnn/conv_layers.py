@@ -10,20 +10,11 @@ from hybridnet.initializer.base import InitLike
 
 from ...block import HybridBlock
 from ...nn import Activation
+from ...nn.axes import Sizes, deferred, shown_options, sizes_of
 from ...parameter import Parameter, ParameterDict
 from ...types import Data, Operators
 
 __all__ = ["DeformableConvolution", "ModulatedDeformableConvolution"]
-
-_Sizes = int | tuple[int, int] | list[int]
-
-
-def _pair(value: _Sizes) -> tuple[int, int]:
-    """Returns two numbers, of which one stands for both."""
-    if isinstance(value, int):
-        return value, value
-    first, second = value
-    return first, second
 
 
 class DeformableConvolution(HybridBlock):
@@ -60,10 +51,10 @@ class DeformableConvolution(HybridBlock):
     def __init__(
         self,
         channels: int,
-        kernel_size: _Sizes = (1, 1),
-        strides: _Sizes = (1, 1),
-        padding: _Sizes = (0, 0),
-        dilation: _Sizes = (1, 1),
+        kernel_size: Sizes = (1, 1),
+        strides: Sizes = (1, 1),
+        padding: Sizes = (0, 0),
+        dilation: Sizes = (1, 1),
         groups: int = 1,
         num_deformable_group: int = 1,
         layout: str = "NCHW",
@@ -86,15 +77,15 @@ class DeformableConvolution(HybridBlock):
             raise ParameterError(f"{name}: layout must be 'NCHW', got {layout!r}")
         if adj:
             raise ParameterError(f"{name}: adj is for transposed convolutions, got {adj!r}")
-        kernel = _pair(kernel_size)
+        kernel = sizes_of(kernel_size, 2, f"{name}: kernel_size")
         taps = kernel[0] * kernel[1] * num_deformable_group
         self._num_offsets = 2 * taps
         self._in_channels = in_channels
         shared = {
             "kernel": kernel,
-            "stride": _pair(strides),
-            "dilate": _pair(dilation),
-            "pad": _pair(padding),
+            "stride": sizes_of(strides, 2, f"{name}: strides"),
+            "dilate": sizes_of(dilation, 2, f"{name}: dilation"),
+            "pad": sizes_of(padding, 2, f"{name}: padding"),
             "num_group": groups,
             "layout": layout,
         }
@@ -118,16 +109,11 @@ class DeformableConvolution(HybridBlock):
         with self.name_scope():
             for part in self._order:
                 rows, bias, inits = parts[part]
-                self._add(f"{part}_weight", (rows, inner, *kernel), inits[0])
-                if bias:
-                    self._add(f"{part}_bias", (rows,), inits[1])
-                else:
-                    setattr(self, f"{part}_bias", None)
+                weight = deferred(self, f"{part}_weight", (rows, inner, *kernel), inits[0])
+                setattr(self, f"{part}_weight", weight)
+                made = deferred(self, f"{part}_bias", (rows,), inits[1]) if bias else None
+                setattr(self, f"{part}_bias", made)
             self.act = Activation(activation, prefix=f"{activation}_") if activation else None
-
-    def _add(self, name: str, shape: tuple[int, ...], init: InitLike | None) -> None:
-        made = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
-        setattr(self, name, made)
 
     def _alias(self) -> str:
         return "deformable_conv"
@@ -153,20 +139,9 @@ class DeformableConvolution(HybridBlock):
         return op(x, found, weight, bias, name="fwd", **self._options)
 
     def __repr__(self) -> str:
-        options = self._options
-        parts = [f"kernel_size={options['kernel']}", f"stride={options['stride']}"]
-        if any(options["pad"]):
-            parts.append(f"padding={options['pad']}")
-        if options["dilate"] != (1, 1):
-            parts.append(f"dilation={options['dilate']}")
-        if options["num_group"] != 1:
-            parts.append(f"groups={options['num_group']}")
-        if options["no_bias"]:
-            parts.append("bias=False")
-        if self.act is not None:
-            parts.append(repr(self.act))
+        shown = shown_options(self._options, self.act)
         rows, inner, *_ = self.deformable_conv_weight.shape or (0, 0)
-        return f"{type(self).__name__}({inner or None} -> {rows}, {', '.join(parts)})"
+        return f"{type(self).__name__}({inner or None} -> {rows}, {shown})"
 
 
 @with_defaults(op_name="ModulatedDeformableConvolution")

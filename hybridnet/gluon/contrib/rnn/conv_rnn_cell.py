@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hybridnet.base.defaults import with_defaults
 from hybridnet.base.errors import ParameterError
 from hybridnet.initializer.base import InitLike
 
+from ...nn.axes import Sizes, SpatialBlock, deferred, sizes_of
 from ...parameter import Parameter, ParameterDict
 from ...rnn import HybridRecurrentCell
 from ...types import ActivationLike, Data, Operators, StateInfo
@@ -24,10 +23,8 @@ __all__ = [
     "Conv3DRNNCell",
 ]
 
-_Sizes = int | tuple[int, ...] | list[int]
 
-
-class _BaseConvRNNCell(HybridRecurrentCell):
+class _BaseConvRNNCell(HybridRecurrentCell, SpatialBlock):
     """Base of the cells here; arguments as `Conv2DLSTMCell`.
 
     A subclass says what the cell is (gates, number of states), and over how many axes.
@@ -35,24 +32,18 @@ class _BaseConvRNNCell(HybridRecurrentCell):
 
     _gates: int
     _num_states = 1
-    _ndim: int
 
     i2h_weight: Parameter
-
-    def __init_subclass__(cls, ndim: int | None = None, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if ndim is not None:
-            cls._ndim = ndim
 
     def __init__(
         self,
         input_shape: tuple[int, ...],
         hidden_channels: int,
-        i2h_kernel: _Sizes,
-        h2h_kernel: _Sizes,
-        i2h_pad: _Sizes = (0,),
-        i2h_dilate: _Sizes = (1,),
-        h2h_dilate: _Sizes = (1,),
+        i2h_kernel: Sizes,
+        h2h_kernel: Sizes,
+        i2h_pad: Sizes = (0,),
+        i2h_dilate: Sizes = (1,),
+        h2h_dilate: Sizes = (1,),
         i2h_weight_initializer: InitLike | None = None,
         h2h_weight_initializer: InitLike | None = None,
         i2h_bias_initializer: InitLike | None = "zeros",
@@ -99,17 +90,10 @@ class _BaseConvRNNCell(HybridRecurrentCell):
             ("i2h_bias", (rows,), i2h_bias_initializer),
             ("h2h_bias", (rows,), h2h_bias_initializer),
         ):
-            made = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
-            setattr(self, name, made)
+            setattr(self, name, deferred(self, name, shape, init))
 
-    def _sizes(self, name: str, value: _Sizes) -> tuple[int, ...]:
-        found = (value,) * self._ndim if isinstance(value, int) else tuple(value)
-        if len(found) != self._ndim:
-            raise ParameterError(
-                f"{type(self).__name__}: {name} must be a whole number or {self._ndim} of them, "
-                f"got {value!r}"
-            )
-        return found
+    def _sizes(self, name: str, value: Sizes) -> tuple[int, ...]:
+        return sizes_of(value, self._ndim, f"{type(self).__name__}: {name}")
 
     def _parted(self, shape: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
         """Returns the channels and the sizes of inputs without the batch."""

@@ -10,6 +10,7 @@ from hybridnet.initializer.base import InitLike
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
+from ...nn.axes import deferred
 from ...parameter import ParameterDict
 from ...rnn import BidirectionalCell, HybridRecurrentCell, ModifierCell, RecurrentCell
 from ...rnn.sequences import first_states, format_sequence, mask_sequence
@@ -157,7 +158,6 @@ class LSTMPCell(HybridRecurrentCell):
         self._input_size = input_size
         self._projection_size = projection_size
         rows = 4 * hidden_size
-        made = self.params.get
         for name, shape, init in (
             ("i2h_weight", (rows, input_size), i2h_weight_initializer),
             ("h2h_weight", (rows, projection_size), h2h_weight_initializer),
@@ -165,7 +165,7 @@ class LSTMPCell(HybridRecurrentCell):
             ("i2h_bias", (rows,), i2h_bias_initializer),
             ("h2h_bias", (rows,), h2h_bias_initializer),
         ):
-            setattr(self, name, made(name, shape=shape, init=init, allow_deferred_init=True))
+            setattr(self, name, deferred(self, name, shape, init))
 
     def state_info(self, batch_size: int = 0) -> list[StateInfo]:
         """Returns the shape and layout of each state."""

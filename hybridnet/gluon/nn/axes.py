@@ -1,7 +1,8 @@
-"""Sizes and layouts of layers over one, two and three spatial axes; parameters of any size."""
+"""Layers over one, two and three spatial axes: sizes, layouts, texts; parameters of any size."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from hybridnet.base.errors import ParameterError
@@ -53,3 +54,19 @@ def check_layout(layout: str, ndim: int, what: str) -> None:
         raise ParameterError(
             f"{what}: layout must be 'NC{spatial}' or 'N{spatial}C', got {layout!r}"
         )
+
+
+def shown_options(options: Mapping[str, Any], act: HybridBlock | None) -> str:
+    """Returns the options of a convolution, and the activation that follows it, for its `repr`."""
+    parts = [f"kernel_size={options['kernel']}", f"stride={options['stride']}"]
+    if any(options["pad"]):
+        parts.append(f"padding={options['pad']}")
+    if any(step != 1 for step in options["dilate"]):
+        parts.append(f"dilation={options['dilate']}")
+    if options["num_group"] != 1:
+        parts.append(f"groups={options['num_group']}")
+    if options["no_bias"]:
+        parts.append("bias=False")
+    if act is not None:
+        parts.append(repr(act))
+    return ", ".join(parts)
