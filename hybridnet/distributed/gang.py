@@ -21,7 +21,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NoReturn, final
 
 from hybridnet import engine
-from hybridnet.base import claims
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.host_array import DeviceArray
@@ -352,13 +351,7 @@ def initialize(
             "distributed.initialize: must be called before anything is computed by XLA, since its "
             "devices must know of the other processes; call it first of all"
         )
-    claims.claim(claims.COLLECTIVES, "distributed.initialize")
-    try:
-        gang = Gang(member, timeout)
-    except BaseException:
-        claims.disclaim()
-        raise
-    _Process.gang = gang
+    _Process.gang = Gang(member, timeout)
     # What is printed to stderr may be lost later, when threads are left behind in XLA.
     getattr(threading, "_register_atexit", atexit.register)(_say_why)
     atexit.register(_at_exit)

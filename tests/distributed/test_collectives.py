@@ -11,7 +11,6 @@ from gangs import await_end, start_gang
 
 import hybridnet as hn
 from hybridnet import distributed, kv, nd
-from hybridnet.base import claims
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
 
 _CALLS = """
@@ -19,7 +18,6 @@ _CALLS = """
     import numpy as np
     import hybridnet as hn
     from hybridnet import autograd, distributed as dist, gluon, kv, nd
-    from hybridnet.base import claims
 
     dist.initialize()
     me, made = dist.rank(), {}
@@ -87,11 +85,6 @@ _CALLS = """
         os._exit(7 if dist.is_initialized() else 0)
     assert os.waitpid(child, 0)[1] == 0
     dist.barrier()
-
-    try:
-        claims.claim(claims.PARAMETER_SERVER, "kv.create")
-    except hn.MXNetError as error:
-        assert "works by collectives already" in str(error)
     np.savez(os.environ["OUT"].format(me), **{key: x.asnumpy() for key, x in made.items()})
 """
 
@@ -260,7 +253,7 @@ def test_a_gang_begins_before_anything_is_computed(monkeypatch):
     nd.ones((2,)).to_jax()
     with pytest.raises(MXNetError, match="before anything is computed"):
         distributed.initialize("127.0.0.1:1", 2, 0)
-    assert claims.claimed() is None
+    assert not distributed.is_initialized()
 
 
 def test_a_store_of_horovods_on_its_own():
