@@ -12,6 +12,7 @@ from helpers import thorough
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onednn_checks import close, lowering, random
+from op_samples_rnn import parameter_size
 from traced import hurried_jit
 
 from hybridnet import autograd, nd
@@ -19,7 +20,6 @@ from hybridnet.native import onednn
 from hybridnet.ops.core.alternatives import OperandType, Site, alternatives_of
 from hybridnet.ops.core.registry import get
 from hybridnet.ops.nn.rnn import onednn as onednn_lstm
-from hybridnet.ops.nn.rnn.parameters import parameter_size
 from hybridnet.runtime.programs import cache as programs
 
 pytestmark = pytest.mark.usefixtures("with_onednn")

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from op_samples_rnn import parameter_size
 from traced import hurried_jit
 
 import hybridnet as hn
 from hybridnet.ops.core.alternatives import OperandType, Site, alternatives_of
 from hybridnet.ops.core.registry import get
-from hybridnet.ops.nn.rnn.parameters import parameter_size
 
 
 def _assert_same(operator, name, arrays, attrs, by):

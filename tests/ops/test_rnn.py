@@ -9,12 +9,12 @@ import jax
 import numpy as np
 import pytest
 from helpers import naive, run_op
+from op_samples_rnn import parameter_size
 
 import hybridnet as hn
 from hybridnet import autograd, nd, sym
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.ops.core.registry import get
-from hybridnet.ops.nn.rnn.parameters import parameter_size
 
 _TORCH = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN"}
 

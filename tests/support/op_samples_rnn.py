@@ -7,9 +7,28 @@ from typing import Any, Final
 import numpy as np
 from op_sample import Sample, random, sample
 
-from hybridnet.ops.nn.rnn.parameters import parameter_size
+from hybridnet.ops.nn.rnn.parameters import net_of
 
-__all__ = ["SAMPLES"]
+__all__ = ["SAMPLES", "parameter_size"]
+
+
+def parameter_size(
+    mode: str,
+    features: int,
+    hidden: int,
+    layers: int = 1,
+    bidirectional: bool = False,
+    projected: int | None = None,
+) -> int:
+    """Returns the length of the parameter vector of operator `RNN`."""
+    net = net_of(
+        state_size=hidden,
+        num_layers=layers,
+        mode=mode,
+        bidirectional=bidirectional,
+        projection_size=projected,
+    )
+    return net.size(features)
 
 
 def _rnn(

@@ -92,31 +92,6 @@ def net_of(
     return Net(mode, num_layers, 1 + bidirectional, state_size, projection_size, clip)
 
 
-def parameter_size(
-    mode: str,
-    input_size: int,
-    state_size: int,
-    num_layers: int = 1,
-    bidirectional: bool = False,
-    projection_size: int | None = None,
-) -> int:
-    """Returns the length of the parameter vector of operator `RNN`.
-
-    Args:
-        mode: 'rnn_relu', 'rnn_tanh', 'lstm' or 'gru'.
-        input_size: the number of features of `data`.
-        state_size, num_layers, bidirectional, projection_size: as for the operator.
-    """
-    net = net_of(
-        state_size=state_size,
-        num_layers=num_layers,
-        mode=mode,
-        bidirectional=bidirectional,
-        projection_size=projection_size,
-    )
-    return net.size(input_size)
-
-
 def unpacked(parameters: Any, net: Net, features: int) -> list[tuple[Any, ...]]:
     """Returns for each layer and direction its weights, then its two biases."""
     blocks = list(net.blocks(features))
