@@ -6,7 +6,7 @@ translates.
 
 Nodes are visited forward and backward until nothing new is learned. At each, the operator's
 ``complete`` rule fills in unknown inputs, its type rule gives the outputs, and what is known of
-the outputs is traced back to the inputs (`look_back`).
+the outputs is traced back to the inputs (`infer_inputs`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from hybridnet.ops.core import (
 )
 
 from .control_infer import insides
-from .look_back import SIZES, keeps_shape, look_back
+from .input_shapes import SIZES, infer_inputs, keeps_shape
 from .node import Edge, Node
 from .subgraph import ControlCall
 from .transform import STATE
@@ -266,7 +266,7 @@ class _ShapeInference(Inference[Shape]):
         else:
             known = [shape for shape in inputs if shape is not None]
             if len(known) == len(inputs):
-                found = look_back(rule, known, outputs)
+                found = infer_inputs(rule, known, outputs)
                 for edge, shape in zip(node.inputs, found, strict=True):
                     self.learn(edge, shape, node)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.lazy import jax
-from hybridnet.runtime.contexts import note_lent
+from hybridnet.runtime.contexts import note_exported
 from hybridnet.runtime.recording import Value, recorder
 
 from .copies import aligned
@@ -32,7 +32,7 @@ def lend(data: Any) -> object:
     recorder.flush_all()  # what was recorded before reads the memory that the array had
     with jax.enable_x64(True):
         array = jax.dlpack.from_dlpack(host)
-    note_lent(array)
+    note_exported(array)
     # XLA donates no memory that a capsule refers to.
     data.storage.write(Value(data.type, array, shared=array.__dlpack__()), data)
     return host.__dlpack__()

@@ -1,6 +1,7 @@
 """Contexts as devices of JAX, and arrays put on them."""
 
 from .devices.device import receive as receive
+from .platform.dlpack_exports import note_exported as note_exported
 from .platform.jax_devices import check_device as check_device
 from .platform.jax_devices import context_of as context_of
 from .platform.jax_devices import device_of as device_of
@@ -9,4 +10,3 @@ from .platform.jax_devices import is_forked as is_forked
 from .platform.jax_devices import num_devices as num_devices
 from .platform.jax_devices import on_device as on_device
 from .platform.jax_devices import put as put
-from .platform.lent import note_lent as note_lent

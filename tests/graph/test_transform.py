@@ -10,7 +10,7 @@ from hybridnet import sym
 from hybridnet.base.dtype import FLOAT32
 from hybridnet.base.errors import ShapeError
 from hybridnet.graph.dtypes import infer_dtypes
-from hybridnet.graph.look_back import look_back
+from hybridnet.graph.input_shapes import infer_inputs
 from hybridnet.graph.node import Edge, Graph
 from hybridnet.graph.shapes import infer_shapes
 from hybridnet.graph.text import to_text
@@ -170,7 +170,7 @@ def window(shapes):
 )
 def test_only_what_one_size_explains_is_traced_back(output, found):
     """Two row counts give the same windows, and no column count an odd width."""
-    assert list(look_back(window, [(-1, -1)], [output])) == [found]
+    assert list(infer_inputs(window, [(-1, -1)], [output])) == [found]
 
 
 def joined(shapes):
@@ -181,7 +181,7 @@ def joined(shapes):
 
 
 def test_dimensions_that_must_be_equal_are_found_together():
-    found = look_back(joined, [(-1, 2), (-1, 3), (-1, 4)], [(7, -1)])
+    found = infer_inputs(joined, [(-1, 2), (-1, 3), (-1, 4)], [(7, -1)])
     assert list(found) == [(7, 2), (7, 3), (7, 4)]
 
 
@@ -195,4 +195,4 @@ def test_what_may_broadcast_is_not_traced_back():
         except ValueError as error:
             raise ShapeError(str(error)) from error
 
-    assert list(look_back(checked, [(-1, 3), (-1, 3)], [(2, 3)])) == [(-1, 3), (-1, 3)]
+    assert list(infer_inputs(checked, [(-1, 3), (-1, 3)], [(2, 3)])) == [(-1, 3), (-1, 3)]

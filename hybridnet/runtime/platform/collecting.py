@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Final
 
-from .passing import PassingSetting
+from .process_settings import TemporarySetting
 
 
 class _Running(set[str]):
@@ -54,4 +54,4 @@ def _go_on(was: bool) -> None:
         gc.enable()
 
 
-_collector: Final = PassingSetting(gc.isenabled, gc.disable, _go_on)
+_collector: Final = TemporarySetting(gc.isenabled, gc.disable, _go_on)

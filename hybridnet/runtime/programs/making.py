@@ -37,7 +37,7 @@ from ..platform.background import in_another_thread, later, later_in_own_thread
 from ..platform.blas_threads import build_onednn, leave_one
 from ..platform.collecting import without_collecting
 from ..platform.jax_devices import device_of, has_begun
-from ..platform.turns import short_turns
+from ..platform.switch_interval import short_switch_interval
 from ..segments.code import Code
 from ..tiers.choice import (
     Decision,
@@ -413,7 +413,7 @@ class Maker:
         """Makes an executable, in the background: reads it from disk, or compiles it."""
         account = program.account
         try:
-            with short_turns():
+            with short_switch_interval():
                 if account.on_disk is not False and self._load(program, in_pairs=True):
                     return
             if decision.purchase is Purchase.READ:  # it was not there, and is not worth more
@@ -466,7 +466,7 @@ class Maker:
         """Compiles a program. If that fails it only logs: running step by step raises the error."""
         started = perf_counter()
         try:
-            with leave_one(), short_turns():
+            with leave_one(), short_switch_interval():
                 self._compile(program, in_pairs=in_pairs)
         except Exception as error:
             if is_from_signal(error):

@@ -13,7 +13,7 @@ from hybridnet.base import config
 from hybridnet.base.host_array import DeviceArray
 
 from ..platform.background import later
-from ..platform.lent import is_lent
+from ..platform.dlpack_exports import is_exported
 from ..programs.cache import cache
 from ..programs.executable import innermost
 from ..programs.program import Program
@@ -76,7 +76,9 @@ class Watch:
         slots = tuple(
             slot
             for slot in self._same or range(len(inputs))
-            if seen[slot]() is inputs[slot] and slot not in donated and not is_lent(inputs[slot])
+            if seen[slot]() is inputs[slot]
+            and slot not in donated
+            and not is_exported(inputs[slot])
         )
         is_much = sum(inputs[slot].nbytes for slot in slots) >= LEAST_BYTES
         if is_much and not self._same:

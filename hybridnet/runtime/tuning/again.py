@@ -20,7 +20,7 @@ from hybridnet.base.host_array import DeviceArray
 from ..observe.program_log import describe, explaining, log, say
 from ..platform.background import later, later_in_own_thread
 from ..platform.blas_threads import build_onednn, leave_one
-from ..platform.turns import short_turns
+from ..platform.switch_interval import short_switch_interval
 from ..programs.cache import cache
 from ..programs.compiling import compile_code, compile_in_blocks
 from ..programs.program import Program
@@ -77,7 +77,7 @@ def _compile(program: Program, purchase: Purchase) -> None:
     in_blocks = purchase is Purchase.BLOCKS
     what = "for blocks of memory" if in_blocks else "with oneDNN"
     try:
-        with leave_one(), short_turns():
+        with leave_one(), short_switch_interval():
             if in_blocks:
                 made = compile_in_blocks(code, recipe)
             else:

@@ -11,16 +11,16 @@ import sys
 from contextlib import AbstractContextManager
 from typing import Final
 
-from .passing import PassingSetting
+from .process_settings import TemporarySetting
 
 #: Seconds. (The first 14 steps of a transformer, its compilation among them, take 1.76 s at 5 ms,
 #: 1.64 at 1 ms, 1.46 at this and 1.58 at 0.05 ms, each three times.)
 _SHORT_SECONDS: Final = 2e-4
 
 
-def short_turns() -> AbstractContextManager[None]:
+def short_switch_interval() -> AbstractContextManager[None]:
     """A block beside which other threads wait for a short time only."""
-    return _turns.changed()
+    return _interval.changed()
 
 
 def _shorten() -> None:
@@ -32,4 +32,4 @@ def _restore(before: float) -> None:
         sys.setswitchinterval(before)
 
 
-_turns: Final = PassingSetting(sys.getswitchinterval, _shorten, _restore)
+_interval: Final = TemporarySetting(sys.getswitchinterval, _shorten, _restore)

@@ -11,7 +11,7 @@ from hybridnet.base.locks import free_in_children
 
 
 @final
-class PassingSetting:
+class TemporarySetting:
     """One such setting, which several threads may want at a time.
 
     Args:
@@ -77,7 +77,7 @@ class _Block:
 
     __slots__ = ("_setting",)
 
-    def __init__(self, setting: PassingSetting) -> None:
+    def __init__(self, setting: TemporarySetting) -> None:
         self._setting = setting
 
     def __enter__(self) -> None:

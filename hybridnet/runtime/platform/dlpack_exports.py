@@ -11,14 +11,14 @@ from weakref import WeakValueDictionary
 from hybridnet.base.host_array import DeviceArray
 
 # By identity: JAX's arrays have no hash.
-_lent: Final[WeakValueDictionary[int, Any]] = WeakValueDictionary()
+_exported: Final[WeakValueDictionary[int, Any]] = WeakValueDictionary()
 
 
-def note_lent(array: DeviceArray) -> None:
+def note_exported(array: DeviceArray) -> None:
     """Notes that an array's memory may change from outside, as long as it lives."""
-    _lent[id(array)] = array
+    _exported[id(array)] = array
 
 
-def is_lent(array: DeviceArray) -> bool:
+def is_exported(array: DeviceArray) -> bool:
     """Whether an array's memory may change from outside."""
-    return bool(_lent) and _lent.get(id(array)) is array
+    return bool(_exported) and _exported.get(id(array)) is array

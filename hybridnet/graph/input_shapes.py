@@ -40,7 +40,7 @@ def keeps_shape(rule: Rule, count: int) -> bool:
         return False
 
 
-def look_back(
+def infer_inputs(
     rule: Rule, inputs: Sequence[Shape], outputs: Sequence[Shape | None]
 ) -> Sequence[Shape]:
     """Returns the shapes of the inputs with what the outputs tell of them.

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from hybridnet.runtime.platform import passing
-from hybridnet.runtime.platform.passing import PassingSetting
+from hybridnet.runtime.platform import process_settings
+from hybridnet.runtime.platform.process_settings import TemporarySetting
 
 
 class Counted:
@@ -20,18 +20,18 @@ class Counted:
 
     def __init__(self) -> None:
         self.now = 0
-        self.setting = PassingSetting(lambda: self.now, lambda: self.put(1), self.put)
+        self.setting = TemporarySetting(lambda: self.now, lambda: self.put(1), self.put)
 
     def put(self, value: int) -> None:
         self.now = value
 
 
 def interrupted_at(number: int, work: Any) -> bool:
-    """Raises KeyboardInterrupt at the n-th instruction of passing.py; returns whether it did."""
+    """Raises KeyboardInterrupt at the n-th instruction of that file; returns whether it did."""
     left = [number]
 
     def trace(frame: FrameType, event: str, _: object) -> Any:
-        if frame.f_code.co_filename != passing.__file__:
+        if frame.f_code.co_filename != process_settings.__file__:
             return None
         frame.f_trace_opcodes = True
         if event == "opcode":
