@@ -1,7 +1,5 @@
 """`model`: checkpoints of symbols in the two files MXNet writes, and an old estimator."""
 
-from __future__ import annotations
-
 from hybridnet.module.base_module import BatchEndParam as BatchEndParam
 from hybridnet.module.feed_forward import FeedForward as FeedForward
 from hybridnet.module.stores import create_store as _create_kvstore

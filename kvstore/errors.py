@@ -1,7 +1,5 @@
 """The errors of the parameter server."""
 
-from __future__ import annotations
-
 
 class KVStoreError(RuntimeError):
     """A message that the store must refuse, or a kind of store that does not exist."""

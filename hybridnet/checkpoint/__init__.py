@@ -10,8 +10,6 @@ extra: ``pip install 'hybridnet[checkpoint]'``. `Save` and `Restore` are the sam
 symbol.
 """
 
-from __future__ import annotations
-
 from .index import (
     INDEX,
     CheckpointState,

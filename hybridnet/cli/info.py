@@ -1,7 +1,5 @@
 """``hybridnet info``: versions, devices, engine kind, cache folder."""
 
-from __future__ import annotations
-
 import platform
 from importlib.metadata import version
 

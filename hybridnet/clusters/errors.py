@@ -1,7 +1,5 @@
 """The errors between tasks; each names the task."""
 
-from __future__ import annotations
-
 from hybridnet.base.errors import MXNetError
 
 

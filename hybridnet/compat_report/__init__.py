@@ -14,8 +14,6 @@ hybridnet and judged by itself:
   arrays whose results are determined.
 """
 
-from __future__ import annotations
-
 from .judge import Verdict, judge
 from .report import markdown, table
 from .rows import Row, read_checklist

@@ -4,7 +4,5 @@ Python puts a module that it has imported into the one around it: ``onnx2mx.impo
 place of `contrib.onnx.import_model`, if that were the one around it.
 """
 
-from __future__ import annotations
-
 from .onnx import *  # noqa: F403
 from .onnx import __all__ as __all__

@@ -1,7 +1,5 @@
 """The error of processes that work together and have lost one."""
 
-from __future__ import annotations
-
 from typing import final
 
 from hybridnet.base.errors import MXNetError

@@ -1,7 +1,5 @@
 """Bound graphs: a symbol with the arrays that it computes with, see `Executor`."""
 
-from __future__ import annotations
-
 from .executor import Executor as Executor
 
 __all__ = ["Executor"]

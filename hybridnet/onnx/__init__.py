@@ -4,8 +4,6 @@
 onnx does the files; ``pip install 'hybridnet[onnx]'`` brings it.
 """
 
-from __future__ import annotations
-
 from .exporting.model import export_model as export_model
 from .exporting.model import get_operator_support as get_operator_support
 from .importing.model import get_model_metadata as get_model_metadata

@@ -9,8 +9,6 @@ a user's among them. What a pass replaces by what is written down as data (`Rule
 Other floors use the names that are here.
 """
 
-from __future__ import annotations
-
 from .constants import computed_now
 from .context import TOLERANCE, PassContext
 from .cost import CostModel, DeviceCost, LinkCost, operations, upward_ranks

@@ -1,7 +1,5 @@
 """The rules of arithmetic that are operator expressions."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from .rule import Rule

@@ -48,8 +48,6 @@ And the devices: those there are, what nodes and transfers cost on them, and dev
     hn.runtime.register_device(MyDevice("mine", 0, memory=hn.cpu(0)))
 """
 
-from __future__ import annotations
-
 from hybridnet.passes import CostModel as CostModel
 from hybridnet.passes import DeviceCost as DeviceCost
 from hybridnet.passes import LinkCost as LinkCost

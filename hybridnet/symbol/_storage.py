@@ -1,7 +1,5 @@
 """How the storage types of variables are written in graphs: as MXNet's numbers."""
 
-from __future__ import annotations
-
 from typing import Final
 
 #: Storage type -> the attribute ``__storage_type__``.

@@ -3,8 +3,6 @@
 `words` says what is said and how the machines are used; docs/protocol.md, why it is enough.
 """
 
-from __future__ import annotations
-
 from .scheduler import SchedulerMachine
 from .server import ServerMachine
 from .worker import WorkerMachine

@@ -1,7 +1,5 @@
 """``python -m hybridnet.kvstore.supervise``: see `tether`."""
 
-from __future__ import annotations
-
 import sys
 
 from hybridnet.kvstore.supervise.tether import main

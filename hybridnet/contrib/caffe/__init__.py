@@ -6,8 +6,6 @@
 ``pip install 'hybridnet[caffe]'`` brings it.
 """
 
-from __future__ import annotations
-
 from .network import import_caffe as import_caffe
 
 __all__ = ["import_caffe"]

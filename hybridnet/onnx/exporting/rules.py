@@ -1,7 +1,5 @@
 """All translations: importing this module fills the table."""
 
-from __future__ import annotations
-
 from . import boxes as boxes
 from . import elementwise as elementwise
 from . import indexing as indexing

@@ -1,7 +1,5 @@
 """The operators of `nd.sparse` and `sym.sparse`, by their names there."""
 
-from __future__ import annotations
-
 from typing import Final
 
 _ZERO_AT_ZERO: Final = (

@@ -51,8 +51,6 @@ in another order: the machines expect all of it. A `Post` goes to the peer's new
 scheduler's address is known from the start, the others' from `View.peers` (`Welcome`, `Peers`).
 """
 
-from __future__ import annotations
-
 from .actions import Action as Action
 from .actions import Adopt as Adopt
 from .actions import Begin as Begin
