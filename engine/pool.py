@@ -364,7 +364,7 @@ class ThreadPool(AbstractPool):
             self._drain_inline(lane)
 
     def _add_worker_apart(self, lane: _Lane) -> bool:
-        """Have another thread call `_add_worker`; whether it has done so, or there is none.
+        """Have another thread call `_add_worker`; return whether that is over, or could not begin.
 
         In the main thread the handler of a signal may raise in `Thread.start`, which then takes the
         thread off Python's books, whether it runs or not: it ends there, and never works.

@@ -216,7 +216,7 @@ class Cluster:
 
     @property
     def state_folder(self) -> Path:
-        """Where servers of this run keep what survives their end."""
+        """The folder in which servers of this run keep what survives their end."""
         return (self.folder or _MEMORY) / f"hybridnet-{self.run.hex()}"
 
 

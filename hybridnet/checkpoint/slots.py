@@ -59,12 +59,12 @@ class ArraySlot(Slot):
 
     @property
     def shape(self) -> OpenShape:
-        """That of the array."""
+        """The array's shape."""
         return self.array.shape
 
     @property
     def dtype(self) -> DType:
-        """That of the array."""
+        """The array's element type."""
         return self.array.inferred_dtype
 
     def read(self) -> NDArray:
@@ -122,7 +122,7 @@ class TrainerSlot(Slot):
 
     @property
     def shape(self) -> OpenShape:
-        """So many bytes; how many depends on what has been learned."""
+        """One axis of bytes, whose number depends on what has been learned."""
         return (None,)
 
     @property
@@ -152,13 +152,13 @@ class SessionSlot(Slot):
 
     @property
     def shape(self) -> OpenShape:
-        """That of its value; unknown where it has none."""
+        """The shape of the variable's value; unknown where it has none."""
         held = self.session.variables.get(str(self.variable.name))
         return None if held is None else held.shape
 
     @property
     def dtype(self) -> DType | None:
-        """That of its value."""
+        """The element type of the variable's value; None where it has none."""
         held = self.session.variables.get(str(self.variable.name))
         return None if held is None else held.inferred_dtype
 

@@ -44,7 +44,7 @@ class GoneError(FormatError):
 
 
 class LentAt(NamedTuple):
-    """Where a tensor is.
+    """The place of a tensor in memory that processes share.
 
     Attributes:
         process: whose memory.

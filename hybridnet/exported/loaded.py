@@ -53,7 +53,7 @@ class _ExportedCall(Call):
 
     @property
     def no_gradient(self) -> str:
-        """It was exported to be run."""
+        """Why it has no gradient: it was exported without it."""
         return f"{self.name} was exported without its gradient"
 
     def facts(self) -> Sequence[object]:

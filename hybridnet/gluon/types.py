@@ -33,19 +33,19 @@ class Operators(_Functions[_Data_co], Protocol[_Data_co]):
 
     @property
     def contrib(self) -> _Functions[_Data_co]:
-        """Those that MXNet tried out."""
+        """Operators whose names begin with ``_contrib_``: `contrib`."""
 
     @property
     def image(self) -> _Functions[_Data_co]:
-        """Those of images."""
+        """Operators on images: `image`."""
 
     @property
     def linalg(self) -> _Functions[_Data_co]:
-        """Those of linear algebra."""
+        """Operators of linear algebra: `linalg`."""
 
     @property
     def random(self) -> _Functions[_Data_co]:
-        """Those that draw random numbers."""
+        """Operators that draw random numbers: `random`."""
 
 
 class StateInfo(TypedDict):

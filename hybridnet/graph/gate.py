@@ -49,7 +49,7 @@ class _Gate(Call):
         return [jnp.where(closed, jnp.zeros_like(array), array) for array in operands[:count]]
 
     def gradient(self, back: Backward) -> Sequence[Operand | None]:
-        """That of what passes goes through."""
+        """Returns the gradient: that of the outputs goes through to the inputs that pass."""
         return [*back.grads, *([None] * (len(back.inputs) - self.num_outputs))]
 
 

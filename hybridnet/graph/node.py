@@ -136,7 +136,7 @@ def topological(edges: Iterable[Edge], targets: Sequence[Node] = ()) -> list[Nod
 
 @final
 class Moves:
-    """Where nodes went while a graph is made anew, from its first node to its last.
+    """The new nodes of the old ones, while a graph is made anew from its first node to its last.
 
     Args:
         place: what takes the place of some edges from the start.

@@ -59,7 +59,7 @@ _lock: Final = free_in_children(threading.Lock())
 
 
 class _Package(NamedTuple):
-    """Where oneDNN is installed."""
+    """The installed package of oneDNN."""
 
     version: str
     library: Path

@@ -60,7 +60,7 @@ class GradientMethods(ViewMethods):
 
     @property
     def edge(self) -> Edge | None:
-        """Where the value came from, on the tape; None when nothing was recorded."""
+        """The place on the tape of what computed this array; None if that was not recorded."""
         return self._edge
 
     @property

@@ -34,7 +34,7 @@ class AbstractArray(FluentMethods):
     @property
     @abstractmethod
     def context(self) -> Context:
-        """Where the array is."""
+        """The context: the device whose memory holds the array."""
 
     @property
     def shape(self) -> tuple[int, ...]:

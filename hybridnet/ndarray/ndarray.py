@@ -433,7 +433,7 @@ class NDArray(InPlaceMethods):
 
     @property
     def offset(self) -> int | None:
-        """Where in the storage this view begins; None for the whole of it."""
+        """The element of the storage at which this view begins; None for the whole of it."""
         return self._offset
 
     def stamp(self) -> Value:
@@ -447,7 +447,7 @@ class NDArray(InPlaceMethods):
 
     @property
     def context(self) -> Context:
-        """Where the array is."""
+        """The context: the device whose memory holds the array."""
         return self._storage.label or self._storage.ctx
 
     ctx = context

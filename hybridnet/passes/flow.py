@@ -50,7 +50,7 @@ class Frame:
 @final
 @dataclass(frozen=True, eq=False)
 class Scopes:
-    """Where the nodes of a lowered graph are, other than on devices.
+    """The scopes of the nodes of a lowered graph.
 
     A scope is a stretch of nodes that are alive or dead together: the whole graph, a branch, the
     test of a loop, its body.

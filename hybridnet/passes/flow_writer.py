@@ -158,5 +158,5 @@ class Outermost(Scope):
         self.region = 0
 
     def pivot(self, device: str) -> None:
-        """It always runs."""
+        """Returns None: the whole graph always runs, and waits for no pivot."""
         return

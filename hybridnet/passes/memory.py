@@ -30,7 +30,7 @@ STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
 
 @dataclass(frozen=True, eq=False)
 class MemoryPlan:
-    """Where the results inside a graph lie.
+    """The places in memory of the results inside a graph.
 
     Attributes:
         num_bytes: of all of them together.

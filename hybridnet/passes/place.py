@@ -44,7 +44,7 @@ class DeviceSite:
 @final
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Where the nodes of a graph run.
+    """The devices of the nodes of a graph.
 
     Attributes:
         devices: for each node, variables included, the name of its device in full.

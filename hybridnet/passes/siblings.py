@@ -19,7 +19,7 @@ from .rule import Rule
 @final
 @dataclass(frozen=True, slots=True)
 class _Gain:
-    """Where one product is faster than several, as measured on a platform.
+    """The sizes at which one product is faster than several, as measured on a platform.
 
     Wide products fill the processor alone, and the joined ones must not be wide either: what is
     saved is reading the data again and again, what is added is the taking apart of results.

@@ -28,7 +28,7 @@ class StepRunner(Protocol):
 
     @property
     def ctx(self) -> Context:
-        """Where values that it is given are made."""
+        """The context in which given values are made."""
 
     @property
     def variables(self) -> Mapping[Node, NDArray]:

@@ -20,7 +20,7 @@ Contexts = Context | Sequence[Context]
 
 
 class Places(NamedTuple):
-    """Where a bound symbol runs.
+    """The contexts and devices on which a bound symbol runs.
 
     Attributes:
         ctx: where all runs; on several devices, where what nothing is said of is.

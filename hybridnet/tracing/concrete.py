@@ -175,7 +175,7 @@ class ConcreteFunction:
 
     @property
     def ctx(self) -> Context | None:
-        """Where it runs; None where nothing says it."""
+        """The context in which it runs; None where nothing says it."""
         return self.plan.ctx
 
     @property

@@ -60,7 +60,7 @@ def environment_names(
 
 
 class _Place(NamedTuple):
-    """Where something is kept that a function reads.
+    """The place of a value that a function reads from outside.
 
     Attributes:
         owner: a dict of globals, a cell, an object, a list or a dict.

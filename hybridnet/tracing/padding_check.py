@@ -41,7 +41,7 @@ class PaddingError(MXNetError):
 
 
 class UncutError(PaddingError, ShapeError):
-    """It cannot be told how to cut the results of a function whose arguments are padded."""
+    """Results of a function whose arguments are padded cannot be cut back: nothing tells how."""
 
 
 def check_padding(

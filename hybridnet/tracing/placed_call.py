@@ -61,7 +61,7 @@ class PlacedCall(HostOnlyCall):
 
     @property
     def name(self) -> str:
-        """That of the function."""
+        """The function's name."""
         return self.call.name
 
     @property
@@ -116,7 +116,7 @@ class PlacedCall(HostOnlyCall):
         return outputs
 
     def infer(self, types: Types) -> Types:
-        """Those of the graph."""
+        """Returns the types of the graph's outputs."""
         return self.call.infer(types)
 
     def gradient(self, back: Backward) -> Sequence[Operand | None]:

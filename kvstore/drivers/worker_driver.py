@@ -101,7 +101,7 @@ class Waiting:
 
 
 def _range(rows: Array, part: Part) -> slice:
-    """Where the rows of a part are among ascending row numbers."""
+    """Returns the positions of a part's rows among ascending row numbers."""
     first, last = np.searchsorted(rows, (part.first, part.last))
     return slice(int(first), int(last))
 

@@ -122,18 +122,18 @@ class Repeats(Generic[K]):
         return self._next if self._times else inf
 
     def add(self, key: K, now: float) -> None:
-        """It has been said now, for the first time or anew."""
+        """Notes that something has been said now, for the first time or anew."""
         pause = self._patience.ask
         self._times[key] = (now + pause, pause)
         self._next = min(self._next, now + pause)
 
     def slow_down(self, key: K, now: float) -> None:
-        """It was heard, and only its answer takes time: ask rarely."""
+        """Notes that it was heard, and only its answer takes time: it is asked for rarely."""
         pause = self._patience.longest
         self._times[key] = (now + pause, pause)
 
     def drop(self, key: K) -> None:
-        """It was answered."""
+        """Forgets what was answered."""
         self._times.pop(key, None)
 
     def due(self, now: float) -> list[K]:

@@ -77,7 +77,7 @@ def _items_of_a_part(spec: KeySpec, plan: RunPlan) -> int:
 
 
 def _share(items: int, turn: int, turns: int) -> int:
-    """Where the share of this turn begins: the nearest whole number, as MXNet's servers divide."""
+    """Returns where the share of a turn begins, rounded to the nearest as MXNet's servers do."""
     return (2 * items * turn + turns) // (2 * turns)
 
 

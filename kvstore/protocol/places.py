@@ -11,7 +11,7 @@ from hybridnet.kvstore.protocol.words import RunPlan, ShardPlace
 
 @final
 class Places:
-    """Which server has each shard, and which has its standby copy; the scheduler decides it.
+    """The servers of each shard, that of its standby copy included, as the scheduler decides.
 
     Args:
         plan: the numbers of servers and shards, and whether there are standbys.

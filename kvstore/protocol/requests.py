@@ -143,7 +143,7 @@ class Requests:
         return request
 
     def received(self, key: Hashable) -> None:
-        """It was heard, and only its answer takes time: it is said again rarely."""
+        """Notes that a message was heard, and its answer takes time: it is said again rarely."""
         self._repeats.slow_down(key, self._moment.now)
 
     def wait_again(self, request: Request) -> None:

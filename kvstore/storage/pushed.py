@@ -97,7 +97,7 @@ class Given:
         return self._arrays((*layout, *layout))[: len(layout)]
 
     def previous(self, layout: Sequence[ArrayLayout]) -> list[Array]:
-        """Those of the round before."""
+        """Returns the arrays of the round before, of a full copy that has them, too."""
         return self._arrays((*layout, *layout))[len(layout) :]
 
     def _arrays(self, layout: Sequence[ArrayLayout]) -> list[Array]:

@@ -193,7 +193,7 @@ class Slots:
 
     @property
     def copy(self) -> int:
-        """Which copy counts."""
+        """The number of the copy that counts."""
         return self._records.place % len(self.arrays)
 
     @property

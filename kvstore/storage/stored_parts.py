@@ -213,7 +213,7 @@ class PartStore:
 
     @property
     def shared(self) -> Payload:
-        """Where in its file the value is now, for who sees the file (`mapped_lane.py`)."""
+        """The place of the value in its file now, for who maps the file (`mapped_lane.py`)."""
         return self._shared[self._slots.copy]
 
     @property

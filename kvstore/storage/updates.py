@@ -21,7 +21,7 @@ from hybridnet.kvstore.storage.dtypes import Array
 
 @dataclass(frozen=True, slots=True)
 class PartOf:
-    """Which piece of which key an array is.
+    """The piece of a key that an array is.
 
     Attributes:
         key: the user's name of the key.

@@ -55,7 +55,7 @@ def default_mp_batchify_fn(data: Sequence[Any]) -> Any:
 
 
 class _Workers(Protocol):
-    """Who makes batches in the background."""
+    """The processes or threads that make batches in the background."""
 
     def submit(self, positions: Sequence[int], /) -> Any:
         """Queues a batch to be made; returns the ticket for it."""

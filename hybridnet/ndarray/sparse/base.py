@@ -209,7 +209,7 @@ class BaseSparseNDArray(NDArray):
 
     @property
     def context(self) -> Context:
-        """Where the array is."""
+        """The context: the device whose memory holds the array."""
         return self._data.context
 
     ctx = context

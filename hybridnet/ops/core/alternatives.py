@@ -56,7 +56,7 @@ class _OperatorCall(Protocol):
 
 @dataclass(frozen=True)
 class Site:
-    """Where an operator is lowered: all that a choice can depend on.
+    """The place where an operator is lowered, with all that a choice can depend on.
 
     Attributes:
         platform: 'cpu', 'gpu' or 'tpu'.

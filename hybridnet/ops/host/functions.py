@@ -531,7 +531,7 @@ class _At:
         return changed
 
     def _where(self, values: Any, mode: str | None) -> tuple[Any, Any]:
-        """Where which values go."""
+        """Returns an index, and the values to write there: in mode 'drop' those that lie inside."""
         if mode != "drop":
             return self._key, values
         return _inside(self._array, self._key, values)

@@ -22,7 +22,7 @@ StorageType = Literal["default", "csr", "row_sparse"]
 
 
 def _dot_axes(lhs: Any, rhs: Any, transpose_a: bool, transpose_b: bool) -> tuple[int, int]:
-    """Which axis of each array is summed over; the others keep their order."""
+    """The axis of each array that is summed over; the others keep their order."""
     left = 0 if transpose_a else len(lhs.shape) - 1
     right = len(rhs.shape) - 1 if transpose_b else 0
     return left, right

@@ -343,7 +343,7 @@ def backward_batch_norm_statistic(
 
 
 def _sync_gradient(back: Backward) -> Sequence[Any]:
-    """That of BatchNorm, whose third output is made of the variance."""
+    """Returns the gradient of BatchNorm, here with a third output that is made of the variance."""
     output, mean, var, *rest = back.outputs
     inverse = (var + back.attrs["eps"]) ** -0.5
     grad, mean_grad, var_grad, *others = back.grads

@@ -128,11 +128,11 @@ class JaxDevice(Device):
 
     @property
     def cost(self) -> DeviceCost | None:
-        """It is measured."""
+        """None: its speed is measured, and not given."""
         return None
 
     def supports(self, call: Call) -> bool:
-        """XLA has all kernels everywhere."""
+        """True: XLA has kernels for all operators on each platform."""
         return True
 
     def receive(self, array: DeviceArray | NumpyArray) -> DeviceArray:

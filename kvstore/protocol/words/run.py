@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Which numbers a field may have: what is read from outside is refused beyond them.
+    """The bounds of a number in a field: what comes from outside and is beyond them is refused.
 
     Attributes:
         least: the smallest.
@@ -197,7 +197,7 @@ class PartRecord:
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """Which process this is.
+    """The identity of a process in its run.
 
     Attributes:
         name: a text of its own for every process.
@@ -259,7 +259,7 @@ class StoreSettings:
 
 @dataclass(frozen=True, slots=True)
 class ShardPlace:
-    """Who answers for a shard.
+    """The servers that answer for a shard.
 
     Attributes:
         primary: the rank of the server that does; if that one is gone, nobody does.

@@ -45,7 +45,7 @@ class WorkerError(MXNetError):
 
 
 class _Traceback(Exception):
-    """Where in a worker an error was raised: the cause of the error that the user sees."""
+    """The traceback of an error in a worker: the cause of the error that the user sees."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
