@@ -3,48 +3,11 @@
 from . import io as io
 from . import rnn as rnn
 from . import rnn_cell as rnn_cell
-from .io import BucketSentenceIter, encode_sentences
-from .rnn import do_rnn_checkpoint, load_rnn_checkpoint, rnn_unroll, save_rnn_checkpoint
-from .rnn_cell import (
-    BaseConvRNNCell,
-    BaseRNNCell,
-    BidirectionalCell,
-    ConvGRUCell,
-    ConvLSTMCell,
-    ConvRNNCell,
-    DropoutCell,
-    FusedRNNCell,
-    GRUCell,
-    LSTMCell,
-    ModifierCell,
-    ResidualCell,
-    RNNCell,
-    RNNParams,
-    SequentialRNNCell,
-    ZoneoutCell,
-)
+from .io import *  # noqa: F403
+from .io import __all__ as _io_names
+from .rnn import *  # noqa: F403
+from .rnn import __all__ as _rnn_names
+from .rnn_cell import *  # noqa: F403
+from .rnn_cell import __all__ as _cell_names
 
-__all__ = [
-    "BaseConvRNNCell",
-    "BaseRNNCell",
-    "BidirectionalCell",
-    "BucketSentenceIter",
-    "ConvGRUCell",
-    "ConvLSTMCell",
-    "ConvRNNCell",
-    "DropoutCell",
-    "FusedRNNCell",
-    "GRUCell",
-    "LSTMCell",
-    "ModifierCell",
-    "RNNCell",
-    "RNNParams",
-    "ResidualCell",
-    "SequentialRNNCell",
-    "ZoneoutCell",
-    "do_rnn_checkpoint",
-    "encode_sentences",
-    "load_rnn_checkpoint",
-    "rnn_unroll",
-    "save_rnn_checkpoint",
-]
+__all__ = [*_cell_names, *_io_names, *_rnn_names]

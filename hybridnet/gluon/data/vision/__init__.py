@@ -2,24 +2,7 @@
 
 from . import datasets as datasets
 from . import transforms as transforms
-from .datasets import (
-    CIFAR10,
-    CIFAR100,
-    MNIST,
-    FashionMNIST,
-    ImageFolderDataset,
-    ImageListDataset,
-    ImageRecordDataset,
-)
+from .datasets import *  # noqa: F403
+from .datasets import __all__ as _names
 
-__all__ = [
-    "CIFAR10",
-    "CIFAR100",
-    "MNIST",
-    "FashionMNIST",
-    "ImageFolderDataset",
-    "ImageListDataset",
-    "ImageRecordDataset",
-    "datasets",
-    "transforms",
-]
+__all__ = [*_names, "datasets", "transforms"]
