@@ -43,6 +43,7 @@ __all__ = [
     "Scalars",
     "Shape",
     "Train",
+    "annotation_of",
     "declaration_of",
     "parse_params",
 ]
@@ -335,7 +336,7 @@ def declaration_of(lowering: Callable[..., object]) -> Declaration:
             required += argument.default is argument.empty
         else:
             name, default = argument.name, argument.default
-            marks, words, read, counts = _annotated(_annotation(argument, lowering))
+            marks, words, read, counts = _annotated(annotation_of(argument, lowering))
             for mark in _GIVEN.intersection(marks):
                 given[mark] = name
             if _GIVEN.isdisjoint(marks):
@@ -348,13 +349,12 @@ def declaration_of(lowering: Callable[..., object]) -> Declaration:
 _GIVEN: Final = frozenset({"train", "platform", "random_state"})
 
 
-def _annotation(argument: inspect.Parameter, lowering: Callable[..., object]) -> Any:
-    """Returns the annotation of an argument, evaluated where it is a string.
+def annotation_of(argument: inspect.Parameter, lowering: Callable[..., object]) -> Any:
+    """Returns the annotation of a lowering's argument, evaluated where it is a string.
 
     `typing.get_type_hints` takes ten times as long, and there are thousands as the library loads.
     """
-    # Of a signature that was made, the annotations may be beside it.
-    annotation = lowering.__annotations__.get(argument.name, argument.annotation)
+    annotation = argument.annotation
     if not isinstance(annotation, str):
         return annotation
     names = getattr(inspect.unwrap(lowering), "__globals__", None)

@@ -9,13 +9,12 @@ JAX appears only inside the functions, which run when a program is built.
 from __future__ import annotations
 
 import inspect
-import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.base.attrs import Scalar
+from hybridnet.base.attrs import Scalar, annotation_of
 from hybridnet.base.dtype import BOOL, FLOAT64, INT64, is_float
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp
@@ -267,19 +266,19 @@ def signed(
         for name in positional
     ]
     arguments += [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
-        for name, (_, default) in keywords.items()
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+        )
+        for name, (annotation, default) in keywords.items()
     ]
     lowering.__signature__ = inspect.Signature(arguments)  # type: ignore[attr-defined]
-    lowering.__annotations__ = {name: annotation for name, (annotation, _) in keywords.items()}
     return lowering
 
 
 def keywords_of(lowering: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     """Returns name -> annotation and default of a lowering's parameters, for `signed`."""
-    hints = typing.get_type_hints(lowering, include_extras=True)
     return {
-        param.name: (hints[param.name], param.default)
+        param.name: (annotation_of(param, lowering), param.default)
         for param in inspect.signature(lowering).parameters.values()
         if param.kind is param.KEYWORD_ONLY
     }
