@@ -6,16 +6,13 @@ arrays on cpu(0) are NumPy's, in an object that answers what the runtime asks of
 
 from __future__ import annotations
 
-import sys
-from typing import Final, TypeAlias, final
+from typing import TypeAlias, final
 
 from hybridnet.base.array_types import DType, DTypeLike, NumpyArray
 from hybridnet.base.lazy import jax
+from hybridnet.base.references import ALONE, counts
 
 __all__ = ["DeviceArray", "HostArray"]
-
-# References to what one attribute holds, as `sys.getrefcount` counts them.
-_OUR_REFERENCES: Final = 2
 
 
 @final
@@ -68,7 +65,8 @@ class HostArray:
 
     def is_ours(self) -> bool:
         """Whether who holds this, and nobody else, holds the JAX array."""
-        return self.placed is None or sys.getrefcount(self.placed) <= _OUR_REFERENCES
+        # The attribute holds it as well as the list that is made here.
+        return self.placed is None or next(counts([self.placed])) == ALONE + 1
 
     def is_deleted(self) -> bool:
         """Whether its memory was given to a program."""

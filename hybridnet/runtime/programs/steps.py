@@ -5,7 +5,6 @@ A structure is run so while no program for the whole of it has been compiled.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from hybridnet.base.errors import MXNetError, OpError
 from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.lazy import jnp
+from hybridnet.base.references import ALONE, counts
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core import Call, Parts, Types
 from hybridnet.ops.host import NoHostForm
@@ -217,23 +217,14 @@ def _copied(ctx: Context, array: Any, stay: bool) -> DeviceArray:
     return jnp.copy(array)
 
 
-def _holders(operands: list[object]) -> int:
-    """Returns the reference count of the first operand of a step; a view of it counts as well."""
-    array = operands[0]
-    return sys.getrefcount(array)
-
-
-_kept: Final = [object()]
-# The count if only the list of results and the list of operands refer to it.
-_OUR_REFERENCES: Final = _holders(_kept.copy())
-
-
 def _spare(operands: list[object]) -> Array | None:
     """Returns the first operand of a step if the step may overwrite it, else None.
 
-    It may if the operand is a NumPy array with memory of its own, to which nothing else refers.
+    It may if the operand is a NumPy array with memory of its own, to which nothing else refers: no
+    view of it either, which would count as well.
     """
-    if type(operands[0]) is not np.ndarray or _holders(operands) > _OUR_REFERENCES:
+    # The list of results and that of operands hold it.
+    if type(operands[0]) is not np.ndarray or next(counts(operands)) > ALONE + 1:
         return None
     array: Array = operands[0]
     return array if is_own(array.flags) else None

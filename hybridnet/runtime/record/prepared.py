@@ -24,7 +24,6 @@ either is held.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from itertools import starmap
 from typing import Any, Final, final
@@ -35,6 +34,7 @@ from hybridnet.base.errors import OpError, OutOfMemoryError
 from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.lazy import jax
+from hybridnet.base.references import ALONE, counts
 from hybridnet.ops.core import Call, Types
 
 from ..observe import events, journal
@@ -52,9 +52,6 @@ from .storage import Storage, in_place
 __all__ = ["Attempts", "PreparedCall"]
 
 _new: Final = object.__new__
-# What `sys.getrefcount` returns for an object to which only one list here refers: 1 for the list,
-# and 1 for the argument of `getrefcount` itself.
-_OUR_REFERENCES: Final = 2
 # How many of its next calls a call tries to be prepared at; see `Attempts`.
 _ATTEMPTS: Final = 8
 #: How often this process was forked. A program can only run in the process that compiled it.
@@ -405,11 +402,11 @@ class PreparedCall:
         The answer stays right: the storages have their new Values already, so that no other code
         can get hold of the old ones from now on.
         """
-        count = sys.getrefcount
+        values, arrays = list(counts(before)), list(counts(inputs))
         for slot, number in self._donated:
             if (
-                count(before[number]) != _OUR_REFERENCES
-                or count(inputs[slot]) != _OUR_REFERENCES + 1  # its Value refers to it as well
+                values[number] != ALONE
+                or arrays[slot] != ALONE + 1  # its Value refers to it as well
                 or before[number].shared is not None
             ):
                 return True

@@ -38,6 +38,7 @@ from typing import Any, Final
 from hybridnet.base.attrs import Number
 from hybridnet.base.context import Context
 from hybridnet.base.host_array import DeviceArray, HostArray
+from hybridnet.base.references import ALONE, counts
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core import Call, Types
 
@@ -45,9 +46,6 @@ from .code import Code, Instruction
 
 __all__ = ["Segment", "Value"]
 
-# What `sys.getrefcount` returns for an object that only a list of its segment refers to: 1 for the
-# list, and 1 for the argument of `getrefcount` itself.
-_OUR_REFERENCES: Final = 2
 _new: Final = object.__new__
 
 
@@ -350,9 +348,8 @@ class Segment:
     def find_live(self) -> None:
         """Sets `live` to the results that somebody still refers to."""
         self.live = []  # drops the references of an interrupted launch: they would count below
-        count = sys.getrefcount
         results = self.results
-        live = [i for i in range(len(results)) if count(results[i]) > _OUR_REFERENCES]
+        live = [i for i, count in enumerate(counts(results)) if count > ALONE]
         self.live = list(map(results.__getitem__, live))
 
     def code(self) -> Code:
@@ -370,13 +367,13 @@ class Segment:
         for value in outputs:
             if value.spare is not None:
                 self._take_spare(value)
-        kept, count = self.kept, sys.getrefcount
+        kept = self.kept
         donated = [
             i
-            for i in range(len(inputs))
-            if count(inputs[i]) == _OUR_REFERENCES
+            for i, count in enumerate(counts(inputs))
+            if count == ALONE
             and i not in kept
-            and (type(inputs[i]) is not HostArray or self._is_ours(i))
+            and (type(inputs[i]) is not HostArray or inputs[i].is_ours())
         ]
         if donated:
             heirs = self._heirs(donated, outputs)
@@ -416,20 +413,15 @@ class Segment:
         slot = len(inputs)
         inputs.append(value.spare)
         del value.spare  # from now on it is None, the default of the class
-        if id(inputs[slot]) in self.slots or not self._is_ours(slot):
+        if (
+            next(counts(inputs[slot:])) != ALONE + 1  # `inputs` and the slice of it hold the array
+            or id(inputs[slot]) in self.slots
+            or (type(inputs[slot]) is HostArray and not inputs[slot].is_ours())
+        ):
             inputs.pop()
         else:
             self.slots[id(inputs[slot])] = slot
             self.input_types.append(value.type)
-
-    def _is_ours(self, slot: int) -> bool:
-        """Whether only this segment holds an input."""
-        # Who else could hold the array is a live Value, or another segment that reads it. The
-        # reference count tells, so that recording need not keep an account.
-        if sys.getrefcount(self.inputs[slot]) > _OUR_REFERENCES:
-            return False
-        array = self.inputs[slot]
-        return type(array) is not HostArray or array.is_ours()
 
     def _heirs(self, dead: list[int], outputs: list[Value]) -> dict[int, Value]:
         """Chooses for each dead input the output that takes over its memory, if there is one.
