@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 # Read at the first use of JAX in the process, which any test may be. JAX's own variable is for the
 # tests that use JAX before hybridnet does.
@@ -46,8 +47,21 @@ settings.load_profile("hybridnet")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def hypothesis_begun() -> None:
+    """Hypothesis asks the collector, once, who holds its random numbers.
+
+    That would not see what `few_old_objects` has frozen.
+    """
+
+    @given(st.none())
+    def first(_: None) -> None: ...
+
+    first()
+
+
 @pytest.fixture(autouse=True, scope="module")
-def few_old_objects() -> None:
+def few_old_objects(hypothesis_begun: None) -> None:
     """Python's collector looks only at what the tests of one file make.
 
     A million objects pile up in a run, and each full collection would take half a second.
