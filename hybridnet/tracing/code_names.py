@@ -24,12 +24,21 @@ _Load = tuple[bool, str, Path]
 _known: Final[WeakKeyDictionary[types.CodeType, tuple[_Load, ...]]] = WeakKeyDictionary()
 
 
+#: What loads a constant; small integers since Python 3.14 by an instruction of their own.
+_CONSTANTS: Final = ("LOAD_CONST", "LOAD_SMALL_INT")
+
+
 def paths_of(code: types.CodeType) -> tuple[_Load, ...]:
     """Returns the variables that a code, and what is defined in it, loads."""
     found = _known.get(code)
     if found is None:
         found = _known.setdefault(code, tuple(dict.fromkeys(_loads(code))))
     return found
+
+
+def _is_indexing(step: dis.Instruction) -> bool:
+    # Since Python 3.14 it is a binary operation as others are.
+    return step.opname == "BINARY_SUBSCR" or (step.opname == "BINARY_OP" and step.argrepr == "[]")
 
 
 def _loads(code: types.CodeType) -> Iterator[_Load]:
@@ -39,14 +48,14 @@ def _loads(code: types.CodeType) -> Iterator[_Load]:
     for step in dis.get_instructions(code):
         operation = step.opname
         if variable is not None:
-            if operation == "BINARY_SUBSCR" and index is not None:
+            if index is not None and _is_indexing(step):
                 path.append(index)
                 index = None
                 continue
             if operation in ("LOAD_ATTR", "LOAD_METHOD") and index is None:
                 path.append(step.argval)
                 continue
-            if operation == "LOAD_CONST" and index is None and isinstance(step.argval, (int, str)):
+            if operation in _CONSTANTS and index is None and isinstance(step.argval, (int, str)):
                 index = Item(step.argval)
                 continue
             yield (*variable, tuple(path))
