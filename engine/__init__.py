@@ -35,6 +35,7 @@ from .errors import (
 from .flag import Flag
 from .manual import ManualPool
 from .process import NaiveEngine, ThreadedEngine, get, set_engine, wanted_kind
+from .rlock import RLock
 from .signals import handlers_put_off, raised_by_handler
 from .task import LANES, Completion, Origin, Var, caller_origin, resolve_origin
 
@@ -51,6 +52,7 @@ __all__ = [
     "NaiveEngine",
     "Observer",
     "Origin",
+    "RLock",
     "Statistics",
     "TaskError",
     "ThreadedEngine",

@@ -16,6 +16,7 @@ from typing import Final
 from hybridnet.engine.engine import Engine
 from hybridnet.engine.errors import EngineError, TaskError
 from hybridnet.engine.process import NaiveEngine, get, set_engine
+from hybridnet.engine.rlock import RLock
 
 ENV: Final = "HYBRIDNET_SEGMENT_LIMIT"
 _DEFAULT: Final = 1024
@@ -42,7 +43,7 @@ class _Naive:
     """How many `naive` blocks the process is in, and the engine it goes back to."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = RLock()
         self.depth = 0
         self.engine: Engine | None = None
 

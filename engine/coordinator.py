@@ -30,13 +30,13 @@ is set where a handler of exceptions begins, where Python looks for no signal.)
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, final
 
 from hybridnet.engine.pool import AbstractPool
+from hybridnet.engine.rlock import RLock
 from hybridnet.engine.schedule import Schedule
 from hybridnet.engine.task import (
     IDLE_LANE,
@@ -207,5 +207,5 @@ class Coordinator:
         # A reentrant lock, not to enter twice but because it knows whether this thread has it: a
         # finalizer asks so as not to interfere, and `_recover` since Ctrl-C can strike between the
         # acquisition and the line after it. Condition uses the same method of it.
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._is_owned: Callable[[], bool] = self._lock._is_owned  # type: ignore[attr-defined]

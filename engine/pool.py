@@ -44,6 +44,7 @@ from typing import Final, Protocol, final
 
 from hybridnet.engine.errors import EngineError
 from hybridnet.engine.flag import LONGEST_SLEEP, Flag
+from hybridnet.engine.rlock import RLock
 from hybridnet.engine.signals import raised_by_handler
 from hybridnet.engine.task import LANES, READY, RUNNING, Latch, Task
 
@@ -275,7 +276,7 @@ class ThreadPool(AbstractPool):
         self._run: Callable[[Task], None] | None = None
         # Guards `started`, `limit` and the list of threads. Reentrant, because starting a thread
         # allocates, and a finalizer that runs then may submit a task.
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._threads: set[threading.Thread] = set()
         self._closed = False
 

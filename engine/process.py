@@ -26,6 +26,7 @@ from typing import Final, final
 from hybridnet.engine.engine import Engine, live_engines
 from hybridnet.engine.errors import EngineError
 from hybridnet.engine.pool import AbstractPool, InlinePool, ThreadPool
+from hybridnet.engine.rlock import RLock
 
 
 @final
@@ -79,7 +80,7 @@ class _Process:
 
     def __init__(self) -> None:
         self.default: Engine | None = None
-        self.lock = threading.Lock()
+        self.lock = RLock()
         self.at_fork: list[Engine] = []
         self.has_exit_hook = False
 
@@ -178,7 +179,7 @@ def _after_fork_in_child() -> None:
     # Finalizers of what the parent left behind may wait for threads that this process lacks.
     gc.freeze()
     _process.at_fork.clear()
-    _process.lock = threading.Lock()
+    _process.lock = RLock()
     for engine in list(live_engines):
         engine.reset_after_fork()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import ClassVar
@@ -10,6 +9,7 @@ from typing import ClassVar
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.scopes import ScopedType, ScopeStack
+from hybridnet.engine import RLock
 
 __all__ = ["AttrScope", "subgraph_name"]
 
@@ -55,7 +55,7 @@ class AttrScope(metaclass=ScopedType):
         _scopes.leave()
 
 
-_naming = free_in_children(threading.Lock())
+_naming = free_in_children(RLock())
 
 
 def subgraph_name(name: str) -> str:

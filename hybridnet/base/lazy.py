@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from hybridnet.base.locks import free_in_children
+from hybridnet.engine import RLock
 
 from .whole_import import import_whole
 
@@ -47,7 +48,7 @@ __all__ = [
 
 
 #: Held by whoever imports JAX.
-_importing: Final = free_in_children(threading.Lock())
+_importing: Final = free_in_children(RLock())
 #: Module that may be missing -> what needs it, the package that has it, and hybridnet's extra that
 #: asks for that.
 _EXTRAS: Final = {

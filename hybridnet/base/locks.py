@@ -3,10 +3,11 @@
 Two things could leave a lock held for ever. A forked child has none of its parent's threads, but
 their locks. And the handler of a signal may raise between any two instructions of the main thread.
 Not within ``with lock:``, which takes and gives back the lock in one instruction each, and so that
-is how locks are held here; but between a call of `acquire` and the `try` after it. A Condition or
-an Event of `threading` has such places inside: instead of ``with condition:`` one writes ``with
-lock:``, of the lock that the Condition was made with, and instead of an Event there is
-`hybridnet.engine.Flag`. And CPython 3.12 and 3.13 leave a jump that goes back on a condition out of
+is how locks are held here; but between a call of `acquire` and the `try` after it. (In Python 3.14
+also between a lock's `__enter__` and the block, unless it is a `hybridnet.engine.RLock`.) A
+Condition or an Event of `threading` has such places inside: instead of ``with condition:`` one
+writes ``with lock:``, of the lock that the Condition was made with, and instead of an Event there
+is `hybridnet.engine.Flag`. And CPython 3.12 and 3.13 leave a jump that goes back on a condition out of
 what a block protects, so that a handler that raises there passes by its end: such a loop stands in
 a function of its own, which is called while the lock is held.
 """
@@ -29,7 +30,7 @@ def free_in_children(lock: _Lock) -> _Lock:
     What it guards must be fit for use at any time: its holder may have been in the midst of it.
 
     Args:
-        lock: a `threading.Lock` or `RLock`.
+        lock: an `RLock`.
     """
     _locks.add(lock)
     return lock
@@ -48,7 +49,7 @@ def if_free(lock: Any, work: Callable[[], object]) -> bool:
     """Does something while holding a lock, unless somebody holds it.
 
     Args:
-        lock: a `threading.RLock`. This thread may hold it as well: it may be a finalizer that asks,
+        lock: an `RLock`. This thread may hold it as well: it may be a finalizer that asks,
             in the midst of what the lock is held for.
         work: what to do.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import threading
 import weakref
 from typing import Final
 
 from hybridnet.base.array_types import DType
 from hybridnet.base.locks import free_in_children
+from hybridnet.engine import RLock
 
 
 class TensorType:
@@ -40,7 +40,7 @@ class TensorType:
 _made: Final[weakref.WeakValueDictionary[tuple[tuple[int, ...], DType], TensorType]] = (
     weakref.WeakValueDictionary()
 )
-_lock: Final = free_in_children(threading.RLock())  # re-entrant, since finalizers may run anywhere
+_lock: Final = free_in_children(RLock())  # re-entrant, since finalizers may run anywhere
 
 
 def tensor_type(shape: tuple[int, ...], dtype: DType) -> TensorType:

@@ -16,6 +16,7 @@ from typing import Any, Final, final
 
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError, ParameterError
+from hybridnet.engine import RLock
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime.recording import Value, recorder
 from hybridnet.runtime.tasks import was_told
@@ -119,7 +120,7 @@ class Saver:
         self._retention = Retention.begin(max_to_keep, keep_every_n_hours, clock())
         self._last: PendingSave | None = None
         # Held while files and index are changed: saves into two folders may run at once.
-        self._lock = threading.Lock()
+        self._lock = RLock()
 
     @property
     def names(self) -> list[str]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import shutil
-import threading
 from pathlib import Path
 from typing import Final
 
@@ -24,12 +23,13 @@ from hybridnet.base.remote import (
     open_binary,
     remove_file,
 )
+from hybridnet.engine import RLock
 
 _CHUNK: Final = 1 << 20  # bytes
 #: Folder at an address <-> its stand-in.
 _folders: Final[dict[str, Path]] = {}
 _addresses: Final[dict[Path, str]] = {}
-_lock: Final = free_in_children(threading.Lock())
+_lock: Final = free_in_children(RLock())
 
 
 def local_folder(name: str) -> Path:

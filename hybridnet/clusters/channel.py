@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, final
 
 from hybridnet.base.errors import MXNetError
-from hybridnet.engine import Flag
+from hybridnet.engine import Flag, RLock
 from hybridnet.kvstore.cluster import is_loopback
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.own_folder import make_folder
@@ -155,7 +155,7 @@ class Channel:
         self._names: dict[Peer, str] = {}
         self._linked: set[str] = set()
         self._met: set[Peer] = set()
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._closed = False
         self._transport: ZmqTransport | None = None
         self._error: Exception | None = None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import logging
 import secrets
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Final, final
 
 from hybridnet.base.errors import MXNetError
+from hybridnet.engine import RLock
 from hybridnet.kvstore.own_folder import is_own_folder
 from hybridnet.kvstore.transport.local_sockets import SOCKET
 from hybridnet.kvstore.transport.wire import Buffer
@@ -62,7 +62,7 @@ class Endpoint(TaskTransport):
         self._down: dict[str, str] = {}
         self._pending: dict[int, tuple[str, Future[Packet]]] = {}
         self._numbers = itertools.count(1)
-        self._lock = threading.RLock()
+        self._lock = RLock()
         # What processes of this host read, and what was lent for which message.
         self._out, self._in = OutLanes(), InLanes()
         self._lent: dict[tuple[str, int, int], list[Lent]] = {}

@@ -14,7 +14,6 @@ import mmap
 import os
 import stat
 import struct
-import threading
 import weakref
 from collections import OrderedDict
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Final, NamedTuple, final
 import numpy as np
 
 from hybridnet.base.errors import FormatError
+from hybridnet.engine import RLock
 from hybridnet.kvstore.transport.wire import SMALL, Buffer
 
 #: Bytes of a tensor from which on it goes this way: what is shorter is part of a short message.
@@ -103,7 +103,7 @@ class OutLanes:
         self._back: list[Lent] = []
         self._kept = 0
         self._stamp = 0
-        self._lock = threading.Lock()
+        self._lock = RLock()
 
     def lend(self, payload: Buffer) -> tuple[Lent, LentAt]:
         """Puts a tensor where others can read it.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import secrets
-import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,6 +24,7 @@ from hybridnet.base.device_name import DeviceName
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.host_array import HostArray
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.engine import RLock
 from hybridnet.graph import Node
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.copies import aligned
@@ -130,7 +130,7 @@ class ClusterRunner:
         self.step: Final = lru_cache(_LIMIT)(make_step)
         self._programs: OrderedDict[Any, _Program] = OrderedDict()
         self._first_step = secrets.randbits(31) << 31
-        self._lock = threading.Lock()
+        self._lock = RLock()
 
     def set(self, values: Mapping[Node, NDArray]) -> None:
         """Gives variables values."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
@@ -10,6 +9,7 @@ from typing import Any, Final, NamedTuple, final
 
 from hybridnet.base.device_name import DeviceName
 from hybridnet.base.errors import FormatError, GraphError
+from hybridnet.engine import RLock
 from hybridnet.graph import Node
 from hybridnet.kvstore.cluster import is_loopback
 from hybridnet.passes import DeviceSite
@@ -62,7 +62,7 @@ class Members:
         self.endpoint = local.endpoint if local else Endpoint(None, None, {_TARGET: address})
         self._found: dict[str, Member] = {}
         self._over: dict[str, list[int]] = {}
-        self._lock = threading.Lock()
+        self._lock = RLock()
         try:
             words = self._ask(local.name if local else _TARGET, address)
             self.home = str(words["task"])

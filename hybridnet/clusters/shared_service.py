@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection
 from typing import Any, final
 
+from hybridnet.engine import RLock
 from hybridnet.runtime.between_tasks import TravellingTensor
 
 from .containers import is_in
@@ -29,7 +29,7 @@ class SharedService:
         self._check = check
         self._store = SharedStore()
         self._waiting: dict[tuple[str, Any], Callable[[], None]] = {}
-        self._lock = threading.Lock()
+        self._lock = RLock()
         endpoint.handlers.update(shared=self._ask, unshared=self._give_up)
         endpoint.lost.append(self._lose)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from time import perf_counter_ns, time_ns
 from typing import Any, final
 
+from hybridnet.engine import RLock
 from hybridnet.runtime.calls import Code
 from hybridnet.runtime.watching import events
 
@@ -31,7 +31,7 @@ class StepTrace:
             for program in plan.programs
         }
         self._offset = time_ns() - perf_counter_ns()
-        self._lock = threading.Lock()
+        self._lock = RLock()
         self.rows: list[list[Any]] = []
         events.listen(self._hear)
 

@@ -6,7 +6,6 @@ import itertools
 import logging
 import os
 import secrets
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from hybridnet.base.errors import FormatError, MXNetError
 from hybridnet.base.host_array import HostArray
 from hybridnet.base.locks import if_free
 from hybridnet.base.processor import set_batch_policy, share_processors
-from hybridnet.engine import Flag
+from hybridnet.engine import Flag, RLock
 from hybridnet.kvstore.cluster import is_loopback
 from hybridnet.runtime.between_tasks import (
     DeviceProgram,
@@ -126,8 +125,8 @@ class ClusterTask:
         self._graphs: dict[int, Registered] = {}
         self._steps: dict[int, _Step] = {}
         self._numbers = itertools.count(1)
-        self._lock = threading.RLock()
-        self._late_lock = threading.Lock()
+        self._lock = RLock()
+        self._late_lock = RLock()
         self._pool = ThreadPoolExecutor(_THREADS, "hybridnet-task")
         self._ended = Flag()
         self._exchange = StepExchange(self.endpoint)

@@ -22,6 +22,7 @@ from typing import Any, Final, final
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.jax_private import gang_client, gang_state
+from hybridnet.engine import RLock
 
 from .membership import Membership
 from .relay import LINE, attempt, keep_alive
@@ -54,7 +55,7 @@ class Coordination:
         self.names = names
         self._connection = connection
         self._client = client
-        self._lock = threading.Lock()
+        self._lock = RLock()
 
     def listen(self, hear: Hear) -> None:
         """Calls a function with whatever the others say from now on, in a thread of its own."""

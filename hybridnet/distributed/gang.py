@@ -26,6 +26,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.jax_private import backends_have_begun, gang_state
 from hybridnet.base.lazy import jax
+from hybridnet.engine import RLock
 from hybridnet.runtime.contexts import device_of, has_begun
 
 from .coordination import Coordination, connect
@@ -85,7 +86,7 @@ class Gang:
         self._theirs: dict[int, dict[int, str]] = {}
         self._left: dict[int, str] = {}
         # Taken by itself: see `background._Exit`.
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._changed = threading.Condition(self._lock)
         self._leaving = False
         self._said = False

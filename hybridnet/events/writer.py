@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
 import time
 from pathlib import Path
 from typing import Any, Self
+
+from hybridnet.engine import RLock
 
 from .messages import Event, Summary
 from .records import record
@@ -31,7 +32,7 @@ class EventWriter:
         self._folder = os.fspath(logdir)
         self._secs = flush_secs
         self._suffix = filename_suffix or ""
-        self._lock = threading.Lock()
+        self._lock = RLock()
         self._file: Any = None
         self._flushed = time.monotonic()
         self.reopen()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
+from hybridnet.engine import RLock
 from hybridnet.kvstore.drivers.remote_store import Done
 
 from .failures import as_error
@@ -27,7 +27,7 @@ class Acknowledgement:
         self._told = False
         self.error: BaseException | None = None
         self._done: Callable[[Any], None] | None = None
-        self._once = threading.Lock()
+        self._once = RLock()
 
     def __call__(self, error: BaseException | None) -> None:
         """Takes the acknowledgement, or the error of the push."""

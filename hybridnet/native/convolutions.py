@@ -13,7 +13,6 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, final
@@ -25,6 +24,7 @@ from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.processor import num_threads
+from hybridnet.engine import RLock
 
 from . import onednn_library
 
@@ -160,7 +160,7 @@ def _numbers(values: Sequence[int]) -> Any:
 
 
 # oneDNN computes one thing at a time: a kernel has memory of its own for what is in between.
-_lock: Final = free_in_children(threading.Lock())
+_lock: Final = free_in_children(RLock())
 # By what they compute, and with how many threads.
 _kernels: Final[OrderedDict[tuple[str, ConvolutionSpec, int], _Kernel | None]] = OrderedDict()
 # With how many threads they compute; 0: as many as there may be.

@@ -30,6 +30,7 @@ from hybridnet.base.files import OwnFolder, atomic_write, lock
 from hybridnet.base.lazy import hashlib, jax, metadata, subprocess, tempfile
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.processor import LOW_PRIORITY, processor
+from hybridnet.engine import RLock
 
 from . import onednn_library
 
@@ -55,7 +56,7 @@ _SESSION: Final = "5"
 _BUILD: Final = "from hybridnet.native import onednn; onednn.build_here()"
 
 _log: Final = logging.getLogger("hybridnet.native")
-_lock: Final = free_in_children(threading.Lock())
+_lock: Final = free_in_children(RLock())
 
 
 class _Package(NamedTuple):

@@ -19,7 +19,6 @@ operands of sums and products are tried in both orders.
 from __future__ import annotations
 
 import ast
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -30,6 +29,7 @@ from typing import Any, Final, final
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import InternalError
 from hybridnet.base.locks import free_in_children
+from hybridnet.engine import RLock
 from hybridnet.graph import Edge, Graph, Node
 from hybridnet.ops.core import OpCall, Operator
 from hybridnet.ops.core.registry import get
@@ -41,7 +41,7 @@ from .rule import Rule
 
 #: Held while rules are compiled: Python 3.11 takes fright ("AST constructor recursion depth
 #: mismatch") when two threads parse at once, as two do that build their first programs.
-_COMPILING: Final = free_in_children(threading.RLock())
+_COMPILING: Final = free_in_children(RLock())
 #: What computes the same of two arrays.
 FAMILIES: Final[Mapping[str, tuple[str, ...]]] = {
     "add": ("elemwise_add", "broadcast_add", "_grad_add", "_npi_add"),

@@ -10,7 +10,6 @@ changed: so who runs the passes reads it once, and what was made by it is known 
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -20,6 +19,7 @@ from typing import Any, Final, Self, final, overload
 from hybridnet.base.errors import GraphError, MXNetError, ParameterError
 from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.locks import free_in_children
+from hybridnet.engine import RLock
 from hybridnet.graph import Graph
 from hybridnet.ops.core import Types
 
@@ -69,7 +69,7 @@ class Pipeline(Sequence[Pass]):
 
     def __init__(self, built_in: tuple[Pass, ...]) -> None:
         self._built_in = built_in
-        self._lock = free_in_children(threading.RLock())
+        self._lock = free_in_children(RLock())
         self._listeners: list[Callable[[], None]] = []
         self.steps = built_in
         self.revision = 0

@@ -9,13 +9,13 @@ They record while the profiler runs and is not paused, and otherwise cost next t
 
 from __future__ import annotations
 
-import threading
 from time import perf_counter_ns
 from typing import Any, Final, final
 
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.locks import free_in_children
+from hybridnet.engine import RLock
 
 from .state import profiler
 
@@ -163,7 +163,7 @@ class Counter(_Named):
 
     def __init__(self, domain: Domain, name: str, value: float | None = None) -> None:
         super().__init__(domain, name)
-        self._lock = free_in_children(threading.RLock())
+        self._lock = free_in_children(RLock())
         self._value: float = 0
         if value is not None:
             self.set_value(value)

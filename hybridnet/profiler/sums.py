@@ -6,13 +6,13 @@ of the program's time; one whose result nobody wanted took none.
 
 from __future__ import annotations
 
-import threading
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from math import inf
 from typing import Any, Final, final
 
 from hybridnet.base.locks import free_in_children
+from hybridnet.engine import RLock
 
 from .spans import Record
 
@@ -67,7 +67,7 @@ class Sums:
 
     def __init__(self, capacity: int) -> None:
         self.pending: deque[Record] = deque(maxlen=capacity)
-        self._lock = free_in_children(threading.Lock())
+        self._lock = free_in_children(RLock())
         self._times: dict[str, dict[str, _Sum]] = {}
         self._memory: dict[str, _Sum] = {}
         self._launches: deque[Record] = deque(maxlen=_RECENT)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, final
@@ -12,6 +11,7 @@ from typing import Any, Final, final
 from hybridnet.base.files import atomic_write
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.remote import file_size, is_remote, read_file
+from hybridnet.engine import RLock
 
 from .spans import Record, Rows, Span, events_of
 
@@ -44,7 +44,7 @@ class TraceFile:
     def __init__(self, path: str | os.PathLike[str], pending: deque[Record]) -> None:
         self.path = path
         self.pending = pending
-        self._lock = free_in_children(threading.Lock())
+        self._lock = free_in_children(RLock())
         self._begin()
 
     def _begin(self) -> None:

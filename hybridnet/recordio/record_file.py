@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from collections.abc import Iterator
 from typing import Any, BinaryIO, Final, Self
 
 from hybridnet.base.errors import FormatError, MXNetError
 from hybridnet.base.remote import open_binary, size_of
 from hybridnet.base.upload import Upload
+from hybridnet.engine import RLock
 
 from .framing import encode, find_record, read_record
 
@@ -157,7 +157,7 @@ class MXRecordIO:
             else open_binary(self.uri, "rb", _BUFFER)
         )
         # Of the reading position, so that threads can share a reader.
-        self._lock = threading.Lock()
+        self._lock = RLock()
         self._offset = offset
         if offset:
             self._file.seek(offset)

@@ -5,7 +5,6 @@ The names are those of TensorFlow's messages, so that programs that read these f
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter_ns, time_ns
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 from hybridnet.base.context import Context
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.locks import free_in_children
+from hybridnet.engine import RLock
 from hybridnet.graph import Graph, Node
 from hybridnet.ops.core import Call
 from hybridnet.runtime.placing import full_name
@@ -187,7 +187,7 @@ class Trace:
         self._options = options
         self._metadata = metadata
         self._devices: dict[str, DeviceStepStats] = {}
-        self._lock: Final = free_in_children(threading.Lock())
+        self._lock: Final = free_in_children(RLock())
         self._offset = time_ns() - perf_counter_ns()
 
     def run(self, program: SessionProgram, values: Sequence[Value]) -> list[Value]:

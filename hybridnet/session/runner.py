@@ -8,7 +8,6 @@ Memory is the price: the old values live until the new ones are there.
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -23,6 +22,7 @@ from hybridnet.base.device_name import DeviceName
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.engine import RLock
 from hybridnet.graph import Node
 from hybridnet.ndarray import NDArray, array
 from hybridnet.ndarray.copies import put
@@ -93,7 +93,7 @@ class Runner:
             self._random = NDArray.from_value(put(np.array(initial_state(seed)), ctx), ctx)
         self.step: Final = lru_cache(_LIMIT)(make_step)
         self._under_way: deque[Value] = deque()
-        self._lock: Final = free_in_children(threading.RLock())
+        self._lock: Final = free_in_children(RLock())
 
     @staticmethod
     def devices() -> list[DeviceName]:

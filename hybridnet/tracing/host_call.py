@@ -23,6 +23,7 @@ from hybridnet.base.errors import DTypeError, MXNetError, ShapeError
 from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import tensor_type
+from hybridnet.engine import RLock
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.copies import put
 from hybridnet.ops.core import Arrays, Backward, HostOnlyCall, Operand, Scalars, Types
@@ -38,7 +39,7 @@ _IN_PROGRAM: Final = (
 _worlds: Final[dict[Context, NDArray]] = {}
 # What every ordered call writes, for the engine to run them in the order in which they come.
 _order: list[engine.Var] = []
-_lock: Final = free_in_children(threading.RLock())
+_lock: Final = free_in_children(RLock())
 
 
 class _Thread(threading.local):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 import types
 import weakref
 from collections import OrderedDict, deque
@@ -16,6 +15,7 @@ from hybridnet import tape
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.locks import free_in_children, if_free
+from hybridnet.engine import RLock
 from hybridnet.graph import Graph
 from hybridnet.runtime.recording import recorder
 from hybridnet.runtime.watching import without_collecting
@@ -35,7 +35,7 @@ _Result = TypeVar("_Result")
 _CAPACITY: Final = 256
 # One thread traces at a time: two that trace functions that call each other would wait for ever if
 # each function had a lock of its own. Re-entrant, since a function may call another one.
-_tracing: Final = free_in_children(threading.RLock())
+_tracing: Final = free_in_children(RLock())
 
 #: What `Function.repeated` returns for a call of another kind than the last one.
 NEW_KIND: Final = object()
@@ -103,7 +103,7 @@ class Function(Generic[_Args, _Result]):
         self._traces: OrderedDict[Hashable, ConcreteFunction] = OrderedDict()
         # Traces that hold on to an object that is gone, and can never be used again.
         self._dead: deque[weakref.ref[ConcreteFunction]] = deque()
-        self._lock = free_in_children(threading.RLock())
+        self._lock = free_in_children(RLock())
         self._hits = 0
         self._count = 0
         self._watch = Watch(self.name, python_function)

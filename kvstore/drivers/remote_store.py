@@ -29,6 +29,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.engine import RLock
 from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.drivers.completion import Completion
 from hybridnet.kvstore.drivers.known_keys import KnownKeys, flat, keys_of_servers
@@ -104,7 +105,7 @@ class RemoteStore:
         self._numbers = itertools.count(1)
         self._inbox: deque[tuple[Incoming, Waiting]] = deque()
         self._idle = self._told = False
-        self._lock = threading.Lock()
+        self._lock = RLock()
         self._rules: dict[int, _Rules] = {}  # by store
         self._sizes: dict[int, int] = {}  # by store, of its settings
         self._ended: BaseException | None = None

@@ -13,11 +13,13 @@ import threading
 import time
 from typing import Final, final
 
+from hybridnet.engine import RLock
+
 _CHUNK: Final = 1 << 16  # bytes that are read at once, and that a line has at most
 _LAST_SECONDS: Final = 1.0  # seconds in which the last lines are handed on
 
 #: One for both descriptors, which may be one file.
-_lock: Final = threading.Lock()
+_lock: Final = RLock()
 _threads: Final[list[threading.Thread]] = []
 
 

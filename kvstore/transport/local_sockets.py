@@ -19,11 +19,11 @@ import logging
 import os
 import socket
 import struct
-import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, final
 
+from hybridnet.engine import RLock
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.own_folder import check_folder
 from hybridnet.kvstore.protocol.words import Peer
@@ -62,7 +62,7 @@ class LocalConnection:
         self.socket = made
         self.route = b""
         self.peer = peer
-        self.lock = threading.Lock()
+        self.lock = RLock()
 
 
 @final

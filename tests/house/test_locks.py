@@ -25,6 +25,13 @@ ACQUIRES = {
     "hybridnet/base/locks.py",
     "hybridnet/runtime/record/launch.py",
 }
+#: Who makes locks of `threading`'s: they are slept on, not held, but for the first.
+LOCKS = {
+    "hybridnet/runtime/platform/background.py",
+    "engine/flag.py",
+    "engine/manual.py",
+    "engine/pool.py",
+}
 #: Whose Events are of one thread alone, which is not the main thread.
 EVENTS = {"hybridnet/runtime/tuning/idle.py"}
 
@@ -41,6 +48,8 @@ def breaches(tree: ast.AST, name: str) -> list[str]:
         text = ast.unparse(one.func) if isinstance(one, ast.Call) else ""
         if text.endswith(".acquire") and name not in ACQUIRES:
             found.append(f"{name}:{one.lineno}: acquire outside of base/locks.py")
+        if text in ("threading.Lock", "threading.RLock") and name not in LOCKS:
+            found.append(f"{name}:{one.lineno}: {text}; take hybridnet.engine.RLock")
         if text in ("threading.Event", "threading.Semaphore") and name not in EVENTS:
             found.append(f"{name}:{one.lineno}: {text}; take hybridnet.engine.Flag")
         if text == "threading.Condition" and not one.args:
@@ -123,6 +132,8 @@ def test_no_lock_can_be_left_behind():
     "line",
     [
         "if lock.acquire(blocking=False): pass",
+        "self._lock = threading.Lock()",
+        "lock = threading.RLock()",
         "ended = threading.Event()",
         "changed = threading.Condition()",
         "self.changed = threading.Condition(lock)\nwith self.changed: pass",

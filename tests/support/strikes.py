@@ -15,12 +15,14 @@ from typing import Any
 from interrupted_loops import Struck
 from places import ROOT
 
+from hybridnet.engine import RLock
+
 #: Files whose instructions count: the library's, and those of Python's that work for it.
 _COUNTED = (
     *(f"{ROOT}/{folder}/" for folder in ("hybridnet", "engine", "kvstore")),
     *(module.__file__ for module in (threading, sys.modules["contextlib"])),
 )
-_LOCKS = (type(threading.Lock()), type(threading.RLock()))
+_LOCKS = (type(threading.Lock()), type(threading.RLock()), type(RLock()))
 
 _api = ctypes.PyDLL(None)  # functions of our own: JAX sets the types of those of pythonapi, too
 _api.PyCapsule_New.restype = ctypes.py_object

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
 from hybridnet.base.array_types import NumpyArray
+from hybridnet.engine import RLock
 from hybridnet.graph import Node
 
 from ..errors import WrongError
@@ -54,7 +54,7 @@ class SharedStore:
 
     def __init__(self) -> None:
         self._held: dict[str, tuple[Mapping[str, Any], SharedThing]] = {}
-        self._lock = threading.Lock()
+        self._lock = RLock()
 
     def ask(self, use: SharedUse, asked: Asked) -> Callable[[], None]:
         """Asks a thing; see `find`. Returns what takes the question back."""

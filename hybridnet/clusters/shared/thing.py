@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
@@ -11,6 +10,7 @@ from typing import Any, final
 
 from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import MXNetError
+from hybridnet.engine import RLock
 
 from ..errors import GivenUpError, WrongError
 
@@ -57,7 +57,7 @@ class SharedThing(ABC):
         self.name = name
         self._waiting: list[Asked] = []
         self._moves = 0
-        self._lock = threading.RLock()
+        self._lock = RLock()
 
     def ask(self, asked: Asked) -> None:
         """Asks something; ``asked.answer`` is set when it can be answered."""

@@ -5,7 +5,6 @@ Equal calls are one object, so the structure of a program is compared by compari
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from hybridnet.base.errors import InternalError
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.engine import RLock
 
 from ..host.namespace import NoHostForm
 from .fingerprint import Unstable, fingerprint
@@ -26,7 +26,7 @@ Scalars = tuple[Any, ...]
 
 #: Held while a call is made, so that equal calls are one object between threads too; re-entrant,
 #: since finalizers may run anywhere.
-MAKING: Final = free_in_children(threading.RLock())
+MAKING: Final = free_in_children(RLock())
 _NOTHING: Mapping[int, int] = {}
 _NO_INPUTS: frozenset[int] = frozenset()
 

@@ -13,7 +13,6 @@ imported. A row that a user adds later is given to them, as `Namespace`.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
@@ -22,6 +21,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.modules import load
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.engine import RLock
 
 from .call import Backward
 from .operator import Operator, Shapes
@@ -67,7 +67,7 @@ namespaces: Final[list[Namespace]] = []
 # what has to be in front of one of its names for that. Others are loaded by these.
 _LOADED_BY: Final = {"nd": "", "sym": "", "np": "_np_", "npx": "_npx_"}
 # Re-entrant, like every lock here.
-_adding: Final = free_in_children(threading.RLock())
+_adding: Final = free_in_children(RLock())
 
 
 class _Revision:

@@ -6,7 +6,6 @@ is the least of a few tries, since others may use the machine meanwhile.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any, Final
@@ -17,6 +16,7 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.base.lazy import jax
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import tensor_type
+from hybridnet.engine import RLock
 from hybridnet.ops.core.registry import get
 from hybridnet.passes import CostModel, DeviceCost, LinkCost
 
@@ -41,7 +41,7 @@ _MIN_SECONDS: Final = 1e-7  # seconds
 _given: CostModel | None = None
 _devices: Final[dict[str, tuple[DeviceCost, float]]] = {}
 _links: Final[dict[tuple[str, str], LinkCost]] = {}
-_lock: Final = free_in_children(threading.RLock())
+_lock: Final = free_in_children(RLock())
 
 
 def set_costs(model: CostModel | None) -> CostModel | None:

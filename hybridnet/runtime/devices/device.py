@@ -13,7 +13,6 @@ name, says which kernels it has, and runs them.
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Final, final
@@ -27,6 +26,7 @@ from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.lazy import jax
 from hybridnet.base.locks import free_in_children
+from hybridnet.engine import RLock
 from hybridnet.ops.core import Call
 from hybridnet.passes import DeviceCost, DeviceSite
 
@@ -171,7 +171,7 @@ class JaxDevice(Device):
 _registered: Final[dict[Context, Device]] = {}
 #: Those of them that users brought.
 users: Final[dict[Context, Device]] = {}
-_lock: Final = free_in_children(threading.RLock())
+_lock: Final = free_in_children(RLock())
 
 
 def full_name(context: Context) -> DeviceName:

@@ -40,6 +40,7 @@ from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import GraphError, InternalError, MXNetError, OpError
 from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.interrupts import is_from_signal
+from hybridnet.engine import RLock
 
 from ..record import waiting
 from .dataflow import Dataflow, Iteration, Todo
@@ -141,7 +142,7 @@ class GraphRun:
         self.interrupted = False
         self.ended = False
         self._finish: Callable[[], None] | None = None
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._devices = [_DeviceRun(plan, self) for plan in plans]
         # Iterations that have not ended, outputs that are missing, and the start itself.
         self._left = sum(len(numbers) for plan in plans for numbers in plan.results.values()) + 1
@@ -233,7 +234,7 @@ class _DeviceRun:
     def __init__(self, plan: DevicePlan, run: GraphRun) -> None:
         self.plan = plan
         self.run = run
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._flow = Dataflow(plan)
 
     def start(self, feeds: Sequence[DeviceArray]) -> None:

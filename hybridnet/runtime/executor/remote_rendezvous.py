@@ -8,13 +8,13 @@ what it has, now and then, and gets the rest again.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from time import perf_counter_ns
 from typing import Final, final
 
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError
+from hybridnet.engine import RLock
 
 from ..observe import events
 from .rendezvous import Key, LocalRendezvous, Rendezvous, Sent, Take
@@ -114,7 +114,7 @@ class RemoteRendezvous(Rendezvous):
         self._here = LocalRendezvous()
         others = dict.fromkeys(owners.values())
         self._peers = {name: _Peer() for name in others if name != self._task}
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._error: BaseException | None = None
         self._closed = False
 
@@ -350,7 +350,7 @@ class StepExchange:
 
     def __init__(self, transport: TaskTransport) -> None:
         self._transport = transport
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._steps: dict[int, RemoteRendezvous] = {}
         self._early = _Early()
         self._ended: dict[int, None] = {}

@@ -15,7 +15,6 @@ called once, in any thread, outside all locks.
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
@@ -24,6 +23,7 @@ from typing import Any, NamedTuple, TypeVar, final
 
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError
+from hybridnet.engine import RLock
 
 
 class Key(NamedTuple):
@@ -151,7 +151,7 @@ class LocalRendezvous(Rendezvous):
 
     def __init__(self) -> None:
         # Held for a few steps and never while a callback runs; re-entrant for finalizers.
-        self._lock = threading.RLock()
+        self._lock = RLock()
         # For each key what was sent and not received, or else who waits, and what he calls it.
         self._sent: dict[Key, deque[Received]] = {}
         self._waiting: dict[Key, deque[tuple[Take, Hashable]]] = {}

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple, final
 
 from hybridnet import engine
 from hybridnet.base import config
+from hybridnet.engine import RLock
 
 from ..segments.code import Code
 from . import events
@@ -82,7 +83,7 @@ class _Listeners:
     __slots__ = ("collectors", "count", "lock")
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = RLock()
         self.count = 0
         self.collectors: list[Callable[[Launch], None]] = []
 
@@ -206,7 +207,7 @@ def ranges(origins: Iterable[engine.Origin | None]) -> str:
 
 
 def _after_fork_in_child() -> None:
-    listeners.lock = threading.RLock()
+    listeners.lock = RLock()
     launches.clear()
 
 

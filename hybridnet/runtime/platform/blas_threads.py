@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -25,6 +24,7 @@ from hybridnet.base import config
 from hybridnet.base.lazy import threadpoolctl
 from hybridnet.base.locks import free_in_children, if_free
 from hybridnet.base.processor import idle_seconds, num_threads
+from hybridnet.engine import RLock
 from hybridnet.native import convolutions, onednn
 
 # Seconds until others are looked at for the first time, and then from time to time. The system
@@ -48,7 +48,7 @@ class _Threads:
     """The numbers of threads of the copies of OpenBLAS, for which several limits may hold."""
 
     def __init__(self) -> None:
-        self._lock = free_in_children(threading.RLock())
+        self._lock = free_in_children(RLock())
         self._limits: list[int] = []
         # What the numbers are without these, and what was made of them, by library.
         self._without: dict[str, int] = {}
@@ -129,7 +129,7 @@ class _Others:
 
     def __init__(self) -> None:
         self.due = math.inf
-        self._looking = free_in_children(threading.RLock())
+        self._looking = free_in_children(RLock())
         # When it was looked, the processors' idle seconds by then, and those that this process had.
         self._last: tuple[float, float, float] | None = None
         self._limit: int | None = None

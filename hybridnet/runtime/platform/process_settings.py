@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final, final
 
 from hybridnet.base.locks import free_in_children
+from hybridnet.engine import RLock
 
 
 @final
@@ -26,7 +27,7 @@ class TemporarySetting:
     def __init__(
         self, read: Callable[[], object], change: Callable[[], None], restore: Callable[[Any], None]
     ) -> None:
-        self.lock: Final = free_in_children(threading.RLock())
+        self.lock: Final = free_in_children(RLock())
         self._read = read
         self._change = change
         self._restore = restore

@@ -12,7 +12,6 @@ a compilation: beside that of its own program 0.62 to 0.79 s, and 0.71 to 1.2 by
 from __future__ import annotations
 
 import os
-import threading
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +21,7 @@ from hybridnet.base.jax_private import compile_options, cpu_client, device_list
 from hybridnet.base.lazy import jax
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.processor import environment, num_threads
+from hybridnet.engine import RLock
 
 from .recipe import Options
 
@@ -30,7 +30,7 @@ __all__ = ["compile_to_bytes"]
 # Bytes of an executable after which it is worth 40 ms to give back what compiling it needed.
 _LARGE_BYTES: Final = 1 << 18
 
-_lock: Final = free_in_children(threading.RLock())
+_lock: Final = free_in_children(RLock())
 _clients: Final[list[object]] = []
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from hybridnet.base import config
 from hybridnet.base.files import NotOwnError, OwnFolder
 from hybridnet.base.lazy import hashlib
 from hybridnet.base.locks import free_in_children
+from hybridnet.engine import RLock
 
 _log: Final = logging.getLogger("hybridnet.programs")
 
@@ -65,7 +65,7 @@ class ProgramFolder:
         self.path = path
         self.limit = limit
         # Re-entrant, since finalizers may run anywhere.
-        self._lock = free_in_children(threading.RLock())
+        self._lock = free_in_children(RLock())
         self._written = 0
         # Bytes in the folder, as far as this process knows; None before the first write.
         self._size: int | None = None

@@ -7,7 +7,6 @@ call keeps one and starts its executable without asking the cache again; it coun
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from time import perf_counter
@@ -17,6 +16,7 @@ from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.locks import free_in_children
+from hybridnet.engine import RLock
 from hybridnet.ops.host import NoHostForm
 
 from ..observe import events
@@ -39,7 +39,7 @@ Watcher = Callable[[Code, list[Any], list[Any]], None]
 replaced: Final = [0]
 # Held while `replaced` grows, so that no step is lost. Re-entrant, like every lock here, since a
 # finalizer may run at any point and compute with arrays.
-_replacing: Final = free_in_children(threading.RLock())
+_replacing: Final = free_in_children(RLock())
 
 
 class ProgramState(NamedTuple):

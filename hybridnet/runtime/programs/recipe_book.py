@@ -9,13 +9,13 @@ of two that tune the same program one wins.
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from hybridnet.base import config
 from hybridnet.base.locks import free_in_children
+from hybridnet.engine import RLock
 
 from ..observe.program_log import log
 from ..segments.code import Code
@@ -101,7 +101,7 @@ class RecipeBook:
         self._names: set[str] | None = None
         self._entries: dict[str, Entry | None] = {}
         self._by_code: dict[Code, Entry] = {}
-        self._lock = free_in_children(threading.RLock())
+        self._lock = free_in_children(RLock())
 
     def recipe(self, code: Code) -> Recipe:
         """Returns how to make the program of a structure: what was found, or `BY_RULES`."""

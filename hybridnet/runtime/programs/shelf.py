@@ -10,6 +10,7 @@ from hybridnet.base import config
 from hybridnet.base.allocator import release_memory
 from hybridnet.base.context import Context
 from hybridnet.base.locks import free_in_children
+from hybridnet.engine import RLock
 from hybridnet.ops.core import Call, Types
 
 from ..observe.program_log import describe, explaining, say
@@ -61,7 +62,7 @@ class Shelf:
         self._owner = owner
         self._programs: OrderedDict[Code, Program] = OrderedDict()
         # Re-entrant, like every lock here: a finalizer may compute with arrays.
-        self._lock = free_in_children(threading.RLock())
+        self._lock = free_in_children(RLock())
         self._thread = _Last()
         self._max_instructions = instructions
         self._instructions = 0

@@ -6,7 +6,6 @@ every front end, and a trace or a graph carries the state through.
 
 from __future__ import annotations
 
-import threading
 from typing import Final
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from hybridnet.base.context import Context
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import tensor_type
+from hybridnet.engine import RLock
 from hybridnet.ops.random import initial_state
 
 from ..platform.jax_devices import put
@@ -24,7 +24,7 @@ from .storage import Storage
 __all__ = ["seed", "state_of"]
 
 _states: Final[dict[Context, Storage]] = {}
-_lock: Final = free_in_children(threading.RLock())
+_lock: Final = free_in_children(RLock())
 _seed = 0
 
 

@@ -32,6 +32,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.base.interrupts import defer_interrupts
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.engine import RLock
 from hybridnet.ops.core import Call, Types
 
 from ..devices.device import users
@@ -110,7 +111,7 @@ _naive = engine.wanted_kind() == "NaiveEngine"
 # How many reasons there are to launch each operator at once: one if NaiveEngine is on, and one for
 # each thread whose limit is 1. Nearly always it is 0, so that `record` pays for one look at it.
 _reasons = int(_naive)
-_reasons_lock: Final = free_in_children(threading.RLock())
+_reasons_lock: Final = free_in_children(RLock())
 
 
 def _add_reasons(change: int) -> None:

@@ -12,13 +12,13 @@ the other did.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from typing import Final
 
 from hybridnet.base.context import Context
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.engine import RLock
 
 from ..segments.segment import Value
 from .recorder import thread
@@ -27,7 +27,7 @@ __all__ = ["Storage", "in_place", "write_all"]
 
 #: Held from the read to the write of a change in place. One lock serves all arrays, as recording
 #: takes microseconds. It is re-entrant, since a finalizer may run in between and change arrays.
-in_place: Final = free_in_children(threading.RLock())
+in_place: Final = free_in_children(RLock())
 
 
 class Storage:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from _thread import RLock
 from collections.abc import Callable, Sequence
 from typing import Final, final
 
 from hybridnet.base.errors import OpError
 from hybridnet.base.host_array import DeviceArray
+from hybridnet.engine import RLock
 
 from .segment import Value
 

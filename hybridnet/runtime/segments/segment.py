@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from _thread import RLock
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -40,6 +39,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.references import ALONE, counts
 from hybridnet.base.tensor_type import TensorType
+from hybridnet.engine import RLock
 from hybridnet.ops.core import Call, Types
 
 from .code import Code, Instruction

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Sequence
 from operator import itemgetter
@@ -30,6 +29,7 @@ from typing import Any, Final, final
 from hybridnet.base import config
 from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.locks import if_free
+from hybridnet.engine import RLock
 
 from ..programs.executable import Executable, ExecutableWrapper, start
 from .splitting import Split
@@ -82,7 +82,7 @@ class _VersionMemory:
     def __init__(self) -> None:
         # Held while the set is gone through or added to, neither of which is one step. Re-entrant,
         # like every lock here: a finalizer may compute with arrays.
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._versions: weakref.WeakSet[Version] = weakref.WeakSet()
 
     def nbytes(self) -> int:
@@ -116,7 +116,7 @@ class _VersionMemory:
 
     def reset_after_fork(self) -> None:
         """In a forked child."""
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._versions = weakref.WeakSet()
 
 
@@ -182,7 +182,7 @@ class Specialized(ExecutableWrapper):
         self._nbytes = parts.nbytes
         # The versions by the identities of the constant inputs, in their order.
         self._versions: dict[tuple[int, ...], Version] = {}
-        self._lock = threading.RLock()
+        self._lock = RLock()
         # Launches with inputs that nothing was made for, and the one at which these are looked at.
         self._misses = 0
         self._next = 1

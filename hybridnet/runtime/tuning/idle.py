@@ -17,6 +17,7 @@ from typing import Final, final
 
 from hybridnet.base import config
 from hybridnet.base.host_array import DeviceArray
+from hybridnet.engine import RLock
 
 from ..observe.program_log import describe, explaining, log, say
 from ..platform.background import in_own_thread, is_ending
@@ -70,7 +71,7 @@ class _Queue:
     def __init__(self) -> None:
         self.waiting: deque[CapturedLaunch] = deque()
         self.works = False
-        self.lock = threading.RLock()
+        self.lock = RLock()
 
     def reset_after_fork(self) -> None:
         """In a forked child, where the thread is not."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import threading
 import types
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -11,12 +10,13 @@ from typing import Final, final
 from weakref import WeakKeyDictionary
 
 from hybridnet.base.locks import free_in_children
+from hybridnet.engine import RLock
 
 from .compiled import class_of, function_of, parsed
 from .expressions import convert_expressions
 from .known import KnownFlow, known_flow
 
-_lock: Final = free_in_children(threading.RLock())
+_lock: Final = free_in_children(RLock())
 
 
 @final

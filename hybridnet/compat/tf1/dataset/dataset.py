@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, count, islice
 from typing import Any, final
 
 import numpy as np
+
+from hybridnet.engine import RLock
 
 from ..dtypes import as_dtype, int64, string
 from ..graph import Tensor, TensorShape, get_default_graph, known_numbers
@@ -437,7 +438,7 @@ class Dataset(Specified):
         """
         if filename:
             raise NotImplementedError("cache: elements are kept in memory; leave filename out")
-        source, lock = self.elements, threading.Lock()
+        source, lock = self.elements, RLock()
         kept: list[list[Array]] = []
         done: list[bool] = []
 

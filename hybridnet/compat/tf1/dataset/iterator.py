@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, final
+
+from hybridnet.engine import RLock
 
 from ..errors import FailedPreconditionError, InvalidArgumentError, OpError, OutOfRangeError
 from ..graph.tensor import Operation, Tensor
@@ -28,7 +29,7 @@ class _Pass:
     """Where an iterator is: in one process, for all sessions of its graph."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = RLock()
         self._elements: Any = None
 
     def begin(self, source: _Source, arrays: Sequence[Array]) -> None:

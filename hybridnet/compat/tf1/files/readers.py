@@ -7,7 +7,6 @@ name when a file has ended, in the midst of a run.
 from __future__ import annotations
 
 import glob
-import threading
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 
 from hybridnet.base import read_file as bytes_of_file
 from hybridnet.clusters import SharedUse
+from hybridnet.engine import RLock
 
 from ..dtypes import int64, string
 from ..gfile import as_errors
@@ -50,7 +50,7 @@ class ReaderBase:
         self._kind = kind
         self._records = records
         self._name = name or kind
-        self._lock = threading.Lock()
+        self._lock = RLock()
         self._current: Records | None = None
         self._produced = self._completed = 0
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from hybridnet.base import free_in_children
 from hybridnet.clusters import SharedStore
+from hybridnet.engine import RLock
 from hybridnet.graph import Node
 
 from .graph_def import GraphDef, graph_def_of
@@ -74,7 +75,7 @@ class Graph:
         self.shared: Final = SharedStore()
         self.container_name = ""
         self.scopes = Scopes()
-        self.lock: Final = free_in_children(threading.RLock())
+        self.lock: Final = free_in_children(RLock())
         self._ops: dict[str, Operation] = {}
         self._of_node: dict[Node, Operation] = {}
         self._collections: dict[Any, list[Any]] = {}

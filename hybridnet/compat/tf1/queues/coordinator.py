@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, final
 
-from hybridnet.engine import Flag
+from hybridnet.engine import Flag, RLock
 
 from ..errors import OutOfRangeError
 
@@ -30,7 +30,7 @@ class Coordinator:
     def __init__(self, clean_stop_exception_types: tuple[type[BaseException], ...] | None = None):
         ends = clean_stop_exception_types
         self._clean = (OutOfRangeError,) if ends is None else tuple(ends)
-        self._lock = threading.Lock()
+        self._lock = RLock()
         self._stop = Flag()
         self._error: BaseException | None = None
         self._threads: set[threading.Thread] = set()

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any, Final, final
 
+from hybridnet.engine import RLock
+
 from ..errors import CancelledError, OutOfRangeError
 from ..graph.graph import GraphKeys, default_sessions, get_default_graph
 
@@ -54,7 +56,7 @@ class QueueRunner:
             queue.close(cancel_pending_enqueues=True) if cancel_op is None else cancel_op
         )
         self._ends = queue_closed_exception_types or (OutOfRangeError, CancelledError)
-        self._lock = threading.Lock()
+        self._lock = RLock()
         self._left: dict[int, int] = {}
         self.exceptions_raised: list[BaseException] = []
 

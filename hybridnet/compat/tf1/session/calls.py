@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from typing import Any, NamedTuple, NoReturn, final
@@ -11,6 +10,7 @@ import numpy as np
 
 from hybridnet.base import MXNetError, free_in_children
 from hybridnet.clusters import ClusterRunner, LateError, SharedStore, SharedUse
+from hybridnet.engine import RLock
 from hybridnet.graph import Node
 from hybridnet.session import Runner
 
@@ -47,7 +47,7 @@ class Calls:
     def __init__(self, runner: Runner | ClusterRunner, store: SharedStore) -> None:
         self._shared = runner.shared if isinstance(runner, ClusterRunner) else store
         self._pending: set[_Pending] = set()
-        self._lock = free_in_children(threading.Lock())
+        self._lock = free_in_children(RLock())
         self._closed = False
 
     def run(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from typing import Any, ClassVar, final
 
+from hybridnet.engine import RLock
 from hybridnet.events import Event, EventWriter, field
 
 from ..graph.graph import Graph, get_default_graph
@@ -61,7 +61,7 @@ class FileWriterCache:
     """The writers of this process, one for each folder."""
 
     _held: ClassVar[dict[str, FileWriter]] = {}
-    _lock: ClassVar[threading.Lock] = threading.Lock()
+    _lock: ClassVar[RLock] = RLock()
 
     @staticmethod
     def get(logdir: str | os.PathLike[str]) -> FileWriter:

@@ -11,7 +11,6 @@ import select
 import signal
 import socket
 import sys
-import threading
 import time
 import zlib
 from collections import deque
@@ -22,6 +21,7 @@ import numpy as np
 
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.numpy_mode import mode
+from hybridnet.engine import RLock
 
 from ..fetching import timed_out
 from ..samples import Batchify, Samples
@@ -121,7 +121,7 @@ class ProcessWorkers:
 
     def __init__(self, dataset: Samples, batchify: Batchify, count: int) -> None:
         self._count = count
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._workers: list[_Worker] = []
         self._submitted = 0
         self._cancelled: deque[_Ticket] = deque()

@@ -9,7 +9,6 @@ import os
 import signal
 import socket
 import sys
-import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +16,7 @@ from typing import Any, Final, TypeVar, final
 
 from hybridnet.base.lazy import subprocess
 from hybridnet.base.locks import free_in_children, if_free
+from hybridnet.engine import RLock
 
 from .channel import Channel, ChannelClosed
 from .program import command
@@ -57,7 +57,7 @@ class Nursery:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._lock = threading.RLock()
+        self._lock = RLock()
         # Workers that it is to be told to end: a finalizer may add one while a message is sent.
         self._to_end: deque[int] = deque()
         self.is_closed = False
@@ -138,7 +138,7 @@ class Nursery:
 
 _all: Final[weakref.WeakSet[Nursery]] = weakref.WeakSet()
 _numbers: Final = itertools.count()
-_lock: Final = free_in_children(threading.Lock())
+_lock: Final = free_in_children(RLock())
 _first: Nursery | None = None
 _process: Any = None
 #: The nursery that was asked for last, and what for: loaders of one script want the same.

@@ -6,11 +6,12 @@ tells: a program is cut there. The numbers are not TensorFlow's.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+
+from hybridnet.engine import RLock
 
 from ...dtypes import float32, int64
 from ...graph import Tensor, convert_to_tensor, get_default_graph, name_scope, stop_gradient
@@ -68,7 +69,7 @@ def _sampler(
             f"{kind}: {num_sampled} different classes cannot be drawn of {range_max} (range_max)"
         )
     wanted = get_default_graph().seed if seed is None else seed
-    random, lock = np.random.default_rng(wanted), threading.Lock()
+    random, lock = np.random.default_rng(wanted), RLock()
 
     def drawn(true: Array) -> list[Array]:
         with lock:
