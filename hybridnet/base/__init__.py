@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .remote import is_remote as is_remote
     from .remote import open_binary as open_binary
     from .remote import read_file as read_file
+    from .signatures import signature_of as signature_of
     from .upload import Upload as Upload
 
 #: Module -> the public names in it that are found at their first use: MXNet's, which load NumPy,
@@ -46,6 +47,7 @@ _SOURCES: Final = {
     "lazy": "cv2 farmhash protobuf",
     "locks": "free_in_children",
     "remote": "file_exists is_remote open_binary read_file",
+    "signatures": "signature_of",
     "upload": "Upload",
 }
 _NAMES: Final = {name: module for module, names in _SOURCES.items() for name in names.split()}

@@ -25,6 +25,7 @@ import numpy as np
 from .context import Context
 from .dtype import as_dtype
 from .errors import DTypeError, ParameterError
+from .signatures import signature_of
 
 __all__ = [
     "REQUIRED",
@@ -328,7 +329,7 @@ def declaration_of(lowering: Callable[..., object]) -> Declaration:
     """Returns what the arguments of a lowering declare."""
     inputs, required, variadic, params = [], 0, False, []
     given: dict[str, str] = {}
-    for argument in inspect.signature(lowering).parameters.values():
+    for argument in signature_of(lowering).parameters.values():
         if argument.kind is argument.VAR_POSITIONAL:
             inputs, required, variadic = [argument.name], 1, True
         elif argument.kind is not argument.KEYWORD_ONLY:

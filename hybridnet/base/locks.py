@@ -7,9 +7,9 @@ is how locks are held here; but between a call of `acquire` and the `try` after 
 also between a lock's `__enter__` and the block, unless it is a `hybridnet.engine.RLock`.) A
 Condition or an Event of `threading` has such places inside: instead of ``with condition:`` one
 writes ``with lock:``, of the lock that the Condition was made with, and instead of an Event there
-is `hybridnet.engine.Flag`. And CPython 3.12 and 3.13 leave a jump that goes back on a condition out of
-what a block protects, so that a handler that raises there passes by its end: such a loop stands in
-a function of its own, which is called while the lock is held.
+is `hybridnet.engine.Flag`. And CPython 3.12 and 3.13 leave a jump that goes back on a condition out
+of what a block protects, so that a handler that raises there passes by its end: such a loop stands
+in a function of its own, which is called while the lock is held.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from hybridnet.base.errors import (
     ValuesNeededError,
 )
 from hybridnet.base.numpy_mode import mode
+from hybridnet.base.signatures import signature_of
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.sparse import BaseSparseNDArray
 from hybridnet.symbol import Symbol
@@ -173,7 +174,7 @@ class HybridBlock(Block):
             return made
         # An overridden forward names its inputs itself; what hybrid_forward names comes after F.
         own = self.__has_own_forward()
-        names = list(inspect.signature(self.forward if own else self.hybrid_forward).parameters)
+        names = list(signature_of(self.forward if own else self.hybrid_forward).parameters)
         return Bucketed(made, self.__buckets, names if own else names[1:], by_name=False)
 
     def __has_own_forward(self) -> bool:
@@ -295,7 +296,7 @@ class HybridBlock(Block):
 
     def __check_number(self, given: int) -> None:
         """Raises a TypeError if `hybrid_forward` takes another number of inputs."""
-        _, *expected = inspect.signature(self.hybrid_forward).parameters.values()
+        _, *expected = signature_of(self.hybrid_forward).parameters.values()
         if any(argument.kind is argument.VAR_POSITIONAL for argument in expected):
             return
         plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

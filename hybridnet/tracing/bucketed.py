@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import update_wrapper
@@ -13,6 +12,7 @@ import numpy as np
 
 from hybridnet import tape
 from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.base.signatures import signature_of
 from hybridnet.graph import Graph
 from hybridnet.ndarray import NDArray, array
 from hybridnet.runtime.recording import recorder
@@ -132,7 +132,7 @@ class Bucketed:
             ParameterError: it has no such parameters.
         """
         made = several(buckets)
-        parameters = inspect.signature(function.python_function).parameters.values()
+        parameters = signature_of(function.python_function).parameters.values()
         names = [parameter.name for parameter in parameters]
         keys = [key for value in made if not isinstance(value.axes, int) for key in value.axes]
         wanted = [key for key in (*keys, *(value.mask for value in made)) if type(key) is str]

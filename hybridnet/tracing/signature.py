@@ -12,6 +12,7 @@ from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
+from hybridnet.base.signatures import signature_of
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ndarray import NDArray, array
 from hybridnet.runtime.recording import Value
@@ -137,7 +138,7 @@ def stand_in(spec: TensorSpec, ctx: Context | None = None) -> NDArray:
 def parameters_of(function: Callable[..., object]) -> list[inspect.Parameter]:
     """Returns the parameters of a callable; none where Python cannot tell."""
     try:
-        return list(inspect.signature(function).parameters.values())
+        return list(signature_of(function).parameters.values())
     except (TypeError, ValueError):
         return []
 

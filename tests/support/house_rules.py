@@ -17,6 +17,9 @@ from house_source import House, Import, Source, is_private
 #: Rows of a table: a part of the house -> the parts just below it.
 Rows = Mapping[str, Sequence[str]]
 
+#: Python's own modules, with those that older ones lack, which are imported where they are.
+_STDLIB = {*sys.stdlib_module_names, "annotationlib"}
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -209,7 +212,7 @@ def outside(house: House, users: Mapping[str, Collection[str]]) -> list[Finding]
     for source in house.sources.values():
         for one in source.imports:
             top = (house.outside(one) or "").split(".")[0]
-            if not top or top in sys.stdlib_module_names or top in ("engine", "kvstore"):
+            if not top or top in _STDLIB or top in ("engine", "kvstore"):
                 continue
             used.add((top, source.floor))
             if top not in users:

@@ -6,8 +6,9 @@ import enum
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from inspect import signature
 from typing import Any, Final, final
+
+from hybridnet.base import signature_of
 
 from .. import dtypes
 from ..dtypes import DType, as_dtype
@@ -521,7 +522,7 @@ def _initial(
         value = convert_to_tensor(initializer)
         return value, value.dtype.base_dtype
     sizes = TensorShape(shape)
-    if shape is None and not signature(initializer).parameters:
+    if shape is None and not signature_of(initializer).parameters:
         value = convert_to_tensor(initializer())
         return value, value.dtype.base_dtype
     if not sizes.is_fully_defined():
@@ -535,7 +536,7 @@ def _initial(
 def _called(
     initializer: Callable[..., Any], shape: list[Any], dtype: DType, part: SliceInfo | None
 ) -> Any:
-    wants_part = part is not None and "partition_info" in signature(initializer).parameters
+    wants_part = part is not None and "partition_info" in signature_of(initializer).parameters
     told = {"partition_info": part} if wants_part else {}
     try:
         return initializer(shape, dtype=dtype, **told)

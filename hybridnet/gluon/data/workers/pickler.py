@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import pickle
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 from typing import Any, BinaryIO
@@ -13,8 +14,37 @@ from typing import Any, BinaryIO
 import cloudpickle
 
 from hybridnet.base.array_types import NumpyArray
+from hybridnet.base.interrupts import is_from_signal
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.share import adopt, peek
+
+if sys.version_info >= (3, 14):
+    from annotationlib import Format, get_annotations
+
+    @contextmanager
+    def _with_annotations(function: FunctionType) -> Iterator[None]:
+        """A block in which a function has annotations, as texts if need be.
+
+        Cloudpickle asks for them, and so they are evaluated: they may name what only type checkers
+        import.
+        """
+        annotate = function.__annotate__
+        try:
+            function.__annotations__  # noqa: B018, which evaluates them
+        except Exception as error:
+            if is_from_signal(error):
+                raise
+            function.__annotations__ = get_annotations(function, format=Format.STRING)
+        try:
+            yield
+        finally:
+            if function.__annotate__ is not annotate:
+                function.__annotate__ = annotate
+
+else:
+
+    def _with_annotations(function: FunctionType) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 def _rebuild(kind: type[NDArray], host: NumpyArray) -> NDArray:
@@ -75,6 +105,9 @@ class Pickler(cloudpickle.Pickler):
             self._look_at(obj.__name__)
             if type(obj) is not ModuleType and sys.modules.get(obj.__name__) is obj:
                 return importlib.import_module, (obj.__name__,)  # cloudpickle knows plain ones
+        if isinstance(obj, FunctionType):
+            with _with_annotations(obj):
+                return super().reducer_override(obj)
         return super().reducer_override(obj)
 
     def _look_at(self, name: str | None) -> None:
