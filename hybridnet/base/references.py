@@ -18,7 +18,8 @@ later. Three things see to that:
   ``getrefcount(held[i])`` is compiled, and specialized once it has run often, does not matter. What
   the asking itself adds is not assumed, but measured, as the library is loaded, in the same way.
 
-tests/base/test_references.py holds all of that against the Python that runs.
+tests/base/test_references.py holds all of that against the Python that runs. (One without the
+global lock counts in other ways; nobody has tried it.)
 """
 
 from __future__ import annotations

@@ -70,10 +70,8 @@ def program(tmp_path_factory):
 
 def test_functions_are_traced(program):
     x = np.array([1.0, 2.0], np.float32)
-    for traced in (
-        hn.function(program.total),
-        hn.function(program.total, buckets=hn.Buckets(sizes=[4])),
-    ):
+    for options in ({}, {"buckets": hn.Buckets(sizes=[4])}):
+        traced = hn.function(program.total, **options)
         np.testing.assert_array_equal(traced(nd.array(x)).asnumpy(), 4 * x)
 
 
