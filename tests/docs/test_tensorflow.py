@@ -90,12 +90,13 @@ _NEWER = frozenset(
 )
 #: Those that TensorFlow had before 1.0, which scripts of then still give.
 _OLDER = frozenset(["replica_id"])
-#: Where ours are others: messages and classes that only the package makes, and lists of options.
+#: Where ours are others: messages and classes that only the package makes, lists of options, and
+#: an enum, whose constructor is Python's.
 _OTHERWISE = re.compile(
     r"tf\.(\w*(Options|Proto|Def|Metadata)|(summary\.)?(Event|Summary)|DType|Operation|QueueBase|Tensor"
     r"|VariableScope|get_local_variable|variable_op_scope|is_variable_initialized|all_variables"
     r"|data\.(Dataset|Iterator)|nn\.rnn_cell\.LSTMStateTuple|(linalg\.)?matvec|nest\..*|flags\..*|ConditionalAccumulatorBase"
-    r"|(python_)?io\.TFRecord(Options|CompressionType)|ReaderBase|train\.(Sequence)?Example|train\.(Bytes|Float|Int64)List|train\.Feature\w*|errors\..*|train\.NewCheckpointReader|shape)"
+    r"|(python_)?io\.TFRecord(Options|CompressionType)|ReaderBase|train\.(Sequence)?Example|train\.(Bytes|Float|Int64)List|train\.Feature\w*|errors\..*|train\.NewCheckpointReader|shape|UnconnectedGradients)"
 )
 #: What stands for options that we name.
 _OPTIONS = {"args", "kwargs", "indexing", "name", "options"}
