@@ -23,7 +23,6 @@ _Load = tuple[bool, str, Path]
 
 _known: Final[WeakKeyDictionary[types.CodeType, tuple[_Load, ...]]] = WeakKeyDictionary()
 
-
 #: What loads a constant; small integers since Python 3.14 by an instruction of their own.
 _CONSTANTS: Final = ("LOAD_CONST", "LOAD_SMALL_INT")
 
@@ -34,6 +33,18 @@ def paths_of(code: types.CodeType) -> tuple[_Load, ...]:
     if found is None:
         found = _known.setdefault(code, tuple(dict.fromkeys(_loads(code))))
     return found
+
+
+def inner_codes(code: types.CodeType) -> list[types.CodeType]:
+    """Returns the codes of the functions and classes that a code defines.
+
+    Since Python 3.14 annotations have a code of their own, which nothing runs here.
+    """
+    return [
+        constant
+        for constant in code.co_consts
+        if isinstance(constant, types.CodeType) and constant.co_name != "__annotate__"
+    ]
 
 
 def _is_indexing(step: dis.Instruction) -> bool:
@@ -69,6 +80,5 @@ def _loads(code: types.CodeType) -> Iterator[_Load]:
             for name in names[:-1]:
                 yield (False, name, ())
             variable = (False, names[-1])
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from paths_of(constant)
+    for inner in inner_codes(code):
+        yield from paths_of(inner)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 import numpy as np
 
 import hybridnet as hn
@@ -50,3 +53,19 @@ def test_what_changes_is_seen():
     for rate, layer, number in ((2, 1, 3), (5, 1, 3), (5, 4, 3), (5, 4, 300)):
         config["rate"], config["layers"][0], local[1][2] = rate, layer, number
         np.testing.assert_allclose(scaled(nd.array(x)).asnumpy(), x * rate + layer * number)
+
+
+def test_annotations_are_no_control_flow():
+    """Python 3.14 makes a function of them, which has an `if`; here its source cannot be read."""
+    names = {}
+    lines = ["def f(x):", "    def inner(y: Missing) -> Missing:", "        return y + 1"]
+    lines = ["from __future__ import annotations"] * (sys.version_info < (3, 14)) + lines
+    exec(compile("\n".join([*lines, "    return inner(x)"]), "<typed>", "exec", 0, True), names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert hn.function(names["f"])(nd.array([1.0])).asnumpy() == [2]
+    assert paths_of(names["f"].__code__) == (
+        (False, "inner", ()),
+        (False, "x", ()),
+        (False, "y", ()),
+    )

@@ -17,6 +17,7 @@ from hybridnet.ndarray import NDArray
 from hybridnet.ndarray import control_flow as nd_control_flow
 from hybridnet.runtime.recording import recorder
 
+from ..code_names import inner_codes
 from ..environment import paths_of
 from . import builtins as overloads
 from .appended import stacked
@@ -54,9 +55,8 @@ def _jumps(code: types.CodeType) -> bool:
     """Whether a code, or what is defined in it, has anything to convert."""
     found = _known.get(code)
     if found is None:
-        found = any(step.opcode in _JUMPS for step in dis.get_instructions(code)) or any(
-            _jumps(inner) for inner in code.co_consts if isinstance(inner, types.CodeType)
-        )
+        found = any(step.opcode in _JUMPS for step in dis.get_instructions(code))
+        found = found or any(map(_jumps, inner_codes(code)))
         _known[code] = found
     return found
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from hybridnet.ndarray import NDArray
 
+from ..code_names import inner_codes
 from ..structure import Tree, flatten, unflatten
 from .library import is_library_class, is_user_function
 
@@ -267,9 +268,8 @@ def _globals(function: Any) -> Iterator[tuple[str, object]]:
 
 def _names(code: types.CodeType) -> Iterator[str]:
     yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names(constant)
+    for inner in inner_codes(code):
+        yield from _names(inner)
 
 
 def _cells(function: object) -> Iterator[tuple[str, types.CellType]]:
