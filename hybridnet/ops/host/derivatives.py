@@ -39,7 +39,8 @@ _where = FUNCTIONS["where"]
 # What has no derivative but 0, or makes arrays of nothing but sizes.
 for _name in words("""
     all allclose any arange argmax argmin argsort array asarray bitwise_and bitwise_not
-    bitwise_or bitwise_xor broadcast_shapes ceil equal eye finfo floor full full_like greater
+    bitwise_or bitwise_xor broadcast_shapes ceil equal eye finfo first_positions floor full
+    full_like greater
     greater_equal heaviside iinfo isfinite isinf isnan isneginf issubdtype
     lax.bitcast_convert_type lax.broadcasted_iota lax.stop_gradient lcm less less_equal linspace
     logical_and logical_not logical_or logical_xor ndim nonzero not_equal ones ones_like

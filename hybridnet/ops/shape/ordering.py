@@ -10,7 +10,7 @@ from hybridnet.base.attrs import DType
 from hybridnet.base.dtype import FLOAT32, as_dtype, is_float
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.tensor_type import TensorType, tensor_type
-from hybridnet.ops.host.namespace import jnp, lax
+from hybridnet.ops.host.namespace import has_host_form, jnp, lax
 
 from ..core.alternatives import PLAIN, Site, alternative, builtin_choice
 from ..core.registry import operator
@@ -112,10 +112,15 @@ def _topk(
         dtype: the dtype of the positions.
     """
     x, along = (data.reshape(-1), 0) if axis is None else (data, axis % data.ndim)
-    positions = jnp.argsort(x, axis=along, descending=not is_ascend, stable=True)
-    if k > 0:
-        positions = positions[(slice(None),) * along + (slice(k),)]
+    positions = _first_positions(x, k if k > 0 else x.shape[along], along, not is_ascend)
     return _chosen(data, x, positions, along, ret_typ, dtype)
+
+
+@has_host_form("first_positions")
+def _first_positions(x: Any, count: int, axis: int, descending: bool) -> Any:
+    """Returns the positions of the first elements along an axis, were it sorted."""
+    positions = jnp.argsort(x, axis=axis, descending=descending, stable=True)
+    return positions[(slice(None),) * axis + (slice(count),)]
 
 
 def _chosen(data: Any, x: Any, positions: Any, axis: int, ret_typ: str, dtype: str) -> Any:
