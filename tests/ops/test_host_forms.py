@@ -124,6 +124,53 @@ def test_random_bits_are_those_of_jax(count):
         np.testing.assert_array_equal(on_host(FUNCTIONS, draw, words), by_jax)
 
 
+def test_bits_that_are_drawn_one_after_the_other_are_those_of_jax():
+    """What is drawn next is made ahead where draws repeat, and dropped where they do not."""
+    draw = np.random.default_rng(1)
+
+    def bits(words, number, count, child):
+        with array_jax.threefry_partitionable(True):
+            key = array_jax.random.wrap_key_data(words, impl="threefry2x32")
+            key = array_jax.random.fold_in(key, number)
+            if child:
+                key = array_jax.random.fold_in(key, 1)
+            return array_jax.random.bits(key, (count,), np.uint64)
+
+    by_jax = {count: jax.jit(bits, static_argnums=(2, 3)) for count in (1, 3, 6, 40, 700)}
+    with jax.enable_x64(True):
+        for _ in range(30):
+            words = draw.integers(0, 1 << 32, 2, np.uint32)
+            number = int(draw.choice([0, 7, 250, (1 << 32) - 5]))
+            sizes = draw.choice([*by_jax], draw.integers(1, 4))
+            for step in range(draw.integers(2, 40)):
+                count = int(sizes[step % len(sizes)])
+                child = bool(draw.random() < 0.1)
+                given = words, np.uint32(number), count, child
+                found = on_host(FUNCTIONS, bits, *given)
+                wanted = by_jax[count](*given)
+                np.testing.assert_array_equal(found, wanted)
+                number = int(draw.integers(1 << 32)) if draw.random() < 0.05 else number + 1
+                number %= 1 << 32
+
+
+def test_the_first_of_a_sorted_axis_are_found_without_sorting_all():
+    draw = np.random.default_rng(0)
+    for _ in range(300):
+        shape = tuple(draw.integers(1, 40, draw.integers(0, 3)))
+        axis = int(draw.integers(len(shape) + 1))
+        shape = (*shape[:axis], int(draw.integers(256, 600)), *shape[axis:])
+        x = draw.normal(size=shape)
+        kind = draw.integers(4)
+        x = [x, np.round(x * 4), np.where(x > 1, np.nan, x), np.where(x > 0, -np.inf, x)][kind]
+        with np.errstate(invalid="ignore"):
+            x = x.astype(draw.choice(["float16", "float32", "float64", "int32", "uint8"]))
+        count = int(draw.integers(1, 30))
+        for descending in (False, True):
+            found = FUNCTIONS["first_positions"](x, count, axis, descending)
+            order = FUNCTIONS["argsort"](x, axis=axis, descending=descending)
+            np.testing.assert_array_equal(found, np.take(order, range(count), axis))
+
+
 def test_numbers_are_converted_as_xla_converts_them():
     given = np.array([np.nan, np.inf, -np.inf, 3e9, -3e9, 2.9, -2.9, 0.0])
     for dtype in ("int8", "int32", "int64", "uint8", "uint64"):
