@@ -23,7 +23,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, Union
 import numpy as np
 
 from .context import Context
-from .dtype import as_dtype
+from .dtype import as_dtype, name_of
 from .errors import DTypeError, ParameterError
 from .signatures import signature_of
 
@@ -235,7 +235,7 @@ def _read_axis(value: object) -> int | tuple[int, ...] | None:
 
 
 def _read_dtype(value: Any) -> str:
-    return as_dtype(value).name
+    return name_of(value)
 
 
 def _choice(choices: tuple[object, ...]) -> Callable[[object], Any]:

@@ -50,6 +50,9 @@ _KNOWN: Final[dict[Any, DType]] = {
     bool: BOOL,
 }
 
+# NumPy makes a dtype's name anew each time.
+_NAMES: Final[dict[Any, str]] = {given: dtype.name for given, dtype in _KNOWN.items()}
+
 # Used for ``int + float array`` and the like, narrowest first; a float beats every integer.
 _FLOAT_RANK: Final = {FLOAT16: 0, BFLOAT16: 0, FLOAT32: 1, FLOAT64: 2}
 
@@ -75,6 +78,14 @@ def as_dtype(dtype: DTypeLike) -> DType:
         return found
     known = ", ".join(sorted(dtype.name for dtype in CODE_OF))
     raise DTypeError(f"dtype must be one of {known}, got {dtype!r}")
+
+
+def name_of(dtype: DTypeLike) -> str:
+    """Returns the name of a dtype, such as 'float32'; see `as_dtype`."""
+    try:
+        return _NAMES[dtype]
+    except (KeyError, TypeError):
+        return as_dtype(dtype).name
 
 
 def is_float(dtype: DType) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from .errors import MXNetError, ParameterError, ShapeError
+
+_INTEGERS: Final = frozenset({int})
 
 
 def size_of(where: str, size: Any) -> int:
@@ -54,7 +56,10 @@ def sizes_of(where: str, shape: object) -> tuple[int, ...]:
         ParameterError: it is neither.
         ShapeError: a size is less than 0.
     """
-    found = listed_sizes(where, shape)
+    if type(shape) is tuple and _INTEGERS.issuperset(map(type, shape)):
+        found = shape  # as most are
+    else:
+        found = listed_sizes(where, shape)
     if found and min(found) < 0:
         raise ShapeError(f"{where}: the dimensions must be >= 0, got {found}")
     return found

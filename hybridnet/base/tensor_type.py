@@ -40,16 +40,29 @@ class TensorType:
 _made: Final[weakref.WeakValueDictionary[tuple[tuple[int, ...], DType], TensorType]] = (
     weakref.WeakValueDictionary()
 )
+# The last ones: to look into a weak dictionary takes a function of Python's.
+_recent: Final[dict[tuple[tuple[int, ...], DType], TensorType]] = {}
+_MOST_RECENT: Final = 4096
 _lock: Final = free_in_children(RLock())  # re-entrant, since finalizers may run anywhere
 
 
 def tensor_type(shape: tuple[int, ...], dtype: DType) -> TensorType:
     """Returns the one type object with this shape and dtype."""
     key = (shape, dtype)
+    found = _recent.get(key)
+    if found is None:
+        found = _of(key)
+        if len(_recent) >= _MOST_RECENT:
+            _recent.clear()
+        _recent[key] = found
+    return found
+
+
+def _of(key: tuple[tuple[int, ...], DType]) -> TensorType:
     found = _made.get(key)
     if found is None:
         with _lock:  # `setdefault` of a weak dictionary is not one step
             found = _made.get(key)
             if found is None:
-                found = _made[key] = TensorType(shape, dtype)
+                found = _made[key] = TensorType(*key)
     return found

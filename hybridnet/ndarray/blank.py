@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hybridnet.base.array_types import Dims, DTypeLike
 from hybridnet.base.context import Context, current_context
-from hybridnet.base.dtype import FLOAT32, as_dtype
+from hybridnet.base.dtype import FLOAT32, name_of
 from hybridnet.base.shape_arguments import sizes_of
 from hybridnet.ops.core import registry
 
@@ -34,7 +34,7 @@ def filled(
     out: NDArray | None = None,
 ) -> NDArray:
     """Returns what ``_zeros`` or ``_ones`` makes, float32 by default."""
-    attrs = {"shape": sizes, "dtype": as_dtype(dtype or FLOAT32).name}
+    attrs = {"shape": sizes, "dtype": name_of(dtype or FLOAT32)}
     return create_by(name, attrs, ctx, out)
 
 

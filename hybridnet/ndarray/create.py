@@ -8,7 +8,7 @@ import numpy as np
 
 from hybridnet.base.array_types import ArrayLike, Dims, DTypeLike
 from hybridnet.base.context import Context, current_context
-from hybridnet.base.dtype import FLOAT32, as_dtype
+from hybridnet.base.dtype import FLOAT32, as_dtype, name_of
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.numpy_mode import mode
 from hybridnet.base.shape_arguments import size_of, sizes_of
@@ -210,7 +210,7 @@ def arange(
         "stop": last,
         "step": step,
         "repeat": repeat,
-        "dtype": as_dtype(dtype or FLOAT32).name,
+        "dtype": name_of(dtype or FLOAT32),
     }
     return create_by("_arange", attrs, ctx)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from hybridnet.base.array_types import Dims, DTypeLike
 from hybridnet.base.context import Context
-from hybridnet.base.dtype import FLOAT32, as_dtype
+from hybridnet.base.dtype import FLOAT32, name_of
 from hybridnet.ops.core import Functions, registry
 from hybridnet.ops.core.registry import public_operators
 from hybridnet.ops.random import drawing_function as _function
@@ -16,6 +16,7 @@ from .functions import array_function
 from .ndarray import NDArray
 
 _Drawing = Callable[..., NDArray]
+_NUMBERS: Final = frozenset({float, int})
 
 # The forms of a distribution that take an array's shape and dtype: ``normal_like``.
 _functions = Functions(
@@ -50,20 +51,21 @@ def _draw(
     out: NDArray | None = None,
 ) -> Any:
     """Draws from a distribution whose parameters are numbers, or arrays of them."""
-    arrays = [param for param in params.values() if isinstance(param, NDArray)]
+    plain = _NUMBERS.issuperset(map(type, params.values()))
+    arrays = () if plain else [x for x in params.values() if isinstance(x, NDArray)]
     if arrays:
         inputs = [
             param if isinstance(param, NDArray) else arrays[0].ones_like() * param
             for param in params.values()
         ]
-        attrs = {"shape": () if shape is None else shape, "dtype": as_dtype(dtype or FLOAT32).name}
+        attrs = {"shape": () if shape is None else shape, "dtype": name_of(dtype or FLOAT32)}
         return NDArray.apply_operator(registry.get(f"_sample_{name}"), inputs, attrs, out=out)
     if out is not None:
         shape, ctx, dtype = out.shape, out.context, dtype or out.dtype
     attrs = {
         **params,
         "shape": (1,) if shape is None else shape,
-        "dtype": as_dtype(dtype or FLOAT32).name,
+        "dtype": name_of(dtype or FLOAT32),
     }
     return NDArray.apply_operator(registry.get(f"_random_{name}"), (), attrs, out=out, ctx=ctx)
 
@@ -107,7 +109,7 @@ def multinomial(
     attrs = {
         "shape": () if shape is None else shape,
         "get_prob": get_prob,
-        "dtype": as_dtype(dtype).name,
+        "dtype": name_of(dtype),
     }
     return NDArray.apply_operator(registry.get("_sample_multinomial"), (data,), attrs, out=out)
 
@@ -152,7 +154,7 @@ def randint(
         "low": low,
         "high": high,
         "shape": (1,) if shape is None else shape,
-        "dtype": as_dtype(dtype or "int32").name,
+        "dtype": name_of(dtype or "int32"),
     }
     op = registry.get("_random_randint")
     drawn: NDArray = NDArray.apply_operator(op, (), attrs, out=out, ctx=ctx)
