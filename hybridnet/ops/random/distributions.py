@@ -44,7 +44,7 @@ Keywords = Mapping[str, tuple[Any, Any]]
 
 
 def _uniform(key: Any, shape: Shape, dtype: Any, low: Any, high: Any) -> Any:
-    return low + (high - low) * uniforms(key, shape, dtype).astype(low.dtype)
+    return low + (high - low) * jnp.astype(uniforms(key, shape, dtype), low.dtype)
 
 
 def _normal(key: Any, shape: Shape, dtype: Any, mean: Any, deviation: Any) -> Any:
@@ -179,8 +179,8 @@ def _of_shape(
     def lowering(*, shape: Shape, ctx: str, dtype: str | None, state: Any, **given: Any) -> Any:
         (like,) = _shape_type(shape=shape, dtype=dtype)
         key, state = next_key(state)
-        values = (given[number].astype(wide(like.dtype)) for number in numbers)
-        return draw(key, like.shape, like.dtype, *values).astype(like.dtype), state
+        values = [jnp.astype(given[number], wide(like.dtype)) for number in numbers]
+        return jnp.astype(draw(key, like.shape, like.dtype, *values), like.dtype), state
 
     keywords: Keywords = {"shape": (Shape, ()), "ctx": (str, ""), **_DTYPE, **_STATE}
     operator(

@@ -49,8 +49,14 @@ def drawing_function(name: str, draw: Callable[..., Any], arguments: str) -> Cal
     signature = inspect.Signature([*params, *further])
     names = [key for key, parameter in signature.parameters.items() if parameter.kind is kind]
     takes_all = len(names) < len(signature.parameters)
+    others = frozenset(names) - defaults.keys()
+    usual = {key: float(value) for key, value in defaults.items()}
+    if name == "exponential":  # operators take the rate
+        usual = {"lam": 1.0 / usual["scale"]}
 
     def function(*args: Any, **kwargs: Any) -> Any:
+        if not args and others.issuperset(kwargs):
+            return draw(name, usual, **kwargs)
         given = dict(zip(names, args, strict=False))
         expected = len(given) + len(kwargs)
         given.update(kwargs)
@@ -61,7 +67,7 @@ def drawing_function(name: str, draw: Callable[..., Any], arguments: str) -> Cal
             except TypeError as error:
                 raise TypeError(f"{name}: {error}") from None
         values = {key: given.pop(key, default) for key, default in defaults.items()}
-        if name == "exponential":  # operators take the rate
+        if name == "exponential":
             values = {"lam": 1.0 / values["scale"]}
         return draw(name, values, **given)
 

@@ -103,7 +103,7 @@ def uniforms(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     blocks = _blocks(key, -(-count // 2))
     bits = lax.bitcast_convert_type(blocks, np.uint32).reshape(-1)[:count].reshape(shape)
     digits = jnp.finfo(dtype).nmant + 1
-    return ((bits >> np.uint32(32 - digits)).astype(np.float32) * 2.0**-digits).astype(dtype)
+    return jnp.astype((bits >> np.uint32(32 - digits)).astype(np.float32) * 2.0**-digits, dtype)
 
 
 def normals(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -120,7 +120,7 @@ def normals(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     # The middle of each of the intervals that a uniform stands for: symmetric, and never 0 or 1.
     digits = 53 if wide == np.float64 else 24
     centered = 2 * uniforms(key, shape, wide) - (1 - 2.0**-digits)
-    return (math.sqrt(2) * lax.erf_inv(centered.astype(wide))).astype(dtype)
+    return jnp.astype(math.sqrt(2) * lax.erf_inv(jnp.astype(centered, wide)), dtype)
 
 
 def integers(key: Any, shape: tuple[int, ...], low: Any, high: Any) -> Any:
