@@ -62,23 +62,26 @@ class _Fork:
 
 
 class _Order:
-    """Whether additions have one order, whatever the clock says."""
+    """Whether additions have one order, whatever the clock says; None: nobody has asked."""
 
-    is_fixed = False
+    is_fixed: bool | None = None
 
 
 def fix_order(fixed: bool) -> None:
-    """Sets what `deterministic` answers, over its variable."""
-    _Order.is_fixed = fixed
+    """Sets what `deterministic` answers, where its variable does not."""
+    _Order.is_fixed = fixed or _flag("HYBRIDNET_DETERMINISTIC")
 
 
 def deterministic() -> bool:
     """HYBRIDNET_DETERMINISTIC: 1 gives the same bits each time (default 0).
 
     No clock decides then what computes something: programs are compiled before they run, and
-    neither replaced nor run by NumPy first; see `hybridnet.runtime.deterministic`.
+    neither replaced nor run by NumPy first; see `hybridnet.runtime.deterministic`. It is read when
+    it is first asked for: each launch of what is not compiled asks.
     """
-    return _Order.is_fixed or _flag("HYBRIDNET_DETERMINISTIC")
+    if _Order.is_fixed is None:
+        fix_order(False)
+    return bool(_Order.is_fixed)
 
 
 def keep_to_host() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from hybridnet.base.array_types import DType, DTypeLike, NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ShapeError
+from hybridnet.base.host_array import HostArray
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core import FluentMethods
@@ -93,7 +94,8 @@ class AbstractArray(FluentMethods):
         Raises:
             OpError: it could not be computed.
         """
-        return np.array(recorder.wait(self.read()))
+        array = recorder.wait(self.read())
+        return array.numpy.copy() if type(array) is HostArray else np.array(array)
 
     def host_view(self) -> NumpyArray:
         """Returns the value as NumPy's, for reading at once; waits for it.
@@ -104,7 +106,8 @@ class AbstractArray(FluentMethods):
         Raises:
             OpError: it could not be computed.
         """
-        return np.asarray(recorder.wait(self.read()))
+        array = recorder.wait(self.read())
+        return array.numpy if type(array) is HostArray else np.asarray(array)
 
     def asscalar(self) -> Any:
         """Returns the one element as a NumPy scalar.
@@ -112,13 +115,17 @@ class AbstractArray(FluentMethods):
         Raises:
             ShapeError: the array has not exactly one element.
         """
-        if self.size != 1:
-            raise ShapeError(f"asscalar: needs an array of one element, got shape {self.shape}")
-        return self.asnumpy().reshape(())[()]
+        return self._single().reshape(())[()]
 
     def item(self) -> Any:
         """Returns the one element as a Python number."""
-        return self.asscalar().item()
+        return self._single().item()
+
+    def _single(self) -> NumpyArray:
+        """Returns the value of an array of one element, which must not be kept."""
+        if self._type.size != 1:
+            raise ShapeError(f"asscalar: needs an array of one element, got shape {self.shape}")
+        return self.host_view()
 
     def tolist(self) -> Any:
         """Returns the elements as nested Python lists."""
@@ -134,30 +141,32 @@ class AbstractArray(FluentMethods):
         return host if dtype is None else host.astype(dtype)
 
     def __bool__(self) -> bool:
-        if not self.size:  # as an empty list
+        size = self._type.size
+        if not size:  # as an empty list
             return False
-        if self.size != 1:
+        if size != 1:
             raise ShapeError(
                 f"the truth value of an NDArray of shape {self.shape} is ambiguous: "
                 "it must have one element"
             )
-        return bool(self.asscalar())
+        return bool(self._single().item())
 
     def __float__(self) -> float:
-        return float(self.asscalar())
+        return float(self._single().item())
 
     def __int__(self) -> int:
-        return int(self.asscalar())
+        return int(self._single().item())
 
     def __index__(self) -> int:
         if not np.issubdtype(self._type.dtype, np.integer):
             raise TypeError(f"only an integer array can be an index, got {self._type}")
-        return int(self.asscalar())
+        return int(self._single().item())
 
     def __len__(self) -> int:
-        if not self.shape:
+        shape = self._type.shape
+        if not shape:
             raise TypeError("len() of a 0-d array")
-        return self.shape[0]
+        return shape[0]
 
     def __repr__(self) -> str:
         if recorder.current_trace() is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final, SupportsFloat, TypeGuard
 
 import numpy as np
@@ -35,10 +36,14 @@ __all__ = ["assign", "get", "is_run", "reshape"]
 
 _EXACT: Final = 2**53
 _WHOLE: Final = slice(None)
+_INTEGERS: Final = frozenset({int})
 
 
 def get(x: Any, key: Index) -> Any:
     """Returns ``x[key]``."""
+    rows = _rows(x, key)
+    if rows is not None:
+        return x.view(*rows)
     if type(key) is slice and key == _WHOLE:
         return x
     if isinstance(key, tuple) and not key:
@@ -51,6 +56,29 @@ def get(x: Any, key: Index) -> Any:
     if offset is not None:
         return x.view(offset, shape)
     return type(x).apply_call(Window.of(*pattern, shape), [x], starts)[0]
+
+
+def _rows(x: Any, key: Index) -> tuple[int, tuple[int, ...]] | None:
+    """Resolves an index that takes a row, or some that follow each other, as most do.
+
+    Returns:
+        Where the part begins and its shape; None where the index is another, or takes everything.
+    """
+    kind = x.type
+    shape = kind.shape
+    if not kind.size or not shape:
+        return None
+    size = shape[0]
+    if type(key) is int:
+        if not -size <= key < size:
+            return None
+        return key % size * (kind.size // size), shape[1:] or (1,)
+    if type(key) is not slice:
+        return None
+    start, stop, step = key.indices(size)
+    if step != 1 or not 0 < stop - start < size:
+        return None
+    return start * (kind.size // size), (stop - start, *shape[1:])
 
 
 def is_run(key: tuple[object, ...], shape: tuple[int, ...]) -> bool:
@@ -66,6 +94,10 @@ def is_run(key: tuple[object, ...], shape: tuple[int, ...]) -> bool:
 
 def assign(x: Any, key: Index, value: ArrayLike) -> None:
     """Performs ``x[key] = value``."""
+    rows = _rows(x, key)
+    if rows is not None:
+        _overwrite(x.part(*rows), value)
+        return
     items, with_arrays = _expand(x, key)
     if with_arrays:
         pattern, arrays = _advanced(x, items)
@@ -93,23 +125,29 @@ def _rewrite(x: Any, call: Any, operands: list[Any], scalars: tuple[float, ...] 
 
 def reshape(x: Any, shape: tuple[Any, ...], options: dict[str, object]) -> Any:
     """Returns a view in another shape; see `NDArray.reshape`."""
-    reverse = bool(options.pop("reverse", False))
-    if "shape" in options:
-        if shape:
-            raise ParameterError("reshape: the shape was given twice")
-        shape = (options.pop("shape"),)
+    reverse = False
     if options:
-        raise ParameterError(f"reshape: takes shape and reverse, got {', '.join(options)}")
+        reverse = bool(options.pop("reverse", False))
+        if "shape" in options:
+            if shape:
+                raise ParameterError("reshape: the shape was given twice")
+            shape = (options.pop("shape"),)
+        if options:
+            raise ParameterError(f"reshape: takes shape and reverse, got {', '.join(options)}")
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = tuple(shape[0])
-    wanted = tuple([size if type(size) is int else size_of("reshape", size) for size in shape])
-    return x.view(0, reshaped(x.shape, wanted, reverse))
+    if not _INTEGERS.issuperset(map(type, shape)):
+        shape = tuple([size_of("reshape", size) for size in shape])
+    return x.view(0, _reshaped(x.type.shape, shape, reverse))
+
+
+_reshaped = lru_cache(4096)(reshaped)
 
 
 def _overwrite(part: Any, value: ArrayLike) -> None:
     """Fills an array or a view with a number or the values of another array."""
     if _is_number(value):
-        part.write(_filled(part.type, part.context, value))
+        part.write_number(float(value))
         return
     operand = _operand(part, value)
     if operand.shape == part.shape:

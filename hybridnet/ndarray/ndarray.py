@@ -11,7 +11,7 @@ from hybridnet.base import modules
 from hybridnet.base.array_types import DTypeLike, Index
 from hybridnet.base.attrs import Number
 from hybridnet.base.context import Context, current_context, read_context
-from hybridnet.base.dtype import BOOL, INT64, as_dtype
+from hybridnet.base.dtype import BOOL, INT64, as_dtype, name_of
 from hybridnet.base.errors import MXNetError, ShapeError
 from hybridnet.base.legacy import ARRAY_NAMES, no_library
 from hybridnet.base.tensor_type import TensorType, tensor_type
@@ -37,12 +37,13 @@ from .applying import (
 )
 from .copies import CopyAcross, host_array, put, unpickled
 from .lists import are_dense
-from .parts import assign_call, cast_call, view_call
+from .parts import assign_call, cast_call, fill_call, fill_part_call, view_call
 from .storage_types import sparse_kind, storage_type
 
 __all__ = ["NDArray"]
 
 _Bounds = Sequence[int | None]
+_HOST: Final = Context("cpu", 0)
 _new: Final = object.__new__
 _new_tuple: Final = tuple.__new__  # of a NamedTuple, without its Python-level constructor
 
@@ -212,7 +213,8 @@ class NDArray(InPlaceMethods):
             cls = inputs[0].kind_of_results or cls
         else:
             label = ctx or current_context()
-            check_device(label)  # a device that does not exist is an error here, not at the wait
+            if label is not _HOST:  # a device that does not exist is an error here, not at the wait
+                check_device(label)
             ctx = label.computes_on
         assert ctx is not None
         if changes:
@@ -221,7 +223,8 @@ class NDArray(InPlaceMethods):
             with in_place:
                 values, made, types = record_changing(call, inputs, scalars, tuple(found), ctx)
         else:
-            types = call.infer(tuple(found))
+            kinds = tuple(found)
+            types = call.inferred.get(kinds) or call.infer(kinds)
             if len(types) == 1 and direct and not call.on_host:
                 made = [recorder.record_one(ctx, call, values, scalars, types[0])]
             else:
@@ -260,7 +263,8 @@ class NDArray(InPlaceMethods):
             ctx = left.ctx
             if ctx is right.ctx:
                 values = (left.value, right.value)
-                types = call.infer((lhs._type, rhs._type))
+                kinds = (lhs._type, rhs._type)
+                types = call.inferred.get(kinds) or call.infer(kinds)
                 made = recorder.record_one(ctx, call, values, (), types[0])
                 out = cls.from_value(made, ctx)
                 if tape.state.recording and not (lhs._edge is rhs._edge is None):
@@ -279,7 +283,8 @@ class NDArray(InPlaceMethods):
         if operand._offset is None and recorder_thread.trace is None:
             storage = operand._storage
             ctx, values, scalars = storage.ctx, (storage.value,), (number,)
-            types = call.infer((operand._type,))
+            kinds = (operand._type,)
+            types = call.inferred.get(kinds) or call.infer(kinds)
             made = recorder.record_one(ctx, call, values, scalars, types[0])
             out = cls.from_value(made, ctx)
             edge = operand._edge
@@ -315,7 +320,7 @@ class NDArray(InPlaceMethods):
     def read(self) -> Value:
         """Returns the Value this array shows now (for the inside of hybridnet)."""
         storage = self._storage
-        value = storage.read(self)
+        value = storage.value if recorder_thread.trace is None else storage.read(self)
         if self._offset is None:
             return value
         call, scalars = view_call(storage.type, self._type, self._offset)
@@ -323,16 +328,35 @@ class NDArray(InPlaceMethods):
 
     def write(self, value: Value) -> None:
         """Overwrites this array's part of the storage with a Value of its type."""
-        storage = self._storage
         if self._offset is None:
-            storage.write(value, self)
-            return
-        call, scalars = assign_call(storage.type, self._type, self._offset)
+            self._storage.write(value, self)
+        else:
+            call, scalars = assign_call(self._storage.type, self._type, self._offset)
+            self._rewrite(call, (value,), scalars)
+
+    def write_number(self, number: float) -> None:
+        """Overwrites every element with a number, which is an input of the program."""
+        storage, kind = self._storage, self._type
+        if self._offset is None:
+            made = recorder.record(storage.ctx, fill_call(kind), (), (number,), (kind,))[0]
+            storage.write(made, self)
+        else:
+            call, scalars = fill_part_call(storage.type, kind, self._offset, number)
+            self._rewrite(call, (), scalars)
+
+    def _rewrite(self, call: Call, values: tuple[Value, ...], scalars: tuple[Number, ...]) -> None:
+        """Overwrites the storage with what a call makes of it and of other Values."""
+        storage = self._storage
         if recorder.several:
             recorder.launch_others((self,))
         with in_place:
-            operands = (storage.read(self), value)
-            storage.write(recorder.record(storage.ctx, call, operands, scalars, (storage.type,))[0])
+            if recorder_thread.trace is None:
+                operands = (storage.value, *values)
+                made = recorder.record_one(storage.ctx, call, operands, scalars, storage.type)
+            else:
+                operands = (storage.read(self), *values)
+                (made,) = recorder.record(storage.ctx, call, operands, scalars, (storage.type,))
+            storage.write(made)
 
     def assign(self, source: NDArray) -> None:
         """Overwrites this array with another that broadcasts to its shape, casting it.
@@ -405,14 +429,9 @@ class NDArray(InPlaceMethods):
 
     def view(self, offset: int, shape: tuple[int, ...]) -> Self:
         """Returns a view of ``prod(shape)`` elements of this array from `offset` on."""
-        made = _new(type(self))
-        storage = made._storage = self._storage
-        made._type = tensor_type(shape, self._type.dtype)
-        start = (self._offset or 0) + offset
-        made._offset = None if made._type is storage.type else start
-        made._edge = None
+        made = self.part(offset, shape)
         trace = recorder_thread.trace
-        if trace is not None and storage.owner is not trace:
+        if trace is not None and self._storage.owner is not trace:
             trace.link(made, self)
         if self._edge is not None and tape.state.recording:
             call, scalars = view_call(self._type, made._type, offset)
@@ -423,6 +442,19 @@ class NDArray(InPlaceMethods):
             )
             if node is not None:
                 made._edge = Edge(node, 0)
+        return made
+
+    def part(self, offset: int, shape: tuple[int, ...]) -> Self:
+        """Returns such a view of this array without its place on the tape; see `detach`."""
+        made = _new(type(self))
+        storage = made._storage = self._storage
+        made._type = tensor_type(shape, self._type.dtype)
+        start = (self._offset or 0) + offset
+        made._offset = None if made._type is storage.type else start
+        made._edge = None
+        trace = recorder_thread.trace
+        if trace is not None and storage.owner is not trace:
+            trace.link(made, self.detach())
         return made
 
     def is_same_part(self, other: NDArray) -> bool:
@@ -468,6 +500,11 @@ class NDArray(InPlaceMethods):
     def __iter__(self) -> Iterator[NDArray]:
         # No generator: `iter` itself refuses 0-d arrays, by which others know what to iterate over.
         return map(self.__getitem__, range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        if len(self._type.shape) == 1 and isinstance(value, (int, float)):
+            return bool((self == value).host_view().any())
+        return any(row == value for row in self)
 
     def __setitem__(self, key: Index, value: Any) -> None:
         if tape.state.recording:
@@ -548,11 +585,10 @@ class NDArray(InPlaceMethods):
 
     def astype(self, dtype: DTypeLike, copy: bool = True) -> NDArray:
         """Returns the array in another dtype; itself if that is its dtype and `copy` is False."""
-        wanted = as_dtype(dtype)
-        if not copy and wanted == self._type.dtype:
+        if not copy and as_dtype(dtype) == self._type.dtype:
             return self
         op = registry.get("Cast")
-        cast: NDArray = NDArray.apply_operator(op, (self,), {"dtype": wanted.name})
+        cast: NDArray = NDArray.apply_operator(op, (self,), {"dtype": name_of(dtype)})
         return cast
 
     def as_nd_ndarray(self) -> NDArray:

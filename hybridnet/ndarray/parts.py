@@ -9,10 +9,11 @@ from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core import Call, registry
 from hybridnet.ops.state import block_lengths
 
-__all__ = ["assign_call", "cast_call", "fill_call", "view_call"]
+__all__ = ["assign_call", "cast_call", "fill_call", "fill_part_call", "view_call"]
 
 _VIEW: Final = registry.get("_view")
 _VIEW_ASSIGN: Final = registry.get("_view_assign")
+_VIEW_FILL: Final = registry.get("_view_fill")
 _FILL: Final = registry.get("_fill")
 _ASSIGN_CAST: Final = registry.get("_assign_cast")
 # Types, or pairs of them, remembered by each kind of call.
@@ -32,6 +33,7 @@ class _Form(NamedTuple):
     #: For runs that are no blocks, and for blocks.
     reads: tuple[Call, Call]
     writes: tuple[Call, Call]
+    fills: tuple[Call, Call]
 
     def is_block(self, offset: int) -> bool:
         return not offset % self.stride and offset // self.stride % self.length <= self.room
@@ -49,7 +51,9 @@ def _form(base: TensorType, part: TensorType) -> _Form:
     kinds = False, True
     plain, block = (_VIEW.bind({"offset": 0, "shape": part.shape, "block": b})[0] for b in kinds)
     loose, tight = (_VIEW_ASSIGN.bind({"offset": 0, "block": b})[0] for b in kinds)
-    return _Form(stride, length, room, (plain, block), (loose, tight))
+    given = {"offset": 0, "scalar": 0.0, "shape": part.shape}
+    run, filled = (_VIEW_FILL.bind({**given, "block": b})[0] for b in kinds)
+    return _Form(stride, length, room, (plain, block), (loose, tight), (run, filled))
 
 
 def view_call(base: TensorType, part: TensorType, offset: int) -> tuple[Call, tuple[float]]:
@@ -65,6 +69,14 @@ def assign_call(base: TensorType, part: TensorType, offset: int) -> tuple[Call, 
     """Returns the call that writes a part of an array from an offset on, and its number."""
     form = _form(base, part)
     return form.writes[form.is_block(offset)], (float(offset),)
+
+
+def fill_part_call(
+    base: TensorType, part: TensorType, offset: int, number: float
+) -> tuple[Call, tuple[float, float]]:
+    """Returns the call that writes a number to a part of an array, and its numbers."""
+    form = _form(base, part)
+    return form.fills[form.is_block(offset)], (float(offset), number)
 
 
 @lru_cache(_LIMIT)

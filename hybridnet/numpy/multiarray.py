@@ -91,7 +91,7 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
                 f"the truth value of an ndarray of shape {self.shape} is ambiguous: use a.any() or "
                 "a.all()"
             )
-        return bool(self.asscalar())
+        return bool(self.host_view().item())
 
     __array_function__ = _protocols.array_function
     __array_ufunc__ = _protocols.array_ufunc
@@ -139,7 +139,7 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
         """Returns one element as a Python number: the only one, or that at a position."""
         if not args and self.size != 1:
             raise ValueError(f"item: needs an array of one element or a position, got {self.shape}")
-        return self.asnumpy().item(*args)
+        return self.host_view().item(*args)
 
     def copy(self, order: str = "C") -> Any:
         """Returns a copy on the same context.

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from hybridnet import autograd, cpu, nd
 from hybridnet.base.errors import MXNetError, OpError, ShapeError
+from hybridnet.base.host_array import HostArray
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.call import Backward, Call, Types
 from hybridnet.ops.core.registry import get
@@ -80,9 +81,10 @@ def is_pending(x: nd.NDArray) -> bool:
 
 
 def count_arrays(size: int) -> int:
-    """How many JAX arrays of shape (size,) there are."""
+    """How many arrays of shape (size,) there are: JAX's, and NumPy's that are none of these."""
     gc.collect()
-    return sum(one.shape == (size,) for one in jax.live_arrays())
+    hosts = [one for one in gc.get_objects() if type(one) is HostArray and one.placed is None]
+    return sum(one.shape == (size,) for one in [*jax.live_arrays(), *hosts])
 
 
 def address(x: nd.NDArray) -> int:

@@ -56,7 +56,7 @@ def nothing_tuned():
 def lowerings(monkeypatch):
     """Two more lowerings of `tanh`: 'other' is right, for matrices, and 'wrong' is not."""
     monkeypatch.setattr(alternatives, "_table", {})
-    monkeypatch.setattr(alternatives, "_extended", set())
+    monkeypatch.setattr(alternatives, "extended", set())
 
     def is_matrix(site):
         return len(site.operands[0].shape) == 2
@@ -227,7 +227,7 @@ def test_an_alternative_is_named_once(lowerings):
 
 def test_the_gradient_of_an_operator_is_a_site_of_its_own(monkeypatch):
     monkeypatch.setattr(alternatives, "_table", {})
-    monkeypatch.setattr(alternatives, "_extended", set())
+    monkeypatch.setattr(alternatives, "extended", set())
     builtin_choice("Convolution")(lambda site: PLAIN)
     x, w = nd.array(np.ones((2, 3, 8, 8))), nd.array(np.ones((4, 3, 3, 3)))
     x.attach_grad()

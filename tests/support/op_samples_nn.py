@@ -197,6 +197,10 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         sample(_CUBE, _X * 2, offset=5),
         sample(_CUBE, _CUBE[0] * 2, offset=_CUBE[0].size, block=True),
     ],
+    "_view_fill": [
+        sample(_CUBE, offset=3, scalar=2.5, shape=(2, 4)),
+        sample(_CUBE, offset=_CUBE[0].size, scalar=-1.0, shape=_CUBE[0].shape, block=True),
+    ],
     "_assign_cast": [sample(random(4, 1, seed=1), shape=(2, 4, 3), dtype="float64")],
     "_fill": [sample(shape=(2, 3), dtype="float64", scalar=2.5)],
 }

@@ -263,6 +263,10 @@ class BaseSparseNDArray(NDArray):
         """Returns a dense NumPy array of the value; waits for it."""
         return self.to_dense().asnumpy()
 
+    def host_view(self) -> NumpyArray:
+        """Returns the same."""
+        return self.asnumpy()
+
     def tostype(self, stype: str) -> NDArray:
         """Returns a copy in this storage type, its own or 'default' (dense).
 

@@ -139,8 +139,10 @@ class Alternatives:
 
 # By the canonical name of the operator. Most operators have none.
 _table: Final[dict[str, Alternatives]] = {}
-# The operators of which one is a user's; read at each call that the host runs.
-_extended: Final[set[str]] = set()
+#: The operators of which one is a user's, which is to be used: NumPy runs them no more.
+extended: Final[set[str]] = set()
+#: Called when one of these has got a lowering of the user's.
+on_extended: Final[list[Callable[[], None]]] = []
 
 
 class _Building(threading.local):
@@ -188,7 +190,9 @@ def alternative(
             raise MXNetError(f"{operator} already has a lowering {name!r}; choose another name")
         of.by_name[name] = Alternative(name, lowering, applies, tolerance)
         if not getattr(lowering, "func", lowering).__module__.startswith("hybridnet."):
-            _extended.add(operator)
+            extended.add(operator)
+            for tell in on_extended:
+                tell()
         return lowering
 
     return register
@@ -270,11 +274,6 @@ def differentiating(call: Call, wanted: tuple[int, ...]) -> Iterator[None]:
         yield
     finally:
         _building.differentiated = before
-
-
-def is_extended(operator: str) -> bool:
-    """Whether a user has registered another lowering of an operator, which is to be used."""
-    return operator in _extended
 
 
 def lowering_of(

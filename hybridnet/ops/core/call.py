@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Hashable, Mapping, MutableMapp
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from hybridnet.base.errors import InternalError
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import TensorType
@@ -29,6 +31,7 @@ Scalars = tuple[Any, ...]
 MAKING: Final = free_in_children(RLock())
 _NOTHING: Mapping[int, int] = {}
 _NO_INPUTS: frozenset[int] = frozenset()
+_NO_TYPES: Mapping[Types, Types] = {}
 
 
 def only(made: MutableMapping[Any, Any], key: tuple[Any, ...], make: Callable[..., Any]) -> Any:
@@ -62,6 +65,19 @@ class Parts(NamedTuple):
     scalars: tuple[int | float, ...]
 
 
+class HostForm(NamedTuple):
+    """What computes a call on NumPy arrays of some types.
+
+    Attributes:
+        compute: a function of the inputs, and after them the numbers that the call takes. It gives
+            a tuple or list of the outputs, or the one output itself.
+        numbers: what makes of each of Python's numbers the one that `compute` is given.
+    """
+
+    compute: Callable[[Sequence[Any]], Any]
+    numbers: Sequence[Callable[[float], Any]] = ()
+
+
 class Call(ABC):
     """An operation, as recorder, graph and tape know it.
 
@@ -85,6 +101,8 @@ class Call(ABC):
         may_keep: whether `keeping` may return another call.
         on_host: whether it runs Python code on the host, and so by `run_on_host`.
         one_dtype: whether its inputs have one dtype where nothing says otherwise.
+        inferred: what `infer` has returned, by what it was given, where that is remembered: hot
+            code looks here first.
     """
 
     __slots__ = (
@@ -105,6 +123,7 @@ class Call(ABC):
     may_keep: bool = False
     on_host: bool = False
     one_dtype: bool = True
+    inferred: Mapping[Types, Types] = _NO_TYPES
 
     num_outputs: int
     num_visible: int
@@ -233,6 +252,19 @@ class Call(ABC):
             NoHostForm: only JAX can compute them.
         """
         raise NoHostForm(self.name)
+
+    def host_form(self, types: Types) -> HostForm:
+        """Returns what does as `evaluate`, again and again, for inputs of the same types.
+
+        Args:
+            types: of the inputs.
+
+        Raises:
+            NoHostForm: only JAX can compute them.
+        """
+        count, evaluate = len(types), self.evaluate
+        numbers = [np.float64] * self.num_scalars
+        return HostForm(lambda values: evaluate(values[:count], values[count:]), numbers)
 
     def run_on_host(self, ctx: Any, values: Arrays, scalars: Scalars, record: Any) -> list[Any]:
         """Runs a call that is on the host, or in part: not as an instruction of a program.

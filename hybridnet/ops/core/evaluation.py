@@ -11,8 +11,7 @@ from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import tensor_type
 
-from ..host.functions import FUNCTIONS
-from ..host.namespace import on_host
+from ..host.namespace import by_jax, by_numpy
 from ..host.table import HOST_DTYPES
 from .call import Call, Types
 
@@ -46,8 +45,7 @@ def _by_numpy(call: Call, types: Types) -> Types:
     """Runs the host form on zeros, which any index may be: no type depends on a value."""
     operands = [np.zeros(kind.shape, kind.dtype) for kind in types]
     scalars = [np.float64(1)] * call.num_scalars
-    with np.errstate(all="ignore"):
-        made = on_host(FUNCTIONS, call.evaluate, operands, scalars)
+    made = by_numpy(call.evaluate, operands, scalars)
     return tuple([tensor_type(np.shape(array), array.dtype) for array in made])
 
 
@@ -55,5 +53,8 @@ def _by_jax(call: Call, types: Types) -> Types:
     operands = [jax.ShapeDtypeStruct(kind.shape, kind.dtype) for kind in types]
     scalars = [jax.ShapeDtypeStruct((), _FLOAT64) for _ in range(call.num_scalars)]
     with jax.enable_x64(True):
-        made = jax.eval_shape(lambda x, y: tuple(call.lower("cpu", x, y)), operands, scalars)
+        # A finalizer may ask for a type where NumPy runs something.
+        made = by_jax(
+            jax.eval_shape, lambda x, y: tuple(call.lower("cpu", x, y)), operands, scalars
+        )
     return tuple([tensor_type(tuple(x.shape), np.dtype(x.dtype)) for x in made])

@@ -116,7 +116,7 @@ def unary(
     """
 
     def lowering(data: Any) -> Any:
-        if integers or is_float(np.dtype(data.dtype)):
+        if integers or is_float(data.dtype):
             return function(data)
         return convert(_without_rounding(function(data.astype(FLOAT64))), np.dtype(data.dtype))
 
@@ -151,8 +151,10 @@ def elemwise(
     numeric = refuse_bools(name)
 
     def lowering(lhs: Any, rhs: Any) -> Any:
-        lhs, rhs = promoted(lhs, rhs)
-        return _in_dtype(function(lhs, rhs), lhs.dtype)
+        if lhs.dtype != rhs.dtype:
+            lhs, rhs = promoted(lhs, rhs)
+        made = function(lhs, rhs)
+        return made if made.dtype == lhs.dtype else made.astype(lhs.dtype)
 
     def check(*types: TensorType, **_: Any) -> None:
         check_same_shape(name, _SIDES, types)
@@ -198,8 +200,10 @@ def broadcast(
         return gradient(back)
 
     def lowering(lhs: Any, rhs: Any) -> Any:
-        lhs, rhs = promoted(lhs, rhs)
-        return _in_dtype(function(lhs, rhs), lhs.dtype)
+        if lhs.dtype != rhs.dtype:
+            lhs, rhs = promoted(lhs, rhs)
+        made = function(lhs, rhs)
+        return made if made.dtype == lhs.dtype else made.astype(lhs.dtype)
 
     def infer(*types: TensorType, **_: Any) -> tuple[TensorType]:
         return (tensor_type(broadcast_shape(name, _SIDES, types), promote_types(types)),)

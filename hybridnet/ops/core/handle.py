@@ -7,7 +7,7 @@ arithmetic, the fluent methods) is written once, here, in terms of that.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol, Self, TypeVar, cast, final, overload
 
 import numpy as np
@@ -89,6 +89,9 @@ def _arithmetic(name: str, scalar: str, swap: bool = False) -> ArithmeticMethod:
     how = Arithmetic(name, scalar, swap)
 
     def arithmetic(self: Any, other: Any) -> Any:
+        kind = type(self)
+        if type(other) is kind:  # as `binary` does
+            return kind.apply_pair(how, (other, self) if swap else (self, other))
         return binary(self, other, how)
 
     return cast("ArithmeticMethod", arithmetic)
@@ -314,13 +317,6 @@ def fluent(name: str) -> OperatorMethod:
     return cast("OperatorMethod", several(name))
 
 
-class _Everything(frozenset[str]):
-    """The set of all names."""
-
-    def isdisjoint(self, other: Iterable[Any]) -> bool:
-        return not other
-
-
 def passed_over(op: Operator, public: str, attrs: dict[str, Any]) -> dict[str, Any]:
     """Leaves out what an operator without parameters was given by name, as MXNet does; warns.
 
@@ -355,13 +351,15 @@ def operator_function(op: Operator, kind: type[Operand], public: str) -> Method:
         most = min(most, 3)  # of more, one in the middle may be None
     # What is no parameter, whatever else is given by name.
     special = frozenset({"out", "attr", *op.inputs})
-    bare = not op.params and not op.variadic
-    if bare:  # whatever is given by name is looked at
-        special = _Everything()
+    bare = not op.params and not op.variadic  # whatever is given by name is looked at
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        given = kwargs.pop("name", None)
-        if 0 < len(args) <= most and args[-1] is not None and special.isdisjoint(kwargs):
+        given = kwargs.pop("name", None) if kwargs else None
+        if (
+            0 < len(args) <= most
+            and args[-1] is not None
+            and (not kwargs or (not bare and special.isdisjoint(kwargs)))
+        ):
             return kind.apply_operator(op, args, kwargs, name=given)
         out = kwargs.pop("out", None)
         options = {"attr": kwargs.pop("attr")} if "attr" in kwargs else {}

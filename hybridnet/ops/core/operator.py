@@ -23,17 +23,20 @@ from hybridnet.base.errors import (
 from hybridnet.base.tensor_type import TensorType
 
 from ..host.namespace import NoHostForm, by_jax
-from .alternatives import is_extended, lowering_of
+from . import alternatives
 from .backward import vjp_gradient
-from .call import MAKING, Arrays, Backward, Call, Types
+from .call import MAKING, Arrays, Backward, Call, HostForm, Types
 from .evaluation import output_types
 
 Shapes = list[tuple[int, ...] | None]
 
 _FLOAT64: Final = np.dtype(np.float64)
 _INT64: Final = np.dtype(np.int64)
+# Whole numbers up to this are what they are as a float64, too.
+_EXACT: Final = 2**53
 # What a dynamic parameter may be without being read.
 _NUMBERS: Final = frozenset({float, HostScalar})
+_PLAIN: Final = frozenset({float})
 # Distinct parameter values or input types that one operator remembers; past it, it starts afresh.
 _CACHE_LIMIT: Final = 4096
 
@@ -111,7 +114,7 @@ class Operator:
 
     def refusal(self, scalars: tuple[Any, ...]) -> str:
         """Returns why numbers that `bind` returned have no meaning; "" where they have one."""
-        if self.refuse is None or any(type(number) is not float for number in scalars):
+        if self.refuse is None or not _PLAIN.issuperset(map(type, scalars)):
             return ""
         why = self.refuse(*scalars)
         return f"{self.name}: {why}" if why else ""
@@ -133,15 +136,20 @@ class Operator:
         """
         scalars: tuple[Any, ...] = ()
         if self.dynamic:
-            given = []
+            numbers = []
             attrs = dict(attrs)
             for name, param in self.dynamic.items():
-                written = {name: attrs.pop(name)} if name in attrs else {}
-                value = written.get(name, param.default)
-                if type(value) not in _NUMBERS and not (param.count and _are_numbers(value)):
+                is_given = name in attrs
+                value = attrs.pop(name) if is_given else param.default
+                if type(value) is float:
+                    pass
+                elif type(value) is int and not param.count and -_EXACT <= value <= _EXACT:
+                    value = value if param.index else float(value)
+                elif type(value) not in _NUMBERS and not (param.count and _are_numbers(value)):
+                    written = {name: value} if is_given else {}
                     value = parse_params(self.name, {name: param}, written)[name]
-                given.append(value)
-            scalars = tuple(given)
+                numbers.append(value)
+            scalars = tuple(numbers)
         if not self.takes_train:
             train = None
         try:
@@ -210,7 +218,7 @@ class OpCall(Call):
             not known yet.
     """
 
-    __slots__ = ("_bare", "_types", "attrs", "mutates", "operator", "train", "updates")
+    __slots__ = ("_bare", "attrs", "inferred", "mutates", "operator", "train", "updates")
 
     def __init__(self, operator: Operator, attrs: dict[str, Any], train: bool | None) -> None:
         self.operator = operator
@@ -230,7 +238,7 @@ class OpCall(Call):
         self._bare = not (
             self.num_scalars or self.takes_state or operator.takes_train or operator.takes_platform
         )
-        self._types: dict[Types, Types] = {}
+        self.inferred: dict[Types, Types] = {}
 
     @property
     def name(self) -> str:
@@ -262,23 +270,47 @@ class OpCall(Call):
     def infer(self, types: Types) -> Types:
         """Returns the types of the outputs; remembers them."""
         try:
-            return self._types[types]
+            return self.inferred[types]
         except KeyError:
             pass
-        if len(self._types) >= _CACHE_LIMIT:
-            self._types.clear()
-        return self._types.setdefault(types, self._infer(types))
+        if len(self.inferred) >= _CACHE_LIMIT:
+            self.inferred.clear()
+        return self.inferred.setdefault(types, self._infer(types))
 
     def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Runs the lowering; scalars are given in the dtype its floating inputs promote to."""
-        lowering = lowering_of(self, self.operator.lowering, platform, operands)
+        lowering = alternatives.lowering_of(self, self.operator.lowering, platform, operands)
         return by_jax(self._run, lowering, platform, operands, scalars)
 
     def evaluate(self, operands: Arrays, scalars: Arrays) -> Arrays:
         """Runs the operator's own lowering on NumPy arrays."""
-        if not self.operator.built_in or is_extended(self.name):
+        op = self.operator
+        if not op.built_in or op.name in alternatives.extended:
             raise NoHostForm("a lowering of the user's, which may have imported JAX")
-        return self._run(self.operator.lowering, "host", operands, scalars)
+        return self._run(op.lowering, "host", operands, scalars)
+
+    def host_form(self, types: Types) -> HostForm:
+        """Returns the operator's own lowering with all that the types tell put in."""
+        op = self.operator
+        if not op.built_in or op.name in alternatives.extended:
+            raise NoHostForm("a lowering of the user's, which may have imported JAX")
+        if op.counted:  # some numbers belong together
+            return super().host_form(types)
+        kinds = [_number_type(param, types) for param in op.dynamic.values()]
+        count = len(types) - self.takes_state
+        names = (op.state_keyword,) if self.takes_state else ()
+        compute = _host_form(op.lowering, self._keywords("host"), count, (*names, *op.dynamic))
+        return HostForm(compute, [*map(_conversion, kinds)])
+
+    def _keywords(self, platform: str) -> dict[str, Any]:
+        """Returns what its lowering is given by name, but for numbers and the random state."""
+        op = self.operator
+        keywords = dict(self.attrs)
+        if op.takes_train:
+            keywords["train"] = bool(self.train)
+        if op.takes_platform:
+            keywords["platform"] = platform
+        return keywords
 
     def _run(
         self,
@@ -291,21 +323,15 @@ class OpCall(Call):
             result = lowering(*operands, **self.attrs)
             return result if isinstance(result, (tuple, list)) else (result,)
         op = self.operator
-        keywords = dict(self.attrs)
+        keywords = self._keywords(platform)
         if scalars:
-            floats = [x.dtype for x in operands if is_float(x.dtype)]
-            dtype = reduce(promote, floats) if floats else _FLOAT64
             for name, value in self.by_parameter(scalars).items():
-                kind = _INT64 if op.dynamic[name].index else dtype
+                kind = _number_type(op.dynamic[name], operands)
                 keywords[name] = (
                     tuple(number.astype(kind) for number in value)
                     if isinstance(value, tuple)
                     else value.astype(kind)
                 )
-        if op.takes_train:
-            keywords["train"] = bool(self.train)
-        if op.takes_platform:
-            keywords["platform"] = platform
         if self.takes_state:
             keywords[op.state_keyword] = operands[-1]
             operands = operands[:-1]
@@ -392,6 +418,48 @@ class OpCall(Call):
     def __repr__(self) -> str:
         attrs = ", ".join(f"{name}={value}" for name, value in self.attrs.items())
         return f"{self.operator.name}({attrs})"
+
+
+def _number_type(param: Param, operands: Sequence[Any]) -> np.dtype[Any]:
+    """Returns the dtype in which a lowering is given a number beside its inputs.
+
+    Args:
+        param: the dynamic parameter.
+        operands: the inputs, or their types.
+    """
+    if param.index:
+        return _INT64
+    floats = {x.dtype for x in operands if is_float(x.dtype)}
+    return reduce(promote, floats) if floats else _FLOAT64
+
+
+def _conversion(kind: np.dtype[Any]) -> Callable[[float], Any]:
+    """Returns what makes a number of NumPy's, by way of float64."""
+    if is_float(kind):
+        return kind.type
+    return lambda number: np.float64(number).astype(kind)
+
+
+def _host_form(
+    lowering: Callable[..., Any], keywords: dict[str, Any], count: int, names: Sequence[str]
+) -> Callable[[Sequence[Any]], Any]:
+    """Returns what calls a lowering with values; see `HostForm`.
+
+    Args:
+        lowering: the lowering.
+        keywords: what it is given by name, always the same.
+        count: how many values it is given by position.
+        names: those by which it is given the others.
+    """
+
+    def plain(values: Sequence[Any]) -> Any:
+        return lowering(*values, **keywords)
+
+    def full(values: Sequence[Any]) -> Any:
+        named = zip(names, values[count:], strict=True)
+        return lowering(*values[:count], **keywords, **dict(named))
+
+    return full if names else plain
 
 
 def _are_numbers(value: Any) -> bool:

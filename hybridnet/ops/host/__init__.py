@@ -22,6 +22,7 @@ from .functions import FUNCTIONS as FUNCTIONS
 from .namespace import NoHostForm as NoHostForm
 from .namespace import at as at
 from .namespace import by_jax as by_jax
+from .namespace import by_numpy as by_numpy
 from .namespace import jnp as jnp
 from .namespace import lax as lax
 from .namespace import on_host as on_host

@@ -399,17 +399,7 @@ def place_of(
     """Returns the part that `lax.dynamic_slice` takes: it is moved inside as a whole."""
     axes = zip(shape, starts, sizes, strict=True)
     moved = [(max(0, min(int(start), whole - size)), size) for whole, start, size in axes]
-    return tuple(slice(start, start + size) for start, size in moved)
-
-
-@named("block_starts")
-def _block_starts(shape: Sequence[int], lengths: Sequence[int], offset: Any) -> list[int]:
-    starts = []
-    position = int(offset)
-    for length, taken in zip(reversed(shape), reversed(lengths), strict=True):
-        position, start = divmod(position, length)
-        starts.append(0 if taken == length else start)
-    return starts[::-1]
+    return tuple([slice(start, start + size) for start, size in moved])
 
 
 @named("lax.dynamic_slice")
@@ -432,6 +422,26 @@ def _dynamic_update_slice(
 ) -> NumpyArray:
     changed = changeable(x)
     changed[place_of(x.shape, start_indices, update.shape)] = update
+    return changed
+
+
+def _first(offset: Any, size: int, whole: int) -> int:
+    return max(0, min(int(offset), whole - size))
+
+
+@named("run_of")
+def _run_of(x: NumpyArray, size: int, offset: Any, block: bool) -> NumpyArray:
+    """The elements of an array, taken as one row, from an offset on."""
+    first = _first(offset, size, x.size)
+    return x.reshape(-1)[first : first + size]
+
+
+@named("run_assigned")
+def _run_assigned(x: NumpyArray, values: NumpyArray, offset: Any, block: bool) -> NumpyArray:
+    """The array with these elements replaced."""
+    changed = changeable(x)
+    first = _first(offset, values.size, x.size)
+    changed.reshape(-1)[first : first + values.size] = values.reshape(-1)
     return changed
 
 

@@ -8,6 +8,7 @@ NumPy arrays: at once, with nothing traced or compiled. That is the operator's h
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import threading
 from collections.abc import Callable, Mapping
@@ -18,10 +19,13 @@ import numpy as np
 from hybridnet.base import lazy
 from hybridnet.base.array_types import NumpyArray
 
+from .table import FUNCTIONS
+
 __all__ = [
     "NoHostForm",
     "at",
     "by_jax",
+    "by_numpy",
     "changeable",
     "elementwise",
     "has_host_form",
@@ -184,6 +188,52 @@ def on_host(functions: Functions | None, compute: Callable[..., _Result], *args:
         return compute(*args)
     finally:
         _mode.functions = before
+
+
+class _Quiet(threading.local):
+    """The ways into this thread's contexts in which NumPy gives no warnings, as XLA gives none.
+
+    To switch them off each time, with `numpy.errstate`, takes twice as long as a small operator.
+    """
+
+    def __init__(self) -> None:
+        self.free: list[Callable[..., Any]] = []
+
+
+_quiet: Final = _Quiet()
+
+
+def _quietly(compute: Callable[..., _Result], *args: Any) -> _Result:
+    with np.errstate(all="ignore"):
+        return compute(*args)
+
+
+def _quiet_context() -> Callable[..., Any]:
+    """Returns what calls a function in a new context."""
+    context, before = contextvars.Context(), np.geterr()
+    context.run(np.seterr, all="ignore")
+    if np.geterr() == before:
+        return context.run
+    np.seterr(**before)  # NumPy before 2.0 has one setting for all contexts of a thread
+    return _quietly
+
+
+def by_numpy(compute: Callable[..., _Result], *args: Any) -> _Result:
+    """Computes something with functions of NumPy arrays in the place of JAX's, without warnings.
+
+    Raises:
+        NoHostForm: one is needed that is not there.
+    """
+    free = _quiet.free
+    run = free.pop() if free else _quiet_context()  # none: a handler of signals computes, too
+    before = _mode.functions
+    try:
+        _mode.functions = FUNCTIONS
+        made: _Result = run(compute, *args)
+        return made
+    finally:
+        _mode.functions = before
+        free.append(run)
 
 
 def on_host_in(

@@ -169,6 +169,20 @@ def _into(x: Any, place: Any) -> Pull:
     return pull
 
 
+@rule("run_of")
+def _run_of_rule(y: Any, x: Any, size: int, offset: Any, block: bool) -> Sequence[Pull]:
+    return [lambda g: FUNCTIONS["run_assigned"](np.zeros(x.shape, x.dtype), g, offset, block)]
+
+
+@rule("run_assigned")
+def _run_assigned_rule(y: Any, x: Any, values: Any, offset: Any, block: bool) -> Sequence[Pull]:
+    none, shape = np.zeros(values.shape, x.dtype), values.shape
+    return [
+        lambda g: FUNCTIONS["run_assigned"](g, none, offset, block),
+        lambda g: FUNCTIONS["run_of"](g, none.size, offset, block).reshape(shape),
+    ]
+
+
 @rule("lax.dynamic_slice")
 def _dynamic_slice_rule(y: Any, x: Any, starts: Any, sizes: Any) -> Sequence[Pull]:
     return [_into(x, functions.place_of(x.shape, starts, sizes))]

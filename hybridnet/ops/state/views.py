@@ -40,12 +40,8 @@ def block_lengths(shape: tuple[int, ...], size: int) -> tuple[int, ...] | None:
     return None
 
 
-@has_host_form("block_starts")
 def _starts(shape: tuple[int, ...], lengths: tuple[int, ...], offset: Any) -> list[Any]:
-    """Returns where on each axis a block begins that begins at an offset.
-
-    On the host these are Python's integers: NumPy's scalars take ten times as long to divide.
-    """
+    """Returns where on each axis a block begins that begins at an offset."""
     starts = []
     stride = math.prod(shape)
     for length, taken in zip(shape, lengths, strict=True):
@@ -73,11 +69,16 @@ def view(base: Any, *, offset: Index, shape: Shape, block: bool = False) -> Any:
     size = math.prod(shape)
     if size == base.size:
         return base.reshape(shape)
+    return _run(base, size, offset, block).reshape(shape)
+
+
+@has_host_form("run_of")
+def _run(base: Any, size: int, offset: Any, block: bool) -> Any:
     lengths = block_lengths(base.shape, size) if block else None
     if lengths is None:
-        return lax.dynamic_slice(base.reshape(-1), (offset,), (size,)).reshape(shape)
+        return lax.dynamic_slice(base.reshape(-1), (offset,), (size,))
     starts = _starts(base.shape, lengths, offset)
-    return lax.dynamic_slice(base, starts, lengths).reshape(shape)
+    return lax.dynamic_slice(base, starts, lengths)
 
 
 @operator("_view_assign", infer=lambda base, value, **_: [base], rewrites=True)
@@ -91,12 +92,29 @@ def view_assign(base: Any, value: Any, *, offset: Index, block: bool = False) ->
     value = convert(value, base.dtype)
     if value.size == base.size:
         return value.reshape(base.shape)
+    return _run_assigned(base, value, offset, block)
+
+
+@has_host_form("run_assigned")
+def _run_assigned(base: Any, value: Any, offset: Any, block: bool) -> Any:
     lengths = block_lengths(base.shape, value.size) if block else None
     if lengths is None:
         flat = lax.dynamic_update_slice(base.reshape(-1), value.reshape(-1), (offset,))
         return flat.reshape(base.shape)
     starts = _starts(base.shape, lengths, offset)
     return lax.dynamic_update_slice(base, value.reshape(lengths), starts)
+
+
+@operator("_view_fill", infer=lambda base, **_: [base], rewrites=True)
+def view_fill(
+    base: Any, *, offset: Index, scalar: Scalar, shape: Shape, block: bool = False
+) -> Any:
+    """Returns `base` with ``prod(shape)`` elements from `offset` on replaced by a number.
+
+    `block` says that they are a block of `base`; see `view_assign`.
+    """
+    value = jnp.full(shape, convert(scalar, base.dtype))
+    return view_assign(base, value, offset=offset, block=block)
 
 
 # What is overwritten is not an input of these two: an array whose value could not be computed, or

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Final
 
-import numpy as np
-
 from hybridnet.base.host_array import DeviceArray
+from hybridnet.ops.core import on_extended
 from hybridnet.passes import PIPELINE
 
 from ..observe import events, program_log
+from ..platform.blas_threads import others
 from ..platform.collecting import without_collecting
 from ..segments.code import Code
 from .executable import Executable
@@ -38,6 +38,9 @@ _INSTRUCTIONS: Final = 1 << 18
 
 # The first launches, which are timed until XLA has computed their results.
 _TIMED: Final = 4
+
+# Python's garbage collector stands still while so many steps are run; see `collecting`.
+_MANY_STEPS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,7 @@ class ProgramCache:
         watchers: functions that are called before each launch while there is an observer.
         load: returns what counts for a decision beside the structure, see `tiers.choice`.
         next: returns the program of a structure, a new one if need be, for this thread to launch.
+        part: returns the program that runs one call by itself, and the types of its results.
     """
 
     def __init__(
@@ -86,6 +90,7 @@ class ProgramCache:
         self.watchers: Final = self._maker.watchers
         self.load: Final = self._maker.load
         self.next: Final = self._shelf.next
+        self.part: Final = self._shelf.part
 
     def run(
         self,
@@ -151,17 +156,23 @@ class ProgramCache:
         """Runs a program step by step; `stay`: see `put_owned`."""
         self._cold += 1
         code, steps, account = program.code, program.steps, program.account
-        with without_collecting():
-            optimized = (steps is not None and steps.optimized) or program.repays_passes()
-            if steps is None or not steps.is_kept or steps.optimized != optimized:
+        optimized = (steps is not None and steps.optimized) or program.repays_passes()
+        if steps is None or not steps.is_kept or steps.optimized != optimized:
+            with without_collecting():
                 steps = plan(code, self._shelf.part, optimized=optimized)
-            program.steps = steps if account.launches > 1 and program.compiled is None else None
-            started = perf_counter()
-            with events.span("steps", code), np.errstate(all="ignore"):  # as XLA does
+        program.steps = steps if account.launches > 1 and program.compiled is None else None
+        started = perf_counter()
+        if events.observer is None and len(steps.programs) < _MANY_STEPS:
+            outputs = run_steps(steps, inputs, scalars, stay=stay)
+        else:
+            with without_collecting(), events.span("steps", code):
                 outputs = run_steps(steps, inputs, scalars, stay=stay)
         account.is_by_numpy = steps.is_by_numpy
         if account.is_by_numpy:
-            account.by_steps.note(perf_counter() - started)
+            ended = perf_counter()
+            account.by_steps.note(ended - started)
+            if ended > others.due:
+                others.look(ended)
         elif account.launches <= _TIMED and not account.is_bought:
             _finish(outputs)  # the clock is to see what the device computes, too
             account.by_steps.note(perf_counter() - started)
@@ -266,6 +277,7 @@ cache: Final = ProgramCache()
 # Which of its programs the passes had a part in, also those that are being made, nobody knows: all
 # are made anew, most of them from disk.
 PIPELINE.on_change(cache.clear)
+on_extended.append(cache.clear)
 program_log.begin(cache.explain)
 atexit.register(cache.keep_overpaid)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from operator import attrgetter
 from time import perf_counter
 from typing import Any, Final, final
 from weakref import WeakSet
@@ -17,29 +18,39 @@ import numpy as np
 
 from hybridnet.base import config
 from hybridnet.base.allocator import keep_memory
-from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.interrupts import is_from_signal
 from hybridnet.ops.core import Call, Types
-from hybridnet.ops.host import FUNCTIONS, HOST_DTYPES, NoHostForm, on_host, on_host_in
+from hybridnet.ops.host import (
+    FUNCTIONS,
+    HOST_DTYPES,
+    NoHostForm,
+    by_numpy,
+    on_host_in,
+)
 from hybridnet.passes import DeviceCost, operations
 
+from ..platform.background import hook
 from ..platform.blas_threads import keep_to_limit, others
 from ..platform.jax_devices import put
 from ..segments.code import Code
+from ..tiers.choice import is_small
 from ..tiers.ledger import Account
 from ..tiers.prices import prices
 
 Array = np.ndarray[Any, Any]
 
-# With fewer elements than this no operator runs as long as it would be compiled: a product or a
+#: With no more elements than this no operator runs as long as it would be compiled: a product or a
 # convolution takes at most the square of their number of operations.
-_FEW_ELEMENTS: Final = 1 << 14
+FEW_ELEMENTS: Final = 1 << 14
 
 # How fast NumPy is, before anything has run.
 _NUMPY: Final = DeviceCost()
-_NO_OUTPUTS: Final[list[np.float64]] = []
+_ARRAYS: Final = frozenset({np.ndarray})
+_HOST_ARRAYS: Final = frozenset({HostArray})
+_numpy_of: Final = attrgetter("numpy")
+_new: Final = object.__new__
 
 # Calls that turned out to have no host form.
 _without: Final[WeakSet[Call]] = WeakSet()
@@ -55,15 +66,21 @@ class HostProgram:
         account: where its runs are noted.
     """
 
-    __slots__ = ("_alone", "_applied", "_code", "_operands", "_rent", "_stay", "_wanted")
+    __slots__ = (
+        *("_alone", "_call", "_code", "_compute", "_is_timed", "_numbers"),
+        *("_operands", "_rent", "_wanted"),
+    )
 
     def __init__(self, code: Code, types: Types, account: Account) -> None:
+        """Raises NoHostForm where there is none."""
         self._code = code
-        ((self._applied, operands),) = code.instructions
+        ((self._call, operands),) = code.instructions
         self._operands = tuple([~i for i in operands])
         self._wanted = [(i, types[i]) for i in code.outputs]
         self._rent, self._alone = account.by_numpy, account.by_steps
-        self._stay = not code.ctx.device_id  # other CPUs' arrays are JAX's
+        self._is_timed = True
+        inputs = tuple([code.input_types[i] for i in self._operands])
+        self._compute, self._numbers = self._call.host_form(inputs)
 
     def __call__(
         self, inputs: Sequence[DeviceArray], numbers: Sequence[float]
@@ -74,81 +91,112 @@ class HostProgram:
             NoHostForm: see `run`.
         """
         started = perf_counter()
-        with np.errstate(all="ignore"):
-            made = self.run(inputs, numbers)
-        arrays = put_owned(self._code.ctx, made, stay=self._stay)
-        self._alone.note(perf_counter() - started)
+        operands = [*map(inputs.__getitem__, self._operands)]
+        made = by_numpy(self.run, operands, numbers)
+        arrays = put_owned(self._code.ctx, made)
+        ended = perf_counter()
+        self._alone.note(ended - started)
+        if ended > others.due:
+            others.look(ended)
         return arrays
 
     def run(
         self,
-        inputs: Sequence[DeviceArray | NumpyArray],
+        operands: Sequence[Any],
         numbers: Sequence[float],
         spare: Array | None = None,
     ) -> list[Array]:
         """Runs it on arrays; returns NumPy arrays, which may be views of the inputs.
 
-        The caller has switched NumPy's warnings off (`np.errstate`), as XLA gives none either.
+        The caller is inside `by_numpy`.
 
         Args:
-            inputs: the inputs: arrays of JAX or NumPy, or `HostArray`.
+            operands: of the instruction, in its order: arrays of JAX or NumPy, or `HostArray`.
             numbers: the numbers that the call takes beside them.
-            spare: the first input, if the call returns it with a part changed (`Call.rewrites`) and
-                may change it in place, as nothing else refers to it; else None.
+            spare: the first operand, if the call returns it with a part changed (`Call.rewrites`)
+                and may change it in place, as nothing else refers to it; else None.
 
         Raises:
             NoHostForm: NumPy cannot run it, with these arrays or at all.
         """
-        started = perf_counter()
-        operands = [*map(inputs.__getitem__, self._operands)]
-        for i, x in enumerate(operands):
-            if type(x) is not np.ndarray:
-                operands[i] = np.asarray(x)
-        scalars = [*map(np.float64, numbers)] if numbers else _NO_OUTPUTS
+        started = perf_counter() if self._is_timed else 0.0
+        kinds = {*map(type, operands)}
+        if kinds != _ARRAYS:
+            operands = [*map(_numpy_of if kinds == _HOST_ARRAYS else as_numpy, operands)]
+        if numbers:
+            given = zip(self._numbers, numbers, strict=True)
+            operands = [*operands, *[number(value) for number, value in given]]
         try:
             if spare is None:
-                results = on_host(FUNCTIONS, self._applied.evaluate, operands, scalars)
+                results = self._compute(operands)
             else:
-                results = on_host_in(spare, FUNCTIONS, self._applied.evaluate, operands, scalars)
+                results = on_host_in(spare, FUNCTIONS, self._compute, operands)
         except NoHostForm:
-            _without.add(self._applied)
+            _without.add(self._call)
             raise
         except Exception as error:  # if the call is wrong, running it by XLA will say how
             if is_from_signal(error):
                 raise
             raise NoHostForm(str(error)) from error
+        several = type(results) is tuple or type(results) is list
         made = []
         for number, kind in self._wanted:
-            array = results[number]
+            array = results[number] if several else results
             if type(array) is not np.ndarray:
                 array = np.asarray(array)
             if array.shape != kind.shape or array.dtype != kind.dtype:
-                _without.add(self._applied)
+                _without.add(self._call)
                 raise NoHostForm(f"{array.dtype}{array.shape} instead of {kind}")
             # Give the array itself and not a view of all of it, so that it can be rewritten again.
             made.append(spare if spare is not None and array.base is spare else array)
-        ended = perf_counter()
-        self._rent.note(ended - started)
-        if ended > others.due:
-            others.look(ended)
+        rent = self._rent
+        if self._is_timed:
+            rent.note(perf_counter() - started)
+            self._is_timed = not is_small(rent, prices)
+        else:
+            rent.runs += 1
         return made
 
 
+def as_numpy(array: Any) -> Array:
+    """Returns an array of JAX or NumPy, or a `HostArray`, as one of NumPy."""
+    return array.numpy if type(array) is HostArray else np.asarray(array)
+
+
 def put_owned(ctx: Context, arrays: Sequence[Array], *, stay: bool = False) -> list[DeviceArray]:
-    """Turns NumPy arrays into JAX arrays; copies those that may share memory with others.
+    """Returns what programs run on, of NumPy arrays; copies those that may share memory.
 
     Args:
-        ctx: the context.
+        ctx: the context. On cpu(0) they become `HostArray`, and stay NumPy's until a program of
+            XLA's reads them; on others, arrays of JAX.
         arrays: of NumPy's.
-        stay: whether they become `HostArray` and stay NumPy's until a program of XLA's reads them.
+        stay: whether they become `HostArray` on others, too.
     """
+    if not (stay or not ctx.device_id):
+        return put(ctx, _owned(arrays))
+    made: list[DeviceArray] = []
+    for x in arrays:
+        flags = x.flags
+        if not (flags.owndata and flags.carray):  # nor if it was there before: see the next lines
+            x = np.array(x, order="C")
+            flags = x.flags
+        flags.writeable = False
+        array = _new(HostArray)
+        array.numpy = x
+        array.placed = None
+        made.append(array)
+    return made
+
+
+def _owned(arrays: Sequence[Array]) -> list[Array]:
+    """Returns arrays with memory of their own."""
     taken: set[int] = set()
     owned = []
     for x in arrays:
         own = is_own(x.flags) and id(x) not in taken  # an array may be there twice
         taken.add(id(x))
         owned.append(x if own else np.array(x, order="C"))
-    return [HostArray(x) for x in owned] if stay else put(ctx, owned)
+    return owned
 
 
 def is_own(flags: Any) -> bool:
@@ -159,6 +207,7 @@ def is_own(flags: Any) -> bool:
 @cache
 def _prepare() -> None:
     """Prepares the process, once, before the first host program runs."""
+    hook()
     keep_to_limit()
     keep_memory()  # else each temporary array would be allocated from the system anew
 
@@ -179,10 +228,14 @@ def host_program(code: Code, account: Account) -> HostProgram | None:
         if kind.dtype.char not in HOST_DTYPES:
             return None
         elements += kind.size
-    if elements > _FEW_ELEMENTS and how != "only":
+    if elements > FEW_ELEMENTS and how != "only":
         moved = sum(kind.nbytes for kind in inputs + outputs)
         takes = _NUMPY.seconds(operations(call, inputs, outputs), moved)
         if takes > 2 * prices.compiling(call.weight):
             return None
     _prepare()
-    return HostProgram(code, outputs, account)
+    try:
+        return HostProgram(code, outputs, account)
+    except NoHostForm:
+        _without.add(call)
+        return None

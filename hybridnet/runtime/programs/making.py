@@ -36,7 +36,7 @@ from ..observe.program_log import describe, explaining, say
 from ..platform.background import in_another_thread, later, later_in_own_thread
 from ..platform.blas_threads import build_onednn, leave_one
 from ..platform.collecting import without_collecting
-from ..platform.jax_devices import device_of, has_begun
+from ..platform.jax_devices import device_of, has_begun, put
 from ..platform.switch_interval import short_switch_interval
 from ..segments.code import Code
 from ..tiers.choice import (
@@ -55,7 +55,7 @@ from ..tiers.prices import TIMED_RUNS, Prices, prices
 from .compiling import compile_code
 from .dispatch import dispatch
 from .executable import Executable
-from .host_program import HostProgram, put_owned
+from .host_program import HostProgram
 from .overpaid import Overpaid
 from .program import Program, StepPlan, Watcher
 from .program_rules import may_call_onednn
@@ -535,7 +535,7 @@ def _time(
 ) -> float:
     """Returns the seconds of runs of a program, each of which overwrites what the last one made."""
     code, given = program.code, list(inputs)
-    copies = put_owned(code.ctx, [np.array(given[slot]) for slot in code.donated])
+    copies = put(code.ctx, [np.array(given[slot]) for slot in code.donated])
     made: Sequence[DeviceArray] = copies
     started = perf_counter()
     for _ in range(runs):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from time import perf_counter
 from typing import Any, Final, NamedTuple, Protocol, final
 
@@ -30,6 +31,10 @@ from .dispatch import dispatch
 from .executable import Executable, ExecutableWrapper, innermost, last_wrapper
 from .host_program import HostProgram, host_program
 from .room import look_for_room, memory_of
+
+_is_kept: Final = attrgetter("kept")
+_host_of: Final = attrgetter("host")
+_executable_of: Final = attrgetter("compiled")
 
 #: Called with (structure, inputs, scalars) before each launch, while there is an observer.
 Watcher = Callable[[Code, list[Any], list[Any]], None]
@@ -138,12 +143,13 @@ class StepPlan(NamedTuple):
     @property
     def is_kept(self) -> bool:
         """Whether all its programs are still in the cache."""
-        return all(program.kept for program in self.programs)
+        return all(map(_is_kept, self.programs))
 
     @property
     def is_by_numpy(self) -> bool:
         """Whether NumPy runs all steps, once they have run."""
-        return all(one.host is not None and one.compiled is None for one in self.programs)
+        programs = self.programs
+        return all(map(_host_of, programs)) and not any(map(_executable_of, programs))
 
 
 @final
@@ -173,7 +179,8 @@ class Program:
     """
 
     __slots__ = (
-        *("_holders", "_owner", "account", "code", "compiled", "decision", "host", "is_alone"),
+        *("_holders", "_owner", "account", "code", "compiled", "decision", "host"),
+        "is_alone",
         *("kept", "memory", "ready", "size", "steps", "then", "used"),
     )
 
@@ -242,6 +249,8 @@ class Program:
                 current.account = account
             if type(compiled) is HostProgram:
                 try:
+                    if events.observer is None:
+                        return compiled(inputs, scalars)
                     return self._dispatch(compiled, inputs, scalars, made)
                 except NoHostForm:
                     compiled = self.leave_host()

@@ -119,7 +119,8 @@ class Shelf:
                 self._max_size = config.programs_size()
             program = self._programs[code] = Program(code, self._owner)
             self._instructions += len(code.instructions)
-            self._make_room(program)
+            if len(self._programs) > self.capacity or self._instructions > self._max_instructions:
+                self._make_room(program)
             return program
 
     def _make_room(self, new: Program) -> None:

@@ -19,8 +19,9 @@ from hybridnet.base.lazy import jnp
 from hybridnet.base.references import ALONE, counts
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core import Call, Parts, Types
-from hybridnet.ops.host import NoHostForm
+from hybridnet.ops.host import NoHostForm, by_jax, by_numpy
 
+from ..observe import events
 from ..platform.jax_devices import platform_of
 from ..segments.code import Code, Instruction
 from .host_program import Array, is_own, put_owned
@@ -159,6 +160,11 @@ def run_steps(
         The outputs. If a step fails, its results and those that depend on them are `Failed`; all
         others are computed.
     """
+    return by_numpy(_run_all, plan, inputs, scalars, stay)
+
+
+def _run_all(plan: StepPlan, inputs: list[Any], scalars: list[float], stay: bool) -> list[Any]:
+    """Does what `run_steps` says, where lowerings call NumPy's functions."""
     ctx, wanted, sources = plan.ctx, plan.outputs, plan.scalars
     steps = (
         *(plan.programs, plan.operands, plan.counts, plan.needed),
@@ -171,6 +177,7 @@ def run_steps(
     if sources is not None:
         scalars = [x if type(x) is float else scalars[int(x)] for x in sources]
     failing = Failed in map(type, inputs)
+    watched = events.observer is not None
     outputs: Sequence[Any]
     spare: Array | None
     for program, operands, count, needed, dead, rewritten, origin in zip(*steps, strict=True):
@@ -186,7 +193,20 @@ def run_steps(
             outputs = [cause] * len(needed)
         else:
             try:
-                outputs = _run(program, arrays, numbers, spare)
+                host, account = program.host, program.account
+                if (
+                    host is None
+                    or watched
+                    or program.compiled is not None
+                    or account.by_numpy.runs >= account.due
+                ):
+                    outputs = _run(program, arrays, numbers, spare)
+                else:
+                    try:
+                        outputs = host.run(arrays, numbers, spare)
+                    except NoHostForm:
+                        program.leave_host()
+                        outputs = _run(program, arrays, numbers, spare)
             except Exception as caught:
                 if is_from_signal(caught):
                     raise
@@ -233,7 +253,7 @@ def _spare(operands: list[object]) -> Array | None:
 def _run(
     program: Program, arrays: list[Any], numbers: list[float], spare: Array | None
 ) -> Sequence[DeviceArray | NumpyArray]:
-    """Runs a step, on NumPy arrays if it has a host form.
+    """Runs a step, on NumPy arrays if it has a host form, once it is known who is to run it.
 
     Then the results are NumPy arrays, and become JAX arrays only if a step needs that.
     """
@@ -243,7 +263,7 @@ def _run(
             return host.run(arrays, numbers, spare)
         except NoHostForm:
             program.leave_host()
-    return program.run(_on_device(program.code.ctx, arrays), numbers)
+    return by_jax(program.run, _on_device(program.code.ctx, arrays), numbers)
 
 
 def _on_device(ctx: Context, arrays: Sequence[Any], stay: bool = False) -> list[Any]:

@@ -32,7 +32,7 @@ __all__ = ["DeviceSegment", "new_segment", "run_by_device"]
 
 # Operators that take arrays and compute nothing of their elements.
 _MOVES: Final = frozenset(
-    {"_assign_cast", "_copy", "_view", "_view_assign", "ones_like", "zeros_like"}
+    {"_assign_cast", "_copy", "_view", "_view_assign", "_view_fill", "ones_like", "zeros_like"}
 )
 
 

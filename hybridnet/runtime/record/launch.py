@@ -27,6 +27,7 @@ from typing import Any, Final
 
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError, OutOfMemoryError
+from hybridnet.base.host_array import HostArray
 from hybridnet.base.interrupts import defer_interrupts, is_from_signal
 
 from ..observe import events
@@ -55,6 +56,8 @@ _CONSUMED: Final = (
     "it had given its results"
 )
 _HELD: Final = (Value, Failed)
+_BY_NUMPY: Final = {HostArray}
+_new: Final = object.__new__
 
 
 class _Open(weakref.ref[Segment]):
@@ -210,11 +213,13 @@ def _execute(segment: Segment) -> None:
         if error is not None:
             segment.made.append([Failed(error)] * len(segment.live))
     made = segment.made[0]
-    if Failed not in map(type, made):
+    kinds = {*map(type, made)}
+    if Failed not in kinds:
         segment.inputs.clear()
         for value, array in zip(segment.live, made, strict=True):
             value.array = array
-        note_dispatched(segment.ctx, made[0])
+        if kinds != _BY_NUMPY:
+            note_dispatched(segment.ctx, next(x for x in made if type(x) is not HostArray))
         segment.live = []
         return
     lack = next((x.error for x in made if type(x) is Failed and _is_lack(x.error)), None)
@@ -248,10 +253,8 @@ def _dispatch(segment: Segment) -> OpError | None:
     if segment.started and any(type(x) not in _HELD and x.is_deleted() for x in inputs):
         return OpError(_CONSUMED.format(names=_names(segment), ctx=segment.ctx))
     try:
-        for slot, held in enumerate(inputs):
-            if type(held) is Value:
-                inputs[slot] = held.array if held.error is None else Failed(held.error)
-        held = None  # a second reference would look like another holder
+        if Value in map(type, inputs):
+            _fill_in(inputs)
         code = segment.code()
         segment.started = True
         outputs = _run(segment, code)
@@ -266,6 +269,14 @@ def _dispatch(segment: Segment) -> OpError | None:
         error.__cause__ = caught
         return error
     return None
+
+
+def _fill_in(inputs: list[Any]) -> None:
+    """Puts in the place of each Value its array or its error, which it has by now."""
+    # (In a function of its own, which leaves no reference behind: see `Segment.code`.)
+    for slot, held in enumerate(inputs):
+        if type(held) is Value:
+            inputs[slot] = held.array if held.error is None else Failed(held.error)
 
 
 def _put(values: Sequence[Value], arrays: Sequence[object]) -> None:
@@ -289,7 +300,8 @@ def _run(segment: Segment, code: Code) -> Sequence[Any]:
     program = cache.next(code)
     # The journal gets the cached program's structure and not `code`, which equals it. Otherwise it
     # would keep thousands of objects alive, all of which the garbage collector has to visit.
-    note = Launch(program.code, scalars)
+    note = _new(Launch)
+    note.code, note.scalars = program.code, scalars
     launches.append(note)
     if not listeners.count:
         return cache.launch(program, inputs, scalars, made)

@@ -82,12 +82,14 @@ def write_all(storages: Iterable[Storage], values: Iterable[Value]) -> None:
     """Gives each Storage another Value of its type, outside a trace or in that of its owner."""
     for storage, value in zip(storages, values, strict=True):
         old, home = storage.value, value.segment
-        if old.array is None:
+        if home is None:
+            pass  # it has its memory
+        elif old.array is None:
             if old.segment is home:
                 value.over = old.over
             if old.spare is not None:
                 value.spare, old.spare = old.spare, None
-        elif home is not None and home.ctx == storage.ctx:
+        elif home.ctx == storage.ctx:
             # `over` is an id, which is worth something only while the array lives (another may get
             # a dead one's). So the array is kept, or must be an input, which is kept.
             if old.type.mebibytes and old.shared is None:

@@ -77,10 +77,15 @@ def wait(value: Value) -> Any:
     if events.observer is not None:
         with events.span("wait", str(value.type)):
             return _finished(settled(value))
-    array = settled(value)
+    segment = value.segment
+    if segment is not None and not segment.traced:
+        launch(segment)
+    array = value.array
+    if array is None or fork.is_child:
+        array = settled(value)
     account = current.account
-    if account is not None:
-        account.note_read()
+    if account is not None and account.reads < account.launches + account.runs:
+        account.reads += 1  # the thread that launched it last waits for its results
     return array if type(array) is HostArray else _finished(array)
 
 

@@ -118,49 +118,20 @@ class Segment:
         traced: whether it belongs to a trace, and so is never launched.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "busy",
-        "ctx",
-        "input_types",
-        "inputs",
-        "instructions",
-        "kept",
-        "late",
-        "launching",
-        "limit",
-        "live",
-        "load",
-        "lock",
-        "made",
-        "open",
-        "outside",
-        "owner",
-        "results",
-        "scalars",
-        "sealed",
-        "slots",
-        "started",
-        "task",
-        "traced",
-    )
+    # No __slots__: one is made for each result that is read, and most of these stay as they are.
+    busy = launching = late = sealed = traced = started = False
+    open = True
+    load = 0
+    outside: Segment | None = None
+    task: tuple[Any, tuple[Any, ...]] | None = None
 
     def __init__(self, ctx: Context, limit: int = sys.maxsize) -> None:
         self.ctx = ctx
         self.limit = limit
-        self.load = 0
         self.lock = RLock()
-        self.open = True
-        self.busy = False
-        self.launching = False
-        self.late = self.sealed = False
         self.owner = threading.get_ident()
-        self.outside: Segment | None = None
-        self.traced = False
-        self.started = False
         self.live: list[Value] = []
         self.made: list[Sequence[Any]] = []
-        self.task: tuple[Any, tuple[Any, ...]] | None = None
         self.instructions: list[Instruction] = []
         self.inputs: list[Any] = []
         self.kept: set[int] = set()
@@ -251,12 +222,14 @@ class Segment:
             if not self.open:
                 return None
             operands = []
+            known = self.slots
             for value in values:
                 home = value.segment
                 if home is self:
                     operands.append(value.index)
                 elif home is None:
-                    operands.append(self._input(value))
+                    slot = known.get(id(value.array))
+                    operands.append(self._input(value) if slot is None else ~slot)
                 else:
                     return None
             made = _new(Value)
@@ -329,14 +302,15 @@ class Segment:
             held = value
         elif type(held) is HostArray and held.placed is not None:
             held = value.array = held.placed  # from now on programs are called with it directly
-        slot = self.slots.get(id(held))
+        slots = self.slots
+        slot = slots.get(id(held))
         if slot is None:
-            slot = len(self.inputs)
-            self.inputs.append(held)
+            inputs = self.inputs
+            slot = slots[id(held)] = len(inputs)
+            inputs.append(held)
             self.input_types.append(value.type)
-            if value.shared is not None or held is value:
+            if held is value or value.shared is not None:
                 self.kept.add(slot)
-            self.slots[id(held)] = slot
         return ~slot
 
     def load_of(self, count: int) -> int:

@@ -296,6 +296,14 @@ def is_quick(account: Account, prices: Prices) -> bool:
     return account.by_steps.best <= prices.waiting
 
 
+def is_small(rent: Rent, prices: Prices) -> bool:
+    """Whether one operator, as a step of others, is never worth a program of its own.
+
+    A run counts at most twice what the quickest took, and the next step waits for what XLA makes.
+    """
+    return (2 - prices.usual) * rent.best <= prices.handover
+
+
 def recurs(account: Account, prices: Prices) -> bool:
     """Whether a step was missing in so many new structures that more of them are to come.
 
