@@ -19,6 +19,7 @@ from hybridnet.ops.core import (
     Arrays,
     Backward,
     Call,
+    HostForm,
     Operand,
     Types,
     convert,
@@ -68,6 +69,10 @@ class AbstractIndexCall(Call):
     def evaluate(self, operands: Arrays, scalars: Arrays) -> Arrays:
         """Computes it as for XLA, on NumPy arrays."""
         return self.lower("cpu", operands, scalars)
+
+    def host_form(self, types: Types) -> HostForm:
+        """Likewise."""
+        return super().host_form(types)._replace(is_straight=True)
 
     def gradient(self, back: Backward) -> Sequence[Operand | None]:
         """The default rule."""

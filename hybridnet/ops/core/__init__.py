@@ -20,6 +20,7 @@ from .call import MAKING as MAKING
 from .call import Arrays as Arrays
 from .call import Backward as Backward
 from .call import Call as Call
+from .call import HostForm as HostForm
 from .call import HostOnlyCall as HostOnlyCall
 from .call import Parts as Parts
 from .call import Scalars as Scalars

@@ -72,10 +72,12 @@ class HostForm(NamedTuple):
         compute: a function of the inputs, and after them the numbers that the call takes. It gives
             a tuple or list of the outputs, or the one output itself.
         numbers: what makes of each of Python's numbers the one that `compute` is given.
+        is_straight: whether a straight line may be made of it; see `hybridnet.ops.host`.
     """
 
     compute: Callable[[Sequence[Any]], Any]
     numbers: Sequence[Callable[[float], Any]] = ()
+    is_straight: bool = False
 
 
 class Call(ABC):

@@ -300,7 +300,7 @@ class OpCall(Call):
         count = len(types) - self.takes_state
         names = (op.state_keyword,) if self.takes_state else ()
         compute = _host_form(op.lowering, self._keywords("host"), count, (*names, *op.dynamic))
-        return HostForm(compute, [*map(_conversion, kinds)])
+        return HostForm(compute, [*map(_conversion, kinds)], is_straight=True)
 
     def _keywords(self, platform: str) -> dict[str, Any]:
         """Returns what its lowering is given by name, but for numbers and the random state."""

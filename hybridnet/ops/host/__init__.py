@@ -16,6 +16,7 @@ milliseconds to compile.
     rearranging   of what takes arrays apart and joins them,
     rows          of softmax and normalization, which are here, too,
     custom_rules  and of functions with a rule of their own
+    straight_line the calls that a lowering makes, for what runs often
 """
 
 from .functions import FUNCTIONS as FUNCTIONS
@@ -27,4 +28,5 @@ from .namespace import jnp as jnp
 from .namespace import lax as lax
 from .namespace import on_host as on_host
 from .namespace import on_host_in as on_host_in
+from .straight_line import straight_line as straight_line
 from .table import HOST_DTYPES as HOST_DTYPES

@@ -38,6 +38,7 @@ def _in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
                 return function(*wide, **kwargs).astype(np.float16)
         return function(*args, **kwargs)
 
+    computed.for_others = function  # type: ignore[attr-defined]
     return computed
 
 

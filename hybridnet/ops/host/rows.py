@@ -84,6 +84,8 @@ def _last(
     width = math.prod([x.shape[axis] for axis in along])
     shape = (x.size // max(1, width), width)
     if along == (x.ndim - 1,) and guide.flags.c_contiguous:
+        if shape == x.shape:  # no view, which would be copied once more
+            return x, lambda made: made
         return x.reshape(shape), lambda made: made.reshape(x.shape)
     others = [axis for axis in range(x.ndim) if axis not in along]
     others.sort(key=lambda axis: -guide.strides[axis])
@@ -217,6 +219,15 @@ def _traced_normalized(x: Any, axes: tuple[int, ...], eps: float) -> Any:
     return noted(back(made), [(x, pull)])
 
 
+# -- element by element ----------------------------------------------------------------------------
+
+
+def in_one_block(arrays: Sequence[Any]) -> bool:
+    """Whether arrays are so small that `_in_blocks` takes them as they are."""
+    largest: int = max([x.size for x in arrays])
+    return largest <= 2 * _BLOCK_OF_SEVERAL
+
+
 @named("in_blocks")
 def _in_blocks(function: Callable[..., Any], *arrays: NumpyArray, **params: Any) -> Any:
     """Computes a function of each element, block by block.
@@ -226,9 +237,9 @@ def _in_blocks(function: Callable[..., Any], *arrays: NumpyArray, **params: Any)
         arrays: of one shape; or of one length, and so are the results.
         params: given to the function as they are.
     """
-    largest = max(x.size for x in arrays)
-    if largest <= 2 * _BLOCK_OF_SEVERAL:
+    if in_one_block(arrays):
         return function(*arrays, **params)
+    largest = max(x.size for x in arrays)
     shape, given = None, arrays
     if all(x.shape == arrays[0].shape and x.flags.c_contiguous for x in arrays):
         shape, given = arrays[0].shape, tuple([x.reshape(-1) for x in arrays])

@@ -30,18 +30,31 @@ def _leading(x: NumpyArray, axis: Any) -> int:
     return len(axis) if [*axis] == [*range(len(axis))] else 0
 
 
+def is_by_rows(
+    x: NumpyArray, axis: Any = None, dtype: Any = None, keepdims: bool = False, **options: Any
+) -> bool:
+    """Whether a sum is of rows that are so many that a product is quicker, if they lie in order."""
+    plain = dtype is None or dtype == x.dtype
+    if options or not plain or x.dtype.char not in "fd" or x.size < _ELEMENTS:
+        return False
+    count = _leading(x, axis)
+    return count > 0 and math.prod(x.shape[:count]) >= _ROWS
+
+
 @named("sum")
 def _sum(
     x: NumpyArray, axis: Any = None, dtype: Any = None, keepdims: bool = False, **options: Any
 ) -> Any:
     """As NumPy's, but of rows by a product."""
-    plain = dtype is None or dtype == x.dtype
-    if plain and not options and type(x) is np.ndarray and x.dtype.char in "fd":
-        count = _leading(x, axis) if x.size >= _ELEMENTS and x.flags.c_contiguous else 0
-        rows = math.prod(x.shape[:count]) if count else 0
-        if rows >= _ROWS:
-            total = np.ones(rows, x.dtype) @ x.reshape(rows, -1)
-            return total.reshape((1,) * count * keepdims + x.shape[count:])
+    if (
+        type(x) is np.ndarray
+        and is_by_rows(x, axis, dtype, keepdims, **options)
+        and x.flags.c_contiguous
+    ):
+        count = _leading(x, axis)
+        rows = math.prod(x.shape[:count])
+        total = np.ones(rows, x.dtype) @ x.reshape(rows, -1)
+        return total.reshape((1,) * count * keepdims + x.shape[count:])
     return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims, **options)
 
 

@@ -8,6 +8,7 @@ have taken as long, all together, as compiling it takes; or at once, if a single
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from operator import attrgetter
 from time import perf_counter
@@ -28,6 +29,7 @@ from hybridnet.ops.host import (
     NoHostForm,
     by_numpy,
     on_host_in,
+    straight_line,
 )
 from hybridnet.passes import DeviceCost, operations
 
@@ -37,7 +39,7 @@ from ..platform.jax_devices import put
 from ..segments.code import Code
 from ..tiers.choice import is_small
 from ..tiers.ledger import Account
-from ..tiers.prices import prices
+from ..tiers.prices import OFTEN, prices
 
 Array = np.ndarray[Any, Any]
 
@@ -67,7 +69,7 @@ class HostProgram:
     """
 
     __slots__ = (
-        *("_alone", "_call", "_code", "_compute", "_is_timed", "_numbers"),
+        *("_alone", "_call", "_code", "_compute", "_is_straight", "_is_timed", "_numbers"),
         *("_operands", "_rent", "_wanted"),
     )
 
@@ -80,7 +82,7 @@ class HostProgram:
         self._rent, self._alone = account.by_numpy, account.by_steps
         self._is_timed = True
         inputs = tuple([code.input_types[i] for i in self._operands])
-        self._compute, self._numbers = self._call.host_form(inputs)
+        self._compute, self._numbers, self._is_straight = self._call.host_form(inputs)
 
     def __call__(
         self, inputs: Sequence[DeviceArray], numbers: Sequence[float]
@@ -155,7 +157,14 @@ class HostProgram:
             self._is_timed = not is_small(rent, prices)
         else:
             rent.runs += 1
+            if rent.runs == OFTEN and self._is_straight:
+                self._straighten(operands)
         return made
+
+    def _straighten(self, operands: Sequence[Any]) -> None:
+        """Has it do without the lowering from now on, if that is possible; see `straight_line`."""
+        with suppress(Exception):  # what the lowering refuses, XLA will say
+            self._compute = straight_line(self._compute, operands)
 
 
 def as_numpy(array: Any) -> Array:
