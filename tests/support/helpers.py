@@ -14,6 +14,7 @@ from typing import Any
 
 import jax
 import numpy as np
+import pytest
 from traced import Traced, quick, types_of
 
 from hybridnet import engine, nd
@@ -22,7 +23,7 @@ from hybridnet.ops.core.call import Backward, Call
 from hybridnet.ops.core.handle import Operand
 from hybridnet.ops.core.registry import get
 from hybridnet.ops.random.state import initial_state
-from hybridnet.runtime.record import recorder
+from hybridnet.runtime.record import at_once, recorder, waiting
 
 
 def thorough(nightly: int, usual: int) -> int:
@@ -230,6 +231,30 @@ def heat(function: Callable[[], Any], rounds: int = 5) -> Any:
         result = function()
         settle()
     return result
+
+
+@contextmanager
+def computing_at_once(*, anew: bool = False) -> Iterator[None]:
+    """A block in which this thread records nothing that NumPy can compute as it is called.
+
+    Args:
+        anew: whether each operator counts as one that has not run before for such arrays.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("note_read", "note_launched"):  # what would end it
+            patch.setattr(waiting, name, lambda *_: None)
+        if anew:
+            patch.setattr(at_once, "_met", _Forgetting())
+        at_once.thread.seconds, at_once.thread.left = 1e9, int(anew)
+        yield
+    at_once.thread.stop()
+
+
+class _Forgetting(set[Any]):
+    """A set in which nothing is."""
+
+    def __contains__(self, _: object) -> bool:
+        return False
 
 
 @contextmanager

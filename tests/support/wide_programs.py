@@ -32,7 +32,7 @@ os.environ.setdefault("HYBRIDNET_CACHE_DIR", "off")
 import numpy
 from eager_programs import step_by_step
 from eager_runs import before_jax
-from helpers import naive
+from helpers import computing_at_once, naive
 from op_samples import SAMPLES
 from wide_lines import EXACT, SMOOTH, WRITES, fill
 
@@ -407,6 +407,8 @@ WAYS: Final = {
     "again": lambda: [_host("auto")],
     "before JAX": lambda: [_host("auto"), before_jax()],
     "naive": lambda: [_host("auto"), naive()],
+    "at once": lambda: [_host("auto"), computing_at_once()],
+    "at once, anew": lambda: [_host("only"), computing_at_once(anew=True)],
     "XLA": lambda: [_host("off"), step_by_step()],
 }
 

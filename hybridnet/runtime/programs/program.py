@@ -167,6 +167,7 @@ class Program:
             `take_over`.
         host: what runs a single instruction on NumPy arrays while it is not compiled; None if
             nothing can, or nobody has asked. It is set by `find_host`.
+        hostless: whether nothing can, as far as who computes at once need know.
         memory: how many bytes each run allocates; 0 if they are few, None if not known yet.
         kept: whether the program is in the cache.
         used: whether it was used since it came into the cache, or since it was last spared there
@@ -180,7 +181,7 @@ class Program:
 
     __slots__ = (
         *("_holders", "_owner", "account", "code", "compiled", "decision", "host"),
-        "is_alone",
+        *("hostless", "is_alone"),
         *("kept", "memory", "ready", "size", "steps", "then", "used"),
     )
 
@@ -196,6 +197,7 @@ class Program:
         self.compiled: Any = None
         self.ready: Executable | None = None
         self.kept = True
+        self.hostless = False
         self.used = False
         self.then: Program | None = None
         self.size = 0

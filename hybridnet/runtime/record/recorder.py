@@ -41,6 +41,8 @@ from ..platform.collecting import is_collecting, running
 from ..segments.code import Instruction
 from ..segments.period import period_of
 from ..segments.segment import Segment, Value
+from .at_once import compute
+from .at_once import thread as at_once
 from .by_device import DeviceSegment, new_segment
 from .dispatched import finish_recent
 from .launch import INTERRUPTED, flush_all, launch, note_open
@@ -172,6 +174,10 @@ def record(
         return made
     if call.on_host:
         return call.run_on_host(ctx, values, scalars, record)
+    if at_once.seconds and not (_reasons or running or call.has_parts):
+        computed = compute(ctx, call, values, scalars, types)
+        if computed is not None:
+            return computed
     if running and is_collecting():
         return _record_late(ctx, call, values, scalars, types)
     segment = thread.segments.get(ctx)
@@ -197,6 +203,10 @@ def record_one(
     The call must not be one that runs on the host (`Call.on_host`).
     """
     if not (_reasons or running):
+        if at_once.seconds and not call.has_parts:
+            computed = compute(ctx, call, values, scalars, (type,))
+            if computed is not None:
+                return computed[0]
         segment = thread.segments.get(ctx)
         if segment is None or not segment.open:  # the last one was launched
             segment = _begin(ctx)

@@ -16,6 +16,8 @@ from ..observe import events
 from ..platform.jax_devices import fork, is_stranded, on_device, refuse_forked
 from ..segments.segment import Value
 from ..tiers.ledger import current
+from .at_once import note_launched, note_read
+from .at_once import thread as at_once
 from .dispatched import recent
 from .failures import raise_first, raise_kept
 from .launch import flush_all, launch
@@ -78,9 +80,16 @@ def wait(value: Value) -> Any:
         with events.span("wait", str(value.type)):
             return _finished(settled(value))
     segment = value.segment
-    if segment is not None and not segment.traced:
+    if segment is None:
+        array = value.array
+        if at_once.seconds:
+            note_read()
+    elif not segment.traced:
         launch(segment)
-    array = value.array
+        array = value.array
+        note_launched(array)
+    else:
+        array = None
     if array is None or fork.is_child:
         array = settled(value)
     account = current.account

@@ -1,0 +1,235 @@
+"""Computing at once: operators that are run by NumPy as they are called, and not recorded first.
+
+A result that is read as soon as it is made gains nothing by being recorded. So the next operators
+of a thread are computed as they are called, by the host forms that run them as steps of a launch,
+to the same bits, in two cases:
+
+- The thread reads what it has just recorded, again and again, and NumPy runs that in less time than
+  it takes to wait for XLA. This ends when it has computed for as long as that wait takes without
+  reading anything: then a program of XLA's may be quicker, and what nobody needs is not computed.
+- What it reads comes of structures that are new each time, as of sentences of ever new lengths.
+  Nothing would be compiled for them, and to find their steps takes longer than to run these. This
+  ends after some reads, to see whether they are still new.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from operator import attrgetter
+from time import perf_counter
+from typing import Any, Final
+
+import numpy as np
+
+from hybridnet.base.context import Context
+from hybridnet.base.host_array import HostArray
+from hybridnet.base.interrupts import defer_interrupts, is_from_signal
+from hybridnet.ops.core import Call, Types
+from hybridnet.ops.host import HOST_DTYPES, NoHostForm, by_numpy
+
+from ..devices.device import users
+from ..observe import events
+from ..observe.journal import Launch, launches, listeners
+from ..platform.blas_threads import others
+from ..platform.jax_devices import fork
+from ..programs.cache import cache
+from ..programs.host_program import FEW_ELEMENTS, HostProgram, put_owned
+from ..programs.program import Program
+from ..segments.code import Code
+from ..segments.segment import Value
+from ..tiers.ledger import current
+from ..tiers.prices import prices
+
+__all__ = ["compute", "note_launched", "note_read", "thread"]
+
+#: How many launches in a row must have been read, with little to do, ...
+_READS: Final = 3
+#: ... or must have been new; how many reads are computed for at once then; and the seconds of
+#: NumPy's work for which nothing need be read.
+_NEW: Final = 4
+_NEW_READS: Final = 16
+_NEW_SECONDS: Final = 1.0
+# What an operator counts for that was not timed.
+_UNTIMED: Final = 1e-5
+# Types that a call has run for once, before there is anything that runs it for these.
+_MOST_MET: Final = 4096
+
+_type_of: Final = attrgetter("type")
+_new: Final = object.__new__
+_met: Final[set[Any]] = set()
+
+
+class _AtOnce(threading.local):
+    """Whether this thread computes at once.
+
+    Attributes:
+        seconds: for how long it may go on before it reads something; 0: what it calls is recorded.
+        reads: how many of its launches in a row were read at once.
+        new: how many of them in a row were of new structures.
+        left: for how many reads it computes what is new.
+    """
+
+    seconds = 0.0
+    reads = new = left = 0
+
+    def stop(self) -> None:
+        """Has what this thread calls be recorded again."""
+        self.seconds, self.reads, self.new, self.left = 0.0, 0, 0, 0
+
+
+#: The state of the calling thread: hot code reads ``thread.seconds``.
+thread: Final = _AtOnce()
+
+
+def note_launched(array: object) -> None:
+    """Notes that this thread has launched a segment in order to read an array that it makes."""
+    account = current.account
+    if type(array) is not HostArray or account is None:
+        thread.reads = thread.new = 0
+        return
+    thread.new = thread.new + 1 if account.launches == 1 else 0
+    thread.reads = thread.reads + 1 if account.by_steps.best <= prices.handover else 0
+    if users or fork.is_child:
+        return
+    if thread.new >= _NEW:
+        thread.new, thread.left, thread.seconds = 0, _NEW_READS, _NEW_SECONDS
+    elif thread.reads >= _READS:
+        thread.seconds = prices.handover
+
+
+def note_read() -> None:
+    """Notes that this thread, which computes at once, reads an array that is there."""
+    defer_interrupts()
+    now = perf_counter()
+    if now > others.due:
+        others.look(now)
+    if not thread.left:
+        thread.seconds = prices.handover
+        return
+    thread.left -= 1
+    if thread.left:
+        thread.seconds = _NEW_SECONDS
+    else:
+        thread.stop()
+
+
+def compute(
+    ctx: Context, call: Call, values: Sequence[Value], scalars: tuple[Any, ...], types: Types
+) -> list[Value] | None:
+    """Computes a call, for which there must be time left; see `recorder.record`.
+
+    Returns:
+        Its outputs; None where it is to be recorded, as any other.
+    """
+    arrays = []
+    try:
+        for value in values:
+            array = value.array
+            if type(array) is HostArray:
+                arrays.append(array.numpy)
+            elif array is not None and array.is_ready():
+                arrays.append(np.asarray(array))
+            else:  # somebody would have to wait for it
+                return None
+    except RuntimeError:  # its memory is gone, which is said where it is read
+        return None
+    if events.observer is not None or listeners.count:
+        return None
+    kinds = tuple(map(_type_of, values))
+    if thread.left and _is_first(ctx, call, kinds, types):
+        return _computed_first(ctx, call, kinds, arrays, scalars, types)
+    program, _ = cache.part(ctx, call, kinds)
+    account = program.account
+    rent = account.by_numpy
+    host, took = program.host, rent.best
+    if host is None or rent.runs >= account.due:
+        host = _host_of(program, types)
+    if host is None or program.compiled is not None or program.ready is not None:
+        return None
+    if took > thread.seconds and rent.runs:
+        if took <= prices.handover:  # the thread does not read what it computes any more
+            thread.stop()
+        return None
+    try:
+        made = by_numpy(host.run, arrays, scalars)
+    except NoHostForm:
+        return None
+    thread.seconds -= rent.best
+    return _values(ctx, program.code, scalars, types, made)
+
+
+def _host_of(program: Program, types: Types) -> HostProgram | None:
+    """Returns what runs a program by NumPy, when it is new or a decision about it is due.
+
+    Returns:
+        None where it may take long, or nothing can.
+    """
+    if program.hostless:
+        return None
+    if program.host is None:
+        kinds = program.code.input_types + types
+        program.hostless = sum([kind.size for kind in kinds]) > FEW_ELEMENTS
+        if program.hostless:
+            return None
+    host = program.on_host()
+    program.hostless = host is None
+    return host
+
+
+def _is_first(ctx: Context, call: Call, kinds: Types, types: Types) -> bool:
+    """Whether a call is run for the first time for small arrays of these types."""
+    key = call, kinds
+    if key in _met or ctx.device_type != "cpu" or ctx.device_id:
+        return False
+    if len(_met) >= _MOST_MET:
+        _met.clear()
+    _met.add(key)
+    elements = 0
+    for kind in kinds + types:
+        if kind.dtype.char not in HOST_DTYPES:
+            return False
+        elements += kind.size
+    return elements <= FEW_ELEMENTS
+
+
+def _computed_first(
+    ctx: Context,
+    call: Call,
+    kinds: Types,
+    arrays: Sequence[Any],
+    scalars: tuple[Any, ...],
+    types: Types,
+) -> list[Value] | None:
+    """Computes a call that may never come again: there is no program, nor any account, of it."""
+    numbers = [*map(np.float64, scalars)]
+    try:
+        made = [*map(np.asarray, by_numpy(call.evaluate, arrays, numbers))]
+    except Exception as error:  # then it is recorded, and XLA will say
+        if is_from_signal(error):
+            raise
+        return None
+    for array, kind in zip(made, types, strict=True):
+        if array.shape != kind.shape or array.dtype != kind.dtype:
+            return None
+    thread.seconds -= _UNTIMED
+    inputs = tuple(range(-1, ~len(kinds), -1))
+    code = Code(ctx, ((call, inputs),), kinds, tuple(range(len(types))), ())
+    return _values(ctx, code, scalars, types, made)
+
+
+def _values(
+    ctx: Context, code: Code, scalars: Sequence[Any], types: Types, made: Sequence[Any]
+) -> list[Value]:
+    """Returns Values of what was computed, and writes it into the journal."""
+    current.account = None  # what is read next is none of what was launched
+    note = _new(Launch)
+    note.code, note.scalars = code, [*scalars]
+    launches.append(note)
+    outputs = []
+    for kind, array in zip(types, put_owned(ctx, made), strict=True):
+        value = _new(Value)
+        value.type = kind
+        value.array = array
+        outputs.append(value)
+    return outputs
