@@ -410,7 +410,8 @@ def _flat(
         return function, args, kwargs
     leaves: list[_StandIn] = []
     form, names = _emptied((tuple(args), tuple(kwargs.values())), leaves), tuple(kwargs)
-    first, rest = (args[0] if args else None), args[1:]
+    first: Any = args[0] if args else None
+    rest = args[1:]
     if type(first) in (tuple, list) and [*map(id, first)] == [*map(id, leaves)]:
 
         def joined(*values: Any) -> Any:
