@@ -179,6 +179,19 @@ def test_few_calls_lead_to_a_result():
     one.wait_to_read()
     assert _calls(lambda: float(one)) <= 8
     assert _calls(lambda: len(x)) <= 1
+    several = nd.array([1, 2, 3])
+    assert _calls(lambda: 3 in several) <= 30
+
+
+def test_what_is_in_an_array_of_one_axis():
+    x = nd.array([1, 2, 3])
+    assert 3 in x
+    assert 2.5 not in x
+    assert nd.array([2]) in x
+    assert "1" not in x
+    assert 1 in nd.ones((2, 1))
+    with pytest.raises(Exception, match="ambiguous"):
+        _ = 1 in nd.ones((2, 2))
 
 
 @pytest.mark.parametrize("block", range(4))
