@@ -36,7 +36,7 @@ from hybridnet.base.processor import num_threads
 from hybridnet.runtime.tiers import choice
 from hybridnet.runtime.tiers.choice import Decision, Load, Purchase, Whose
 from hybridnet.runtime.tiers.ledger import FIRST_LOOK, Account, Habits
-from hybridnet.runtime.tiers.prices import TIMED_RUNS, Prices
+from hybridnet.runtime.tiers.prices import SAMPLES, Prices
 
 Decide = Callable[[Whose, Account, Prices, Load], Decision]
 
@@ -215,7 +215,7 @@ AUTO: Final = Load("auto")
 # takes 1.6 times as long beside a compilation.
 _FELT: Final = 1.2
 # The runs of a program that takes over from NumPy after which it has been timed.
-_TIMED: Final = 2**TIMED_RUNS
+_TIMED: Final = 2**SAMPLES
 
 
 @dataclass

@@ -109,7 +109,7 @@ def own_programs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(cache, "decide", loops_soon)
     habits = cache._maker.habits
     habits.bought = habits.again = 0
-    sys.modules["hybridnet.runtime.record.at_once"].thread.stop()  # what it calls is recorded
+    vars(sys.modules["hybridnet.runtime.record.at_once"].thread).clear()  # all is recorded
     sys.modules["hybridnet.runtime.tiers.prices"].prices.forget()
     optimized = request.node.get_closest_marker("optimized") or thorough(1, 0)
     is_other = hurry(not optimized)

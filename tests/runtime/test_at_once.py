@@ -17,7 +17,7 @@ from hybridnet.runtime import explaining
 from hybridnet.runtime.programs.cache import cache
 from hybridnet.runtime.record import at_once
 from hybridnet.runtime.record.at_once import thread
-from hybridnet.runtime.tiers.prices import Prices
+from hybridnet.runtime.tiers.prices import SAMPLES, Prices
 
 
 @pytest.fixture(autouse=True)
@@ -61,14 +61,14 @@ def test_what_is_read_again_and_again_is_computed_as_it_is_called():
     x = nd.ones((3,))
     y = x + 1
     assert _is_recorded(y)
-    y = _read(lambda: x + 1, 4)
+    y = _read(lambda: x + 1, SAMPLES + 1)
     assert not _is_recorded(y)
     assert y.asnumpy().tolist() == [2, 2, 2]
 
 
 def test_what_is_not_read_is_recorded_again():
     x = nd.ones((3,))
-    y = _read(lambda: x + 1, 4)
+    y = _read(lambda: x + 1, SAMPLES + 1)
     before = thread.seconds
     y = y + 1
     assert not _is_recorded(y)
@@ -82,13 +82,13 @@ def test_what_is_not_read_is_recorded_again():
 
 def test_each_thread_goes_by_its_own_reads():
     x = nd.ones((3,))
-    assert not _is_recorded(_read(lambda: x + 1, 4))
+    assert not _is_recorded(_read(lambda: x + 1, SAMPLES + 1))
     assert in_thread(lambda: _is_recorded(x + 1))
 
 
-def test_structures_that_are_new_each_time_are_computed_too_until_some_were_read(monkeypatch):
+def test_structures_that_are_new_each_time_are_computed_too_until_a_while_has_passed(monkeypatch):
     monkeypatch.setattr(Prices, "handover", 0.0)  # none takes little enough
-    sizes = iter(range(1000, 2000))
+    sizes = iter(range(1000, 15_000))
 
     def chain() -> nd.NDArray:
         x = nd.array(np.ones(next(sizes)))
@@ -96,18 +96,23 @@ def test_structures_that_are_new_each_time_are_computed_too_until_some_were_read
             x = x * 2 - x
         return x
 
-    recorded = []
-    for _ in range(30):
-        x = chain()
-        recorded.append(_is_recorded(x))
-        assert (x.asnumpy() == 1).all()
-    first = recorded.index(False)
-    again = recorded.index(True, first)
-    assert 0 < first < again < len(recorded)
-    assert again - first == at_once._NEW_READS
+    def until(wanted: bool) -> int:
+        """How many more are made until one is recorded, or is not."""
+        for number in range(5000):
+            x = chain()
+            found = _is_recorded(x)
+            assert (x.asnumpy() == 1).all()
+            if found == wanted:
+                return number
+        raise AssertionError(wanted)
+
+    assert until(False) == SAMPLES
+    assert until(True) > 1
+    assert until(False) == 0  # they are still new, as one tells
+    until(True)
     programs = cache.statistics().size
-    _ = [chain().asnumpy() for _ in range(3)]
-    assert cache.statistics().size > programs  # and of those that were computed there are none
+    assert until(False) == 0
+    assert cache.statistics().size == programs + 2  # two operators, and no structure of sixty
 
 
 def test_a_loop_of_one_structure_is_not_new():
@@ -122,7 +127,7 @@ def test_a_loop_of_one_structure_is_not_new():
     for _ in range(20):
         y = long()
         y.asnumpy()
-    assert thread.left == 0
+    assert not thread.is_new
 
 
 @pytest.mark.parametrize("anew", [False, True])
@@ -149,7 +154,7 @@ def test_gradients_flow(anew):
 
 def test_nothing_is_computed_where_somebody_wants_to_know_what_runs():
     x = nd.ones((3,))
-    _read(lambda: x + 1, 4)
+    _read(lambda: x + 1, SAMPLES + 1)
     with explaining() as seen:
         y = x + 1
         assert _is_recorded(y)

@@ -30,7 +30,7 @@ from hybridnet.runtime.programs.steps import Failed, plan
 from hybridnet.runtime.segments.code import Code
 from hybridnet.runtime.tiers.choice import Decision, Purchase, Whose
 from hybridnet.runtime.tiers.ledger import Account
-from hybridnet.runtime.tiers.prices import TIMED_RUNS
+from hybridnet.runtime.tiers.prices import SAMPLES
 
 pytestmark = [pytest.mark.compiled, pytest.mark.optimized]
 
@@ -218,7 +218,7 @@ def test_a_program_that_does_without_onednn_is_not_held_against_numpy_yet(monkey
     )
     program = cache.next(chain(UNARY[:3], 17))
     program.account.is_plain = True
-    for is_plain, runs in (True, 12), (False, 24 * 2**TIMED_RUNS):
+    for is_plain, runs in (True, 12), (False, 24 * 2**SAMPLES):
         program.account.is_plain = is_plain
         for _ in range(runs):
             run(cache, UNARY[:3], 17)

@@ -245,9 +245,9 @@ def computing_at_once(*, anew: bool = False) -> Iterator[None]:
             patch.setattr(waiting, name, lambda *_: None)
         if anew:
             patch.setattr(at_once, "_met", _Forgetting())
-        at_once.thread.seconds, at_once.thread.left = 1e9, int(anew)
+        at_once.thread.seconds, at_once.thread.is_new = 1e9, anew
         yield
-    at_once.thread.stop()
+    vars(at_once.thread).clear()
 
 
 class _Forgetting(set[Any]):

@@ -39,7 +39,7 @@ from ..platform.jax_devices import put
 from ..segments.code import Code
 from ..tiers.choice import is_small
 from ..tiers.ledger import Account
-from ..tiers.prices import OFTEN, prices
+from ..tiers.prices import prices
 
 Array = np.ndarray[Any, Any]
 
@@ -69,7 +69,7 @@ class HostProgram:
     """
 
     __slots__ = (
-        *("_alone", "_call", "_code", "_compute", "_is_straight", "_is_timed", "_numbers"),
+        *("_alone", "_call", "_code", "_compute", "_can_straighten", "_is_timed", "_numbers"),
         *("_operands", "_rent", "_wanted"),
     )
 
@@ -82,7 +82,7 @@ class HostProgram:
         self._rent, self._alone = account.by_numpy, account.by_steps
         self._is_timed = True
         inputs = tuple([code.input_types[i] for i in self._operands])
-        self._compute, self._numbers, self._is_straight = self._call.host_form(inputs)
+        self._compute, self._numbers, self._can_straighten = self._call.host_form(inputs)
 
     def __call__(
         self, inputs: Sequence[DeviceArray], numbers: Sequence[float]
@@ -157,7 +157,8 @@ class HostProgram:
             self._is_timed = not is_small(rent, prices)
         else:
             rent.runs += 1
-            if rent.runs == OFTEN and self._is_straight:
+            if self._can_straighten and rent.seconds > prices.passes:
+                self._can_straighten = False
                 self._straighten(operands)
         return made
 

@@ -51,7 +51,7 @@ from ..tiers.choice import (
     recurs,
 )
 from ..tiers.ledger import FIRST_LOOK, Account, Habits, current
-from ..tiers.prices import TIMED_RUNS, Prices, prices
+from ..tiers.prices import SAMPLES, Prices, prices
 from .compiling import compile_code
 from .dispatch import dispatch
 from .executable import Executable
@@ -355,7 +355,7 @@ class Maker:
         one = _time(program, inputs, scalars, 1)
         two = _time(program, inputs, scalars, 2) if is_quick(account, prices) else 2 * one
         account.samples += ((one, two - one),)
-        if len(account.samples) < TIMED_RUNS:
+        if len(account.samples) < SAMPLES:
             return 2 * account.runs
         # How long a thread waits for another one differs from run to run; all else is noise.
         best = median if is_quick(account, prices) else min

@@ -9,7 +9,8 @@ to the same bits, in two cases:
   reading anything: then a program of XLA's may be quicker, and what nobody needs is not computed.
 - What it reads comes of structures that are new each time, as of sentences of ever new lengths.
   Nothing would be compiled for them, and to find their steps takes longer than to run these. This
-  ends after some reads, to see whether they are still new.
+  ends when it has computed for as long as it takes to compile a program, to see whether they are
+  still new.
 """
 
 from __future__ import annotations
@@ -39,19 +40,10 @@ from ..programs.program import Program
 from ..segments.code import Code
 from ..segments.segment import Value
 from ..tiers.ledger import current
-from ..tiers.prices import prices
+from ..tiers.prices import SAMPLES, prices
 
 __all__ = ["compute", "note_launched", "note_read", "thread"]
 
-#: How many launches in a row must have been read, with little to do, ...
-_READS: Final = 3
-#: ... or must have been new; how many reads are computed for at once then; and the seconds of
-#: NumPy's work for which nothing need be read.
-_NEW: Final = 4
-_NEW_READS: Final = 16
-_NEW_SECONDS: Final = 1.0
-# What an operator counts for that was not timed.
-_UNTIMED: Final = 1e-5
 # Types that a call has run for once, before there is anything that runs it for these.
 _MOST_MET: Final = 4096
 
@@ -64,18 +56,21 @@ class _AtOnce(threading.local):
     """Whether this thread computes at once.
 
     Attributes:
-        seconds: for how long it may go on before it reads something; 0: what it calls is recorded.
+        seconds: for how long it may go on; 0: what it calls is recorded.
+        is_new: whether it computes what is new, and so goes on though it reads nothing.
         reads: how many of its launches in a row were read at once.
         new: how many of them in a row were of new structures.
-        left: for how many reads it computes what is new.
     """
 
     seconds = 0.0
-    reads = new = left = 0
+    is_new = False
+    reads = new = 0
 
     def stop(self) -> None:
         """Has what this thread calls be recorded again."""
-        self.seconds, self.reads, self.new, self.left = 0.0, 0, 0, 0
+        # One more structure that is new tells that they still are.
+        self.new = SAMPLES - 1 if self.is_new else 0
+        self.seconds, self.is_new, self.reads = 0.0, False, 0
 
 
 #: The state of the calling thread: hot code reads ``thread.seconds``.
@@ -92,9 +87,9 @@ def note_launched(array: object) -> None:
     thread.reads = thread.reads + 1 if account.by_steps.best <= prices.handover else 0
     if users or fork.is_child:
         return
-    if thread.new >= _NEW:
-        thread.new, thread.left, thread.seconds = 0, _NEW_READS, _NEW_SECONDS
-    elif thread.reads >= _READS:
+    if thread.new >= SAMPLES:
+        thread.is_new, thread.seconds = True, prices.compiling(1)
+    elif thread.reads >= SAMPLES:
         thread.seconds = prices.handover
 
 
@@ -104,14 +99,8 @@ def note_read() -> None:
     now = perf_counter()
     if now > others.due:
         others.look(now)
-    if not thread.left:
+    if not thread.is_new:
         thread.seconds = prices.handover
-        return
-    thread.left -= 1
-    if thread.left:
-        thread.seconds = _NEW_SECONDS
-    else:
-        thread.stop()
 
 
 def compute(
@@ -137,7 +126,7 @@ def compute(
     if events.observer is not None or listeners.count:
         return None
     kinds = tuple(map(_type_of, values))
-    if thread.left and _is_first(ctx, call, kinds, types):
+    if thread.is_new and _is_first(ctx, call, kinds, types):
         return _computed_first(ctx, call, kinds, arrays, scalars, types)
     program, _ = cache.part(ctx, call, kinds)
     account = program.account
@@ -148,8 +137,8 @@ def compute(
     if host is None or program.compiled is not None or program.ready is not None:
         return None
     if took > thread.seconds and rent.runs:
-        if took <= prices.handover:  # the thread does not read what it computes any more
-            thread.stop()
+        if thread.is_new or took <= prices.handover:
+            thread.stop()  # its time is over; else this operator is too long, others are not
         return None
     try:
         made = by_numpy(host.run, arrays, scalars)
@@ -202,6 +191,7 @@ def _computed_first(
     types: Types,
 ) -> list[Value] | None:
     """Computes a call that may never come again: there is no program, nor any account, of it."""
+    started = perf_counter()
     numbers = [*map(np.float64, scalars)]
     try:
         made = [*map(np.asarray, by_numpy(call.evaluate, arrays, numbers))]
@@ -212,7 +202,9 @@ def _computed_first(
     for array, kind in zip(made, types, strict=True):
         if array.shape != kind.shape or array.dtype != kind.dtype:
             return None
-    thread.seconds -= _UNTIMED
+    thread.seconds -= perf_counter() - started
+    if thread.seconds <= 0:
+        thread.stop()
     inputs = tuple(range(-1, ~len(kinds), -1))
     code = Code(ctx, ((call, inputs),), kinds, tuple(range(len(types))), ())
     return _values(ctx, code, scalars, types, made)

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from .ledger import Account, Rent
-from .prices import TIMED_RUNS, Prices
+from .prices import SAMPLES, Prices
 
 _NEVER_DUE: Final = 1 << 62
 
@@ -209,7 +209,7 @@ def _gains_nothing(account: Account, prices: Prices, runs: int) -> Decision:
 def is_worth_timing(account: Account, prices: Prices) -> bool:
     """Whether to time a program that took over from NumPy takes less than half of its price."""
     price = _compiling(account, prices)
-    return TIMED_RUNS * account.by_steps.best <= price / 2
+    return SAMPLES * account.by_steps.best <= price / 2
 
 
 def is_worth_twice(account: Account, prices: Prices) -> bool:
