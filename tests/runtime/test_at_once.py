@@ -17,13 +17,15 @@ from hybridnet.runtime import explaining
 from hybridnet.runtime.programs.cache import cache
 from hybridnet.runtime.record import at_once
 from hybridnet.runtime.record.at_once import thread
+from hybridnet.runtime.tiers.choice import Decision, Purchase
 from hybridnet.runtime.tiers.prices import SAMPLES, Prices
 
 
 @pytest.fixture(autouse=True)
 def by_numpy(monkeypatch):
     """Nothing is compiled, and no launch takes too long, however busy the machine is."""
-    monkeypatch.setenv("HYBRIDNET_HOST", "only")
+    monkeypatch.delenv("HYBRIDNET_HOST", raising=False)
+    monkeypatch.setattr(cache, "decide", lambda *_: Decision(Purchase.NONE, due=1 << 62))
     monkeypatch.setattr(Prices, "handover", 10.0)
 
 
@@ -78,6 +80,12 @@ def test_what_is_not_read_is_recorded_again():
     assert _is_recorded(y)
     assert _is_recorded(x + 1)
     assert y.asnumpy().tolist() == [4, 4, 4]
+
+
+def test_no_clock_decides_where_the_same_bits_are_promised(monkeypatch):
+    monkeypatch.setenv("HYBRIDNET_HOST", "only")
+    x = nd.ones((3,))
+    assert _is_recorded(_read(lambda: x + 1, 2 * SAMPLES))
 
 
 def test_each_thread_goes_by_its_own_reads():

@@ -54,10 +54,19 @@ def _starts(shape: tuple[int, ...], lengths: tuple[int, ...], offset: Any) -> li
     return starts
 
 
-def _view_type(base: TensorType, *, shape: tuple[int, ...], **_: Any) -> list[TensorType]:
+def _check(name: str, base: TensorType, shape: tuple[int, ...]) -> None:
     if math.prod(shape) > base.size:
-        raise ShapeError(f"_view: base must have the elements of shape {shape}, got {base}")
+        raise ShapeError(f"{name}: base must have the elements of shape {shape}, got {base}")
+
+
+def _view_type(base: TensorType, *, shape: tuple[int, ...], **_: Any) -> list[TensorType]:
+    _check("_view", base, shape)
     return [tensor_type(shape, base.dtype)]
+
+
+def _filled_type(base: TensorType, *, shape: tuple[int, ...], **_: Any) -> list[TensorType]:
+    _check("_view_fill", base, shape)
+    return [base]
 
 
 @operator("_view", infer=_view_type)
@@ -105,7 +114,7 @@ def _run_assigned(base: Any, value: Any, offset: Any, block: bool) -> Any:
     return lax.dynamic_update_slice(base, value.reshape(lengths), starts)
 
 
-@operator("_view_fill", infer=lambda base, **_: [base], rewrites=True)
+@operator("_view_fill", infer=_filled_type, rewrites=True)
 def view_fill(
     base: Any, *, offset: Index, scalar: Scalar, shape: Shape, block: bool = False
 ) -> Any:
