@@ -7,8 +7,7 @@ them against the JAX that is installed.
 
 from __future__ import annotations
 
-import sys
-from types import FrameType, ModuleType
+from types import ModuleType
 from typing import Any
 
 from hybridnet.base.lazy import jax
@@ -95,19 +94,3 @@ def gang_service(address: str, size: int, **options: object) -> Any:
     from jaxlib import _jax
 
     return _jax.get_distributed_runtime_service(address, size, **options)
-
-
-def is_compiling(frame: FrameType) -> bool:
-    """Whether a frame is in JAX's compiler, where a thread cannot be stopped.
-
-    Without it the end of a process may abort while it compiles.
-    """
-    return frame.f_globals.get("__name__") == "jax._src.compiler"
-
-
-def lowering_threads() -> Any:
-    """Returns the pool of threads by which JAX lowers; None if there is none, or not yet.
-
-    Without it the end of a process may wait for them.
-    """
-    return getattr(sys.modules.get("jax._src.interpreters.mlir"), "global_thread_pool", None)

@@ -25,9 +25,8 @@ ACQUIRES = {
     "hybridnet/base/locks.py",
     "hybridnet/runtime/record/launch.py",
 }
-#: Who makes locks of `threading`'s: they are slept on, not held, but for the first.
+#: Who makes locks of `threading`'s: they are slept on, not held.
 LOCKS = {
-    "hybridnet/runtime/platform/background.py",
     "engine/flag.py",
     "engine/manual.py",
     "engine/pool.py",

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import textwrap
 
-__all__ = ["ENDS", "WORK", "run_to_the_end"]
+__all__ = ["ENDS", "WORK", "run_to_the_end", "setup"]
 
 _SETUP = """
-import atexit, concurrent.futures, multiprocessing, signal, sys, threading, time
+import atexit, concurrent.futures, multiprocessing, os, signal, sys, threading, time
 import hybridnet as hn
 from hybridnet import autograd, engine, nd
+from hybridnet.runtime.programs.cache import cache
 x = nd.ones((200, 200))
 (x + 1).wait_to_read()
 
@@ -24,6 +25,23 @@ def forever(work):
             work(turn)
     threading.Thread(target=loop, daemon=True).start()
     time.sleep(pause)
+
+def places():
+    for frame in sys._current_frames().values():
+        while frame is not None:
+            yield frame.f_globals.get("__name__")
+            frame = frame.f_back
+
+def until(*modules):
+    while set(modules).isdisjoint(places()): time.sleep(0.001)
+    time.sleep(pause - 0.2)
+
+def compile_soon():
+    def twisted(x):
+        for k in range(60): x = nd.dot(nd.tanh(x) * k - x, x).sort(axis=k % 2)
+        return x
+    with cache.compiling_soon():
+        for _ in range(2): twisted(x).asnumpy()
 
 pause = {pause}
 """
@@ -43,7 +61,7 @@ WORK = {
     "a daemon thread that trains": """
         weight = nd.ones((200, 200)); weight.attach_grad()
         def train(turn):
-            with autograd.record(): y = (nd.dot(x, weight) ** 2).mean()
+            with cache.compiling_soon(), autograd.record(): y = (nd.dot(x, weight) ** 2).mean()
             y.backward()
             weight[:] -= 0.01 * weight.grad
         forever(train)
@@ -53,15 +71,27 @@ WORK = {
         f = jax.jit(lambda x: (x @ x).sum())
         forever(lambda turn: f(jax.numpy.ones((200, 200))).block_until_ready())
         """,
-    "JAX loading in the background": """
-        for _ in range(20): nd.softmax(x).asnumpy()
-        time.sleep(1.5 * (pause - 0.2))
+    "JAX loading in a daemon thread": """
+        threading.Thread(target=__import__, args=("jax",), daemon=True).start()
+        until("jax")
         """,
-    "a compilation in the background": """
-        def f(x):
-            for k in range(60): x = nd.dot(nd.tanh(x) * k - x, x).sort(axis=k % 2)
+    "a compilation in the background": "compile_soon()",
+    "JAX lowering in the background": "compile_soon(); until('jax._src.interpreters.mlir')",
+    "XLA compiling in the background": """
+        compile_soon(); until("jax._src.compiler", "hybridnet.runtime.programs.aside")
+        """,
+    "JAX compiling in a daemon thread": """
+        import jax
+        def function(x):
+            for k in range(30): x = jax.numpy.sort(jax.numpy.tanh(x * k - x) @ x, k % 2)
             return x
-        f(x).asnumpy(); f(x).asnumpy()
+        forever(lambda turn: jax.jit(function).lower(jax.numpy.ones((turn, turn))).compile())
+        """,
+    "XLA calling Python in a daemon thread": """
+        import jax, numpy
+        kind = jax.ShapeDtypeStruct((3,), "float32")
+        add = jax.jit(lambda a: jax.pure_callback(lambda a: numpy.asarray(a) + 1, kind, a))
+        forever(lambda turn: add(jax.numpy.ones(3)).block_until_ready())
         """,
     "garbage collected in the background": """
         import gc
@@ -101,8 +131,19 @@ ENDS = {
     "the last line": ("", 0),
     "sys.exit(3)": ("sys.exit(3)", 3),
     "an exception": ("raise ValueError('meant')", 1),
+    "SIGTERM": ("os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)", -15),
     "Ctrl-C": ("signal.raise_signal(signal.SIGINT); x + 1; time.sleep(9)", -2),
 }
+
+
+def setup(work: str, pause: float = 0.2) -> str:
+    """Returns the script that sets some work going.
+
+    Args:
+        work: of `WORK`.
+        pause: seconds, 0.2 or more, that it has before the script goes on.
+    """
+    return _SETUP.format(pause=pause) + textwrap.dedent(WORK[work]) + "\n"
 
 
 def run_to_the_end(work: str, end: str, pause: float) -> subprocess.CompletedProcess[str]:
@@ -111,10 +152,9 @@ def run_to_the_end(work: str, end: str, pause: float) -> subprocess.CompletedPro
     Args:
         work: of `WORK`.
         end: of `ENDS`.
-        pause: seconds that daemon threads have before that.
+        pause: as for `setup`.
     """
-    script = _SETUP.format(pause=pause) + textwrap.dedent(WORK[work])
-    script += f"\nprint(time.time(), flush=True)\n{ENDS[end][0]}"
+    script = f"{setup(work, pause)}print(time.time(), flush=True)\n{ENDS[end][0]}"
     return subprocess.run(
         [sys.executable, "-c", script],
         capture_output=True,
