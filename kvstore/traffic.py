@@ -1,4 +1,4 @@
-"""Who sent what to whom: told, message by message, to somebody who watches.
+"""The traffic of a store: who sent what to whom, told message by message to an observer.
 
 Nobody watches as a rule, so whoever sends asks first:
 

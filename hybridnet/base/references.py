@@ -1,4 +1,4 @@
-"""Who else holds an object: reference counts that no bytecode takes part in.
+"""Reference counts that tell who else holds an object, and that no bytecode takes part in.
 
 The memory of an array is given to a program only if nobody else holds the array, and a result is
 computed only if somebody does. CPython's reference counts tell, so that no account has to be kept

@@ -1,4 +1,4 @@
-"""Who a process is in its gang: as its caller says, or as its environment does.
+"""The place of a process in its gang, as its caller gives it, or else its environment.
 
 The environment is that of ``hybridnet launch`` and of MXNet's launchers (``DMLC_*``), or of SLURM
 or Open MPI. What is asked for is where rank 0 coordinates, how many processes there are, and which

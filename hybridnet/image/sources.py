@@ -1,4 +1,4 @@
-"""Where `ImageIter` has its samples from: record files, list files, lists."""
+"""The sources of the samples of `ImageIter`: record files, list files, lists."""
 
 from __future__ import annotations
 

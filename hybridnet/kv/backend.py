@@ -1,4 +1,4 @@
-"""Where the values of a store of arrays are: in this process, or (`remote`) on servers."""
+"""The backends of a store of arrays: its values are in this process, or (`remote`) on servers."""
 
 from __future__ import annotations
 

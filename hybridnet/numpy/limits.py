@@ -1,10 +1,10 @@
-"""Which numbers the parameters of distributions may be.
+"""The limits of the parameters of distributions, and the check of parameters against them.
 
-A number is refused at once. The values of an array may be still to come: a task looks at them when
-they are there, and where it finds fault what was drawn raises when it is read, as in MXNet. (The
-samples fail, and not the draw, which makes the generator's next state as well.) Where autograd
-records, and in traced functions, nobody looks, so that a training step stays one program: what is
-drawn from impossible parameters means nothing there.
+A number beyond its limits is refused at once. The values of an array may be still to come: a task
+looks at them when they are there, and where it finds fault what was drawn raises when it is read,
+as in MXNet. (The samples fail, and not the draw, which makes the generator's next state as well.)
+Where autograd records, and in traced functions, nobody looks, so that a training step stays one
+program: what is drawn from impossible parameters means nothing there.
 """
 
 from __future__ import annotations

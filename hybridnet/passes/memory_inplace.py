@@ -1,4 +1,4 @@
-"""Which outputs of a call may be written over which of its inputs."""
+"""The pairs of an input and an output of a call in which the output may overwrite the input."""
 
 from __future__ import annotations
 

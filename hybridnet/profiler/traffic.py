@@ -1,4 +1,4 @@
-"""Who sent what to whom, as a picture in a page: arrows, rounds and keys.
+"""The page of a store's traffic: a picture of who sent what to whom, by arrows, rounds and keys.
 
 The page has all messages in it, and adds them up itself, as far as they belong to what was clicked
 on: an arrow (all from one to another), a round, a key. What is clicked on again is let go.

@@ -31,7 +31,7 @@ class TapeArray(Protocol):
 
     @property
     def context(self) -> Context:
-        """Where the array is."""
+        """The context that the array is on."""
 
     @property
     def edge(self) -> Edge | None:

@@ -1,4 +1,4 @@
-"""Where gradients flow in a traced function: along its tape, as in an eager program.
+"""The routes of gradients in a traced function: along its tape, as in an eager program.
 
 The graph of a trace says what is computed from what. Where the function paused recording, detached
 an array, or overwrote one outside recording, its tape says something else of gradients. What the

@@ -1,4 +1,4 @@
-"""Who may say what to whom, and by which way: what does not fit is refused before it is handled.
+"""The rules of who may say what to whom, by which way; all else is refused before it is handled.
 
 Senders are known by their keys (`transport.admission`); by files of this user's, on one machine,
 they are whom they say they are. Even there a scheduler is heard only where this process has gone to

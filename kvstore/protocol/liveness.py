@@ -1,4 +1,4 @@
-"""Who is lost since when, and what is to be said again when.
+"""The liveness of peers: who is lost since when, and which messages are to be sent again when.
 
 A connection that is gone, or a process of which the supervisor says that it has ended, makes a peer
 *lost*: it may come back. What waits longer than a given time is *due*: a standby takes over, the

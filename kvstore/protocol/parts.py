@@ -1,4 +1,4 @@
-"""Which parts a key has, on which shards, and in which order pushes of parts leave.
+"""The parts of a key, the shards that they are on, and the order in which their pushes leave.
 
 Keys under `RunPlan.big` elements lie on one shard, as MXNet places them; others are spread in equal
 ranges over all shards. Ranges are cut into parts, because messages of 1 to 4 MB travel fastest, and

@@ -1,4 +1,4 @@
-"""Which barrier a worker comes to: a process that replaces one has not been at the earlier ones."""
+"""The barrier that a worker comes to: a process that replaces one was not at the earlier ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which server answers for which shard, and which one follows it."""
+"""The places of the shards: the server that answers for each, and the one that follows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may connect: keys derived from the run's token, and the answers to ZeroMQ's question (ZAP).
+"""The admission of peers: keys from the run's token, and the answers to ZeroMQ's question (ZAP).
 
 Every process has a key of its own kind: "worker 3" another than "worker 2", a server, the scheduler
 and the supervisor others again. With CURVE a client proves that it has one of these, the listener

@@ -241,7 +241,7 @@ class _Functions(ModuleType):
 
 
 def _adapt(module: ModuleType, name: str) -> ModuleType:
-    """Has a module of hybridnet's find MXNet's modules in it, and say what it lacks."""
+    """Installs `_Lookup` as the ``__getattr__`` of a module of hybridnet's; returns the module."""
     own = vars(module).get("__getattr__")
     if not isinstance(own, _Lookup):
         vars(module)["__getattr__"] = _Lookup(module, name, own)
@@ -252,7 +252,7 @@ def _adapt(module: ModuleType, name: str) -> ModuleType:
 
 @final
 class _Lookup:
-    """What a module does about names that it does not have."""
+    """The ``__getattr__`` of a module: it finds names of MXNet's that hybridnet has elsewhere."""
 
     def __init__(self, module: ModuleType, path: str, own: Callable[[str], Any] | None) -> None:
         self.module, self.path, self.own = module, path, own

@@ -49,7 +49,7 @@ _RENAMED: Final = (
 
 @final
 class _Modules:
-    """What a package does about names that it lacks: it imports those that are modules."""
+    """The ``__getattr__`` of a package: it imports a missing name that is one of its modules."""
 
     def __init__(
         self, package: ModuleType, names: tuple[str, ...], own: Callable[[str], Any] | None
@@ -66,13 +66,13 @@ class _Modules:
 
 
 def restore_modules() -> list[str]:
-    """Has packages find the modules in them that MXNet's scripts take for imported.
+    """Makes packages import on demand the modules that MXNet's scripts take for imported.
 
-    Modules of `numpy.lib` are found by the names that they had before NumPy 2.0, too. It is for the
-    whole process; see `restore_numpy_names`.
+    The modules of `numpy.lib` also get back the names that they had before NumPy 2.0. Both changes
+    hold for the whole process; see `restore_numpy_names`.
 
     Returns:
-        The names by which NumPy's modules are found anew.
+        The old names of NumPy's modules that were added.
     """
     for package, names in _LOADED.items():
         own = vars(package).get("__getattr__")

@@ -1,6 +1,7 @@
-"""Where hybridnet has what MXNet keeps in modules of other names.
+"""Tables of the modules in which hybridnet has what MXNet has in modules of other names.
 
-A module of MXNet's own name wins; so a row may stay when one is added.
+A module of hybridnet's that has MXNet's name takes precedence, so a row may stay when such a module
+is added.
 """
 
 from __future__ import annotations

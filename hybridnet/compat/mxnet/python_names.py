@@ -16,7 +16,7 @@ __all__ = ["restore_python_names"]
 
 
 class ArgSpec(NamedTuple):
-    """What `inspect.getargspec` returned."""
+    """The named tuple that `inspect.getargspec` returned: the parameters of a function."""
 
     args: list[str]
     varargs: str | None

@@ -81,7 +81,7 @@ class NotFoundError(OpError):
 
 
 class AlreadyExistsError(OpError):
-    """What was to be made is there."""
+    """Something that was to be created exists already."""
 
     code = 6
 
@@ -129,7 +129,7 @@ class InternalError(OpError):
 
 
 class UnavailableError(OpError):
-    """What is asked for cannot be had now."""
+    """A service, such as a task of the cluster, cannot be reached at the moment."""
 
     code = 14
 

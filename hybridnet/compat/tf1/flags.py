@@ -177,7 +177,7 @@ class FlagValues:
         return bool(self._parsed)
 
     def mark_as_parsed(self) -> None:
-        """Has flags keep the values that they have."""
+        """Marks the flags as parsed, so that no arguments are read and they keep their values."""
         self.__dict__["_parsed"] = True
 
     def flag_values_dict(self) -> dict[str, Any]:
@@ -338,7 +338,7 @@ DEFINE_multi_float = _defining_several("DEFINE_multi_float", float, "numbers")
 
 
 def mark_flag_as_required(flag_name: str, flag_values: FlagValues | None = None) -> None:
-    """Has a program that is started without a flag (whose default is None) say so."""
+    """Marks a flag as required: reading the arguments fails where its value is still None."""
     (FLAGS if flag_values is None else flag_values)[flag_name].required = True
 
 

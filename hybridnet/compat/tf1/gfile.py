@@ -104,7 +104,7 @@ class GFile:
         return Stat(self.name).length
 
     def flush(self) -> None:
-        """Has all that was written be in it."""
+        """Writes all buffered data to the file."""
         self._file.flush()
 
     def close(self) -> None:
@@ -205,11 +205,11 @@ def Glob(filename: Any) -> list[str]:
 
 
 class FileStatistics(NamedTuple):
-    """What is known of a file.
+    """The statistics of a file, as `Stat` returns them.
 
     Attributes:
-        length: in bytes.
-        mtime_nsec: when it was changed, in nanoseconds.
+        length: its size in bytes.
+        mtime_nsec: when it was last modified, in nanoseconds since 1970.
         is_directory: whether it is a folder.
     """
 

@@ -28,7 +28,7 @@ __all__ = [
 
 
 class Reduction:
-    """How the losses of examples become one."""
+    """The reductions of the losses of the examples to one loss."""
 
     NONE = "none"
     SUM = "weighted_sum"
@@ -110,7 +110,7 @@ def _common(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
 ) -> None:
-    """Has the arguments of all losses; see `compute_weighted_loss`."""
+    """Declares the arguments that all losses share; see `compute_weighted_loss`."""
 
 
 def _weighted(name: str) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:

@@ -1,4 +1,4 @@
-"""Which operators are computed in half precision, which in float32, and which in either.
+"""The lists of the operators that are computed in half precision, in float32, and in either.
 
 Half precision has few digits, and float16 a small range, too. Products of matrices gain most by it
 and lose little, since they add in float32 anyway. Powers, exponentials and logarithms leave the

@@ -66,12 +66,12 @@ class Parts(NamedTuple):
 
 
 class HostForm(NamedTuple):
-    """What computes a call on NumPy arrays of some types.
+    """A host form of a call: a function that computes it on NumPy arrays of some types.
 
     Attributes:
         compute: a function of the inputs, and after them the numbers that the call takes. It gives
             a tuple or list of the outputs, or the one output itself.
-        numbers: what makes of each of Python's numbers the one that `compute` is given.
+        numbers: for each number that the call takes, the function that converts it for `compute`.
         is_straight: whether a straight line may be made of it; see `hybridnet.ops.host`.
     """
 

@@ -31,7 +31,7 @@ Compute = Callable[[Sequence[Any]], Any]
 
 
 class NotStraight(Exception):
-    """What a function computes depends on values, or cannot be noted."""
+    """The error of a function whose calls depend on values, or cannot be noted."""
 
 
 # Functions that tell facts of types, which become a part of the notes.

@@ -33,7 +33,7 @@ def _cut(x: NumpyArray, dim: int, axis: Any) -> NumpyArray:
 
 
 def _places(dim: int, axis: Any) -> list[tuple[slice, ...]]:
-    """Where element ``k`` of every window is, for each ``k``."""
+    """Returns the slices that select element ``k`` of every window, for each ``k``."""
     before = (slice(None),) * dim
     reach = (axis.output - 1) * axis.stride + 1
     return [(*before, slice(k, k + reach, axis.stride)) for k in range(axis.kernel)]
@@ -96,7 +96,7 @@ def _greatest_rule(y: NumpyArray, x: NumpyArray, dim: int, axis: Any) -> Sequenc
 
 
 def _equal(x: NumpyArray, y: NumpyArray, with_nan: bool) -> NumpyArray:
-    """Where elements are the same; not-a-number, if there is any, is the same as itself."""
+    """Returns where elements are equal; with `with_nan`, not-a-number equals itself."""
     same: NumpyArray = x == y
     if with_nan:
         same |= (x != x) & (y != y)

@@ -1,4 +1,4 @@
-"""Which elements stand where: arrays made, reshaped, joined, cut, indexed, masked and sorted."""
+"""The operators that make, reshape, join, cut, index, mask and sort arrays."""
 
 from . import broadcasting as broadcasting
 from . import coordinates as coordinates

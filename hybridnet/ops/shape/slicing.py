@@ -182,7 +182,7 @@ def _squeezed(part: Any, axis: int) -> Any:
 
 
 def _cuts(data: Any, indices: Sequence[int], axis: int, sections: int) -> list[tuple[int, int]]:
-    """Where each part of `_split_v2` begins and ends."""
+    """Returns the begin and the end of each part of `_split_v2`."""
     size = data.shape[one_axis("_split_v2", axis, data)]
     if sections:
         if size % sections:

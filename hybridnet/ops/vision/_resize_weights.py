@@ -68,7 +68,7 @@ def _area(source: int, target: int) -> NumpyArray:
 
 
 def _area_enlarged(source: int, target: int) -> NumpyArray:
-    """Where a side grows, pixels are repeated and joined by one mixture of both."""
+    """Repeats the pixels of a side that grows, with one mixture of two neighbors between them."""
     scale = source / target
     first = np.floor(np.arange(target) * scale).astype(int)
     part = np.arange(target) + 1 - (first + 1) / scale

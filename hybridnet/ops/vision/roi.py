@@ -47,7 +47,7 @@ def round_half_away(x: Any) -> Any:
 
 
 def _bins(low: Any, high: Any, count: int, size: int) -> tuple[Any, Any]:
-    """Where each of `count` parts of stretches of pixels begins and ends, both (regions, count)."""
+    """Returns the begins and ends of `count` parts of pixel ranges, both (regions, count)."""
     length = jnp.maximum(high - low + 1, 1)[:, None]
     index = jnp.arange(count, dtype=low.dtype)
     # XLA would multiply by the inverse of what it knows to be a constant, which rounds some

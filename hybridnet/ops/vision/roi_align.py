@@ -53,7 +53,7 @@ def _regions(
 
 
 def _on_axis(regions: _Regions, axis: int, count: int, sample: Any, size: int) -> tuple[Any, Any]:
-    """Where one sample of each part is on an axis: its two neighbors and their weights.
+    """Returns the place of one sample of each part on an axis: two neighbors and their weights.
 
     Both are (2, regions, count); the weights of a sample that is outside are 0.
     """

@@ -158,7 +158,7 @@ def _holder() -> Callable[[], None]:
 
 
 def _skip_destructors() -> None:
-    """Has the C library write out its files, and end the process then (step 5).
+    """Makes the C library write out its files, and end the process then (step 5).
 
     Only a function of `on_exit` is told the status. Without it, as on macOS, all is destroyed.
     """

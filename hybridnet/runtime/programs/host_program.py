@@ -163,7 +163,7 @@ class HostProgram:
         return made
 
     def _straighten(self, operands: Sequence[Any]) -> None:
-        """Has it do without the lowering from now on, if that is possible; see `straight_line`."""
+        """Replaces the lowering by its straight line, if it has one; see `straight_line`."""
         with suppress(Exception):  # what the lowering refuses, XLA will say
             self._compute = straight_line(self._compute, operands)
 

@@ -68,7 +68,7 @@ class _AtOnce(threading.local):
     reads = new = 0
 
     def stop(self) -> None:
-        """Has what this thread calls be recorded again."""
+        """Ends computing at once: what this thread calls is recorded again."""
         # One more structure that is new tells that they still are.
         self.new = SAMPLES - 1 if self.is_new else 0
         self.seconds, self.is_new, self.reads = 0.0, False, 0

@@ -1,4 +1,4 @@
-"""Where to cut the instructions of a loop that records on and on: after a whole number of turns.
+"""The period of a loop that records on and on: it is cut after a whole number of turns.
 
 If a loop is cut after a fixed number of instructions, each piece begins at another place of the
 loop's body, so that each has another structure and needs a program of its own. If it is cut after a

@@ -1,1 +1,1 @@
-"""Who runs a structure, and when what runs it faster is bought: decided here, done elsewhere."""
+"""The choice of who runs a structure, and when to buy what runs it faster; done elsewhere."""

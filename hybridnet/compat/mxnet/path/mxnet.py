@@ -1,4 +1,4 @@
-"""What Python finds as `mxnet` in the processes that a script under ``hybridnet run`` starts."""
+"""The module `mxnet` in the processes that a script under ``hybridnet run`` starts."""
 
 from __future__ import annotations
 

@@ -67,16 +67,16 @@ def _common(
     trainable: bool = True,
     scope: Any = None,
 ) -> None:
-    """Has the arguments that layers with weights have behind their own; see `fully_connected`."""
+    """Declares the arguments that all layers with weights share; see `fully_connected`."""
 
 
 class _Product(NamedTuple):
-    """What a layer computes of its weights.
+    """The part of a layer that uses its weights: a matrix product or a convolution.
 
     Attributes:
-        shape: of the weights.
-        function: from the weights to the result.
-        layout: 'NHWC' or 'NCHW' of images.
+        shape: the shape of the weights.
+        function: computes the result from the weights.
+        layout: the layout of images, 'NHWC' or 'NCHW'.
     """
 
     shape: list[int]

@@ -1,4 +1,4 @@
-"""What is known of a dataset's elements: for each component a dtype and a shape."""
+"""The spec of a dataset's elements: a dtype and a static shape for each component."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ Array = np.ndarray[Any, Any]
 @final
 @dataclass(frozen=True)
 class Component:
-    """What is known of one component.
+    """The spec of one component of an element.
 
     Attributes:
-        dtype, shape: of it.
+        dtype: the dtype of the component.
+        shape: its static shape, as far as it is known.
     """
 
     dtype: DType
@@ -36,11 +37,11 @@ class Component:
 @final
 @dataclass(frozen=True, eq=False)
 class Spec:
-    """What is known of an element.
+    """The spec of an element: its structure and the specs of its components.
 
     Attributes:
-        structure: a nest like it, whatever its leaves.
-        kinds: of the components, in the order of the leaves.
+        structure: a nest with the element's structure; its leaves have no meaning.
+        kinds: the specs of the components, in the order of the leaves.
     """
 
     structure: Any
@@ -69,10 +70,10 @@ class Spec:
 
 
 class Specified:
-    """What has elements.
+    """The base class of datasets and iterators, which have elements of one spec.
 
     Attributes:
-        spec: what is known of an element.
+        spec: the spec of an element.
     """
 
     spec: Spec
@@ -96,11 +97,11 @@ class Specified:
 @final
 @dataclass(frozen=True, eq=False)
 class Given:
-    """What a dataset is made of: an array, or the place of a tensor that tells it.
+    """An argument of a dataset: an array, or a tensor whose value is known only in a run.
 
     Attributes:
-        array: the array; None: a tensor tells it.
-        tensor: that tensor.
+        array: the array; None where the argument is a tensor.
+        tensor: the tensor; None where the argument is an array.
     """
 
     array: Array | None

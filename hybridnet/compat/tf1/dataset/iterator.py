@@ -26,7 +26,7 @@ class _Source(Protocol):
 
 @final
 class _Pass:
-    """Where an iterator is: in one process, for all sessions of its graph."""
+    """The position of an iterator in its dataset: one for all sessions of its graph."""
 
     def __init__(self) -> None:
         self._lock = RLock()

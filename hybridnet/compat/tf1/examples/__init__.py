@@ -1,1 +1,1 @@
-"""What TensorFlow 1.x's own tutorials import beside it."""
+"""The package `tensorflow.examples`: modules that TensorFlow 1.x's own tutorials import."""

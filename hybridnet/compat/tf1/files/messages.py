@@ -76,11 +76,11 @@ def _set_kind(field: Any, kind: str) -> None:
 
 
 class _Message:
-    """What makes a message when it is called; the class of protobuf's is made then.
+    """A factory of messages of one type; the class of protobuf's is made at the first use.
 
     Args:
-        name: of the message.
-        doc: what it is.
+        name: the name of the type.
+        doc: its docstring.
     """
 
     def __init__(self, name: str, doc: str) -> None:

@@ -38,12 +38,12 @@ Records = Iterator[tuple[bytes, bytes]]
 
 
 class ReaderBase:
-    """What all readers do.
+    """The base class of readers, which take file names from a queue and return records.
 
     Args:
-        kind: the type of the Operations.
-        records: from the name of a file to its records.
-        name: of the reader.
+        kind: the type of the reader's Operations.
+        records: returns the records of the file of a name.
+        name: the name of the reader.
     """
 
     def __init__(self, kind: str, records: Callable[[bytes], Records], name: str | None) -> None:

@@ -25,7 +25,7 @@ __all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_r
 
 @final
 class TFRecordCompressionType:
-    """How a file is packed: not at all, by zlib or by gzip."""
+    """The compression types of a file of records: none, zlib or gzip."""
 
     NONE = 0
     ZLIB = 1
@@ -37,7 +37,7 @@ _NAMES: Final = {0: "", 1: "ZLIB", 2: "GZIP", None: "", "": "", "ZLIB": "ZLIB", 
 
 @final
 class TFRecordOptions:
-    """How a file of records is packed.
+    """The options of a file of records: its compression type.
 
     Args:
         compression_type: one of `TFRecordCompressionType`, or 'ZLIB', 'GZIP' or ''.
@@ -88,7 +88,7 @@ class TFRecordWriter:
         self._file.write(data if self._packer is None else self._packer.compress(data))
 
     def flush(self) -> None:
-        """Has all that was written be in the file."""
+        """Writes all buffered records to the file."""
         if self._packer is not None:
             self._file.write(self._packer.flush(zlib.Z_SYNC_FLUSH))
         self._file.flush()

@@ -100,7 +100,7 @@ class ByValue(Unresolved):
         return self.operator.bind({**self.attrs, **found})
 
     def gradient(self, back: Backward) -> Sequence[Any]:
-        """That of the operator, once it is known."""
+        """Returns the gradients of the operator, as a call that is resolved like this one."""
         return _late_gradient(self, self.operator.no_gradient, back)
 
     def __repr__(self) -> str:

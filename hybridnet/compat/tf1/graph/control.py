@@ -174,5 +174,5 @@ def get_collection_ref(key: Any) -> list[Any]:
 
 
 def set_random_seed(seed: int) -> None:
-    """Has the random numbers of the default graph's sessions begin at a number."""
+    """Sets the seed of the random numbers of the default graph's sessions."""
     get_default_graph().seed = seed

@@ -61,12 +61,12 @@ class DeviceSpec:
 
     @property
     def replica(self) -> int | None:
-        """Which copy of the cluster, or None."""
+        """The number of the replica of the cluster, or None."""
         return self._name.replica
 
     @property
     def task(self) -> int | None:
-        """Which process of the job, or None."""
+        """The number of the task in its job, or None."""
         return self._name.task
 
     @property
@@ -76,7 +76,7 @@ class DeviceSpec:
 
     @property
     def device_index(self) -> int | None:
-        """Which device of the type, or None."""
+        """The number of the device among those of its type, or None."""
         return self._name.index
 
     def to_string(self) -> str:

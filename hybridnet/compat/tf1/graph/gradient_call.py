@@ -52,12 +52,12 @@ class GradientCall(BackwardCall):
         self.count = count
 
     def facts(self) -> Sequence[Any] | None:
-        """What it is the gradient of, and which."""
+        """Returns the call that is differentiated, and which gradients are wanted and given."""
         of = self.of.fingerprint
         return None if of is None else (of, self.count, self.wanted, self.given)
 
     def with_train(self, train: bool) -> Call:
-        """That of the same call in, or out of, a training pass."""
+        """Returns the gradient of the same call in, or out of, a training pass."""
         of = self.of.with_train(train)
         return self if of is self.of else gradient_call(of, self.count, self.wanted, self.given)
 

@@ -34,14 +34,14 @@ _RULES: Final[dict[str, Callable[..., Any] | None]] = {}
 
 
 class UnconnectedGradients(enum.Enum):
-    """What `gradients` returns where a tensor does not depend on another."""
+    """The result of `gradients` for an x that no y depends on: None, or zeros."""
 
     NONE = "none"
     ZERO = "zero"
 
 
 class AggregationMethod:
-    """How gradients are added up: without meaning here, XLA sees to it."""
+    """The methods of summing gradients; without effect here, since XLA chooses one."""
 
     ADD_N = 0
     DEFAULT = ADD_N

@@ -405,7 +405,7 @@ class Graph:
 
 
 class Stack(threading.local):
-    """What is the default in this thread, innermost last."""
+    """The stack of the default graphs, or sessions, of each thread, the innermost last."""
 
     def __init__(self) -> None:
         self._items: list[Any] = []

@@ -59,7 +59,7 @@ class HostCall(PythonCall):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the call in messages."""
         return self.title
 
     def infer(self, types: Types) -> Types:

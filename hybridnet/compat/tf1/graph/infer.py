@@ -32,11 +32,11 @@ _RANKS: Final = (2, 4, 3, 1, 0, 5)
 
 
 class Kind(NamedTuple):
-    """What is known of a tensor.
+    """The type of a tensor: its dtype and its static shape, as far as it is known.
 
     Attributes:
-        dtype: of its elements.
-        dims: its sizes, None for one that is not known; None if even their number is not.
+        dtype: the dtype of its elements.
+        dims: its sizes, None for one that is unknown; `dims` is None if the rank is unknown.
     """
 
     dtype: np.dtype[Any]

@@ -1,4 +1,4 @@
-"""What a graph's ``with`` blocks say of the Operations made in them: names, devices, controls."""
+"""The scopes of a graph: ``with`` blocks that set names, devices and control dependencies."""
 
 from __future__ import annotations
 

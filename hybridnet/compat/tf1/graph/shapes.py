@@ -129,12 +129,12 @@ class TensorShape:
 
     @property
     def ndims(self) -> int | None:
-        """How many dimensions there are, or None."""
+        """The number of dimensions, or None if it is unknown."""
         return None if self._dims is None else len(self._dims)
 
     @property
     def rank(self) -> int | None:
-        """How many dimensions there are, or None."""
+        """The number of dimensions, or None if it is unknown."""
         return self.ndims
 
     def is_fully_defined(self) -> bool:
@@ -147,7 +147,7 @@ class TensorShape:
             raise ValueError(f"Shape {self} is not fully defined")
 
     def num_elements(self) -> int | None:
-        """How many elements there are, or None."""
+        """Returns the number of elements, or None if it is unknown."""
         if not self.is_fully_defined():
             return None
         return math.prod(one or 0 for one in self._dims or ())

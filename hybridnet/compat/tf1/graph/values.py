@@ -203,12 +203,12 @@ def convert_to_tensor(
 def register_tensor_conversion_function(
     base_type: Any, conversion_func: Callable[..., Any], priority: int = 100
 ) -> None:
-    """Has values of some classes converted by a function.
+    """Registers a function that converts values of some classes to tensors.
 
     Args:
-        base_type: a class, or several.
+        base_type: a class, or a tuple of classes.
         conversion_func: called with (value, dtype, name); returns a tensor.
-        priority: without meaning here: later functions come last.
+        priority: without effect here: functions are tried in the order of their registration.
     """
     for kind in base_type if isinstance(base_type, tuple) else (base_type,):
         _CONVERSIONS[kind] = conversion_func

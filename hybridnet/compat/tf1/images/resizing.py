@@ -23,7 +23,7 @@ __all__ = [
 
 @final
 class ResizeMethod:
-    """How pixels between pixels are made up."""
+    """The methods of interpolation by which images are resized."""
 
     BILINEAR = 0
     NEAREST_NEIGHBOR = 1

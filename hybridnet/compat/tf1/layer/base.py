@@ -83,7 +83,7 @@ class Layer:
 
     @property
     def dtype(self) -> DType | None:
-        """Of its variables; None before it is known."""
+        """The dtype of its variables; None before it is known."""
         return self._dtype
 
     @property
@@ -100,26 +100,26 @@ class Layer:
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """Those of its variables that optimizers change."""
+        """The trainable variables of the layer: those that optimizers update."""
         return [one for one in self._weights if one.trainable and self.trainable]
 
     trainable_variables = trainable_weights
 
     @property
     def non_trainable_weights(self) -> list[Any]:
-        """Those of its variables that optimizers leave alone."""
+        """The variables of the layer that optimizers do not update."""
         return [one for one in self._weights if not (one.trainable and self.trainable)]
 
     non_trainable_variables = non_trainable_weights
 
     @property
     def losses(self) -> list[Tensor]:
-        """What its regularizers made."""
+        """The regularization losses of the layer, and those given to `add_loss`."""
         return list(self._found["losses"])
 
     @property
     def updates(self) -> list[Operation]:
-        """What has to run in a training step beside the optimizer's."""
+        """The update Operations, which a training step must run beside those of the optimizer."""
         return list(self._found["updates"])
 
     def count_params(self) -> int:

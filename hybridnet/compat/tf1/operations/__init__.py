@@ -1,7 +1,7 @@
-"""What tensors are computed with: functions that add Operations to the graph.
+"""The functions that compute with tensors: each adds Operations to the graph.
 
-The `name` of a function is that of the Operation that it adds, or of the scope of several. Most are
-here, too, for the folders above.
+The argument `name` of a function is the name of the Operation that it adds, or of the name scope of
+several. Most of the functions can be imported from here, too, by the packages above.
 """
 
 # ruff: noqa: F403

@@ -35,14 +35,14 @@ __all__ = ["Growth", "Rows", "Start", "TensorArray"]
 @final
 @dataclass(slots=True, eq=False)
 class _Common:
-    """What an array and all that came of it by writing have in common.
+    """The properties that a TensorArray shares with all arrays that writes make of it.
 
     Args:
-        dtype: of the elements.
-        shape: of an element, as far as it is known.
-        grows: whether a write beyond the last element makes it longer.
-        infers: whether writes tell the shape of an element.
-        name: of it.
+        dtype: the dtype of the elements.
+        shape: the shape of an element, as far as it is known.
+        grows: whether a write beyond the last element makes the array longer.
+        infers: whether the shape of an element is inferred from what is written.
+        name: the name of the array.
     """
 
     dtype: Any
@@ -66,10 +66,10 @@ class _Common:
 @final
 @dataclass(slots=True, eq=False)
 class Growth:
-    """What the loop in which an array grows is to know of it.
+    """A record of how a loop uses an array that grows in it.
 
     Attributes:
-        is_read: whether the loop reads elements.
+        is_read: whether the loop reads elements of the array.
     """
 
     is_read: bool = False
@@ -101,7 +101,7 @@ class Rows:
 
     @property
     def count(self) -> int | None:
-        """How many elements there are, if it is known."""
+        """The number of elements, or None if it is unknown."""
         return _first_of(self.data)
 
     def element(self) -> Tensor:

@@ -1,7 +1,8 @@
-"""What branches and loops share: the block that marks what is inside, and their nodes.
+"""The common parts of branches and loops: the block that marks Operations as inside, and the nodes.
 
-A function is called once. What it makes is marked as being inside, what it uses of the graph around
-it becomes an input of the node (see `hybridnet.symbol.inside`).
+A function of a branch or a loop is called once. The Operations that it makes are marked as being
+inside; what it uses of the graph around it becomes an input of the node (see
+`hybridnet.symbol.inside`).
 """
 
 from __future__ import annotations

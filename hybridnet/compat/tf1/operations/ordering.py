@@ -110,7 +110,7 @@ def arg_min(
 
 
 class TopKV2(NamedTuple):
-    """What `top_k` returns."""
+    """The result of `top_k`: the largest elements and their indices."""
 
     values: Tensor
     indices: Tensor

@@ -423,7 +423,7 @@ def _lengthened(data: Tensor, length: Tensor, most: int | None = None) -> Tensor
 
 
 def _refuse(_: int) -> Callable[[Tensor], Rows]:
-    """What makes the variables of an array at a write in the condition: it must not write."""
+    """Returns a `make` of `Start` that raises: the condition must not write to an array."""
 
     def start(_: Tensor) -> Rows:
         raise ValueError("while_loop: cond must not write to a TensorArray; do it in body")

@@ -20,11 +20,11 @@ __all__ = ["Coordinator", "LooperThread"]
 
 @final
 class Coordinator:
-    """Has several threads end when one of them does, or fails.
+    """A coordinator of threads: all of them stop when one of them requests it or fails.
 
     Args:
-        clean_stop_exception_types: errors that are no failure, but the end of the data; default
-            `tf.errors.OutOfRangeError`.
+        clean_stop_exception_types: the errors that mean the end of the data and are no failure;
+            default `tf.errors.OutOfRangeError`.
     """
 
     def __init__(self, clean_stop_exception_types: tuple[type[BaseException], ...] | None = None):
@@ -45,10 +45,11 @@ class Coordinator:
         return self._stop.is_set
 
     def request_stop(self, ex: Any = None) -> None:
-        """Has the threads end.
+        """Requests that the threads stop.
 
         Args:
-            ex: why: an error, which `join` raises, or what `sys.exc_info` returned.
+            ex: the reason, if it is an error: an exception, which `join` raises, or the result of
+                `sys.exc_info`.
         """
         error = ex[1] if isinstance(ex, tuple) else ex
         with self._lock:

@@ -26,10 +26,10 @@ class LSTMStateTuple(NamedTuple):
 
     @property
     def dtype(self) -> DType:
-        """That of both.
+        """The dtype of c and h.
 
         Raises:
-            TypeError: they differ.
+            TypeError: their dtypes differ.
         """
         kind: DType = self.c.dtype
         if kind != self.h.dtype:

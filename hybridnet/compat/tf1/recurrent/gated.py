@@ -18,7 +18,7 @@ _gate: Final[Callable[[Any], Any]] = sigmoid
 
 
 class _OneState(RNNCell):
-    """What the cells have in common whose output is their state, h."""
+    """The base class of the cells whose output is their state, h."""
 
     _units: int
 
@@ -130,7 +130,7 @@ class GRUCell(_OneState):
 
 
 class _LSTM(RNNCell):
-    """What the two cells of LSTM have in common: their step, and the state, a tuple or joined."""
+    """The base class of the two LSTM cells: their step, and their state, a tuple or one tensor."""
 
     _title = "LSTMCell"
     _units: int

@@ -30,7 +30,7 @@ class _OfCells(RNNCell):
 
     @property
     def trainable_weights(self) -> list[Any]:
-        """Those that optimizers change."""
+        """The trainable variables of the cells: those that optimizers update."""
         return [one for cell in self._cells for one in cell.trainable_weights]
 
     trainable_variables = trainable_weights
@@ -70,13 +70,13 @@ class MultiRNNCell(_OfCells):
 
     @property
     def state_size(self) -> Any:
-        """Theirs: a tuple, or the sum."""
+        """The state sizes of the cells: a tuple, or their sum."""
         found = tuple(one.state_size for one in self._cells)
         return found if self._is_tuple else sum(found)
 
     @property
     def output_size(self) -> Any:
-        """That of the last."""
+        """The output size of the last cell."""
         return self._cells[-1].output_size
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
@@ -117,12 +117,12 @@ class _Wrapper(_OfCells):
 
     @property
     def state_size(self) -> Any:
-        """That of the other cell."""
+        """The state size of the wrapped cell."""
         return self._cell.state_size
 
     @property
     def output_size(self) -> Any:
-        """That of the other cell."""
+        """The output size of the wrapped cell."""
         return self._cell.output_size
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
@@ -245,7 +245,7 @@ def _kept(x: Tensor, noise: Tensor, part: Any) -> Tensor:
 
 
 def _not_memory(state: Any) -> Any:
-    """What of a state may be set to 0: all but what cells of LSTM remember."""
+    """Returns for each part of a state whether dropout may zero it: all but an LSTM's memory c."""
     if isinstance(state, LSTMStateTuple):
         return LSTMStateTuple(c=False, h=True)
     if isinstance(state, (list, tuple)):

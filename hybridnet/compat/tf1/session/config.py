@@ -33,17 +33,17 @@ class _Options(SimpleNamespace):
 
 @final
 class GPUOptions(_Options):
-    """How GPUs' memory is used: without meaning here, XLA sees to it."""
+    """The options of GPUs' memory; without effect here, since XLA manages it."""
 
 
 @final
 class OptimizerOptions(_Options):
-    """How graphs are optimized: without meaning here, see `hybridnet.passes`."""
+    """The options of graph optimization; without effect here, see `hybridnet.passes`."""
 
 
 @final
 class GraphOptions(_Options):
-    """How graphs are run: without meaning here."""
+    """The options of running graphs; without effect here."""
 
 
 @final

@@ -1,4 +1,4 @@
-"""What tensors are fed: arrays of their dtypes and shapes."""
+"""The conversion of fed values to arrays of the dtypes and shapes of the tensors."""
 
 from __future__ import annotations
 

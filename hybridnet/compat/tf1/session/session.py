@@ -57,12 +57,14 @@ def register_session_run_conversion_functions(
     feed_function: Callable[[Any, Any], Sequence[tuple[Any, Any]]] | None = None,
     feed_function_for_partial_run: Any = None,
 ) -> None:
-    """Has values of a class fetched and fed by way of tensors.
+    """Registers functions by which sessions fetch and feed the values of a class.
 
     Args:
         tensor_type: the class.
-        fetch_function: from a value to tensors, and a function from their values to the result.
-        feed_function: from a key and what it is fed to pairs of tensor and value.
+        fetch_function: returns, for a value, the tensors to fetch, and a function that computes
+            the result from their values.
+        feed_function: returns, for a key of `feed_dict` and its value, pairs of a tensor and what
+            it is fed.
         feed_function_for_partial_run: without meaning here.
     """
     _CONVERSIONS[tensor_type] = fetch_function, feed_function
@@ -74,11 +76,11 @@ def get_default_session() -> Any:
 
 
 class _BaseSession:
-    """What both kinds of sessions do; see `Session`.
+    """The base class of both kinds of sessions; see `Session`.
 
     Attributes:
         graph: the graph that it runs.
-        sess_str: the address of the task that it begins with; '' is this process.
+        sess_str: the target: the address of the task that it connects to; '' for this process.
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
@@ -127,7 +129,7 @@ class _BaseSession:
         return _as_default(self)
 
     def stop_waiting(self) -> None:
-        """Has runs that wait for queues and accumulators fail, now and from now on."""
+        """Makes runs that wait for queues or accumulators fail, now and from now on."""
         self._staged.close()
 
     def close(self) -> None:
@@ -392,20 +394,20 @@ class Session(_BaseSession):
 
     @staticmethod
     def reset(target: str, containers: Sequence[str] | None = None, config: Any = None) -> None:
-        """Has all tasks of a cluster forget variables, queues and accumulators.
+        """Resets all tasks of a cluster: they forget variables, queues and accumulators.
 
-        What waits for a queue is given up. Sessions that are open find their variables without a
-        value.
+        Runs that wait for a queue are aborted. In open sessions, the variables are uninitialized
+        from then on.
 
         Args:
             target: the address of a task (`tf.train.Server.target`).
-            containers: in which of the blocks `tf.container` they were made, '' for none; default
-                all.
-            config: a `ConfigProto`, whose timeout counts.
+            containers: the names of the containers (see `tf.container`) that are reset, '' for
+                what was made in none; default all.
+            config: a `ConfigProto`; only its timeout is used.
 
         Raises:
-            tf.errors.NotFoundError: there is no target: what is in one process goes with its
-                session.
+            tf.errors.NotFoundError: `target` is empty. Without a cluster, variables and queues
+                last as long as their session.
         """
         if not target:
             raise errors.NotFoundError("Session.reset: it needs the target of a cluster")

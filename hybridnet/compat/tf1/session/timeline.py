@@ -1,4 +1,4 @@
-"""What ran when in a step, for Chrome's and Perfetto's viewers."""
+"""The timeline of a step: a trace of what ran when, for the viewers of Chrome and Perfetto."""
 
 from __future__ import annotations
 

@@ -31,13 +31,13 @@ _NOTHING: Final = 1e-6
 
 @final
 class SummaryTensor:
-    """What a session fetches as a Summary message.
+    """The result of a summary function, which a session fetches as a Summary message.
 
     Attributes:
-        op: an Operation of its name, that runs nothing.
-        name: ``'loss:0'``.
-        graph: the graph it is in.
-        parts: the tensors whose values are in it.
+        op: an Operation of the same name, which computes nothing.
+        name: the name, like ``'loss:0'``.
+        graph: the graph that it is in.
+        parts: the tensors whose values the message holds.
         dtype: string.
         shape: ().
     """

@@ -1,4 +1,4 @@
-"""Where the rows of a table come from: two tensors, or the lines of a text file."""
+"""The initializers of lookup tables: they take rows from two tensors, or from a text file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Fill = Callable[[dict[Any, Any]], None]
 
 
 class Mapped:
-    """What goes from keys to values.
+    """The base class of mappings from keys to values.
 
     Attributes:
         key_dtype: the dtype of the keys.
@@ -40,7 +40,7 @@ class Mapped:
 
 
 class TableInitializerBase(Mapped, ABC):
-    """What gives a table its rows; arguments as those of `Mapped`."""
+    """The base class of table initializers; its arguments are those of `Mapped`."""
 
     #: That of the scope of the Operation.
     _name: str
@@ -96,7 +96,7 @@ class KeyValueTensorInitializer(TableInitializerBase):
 
 @final
 class TextFileIndex:
-    """Which part of a line is meant, where that is no column."""
+    """The special indices of `TextFileInitializer`: the whole line, and the number of the line."""
 
     WHOLE_LINE = -2
     LINE_NUMBER = -1

@@ -38,12 +38,12 @@ def tables_initializer(name: str = "init_all_tables") -> Operation:
 
 
 class LookupInterface(Mapped, ABC):
-    """What all tables do.
+    """The base class of lookup tables.
 
     Attributes:
         key_dtype: the dtype of the keys.
-        value_dtype: that of the values.
-        name: of the table.
+        value_dtype: the dtype of the values.
+        name: the name of the table.
     """
 
     def __init__(self, key_dtype: DType, value_dtype: DType, name: str) -> None:
@@ -53,7 +53,7 @@ class LookupInterface(Mapped, ABC):
     @property
     @abstractmethod
     def initializer(self) -> Operation:
-        """What fills it."""
+        """The Operation that fills the table."""
 
     @property
     def init(self) -> Operation:
@@ -143,7 +143,7 @@ class StaticHashTable(LookupInterface):
 
     @property
     def initializer(self) -> Operation:
-        """What fills it."""
+        """The Operation that fills the table."""
         return self._init
 
     def rows(self) -> dict[Any, Any]:
@@ -179,11 +179,11 @@ class StaticHashTable(LookupInterface):
 
 @final
 class HasherSpec(NamedTuple):
-    """How words are spread over buckets.
+    """The spec of the hash function that assigns keys to buckets.
 
     Attributes:
-        hasher: 'fasthash'; there is no other here.
-        key: without meaning for that.
+        hasher: the name of the function: 'fasthash', the only one here.
+        key: the key of the function; 'fasthash' has none.
     """
 
     hasher: str
@@ -236,7 +236,7 @@ class IdTableWithHashBuckets(LookupInterface):
 
     @property
     def initializer(self) -> Operation:
-        """What fills it."""
+        """The Operation that fills the table."""
         return no_op() if self._table is None else self._table.initializer
 
     def size(self, name: str | None = None) -> Tensor:

@@ -1,1 +1,1 @@
-"""What ``tf.test`` is made of: tests of graphs, and gradients by differences."""
+"""The parts of ``tf.test``: tests of graphs, and numeric gradients by finite differences."""

@@ -243,7 +243,7 @@ class Server:
 
     @property
     def target(self) -> str:
-        """What a session in this process, or another, is given to run here."""
+        """The target of sessions that connect to this server, from this process or another."""
         if self._task is None:
             raise ValueError("Server.target: the server is not started")
         return f"grpc://{self._task.address}"

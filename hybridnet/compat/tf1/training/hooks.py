@@ -160,7 +160,7 @@ class NanTensorHook(SessionRunHook):
 
 
 class CheckpointSaverListener:
-    """What happens around each save of a `CheckpointSaverHook`; derive from it."""
+    """A listener that a `CheckpointSaverHook` calls around each save; derive from it."""
 
     def begin(self) -> None:
         """Called once, before the graph is finalized."""
@@ -286,10 +286,10 @@ class FinalOpsHook(SessionRunHook):
 
 @final
 class GlobalStepWaiterHook(StepHook):
-    """Has a worker wait until others have made some steps: so workers begin one after the other.
+    """A hook that makes a worker wait for a global step, so that workers start one by one.
 
     Args:
-        wait_until_step: the value of the global step.
+        wait_until_step: the global step to wait for, which other workers reach.
     """
 
     def __init__(self, wait_until_step: int) -> None:

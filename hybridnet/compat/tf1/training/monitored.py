@@ -39,10 +39,10 @@ _DEFAULT: Final = object()
 
 
 class _Monitored:
-    """What both kinds of monitored sessions do.
+    """The base class of both kinds of monitored sessions.
 
     Attributes:
-        graph: that is run.
+        graph: the graph that is run.
     """
 
     #: Seconds for which a session is made anew after a task was lost; 0: it is not.
@@ -207,11 +207,11 @@ class _Monitored:
 
 @final
 class _StepContext:
-    """What a step function is given.
+    """The argument of a step function.
 
     Attributes:
-        session: that runs without hooks.
-        run_with_hooks: runs with hooks.
+        session: the session; its runs call no hooks.
+        run_with_hooks: runs the session with hooks; as `MonitoredSession.run`.
     """
 
     def __init__(self, monitored: _Monitored) -> None:
@@ -220,7 +220,7 @@ class _StepContext:
         self._monitored = monitored
 
     def request_stop(self) -> None:
-        """Has the loop end."""
+        """Ends the loop: `should_stop` is true from now on, and StopIteration is raised."""
         self._monitored._stops = True
         raise StopIteration("step_fn has requested the iterations to stop.")
 

@@ -139,7 +139,7 @@ class SummarySaverHook(_WritingHook):
         self._next = step + 1
 
     def end(self, session: Any) -> None:
-        """Has all be in the file."""
+        """Writes all buffered summaries to the file."""
         if self._writer is not None:
             self._writer.flush()
 
@@ -169,7 +169,7 @@ class ProfilerHook(StepHook):
         self._next: int | None = None
 
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Has the run traced when it is time."""
+        """Requests a trace of the run when one is due."""
         self._due = self._next is not None and self._timer.should_trigger_for_step(self._next)
         options = RunOptions(trace_level=RunOptions.FULL_TRACE) if self._due else None
         return SessionRunArgs(self._step, options=options)

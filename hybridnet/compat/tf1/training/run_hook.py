@@ -15,12 +15,12 @@ __all__ = [
 
 
 class SessionRunArgs(NamedTuple):
-    """What a hook adds to a run.
+    """The fetches and feeds that a hook adds to a run.
 
     Attributes:
-        fetches: what it fetches, as for `Session.run`.
-        feed_dict: what it feeds.
-        options: of the run, where a hook wants it traced.
+        fetches: what to fetch, as for `Session.run`.
+        feed_dict: what to feed, as for `Session.run`.
+        options: the `RunOptions`, where the hook wants the run traced.
     """
 
     fetches: Any
@@ -29,11 +29,12 @@ class SessionRunArgs(NamedTuple):
 
 
 class SessionRunValues(NamedTuple):
-    """What a run gave a hook.
+    """The results of a run, as a hook gets them.
 
     Attributes:
-        results: the values of what it fetched, nested likewise.
-        options, run_metadata: of the run.
+        results: the values of the hook's fetches, in the same structure.
+        options: the `RunOptions` of the run.
+        run_metadata: the `RunMetadata` of the run.
     """
 
     results: Any
@@ -60,12 +61,12 @@ class SessionRunContext:
         self.stop_requested = False
 
     def request_stop(self) -> None:
-        """Has the loop end after this run."""
+        """Requests that the loop end after this run."""
         self.stop_requested = True
 
 
 class SessionRunHook:
-    """What happens around each run of a `MonitoredSession`; derive from it."""
+    """A hook that a `MonitoredSession` calls around each run; derive from it."""
 
     def begin(self) -> None:
         """Called once, before the graph is finalized: Operations can be added."""

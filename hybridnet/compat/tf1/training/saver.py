@@ -238,10 +238,12 @@ class Saver:
         latest_filename: str | None = None,
         write_state: bool = True,
     ) -> checkpoint.PendingSave:
-        """Has the values of this moment saved while the session runs on (TensorFlow has no such).
+        """Saves the present values of the variables while the session runs on.
+
+        TensorFlow has no such method. The arguments are those of `save`.
 
         Returns:
-            What has ``wait()``, which returns the path; arguments are those of `save`.
+            The pending save; its method ``wait()`` returns the path.
         """
         self.build()
         path = os.fspath(save_path)

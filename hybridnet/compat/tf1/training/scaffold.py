@@ -35,20 +35,20 @@ def _init_op() -> Operation:
 
 @final
 class Scaffold:
-    """What a monitored session is made with; what is not given is made when it is needed.
+    """The parts that a monitored session is made with; those not given are made by `finalize`.
 
     Args:
-        init_op: what initializes the variables.
-        init_feed_dict: what it is fed.
-        init_fn: called with scaffold and session after it.
-        ready_op: what is fetched as the names of what is not ready; default all variables without
-            a value.
+        init_op: the Operation that initializes the variables.
+        init_feed_dict: the feeds of `init_op`.
+        init_fn: called with scaffold and session after `init_op` has run.
+        ready_op: a fetch of the names of variables that are not ready; default all variables
+            without a value.
         ready_for_local_init_op: likewise, before local variables are initialized.
-        local_init_op: what initializes local variables.
-        summary_op: the summaries; default all of the graph.
-        saver: what saves and restores.
-        copy_from_scaffold: another one, from which all is that is not given.
-        local_init_feed_dict: what `local_init_op` is fed.
+        local_init_op: the Operation that initializes local variables.
+        summary_op: the merged summaries; default all of the graph.
+        saver: the `Saver` that saves and restores the variables.
+        copy_from_scaffold: another scaffold, which provides the parts that are not given.
+        local_init_feed_dict: the feeds of `local_init_op`.
 
     Attributes:
         init_op, init_feed_dict, init_fn, ready_op, ready_for_local_init_op, local_init_op,

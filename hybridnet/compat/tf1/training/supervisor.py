@@ -293,7 +293,7 @@ class Supervisor:
         return self.coord.should_stop()
 
     def request_stop(self, ex: Any = None) -> None:
-        """Has the loop and the threads end; see `Coordinator.request_stop`."""
+        """Requests that the loop and the threads stop; see `Coordinator.request_stop`."""
         self.coord.request_stop(ex)
 
     def stop_on_exception(self) -> Any:
@@ -308,15 +308,15 @@ class Supervisor:
         self, threads: Any = None, close_summary_writer: bool = True,
         ignore_live_threads: bool = False,
     ) -> None:  # fmt: skip
-        """Has the threads end, and waits for them.
+        """Stops the threads, and waits until they have ended.
 
         Args:
-            threads: for which besides its own.
-            close_summary_writer: whether the file of the summaries is ended.
-            ignore_live_threads: whether it is no error that a thread has not ended.
+            threads: threads to wait for besides the supervisor's own.
+            close_summary_writer: whether to close the file of the summaries; else it is flushed.
+            ignore_live_threads: whether a thread that does not end is no error.
 
         Raises:
-            BaseException: what the loop or a thread ended for.
+            BaseException: the error for which the loop or a thread ended.
         """
         self.coord.request_stop()
         if self._session is not None:

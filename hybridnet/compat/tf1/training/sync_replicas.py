@@ -32,7 +32,7 @@ __all__ = ["SyncReplicasOptimizer"]
 
 @final
 class SyncReplicasOptimizer(Optimizer):
-    """Has another optimizer apply the mean of several workers' gradients.
+    """An optimizer that has another one apply the mean of several workers' gradients.
 
         opt = tf.train.SyncReplicasOptimizer(tf.train.AdamOptimizer(), replicas_to_aggregate=2)
         train = opt.minimize(loss, global_step=step)
@@ -40,16 +40,16 @@ class SyncReplicasOptimizer(Optimizer):
 
     Args:
         opt: the other optimizer.
-        replicas_to_aggregate: how many gradients make a step.
-        total_num_replicas: how many workers there are; default as many.
-        variable_averages: what keeps moving averages after each step, or None.
-        variables_to_average: of which.
+        replicas_to_aggregate: how many workers' gradients are averaged in a step.
+        total_num_replicas: how many workers there are; default `replicas_to_aggregate`.
+        variable_averages: the `ExponentialMovingAverage` to update after each step, or None.
+        variables_to_average: the variables that it averages.
         use_locking: without meaning here.
         name: of the scope of its Operations.
         replica_id: without meaning; scripts from before TensorFlow 1.0 give it.
 
     Raises:
-        ValueError: there are averages without variables, or variables without averages.
+        ValueError: of `variable_averages` and `variables_to_average` only one is given.
     """
 
     def __init__(
@@ -232,7 +232,7 @@ class SyncReplicasOptimizer(Optimizer):
 
 @final
 class _SyncReplicasHook(SessionRunHook):
-    """Has a worker begin at the step that there is, and the chief apply gradients."""
+    """A hook that starts a worker at the current step, and the chief's queue runner."""
 
     def __init__(self, opt: SyncReplicasOptimizer, is_chief: bool, num_tokens: int) -> None:
         self._opt, self._is_chief, self._count = opt, is_chief, num_tokens

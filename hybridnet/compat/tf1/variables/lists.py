@@ -67,7 +67,7 @@ initialize_all_variables = global_variables_initializer
 
 @final
 class _Names:
-    """What a session fetches as the names of those variables that it has not set."""
+    """A fetch of the names of those variables that a session has not initialized."""
 
     def __init__(self, variables: Sequence[Any], name: str) -> None:
         self.name = name

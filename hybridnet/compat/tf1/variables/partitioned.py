@@ -28,11 +28,13 @@ Partitioner = Callable[..., Sequence[int]]
 @final
 @dataclass(frozen=True)
 class SliceInfo:
-    """Which part of which whole a variable is; an initializer is told it, too.
+    """The place of a variable in the partitioned variable that it is a part of.
+
+    Initializers of parts are given it, too.
 
     Attributes:
-        full_name: the name of the whole, by which checkpoints have it.
-        full_shape: its shape.
+        full_name: the name of the partitioned variable, under which checkpoints have it.
+        full_shape: the shape of the partitioned variable.
         var_offset: where the part begins, in each dimension.
         var_shape: the shape of the part.
     """

@@ -25,7 +25,7 @@ __all__ = [
 
 
 class _Reuse(enum.Enum):
-    """How `get_variable` takes a name: one that is there is shared, any other is made."""
+    """The reuse mode of `get_variable`: it returns a variable that exists, or else creates it."""
 
     AUTO_REUSE = 1
 
@@ -43,19 +43,19 @@ def no_regularizer(_: Any) -> None:
 
 @dataclass(eq=False)
 class VariableScope:
-    """What holds for the variables made in a `variable_scope`.
+    """The settings of a `variable_scope` for the variables made in it.
 
     Attributes:
-        reuse: True: names must be there; False and None: they must not; AUTO_REUSE: either.
-        name: what the names of variables begin with.
-        initializer: what sets variables unless told otherwise.
-        regularizer: what is computed of each new variable, and collected as a loss.
-        dtype: of variables unless told otherwise.
+        reuse: True: variables must exist; False and None: they must not; AUTO_REUSE: either.
+        name: the prefix of the names of variables.
+        initializer: the default initializer of variables.
+        regularizer: the default regularizer; its value for a new variable is collected as a loss.
+        dtype: the default dtype of variables.
         custom_getter: called in the place of `get_variable`, with that as its first argument.
-        constraint: given to new variables.
+        constraint: the default constraint of new variables.
         original_name_scope: the name scope that was opened with it.
         use_resource, caching_device: without meaning here.
-        partitioner: says into how many parts variables are cut; see `tf.get_variable`.
+        partitioner: decides into how many parts variables are cut; see `tf.get_variable`.
     """
 
     reuse: Any = None
@@ -71,7 +71,7 @@ class VariableScope:
     partitioner: Any = None
 
     def reuse_variables(self) -> None:
-        """Has `get_variable` share from now on."""
+        """Sets `reuse`: `get_variable` only returns variables that exist from now on."""
         self.reuse = True
 
     def set_initializer(self, initializer: Any) -> None:

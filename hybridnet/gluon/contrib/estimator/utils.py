@@ -1,4 +1,4 @@
-"""Which metrics are used, and by whom."""
+"""Helpers for the metrics of an estimator: they list, check and suggest metrics."""
 
 from __future__ import annotations
 

@@ -36,14 +36,14 @@ class SparseTensorValue(NamedTuple):
 
 
 class _OfValues:
-    """What sparse tensors and rows have in common: where their elements are, and which."""
+    """The base class of `SparseTensor` and `IndexedSlices`: values and their indices."""
 
     _indices: Tensor
     _values: Tensor
 
     @property
     def indices(self) -> Tensor:
-        """Where the elements are: (n, rank) int64; or (n,), which rows they are."""
+        """The indices of the elements, (n, rank) int64; or the numbers of the rows, (n,)."""
         return self._indices
 
     @property
@@ -53,7 +53,7 @@ class _OfValues:
 
     @property
     def dtype(self) -> DType:
-        """Of the elements."""
+        """The dtype of the elements."""
         return self._values.dtype
 
     @property

@@ -1,8 +1,8 @@
-"""What TensorBoard's projector shows: vectors, with names and pictures.
+"""The configuration of TensorBoard's projector, which shows vectors with names and pictures.
 
-It reads vectors from TensorFlow's checkpoints, which ours are not: write them as lines of numbers
-with tabs between (``numpy.savetxt(path, vectors, delimiter="\\t")``), and say where by
-`tensor_path`.
+The projector reads vectors from TensorFlow's checkpoints; hybridnet's checkpoints have another
+format. So write the vectors as lines of numbers separated by tabs
+(``numpy.savetxt(path, vectors, delimiter="\\t")``), and give that file's path as `tensor_path`.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ class _Listed(list[EmbeddingInfo]):
 
 @final
 class ProjectorConfig:
-    """What is shown.
+    """The configuration of the projector: the embeddings that it shows.
 
     Attributes:
-        model_checkpoint_path: the checkpoint that vectors are read from; see above.
-        embeddings: the tables; ``embeddings.add()`` adds one.
+        model_checkpoint_path: the TensorFlow checkpoint that vectors are read from.
+        embeddings: the embeddings, each a table of vectors; ``embeddings.add()`` adds one.
         model_checkpoint_dir: the folder of checkpoints.
     """
 

@@ -119,12 +119,12 @@ class DataSet:
 
 
 class Datasets(NamedTuple):
-    """What `read_data_sets` returns.
+    """The three datasets that `read_data_sets` returns.
 
     Attributes:
-        train: to train with.
-        validation: the first of the images to train with, kept apart.
-        test: to test with.
+        train: the training set.
+        validation: the validation set: the first of the training images, kept apart.
+        test: the test set.
     """
 
     train: DataSet
