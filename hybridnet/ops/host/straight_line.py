@@ -322,10 +322,13 @@ def straight_line(compute: Compute, values: Sequence[Any]) -> Compute:
     """
     notes = _Notes()
     inputs = [_StandIn(x, notes, False) for x in values]
-    results = on_host(notes.functions, compute, inputs)
-    several = type(results) in (tuple, list)
-    outputs = [_output(notes, x) for x in (results if several else (results,))]
-    return _line(inputs, _needed(notes, outputs), outputs, several)
+    try:
+        results = on_host(notes.functions, compute, inputs)
+        several = type(results) in (tuple, list)
+        outputs = [_output(notes, x) for x in (results if several else (results,))]
+        return _line(inputs, _needed(notes, outputs), outputs, several)
+    finally:
+        notes.calls.clear()  # a circle, in which the arrays would wait for the garbage collector
 
 
 def _output(notes: _Notes, x: Any) -> _StandIn:
