@@ -88,6 +88,11 @@ def name_of(dtype: DTypeLike) -> str:
         return as_dtype(dtype).name
 
 
+def printable(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Returns an array that NumPy prints as a floating one: bfloat16's 3 as ``3.``, not ``3``."""
+    return array.astype(np.float32) if array.dtype == BFLOAT16 else array
+
+
 def is_float(dtype: DType) -> bool:
     """Whether values of this dtype are floating point (and so can carry a gradient)."""
     return dtype in _FLOATS

@@ -7,9 +7,8 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet.base.array_types import NumpyArray
-from hybridnet.base.context import Context
 from hybridnet.base.dtype import as_dtype
-from hybridnet.ndarray import NDArray, sparse
+from hybridnet.ndarray import NDArray
 
 __all__ = ["CSRRows", "is_csr"]
 
@@ -44,13 +43,13 @@ class CSRRows:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def take(self, rows: NumpyArray, ctx: Context) -> NDArray:
-        """Returns these rows as a `CSRNDArray`."""
+    def take(self, rows: NumpyArray, axis: int = 0) -> NumpyArray:
+        """Returns these rows with all their zeros, as a new array; `axis`: 0."""
         begins, ends = self._indptr[rows], self._indptr[rows + 1]
         lengths = ends - begins
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        first = np.cumsum(lengths) - lengths
         # Where each element was: counted from the beginning of its row.
-        places = np.arange(indptr[-1]) + np.repeat(begins - indptr[:-1], lengths)
-        parts = (self._data[places], self._indices[places], indptr)
-        shape = (len(rows), *self.shape[1:])
-        return sparse.csr_matrix(parts, shape=shape, ctx=ctx, dtype=self.dtype)
+        places = np.arange(lengths.sum()) + np.repeat(begins - first, lengths)
+        taken = np.zeros((len(rows), *self.shape[1:]), self.dtype)
+        taken[np.repeat(np.arange(len(rows)), lengths), self._indices[places]] = self._data[places]
+        return taken

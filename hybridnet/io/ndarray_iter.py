@@ -33,8 +33,6 @@ class _Source(NamedTuple):
 
     def take(self, rows: NumpyArray) -> NDArray:
         """Returns rows as an array."""
-        if isinstance(self.host, CSRRows):
-            return self.host.take(rows, self.ctx)
         return array(self.host.take(rows, axis=0), self.ctx, self.host.dtype)
 
 
@@ -46,7 +44,8 @@ class NDArrayIter(DataIter):
         data: an NDArray or NumPy array whose first axis counts the rows; a list of them; or a dict
             from names to them, which is taken in the order of the names. Their values are copied.
             Batches of an NDArray have its dtype and context; those of anything else are float32.
-            Matrices in compressed sparse rows, SciPy's too, stay sparse and have their dtype.
+            Matrices in compressed sparse rows, SciPy's too, have their dtype; their batches are
+            dense, as MXNet 1.9.1's are (in spite of its docstring).
         label: the same, or None.
         batch_size: rows in a batch.
         shuffle: put the rows in a new random order for each pass.

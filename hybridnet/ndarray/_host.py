@@ -10,6 +10,7 @@ import numpy as np
 
 from hybridnet.base.array_types import DType, DTypeLike, NumpyArray
 from hybridnet.base.context import Context
+from hybridnet.base.dtype import printable
 from hybridnet.base.errors import ShapeError
 from hybridnet.base.host_array import HostArray
 from hybridnet.base.lazy import jax
@@ -172,7 +173,7 @@ class AbstractArray(FluentMethods):
         if recorder.current_trace() is not None:
             return f"<NDArray {self._type} @{self.context}, being traced>"
         shape = "x".join(map(str, self.shape))
-        return f"\n{self.asnumpy()!s}\n<NDArray {shape} @{self.context}>"
+        return f"\n{printable(self.asnumpy())!s}\n<NDArray {shape} @{self.context}>"
 
     def __getstate__(self) -> dict[str, object]:
         """Returns what pickle keeps: the value, for which it waits, and the context."""

@@ -23,7 +23,7 @@ class ViewMethods(AbstractArray):
     __slots__ = ()
 
     @abstractmethod
-    def view(self, offset: int, shape: tuple[int, ...]) -> Self:
+    def view(self, offset: int, shape: tuple[int, ...] | None = None) -> Self:
         """Returns a view of ``prod(shape)`` elements of this array from `offset` on."""
 
     def reshape(self, *shape: Dims, **kwargs: object) -> Self:

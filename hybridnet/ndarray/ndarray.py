@@ -427,8 +427,13 @@ class NDArray(InPlaceMethods):
         self.write(source.read())
         self._edge = source._edge
 
-    def view(self, offset: int, shape: tuple[int, ...]) -> Self:
+    def view(self, offset: int, shape: tuple[int, ...] | None = None) -> Self:
         """Returns a view of ``prod(shape)`` elements of this array from `offset` on."""
+        if shape is None:
+            raise TypeError(
+                f"NDArray.view: needs an offset and a shape, got {offset!r} alone; an array in "
+                "another shape is x.reshape(shape), of another dtype x.astype(dtype)"
+            )
         made = self.part(offset, shape)
         trace = recorder_thread.trace
         if trace is not None and self._storage.owner is not trace:

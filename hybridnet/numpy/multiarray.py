@@ -14,7 +14,7 @@ import numpy as onp
 
 from hybridnet.base.array_types import Dims, DTypeLike
 from hybridnet.base.context import Context, current_context
-from hybridnet.base.dtype import BOOL, FLOAT32, as_dtype
+from hybridnet.base.dtype import BFLOAT16, BOOL, FLOAT32, as_dtype, printable
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.unsupported import NotSupportedError
 from hybridnet.ndarray import NDArray, indexing
@@ -65,18 +65,18 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
     def __repr__(self) -> str:
         if recorder.current_trace() is not None:
             return f"<ndarray {self.type} @{self.context}, being traced>"
-        text = repr(self.asnumpy())
+        text = repr(printable(self.asnumpy()))
         dtype = self.inferred_dtype
-        if dtype == FLOAT32:
+        if dtype in (FLOAT32, BFLOAT16):
             text = _FLOAT32.sub("", text)
-        elif dtype != BOOL and "dtype=" not in text:  # NumPy's default types are not ours
+        if dtype not in (FLOAT32, BOOL) and "dtype=" not in text:  # NumPy's default types are not ours
             text = f"{text[:-1]}, dtype={dtype})"
         return text if self.context.device_type == "cpu" else f"{text[:-1]}, ctx={self.context})"
 
     def __str__(self) -> str:
         if recorder.current_trace() is not None:
             return repr(self)
-        text = str(self.asnumpy())
+        text = str(printable(self.asnumpy()))
         plain = not self.ndim or self.context.device_type == "cpu"
         return text if plain else f"{text} @{self.context}"
 

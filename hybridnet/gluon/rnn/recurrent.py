@@ -139,7 +139,7 @@ class RecurrentCell(Block):
             return F.LeakyReLU(inputs, act_type="leaky", slope=activation._alpha, **kwargs)
         return activation(inputs, **kwargs)
 
-    def forward(self, inputs: Data, states: list[Data]) -> Any:
+    def forward(self, inputs: Data, states: list[Data] | None = None) -> Any:
         """Takes one step.
 
         Args:
@@ -149,6 +149,11 @@ class RecurrentCell(Block):
         Returns:
             The output, and the new states.
         """
+        if states is None:
+            raise TypeError(
+                f"{type(self).__name__}: takes inputs and states, got inputs alone; the first "
+                "states are cell.begin_state(batch_size)"
+            )
         self._counter += 1
         return super().forward(inputs, states)
 

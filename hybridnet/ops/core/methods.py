@@ -10,6 +10,8 @@ from hybridnet.base.errors import ParameterError
 from . import registry
 from .handle import Operand, fluent, several
 
+_mean = several("mean")
+
 
 class FluentMethods(Operand):
     """An operand whose operators can be written as methods."""
@@ -49,7 +51,6 @@ class FluentMethods(Operand):
     log2 = fluent("log2")
     log_softmax = fluent("log_softmax")
     max = fluent("max")
-    mean = fluent("mean")
     min = fluent("min")
     nanprod = fluent("nanprod")
     nansum = fluent("nansum")
@@ -93,6 +94,15 @@ class FluentMethods(Operand):
     topk = several("topk")
     trunc = fluent("trunc")
     zeros_like = fluent("zeros_like")
+
+    def mean(self, *args: Any, dtype: Any = None, **kwargs: Any) -> Self:
+        """Applies operator `mean` to this; see ``nd.mean`` for the parameters.
+
+        `dtype` is there for ``numpy.mean(x)``, which gives None; another one is refused.
+        """
+        given = {} if dtype is None else {"dtype": dtype}
+        result: Self = _mean(self, *args, **kwargs, **given)
+        return result
 
     def transpose(self, *order: Any, axes: Any = None, **kwargs: Any) -> Self:
         """Returns the transpose.
