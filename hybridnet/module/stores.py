@@ -154,22 +154,23 @@ def update_by_updater(
 ) -> None:
     """Updates the parameters of each device, after a store, if there is one, has added gradients.
 
-    The optimizer's states have the numbers ``parameter * num_device + device``.
+    The optimizer's states have the numbers ``parameter * num_device + device``. What is updated at
+    once is on one context: with `group2ctxs` a device's parameters may be on several.
     """
-    steps: list[tuple[list[int], list[Any], list[NDArray]]]
-    steps = [([], [], []) for _ in range(num_device)]
+    steps: dict[Any, tuple[list[int], list[Any], list[NDArray]]] = {}
     for number, (copies, grads) in enumerate(zip(param_arrays, grad_arrays, strict=True)):
         if grads[0] is None:
             continue
         if kvstore is not None:
             _exchange(kvstore, param_names[number], grads, grads, number)
-        for device, (numbers, gradients, weights) in enumerate(steps):
-            numbers.append(number * num_device + device)
-            gradients.append(grads[device])
-            weights.append(copies[device])
-    for numbers, gradients, weights in steps:
-        if numbers:
-            updater(numbers, gradients, weights)
+        for device in range(num_device):
+            weight = copies[device]
+            step = steps.setdefault((device, weight.context), ([], [], []))
+            step[0].append(number * num_device + device)
+            step[1].append(grads[device])
+            step[2].append(weight)
+    for numbers, gradients, weights in steps.values():
+        updater(numbers, gradients, weights)
 
 
 def _exchange(kvstore: Any, name: str, values: Any, targets: Any, number: int) -> None:

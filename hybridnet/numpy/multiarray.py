@@ -69,7 +69,9 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
         dtype = self.inferred_dtype
         if dtype in (FLOAT32, BFLOAT16):
             text = _FLOAT32.sub("", text)
-        if dtype not in (FLOAT32, BOOL) and "dtype=" not in text:  # NumPy's default types are not ours
+        if (
+            dtype not in (FLOAT32, BOOL) and "dtype=" not in text
+        ):  # NumPy's default types are not ours
             text = f"{text[:-1]}, dtype={dtype})"
         return text if self.context.device_type == "cpu" else f"{text[:-1]}, ctx={self.context})"
 

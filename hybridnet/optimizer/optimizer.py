@@ -51,6 +51,7 @@ States: TypeAlias = "State | list[State]"
 Multipliers: TypeAlias = Mapping[int, float] | Mapping[str, float] | Mapping[Index, float]
 Arrays: TypeAlias = NDArray | list[NDArray] | tuple[NDArray, ...]
 
+_OURS: Final = "hybridnet."
 _LOW_PRECISION: Final = (FLOAT16, BFLOAT16)
 
 
@@ -523,6 +524,12 @@ class ListOptimizer(Optimizer):
     aggregate_num = 4
     elementwise = True
     num_states: int = 0
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        is_ours = cls.__module__.startswith(_OURS)
+        if "update" in vars(cls) and "aggregate_num" not in vars(cls) and not is_ours:
+            cls.aggregate_num = 0  # a user's `update` is called for one weight, as by MXNet
 
     def create_state(self, index: Index, weight: NDArray) -> State:
         """Returns the state for a weight: zeros like it; None where there is none."""

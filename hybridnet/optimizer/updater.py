@@ -59,7 +59,7 @@ class Updater:
             if not ready.get(i):
                 self._prepare(i, w)
         optimizer = self.optimizer
-        if together and optimizer.aggregate_num:
+        if optimizer.aggregate_num:  # then it is given lists, also of one, as by MXNet
             states = [self.states[i] for i in indices]
             optimizer.update_multi_precision(list(indices), weights, grads, states)
             return

@@ -197,3 +197,10 @@ def test_misuse_is_refused() -> None:
     layer.initialize()
     with pytest.raises(ShapeError, match=r"states must have shapes \[\(1, 3, 2\), \(1, 3, 2\)\]"):
         layer(nd.ones((4, 3, 2)), layer.begin_state(2))
+
+
+def test_a_step_without_states_names_the_cell() -> None:
+    cell = rnn.LSTMCell(4)
+    cell.initialize()
+    with pytest.raises(TypeError, match="LSTMCell: takes inputs and states"):
+        cell(nd.ones((2, 3)))

@@ -207,6 +207,36 @@ def test_groups_of_nodes_have_devices_of_their_own(contexts, groups):
     assert grads[1].asnumpy().tolist() == [[1] * 5] * 2
 
 
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("sgd", [1.00004, 0.97969]),
+        ("adam", [1.00744, 0.98027]),
+        ("nag", [1.00004, 0.97969]),
+        ("rmsprop", [1.03028, 0.96617]),
+    ],
+)
+def test_parameters_in_groups_are_updated_where_they_are(name, wanted):
+    """By MXNet 1.9.1 two steps lead to these weights."""
+    with mx.AttrScope(ctx_group="one"):
+        first = sym.FullyConnected(sym.var("data"), num_hidden=3, name="first")
+    with mx.AttrScope(ctx_group="two"):
+        second = sym.FullyConnected(first, num_hidden=2, name="second")
+        out = sym.SoftmaxOutput(second, name="softmax")
+    groups = {"one": mx.cpu(0), "two": mx.cpu(1)}
+    module = mx.mod.Module(out, context=mx.cpu(0), group2ctxs=groups)
+    module.bind([("data", (4, 5))], [("softmax_label", (4,))])
+    module.init_params(mx.init.One())
+    module.init_optimizer(kvstore=None, optimizer=name)
+    for _ in range(2):
+        module.forward(DataBatch([nd.ones((4, 5))], [nd.array([0, 1, 1, 1])]))
+        module.backward()
+        module.update()
+    found = module.get_params()[0]
+    for layer, number in zip(("first", "second"), wanted, strict=True):
+        assert found[f"{layer}_weight"].asnumpy()[0, 0] == pytest.approx(number, abs=1e-5)
+
+
 def test_a_batch_of_another_shape_binds_anew():
     module = bound()
     module.init_optimizer(optimizer_params={"learning_rate": 1})

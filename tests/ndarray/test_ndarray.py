@@ -575,3 +575,22 @@ def test_random_arrays_follow_the_seed():
     low, high = pair.asnumpy()
     assert (low < 1).all()
     assert (high >= 10).all()
+
+
+def test_bfloat16_is_printed_as_floating():
+    x = nd.array([3, 0.5]).astype("bfloat16")
+    assert str(x) == "\n[3.  0.5]\n<NDArray 2 @cpu(0)>"
+    assert repr(mx.np.array([3, 2]).astype("bfloat16")) == "array([3., 2.], dtype=bfloat16)"
+
+
+def test_numpys_mean_takes_an_array():
+    x = nd.array([[1, 2], [3, 6]])
+    assert np.mean(x).asnumpy().tolist() == [3]
+    assert np.mean(x, axis=0).asnumpy().tolist() == [2, 4]
+    with pytest.raises(ParameterError, match="mean: unknown parameter 'dtype'"):
+        x.mean(dtype="float64")
+
+
+def test_a_view_without_a_shape_names_reshape():
+    with pytest.raises(TypeError, match=r"got -1 alone; .* x\.reshape\(shape\)"):
+        nd.ones((2, 3)).view(-1)

@@ -645,3 +645,32 @@ def test_states_alone_go_on_as_if_training_had_not_stopped(name):
         whole(0, grad, weight)
         resumed(0, grad, again)
     np.testing.assert_array_equal(again.asnumpy(), weight.asnumpy())
+
+
+@pytest.mark.parametrize("name", sorted(ALL))
+def test_a_users_update_is_given_one_weight_at_a_time(name: str) -> None:
+    """As MXNet calls those that it does not leave out, whatever the class it comes from."""
+    seen = []
+
+    class Own(type(optimizer.create(name))):  # type: ignore[misc]
+        def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+            seen.append((index, weight.shape))
+            super().update(index, weight, grad, state)
+
+    weights = [nd.ones((2,)), nd.ones((3,))]
+    optimizer.get_updater(Own())([0, 1], [w * 1 for w in weights], weights)
+    assert seen == [(0, (2,)), (1, (3,))]
+
+
+def test_who_takes_lists_takes_one_of_one_as_well() -> None:
+    """As MXNet's updater, which a store calls with one key at a time."""
+    seen = []
+
+    class Together(optimizer.Optimizer):
+        aggregate_num = 4
+
+        def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+            seen.append((index, len(weight), len(grad), state))
+
+    optimizer.get_updater(Together())("fc_weight", nd.ones((2,)), nd.ones((2,)))
+    assert seen == [(["fc_weight"], 1, 1, [None])]

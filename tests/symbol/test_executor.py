@@ -416,6 +416,7 @@ def test_reshape_shares_what_keeps_its_shape():
 
 def test_a_symbol_bound_again_compiles_nothing_again(monkeypatch):
     monkeypatch.setenv("HYBRIDNET_HOST", "off")  # nor does the clock have single operators run
+
     def build(scale):
         return sym.elemwise_add(sym.tanh(dense()) * scale, sym.var("more"), name="whole")
 
