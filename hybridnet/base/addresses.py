@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from .errors import MXNetError, ParameterError
+from .errors import MissingFileError, MXNetError, ParameterError
 from .lazy import fsspec
 
 #: A scheme has two letters or more: one is a drive of Windows.
@@ -70,6 +70,15 @@ def system_of(address: str) -> tuple[Any, str]:
 
 
 @contextlib.contextmanager
+def missing_told() -> Iterator[None]:
+    """Raises Python's FileNotFoundError as a `MissingFileError`."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise MissingFileError(error.errno, error.strerror, error.filename) from None
+
+
+@contextlib.contextmanager
 def faults(address: str) -> Iterator[None]:
     """Raises what goes wrong at an address as an OSError that names it, and says why in words.
 
@@ -92,7 +101,7 @@ def _told(error: Exception, address: str) -> OSError:
     name = type(error).__name__
     words = _words(error, address)
     if isinstance(error, FileNotFoundError) or status in _MISSING:
-        return FileNotFoundError(errno.ENOENT, words or "there is no such file", address)
+        return MissingFileError(errno.ENOENT, words or "there is no such file", address)
     if isinstance(error, PermissionError) or status in _REFUSED or _NO_LEAVE.search(name):
         told = f"no permission{': ' * bool(words)}{words}; look at the credentials"
         return PermissionError(errno.EACCES, told, address)

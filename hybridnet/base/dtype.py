@@ -48,6 +48,7 @@ _KNOWN: Final[dict[Any, DType]] = {
     float: FLOAT32,
     int: INT32,
     bool: BOOL,
+    None: FLOAT32,
 }
 
 # NumPy makes a dtype's name anew each time.
@@ -60,8 +61,8 @@ _FLOAT_RANK: Final = {FLOAT16: 0, BFLOAT16: 0, FLOAT32: 1, FLOAT64: 2}
 def as_dtype(dtype: DTypeLike) -> DType:
     """Returns the dtype meant by a name, a NumPy scalar type, a Python type or a dtype.
 
-    Python's ``float`` and ``int`` mean float32 and int32, MXNet's defaults. An array means its own
-    dtype, as it did for NumPy before its version 2.
+    Python's ``float`` and ``int`` mean float32 and int32, MXNet's defaults; None means float32. An
+    array means its own dtype, as it did for NumPy before its version 2.
 
     Raises:
         DTypeError: it is none that hybridnet computes with.

@@ -11,6 +11,7 @@ __all__ = [
     "GraphError",
     "InternalError",
     "MXNetError",
+    "MissingFileError",
     "NotImplementedForSymbol",
     "NotSupportedForSparseNDArray",
     "OpError",
@@ -102,6 +103,10 @@ class OutOfMemoryError(OpError, MemoryError):
 
 class FormatError(MXNetError, ValueError):
     """A file or message is truncated, corrupt, or of a version we do not read."""
+
+
+class MissingFileError(FileNotFoundError, MXNetError):
+    """There is no such file; MXNet's scripts wait for an MXNetError, others for Python's own."""
 
 
 class InternalError(RuntimeError):

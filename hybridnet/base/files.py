@@ -18,6 +18,7 @@ except ImportError:  # Windows
 from hybridnet.engine.ways import unsafe_step
 
 from .addresses import is_remote
+from .errors import MissingFileError
 from .lazy import hashlib
 from .upload import Upload
 
@@ -78,6 +79,8 @@ def _temporary(target: Path) -> tuple[BinaryIO, Path]:
         # Mode "x" obeys the umask as a plain open does; tempfile's files are for their owner alone.
         try:
             file = open(path, "xb")  # noqa: SIM115 - the caller closes it
+        except FileNotFoundError as error:
+            raise MissingFileError(error.errno, error.strerror, os.fspath(target)) from None
         except OSError as error:
             error.filename = os.fspath(target)
             raise

@@ -14,7 +14,7 @@ import shutil
 import stat
 from typing import Any, BinaryIO, Final, TextIO, cast
 
-from .addresses import faults, is_remote, system_of
+from .addresses import faults, is_remote, missing_told, system_of
 from .ranges import RangedFile
 from .upload import Upload
 
@@ -56,7 +56,8 @@ def open_binary(path: PathLike, mode: str = "rb", buffering: int = -1) -> Binary
         OSError: it cannot be opened.
     """
     if not is_remote(path):
-        return cast(BinaryIO, open(path, mode, buffering=buffering))
+        with missing_told():
+            return cast(BinaryIO, open(path, mode, buffering=buffering))
     address = os.fspath(path)
     if mode == "rb":
         return _open_to_read(address, buffering if buffering > 1 else _BUFFER)
@@ -102,7 +103,8 @@ def ranged(file: BinaryIO) -> RangedFile | None:
 def open_text(path: PathLike) -> TextIO:
     """Opens a text file in UTF-8 to read, by path or address."""
     if not is_remote(path):
-        return open(path, encoding="utf-8")
+        with missing_told():
+            return open(path, encoding="utf-8")
     return io.TextIOWrapper(open_binary(path), encoding="utf-8")
 
 
@@ -165,7 +167,8 @@ def require_file(path: PathLike) -> None:
     if is_remote(path):
         _facts(os.fspath(path))
     else:
-        os.stat(path)
+        with missing_told():
+            os.stat(path)
 
 
 def remove_file(path: PathLike) -> None:

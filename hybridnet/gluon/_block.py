@@ -97,6 +97,8 @@ class Block:
         """Returns a scope in which blocks that are made get this block's prefix."""
         return name_scope(self, self._empty_prefix)
 
+    _scope = property(name_scope, doc="The same scope, under a name of MXNet's that packages use.")
+
     def __setattr__(self, name: str, value: object) -> None:
         """Registers a Block as a child and a Parameter as an own one."""
         if isinstance(value, (Block, Parameter)) or name in self.__dict__:

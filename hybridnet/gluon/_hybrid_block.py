@@ -128,10 +128,7 @@ class HybridBlock(Block):
             raise ParameterError(f"hybridize: there is no backend {backend!r}; XLA compiles all")
         self.__buckets = several(buckets) if active and buckets is not None else ()
         self._active = active
-        self.__needs_values = False
-        self.__traced = self.__new_traced() if active else None
-        self.__ready = None
-        self.__checked = -1
+        self._clear_cached_op()
         # The outermost block is traced with everything in it.
         for child in self._children.values():
             child.hybridize(False)
@@ -425,7 +422,7 @@ class HybridBlock(Block):
 
     def _as_symbol(self) -> Symbol:
         """Returns the network on variables, as many as the last call on arrays had arguments."""
-        return _grouped(self(*self.__variables()))
+        return self._cached_graph[1]
 
     def __variables(self) -> Any:
         """Returns variables in the place of the arguments of the last call on arrays."""
@@ -439,6 +436,27 @@ class HybridBlock(Block):
             made = symbol.var("data" if len(places) == 1 else f"data{number}")
             inputs[place] = made.as_np_ndarray() if mode.array else made
         return unflatten(tree, inputs)
+
+    # -- names of MXNet's with an underscore, which public packages use -------------------------
+
+    def _clear_cached_op(self) -> None:
+        """Forgets what was traced, as after a change of what `hybrid_forward` reads."""
+        self.__needs_values = False
+        self.__traced = self.__new_traced() if self._active else None
+        self.__ready = None
+        self.__checked = -1
+
+    def _get_graph(self, *args: Any) -> tuple[list[Symbol], Symbol]:
+        """Returns the variables of a call with these arguments, and what comes out, as symbols."""
+        self.__note_arguments(args)
+        return self._cached_graph
+
+    @property
+    def _cached_graph(self) -> tuple[list[Symbol], Symbol]:
+        """The variables of the last call on arrays, and what comes out of it, as symbols."""
+        given = self.__variables()
+        variables = [one for one in flatten(tuple(given))[0] if one is not None]
+        return variables, _grouped(self(*given))
 
     @property
     def _in_format(self) -> Form:

@@ -276,6 +276,8 @@ class Parameter(PrivateNames):
             self._set_all(data, contexts)
         self._deferred = None
 
+    _finish_deferred_init = finish_deferred_init  # MXNet's name, which packages use
+
     def _set_all(self, data: NDArray, contexts: Sequence[Context]) -> None:
         if data.stype != self.stype:
             data = data.tostype(self.stype)

@@ -11,7 +11,7 @@ from hybridnet import initializer, ndarray
 from hybridnet.base.array_types import ArrayLike
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import as_dtype
-from hybridnet.base.errors import ParameterError
+from hybridnet.base.errors import ParameterError, RefusedError
 from hybridnet.base.remote import PathLike
 from hybridnet.initializer.base import InitLike
 from hybridnet.ndarray import NDArray
@@ -324,7 +324,8 @@ def load_values(
             array's.
 
     Raises:
-        ParameterError: names are missing or left over, or dtypes differ.
+        RefusedError: names are missing or left over.
+        ParameterError: dtypes differ.
         ShapeError: shapes differ.
     """
     if dtype_source not in ("current", "saved"):
@@ -347,13 +348,13 @@ def _check_names(
     found = {id(param) for name, param in params.items() if name in loaded}
     missing = [name for name, param in params.items() if id(param) not in found]
     if missing and not allow_missing:
-        raise ParameterError(
+        raise RefusedError(
             f"{source}: has no {_first(missing, 5)}; it has {_first(loaded, 10)}. Pass "
             "allow_missing=True to leave parameters without a value in the file as they are"
         )
     extra = [name for name in loaded if name not in params]
     if extra and not ignore_extra:
-        raise ParameterError(
+        raise RefusedError(
             f"{source}: {_first(extra, 5)} is no parameter here; there are {_first(params, 10)}. "
             "Pass ignore_extra=True to leave such arrays out"
         )

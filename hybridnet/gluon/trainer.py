@@ -195,6 +195,15 @@ class Trainer:
         self._refuse_store("allreduce_grads")
         self._reduce(self._learned())
 
+    def _allreduce_grads(self) -> None:
+        """Adds up the gradients; a name of MXNet's, which packages call after `_init_kvstore`."""
+        self._reduce(self._learned())
+
+    @property
+    def _param2idx(self) -> dict[str, int]:
+        """The numbers of the parameters by name, as MXNet keeps them."""
+        return {param.name: number for number, param in enumerate(self._params)}
+
     def update(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
         """Updates the parameters from gradients that are added up already.
 

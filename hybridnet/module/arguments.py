@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from hybridnet import metric
 from hybridnet.base.context import Context
-from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
+from hybridnet.base.errors import ParameterError, RefusedError, ShapeError
 from hybridnet.io import DataDesc
 from hybridnet.symbol import Symbol
 
@@ -33,7 +33,7 @@ _PARAMETERS: Final = ("_weight", "_bias", "_gamma", "_beta")
 
 
 def require(condition: object, what: str, needed: str) -> None:
-    """Raises an MXNetError unless a module has come to the stage that a method needs.
+    """Raises a RefusedError unless a module has come to the stage that a method needs.
 
     Args:
         condition: whether it has.
@@ -41,7 +41,7 @@ def require(condition: object, what: str, needed: str) -> None:
         needed: what must be done before.
     """
     if not condition:
-        raise MXNetError(f"{what}: the module must be ready for it; {needed} first")
+        raise RefusedError(f"{what}: the module must be ready for it; {needed} first")
 
 
 def as_list(given: Any) -> list[Any]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.errors import MXNetError
 from hybridnet.initializer import InitDesc
 from hybridnet.initializer.base import Filler
 from hybridnet.ndarray import NDArray
 
-__all__ = ["fill_values", "refuse_unknown"]
+__all__ = ["fill_values"]
 
 
 def fill_values(
@@ -46,21 +46,3 @@ def fill_values(
             )
         if initializer is not None:
             initializer(InitDesc(name, attrs.get(name)), value)
-
-
-def refuse_unknown(
-    kind: str, held: Mapping[str, NDArray], given: Mapping[str, NDArray] | None
-) -> None:
-    """Raises a ParameterError if values are given that the symbol does not have.
-
-    Args:
-        kind: what they are values of, for the message.
-        held: the arrays of the symbol, by name.
-        given: the values, by name; None if there are none.
-    """
-    extra = [name for name in given or () if name not in held]
-    if extra:
-        raise ParameterError(
-            f"init_params: the symbol has no {kind} {', '.join(extra)}; allow_extra=True "
-            "passes over it"
-        )

@@ -30,7 +30,7 @@ from .arguments import (
 )
 from .base_module import UNIFORM, BaseModule
 from .executor_group import DataParallelExecutorGroup
-from .first_values import fill_values, refuse_unknown
+from .first_values import fill_values
 from .stores import (
     create_store,
     fill_store,
@@ -260,9 +260,11 @@ class Module(BaseModule):
     ) -> None:
         """See `BaseModule.init_params`.
 
+        Values that the symbol does not have are passed over, with `allow_extra` and without, as by
+        MXNet: those of a trained network serve a part of it.
+
         Raises:
             MXNetError: it is not bound, or a value is missing.
-            ParameterError: a value is given that the symbol does not have.
         """
         if self.params_initialized and not force_init:
             warnings.warn(
@@ -275,9 +277,6 @@ class Module(BaseModule):
         attrs = self._symbol.attr_dict()
         for held, given in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
             fill_values(held, given, attrs, initializer, allow_missing)
-        if not allow_extra:
-            refuse_unknown("argument", self._arg_params, arg_params)
-            refuse_unknown("auxiliary state", self._aux_params, aux_params)
         self.params_initialized = True
         self._params_dirty = False
         self._exec_group.set_params(self._arg_params, self._aux_params)
@@ -294,7 +293,7 @@ class Module(BaseModule):
 
         Raises:
             MXNetError: it is not bound, or a value is missing.
-            ParameterError: a value is given that the symbol does not have.
+            ParameterError: with `allow_missing`, a value is given that the symbol does not have.
         """
         if not allow_missing:
             super().set_params(arg_params, aux_params, False, force_init, allow_extra)

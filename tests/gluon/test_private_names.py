@@ -13,9 +13,9 @@ from hybridnet.gluon import _block, _hybrid_block
 
 #: Names that MXNet 1.9.1's blocks have as well, and so no program written for it uses otherwise.
 MXNETS = {
-    "_active", "_alias", "_children", "_collect_params_with_prefix", "_empty_prefix",
-    "_forward_hooks", "_forward_pre_hooks", "_in_format", "_out_format", "_params", "_prefix",
-    "_reg_params",
+    "_active", "_alias", "_cached_graph", "_children", "_clear_cached_op", "_collect_params_with_prefix", "_empty_prefix",
+    "_forward_hooks", "_forward_pre_hooks", "_get_graph", "_in_format", "_out_format", "_params", "_prefix",
+    "_reg_params", "_scope",
 }  # fmt: skip
 #: Names of ours that other parts of the library share, and that say whose they are.
 OURS = {"_as_symbol", "_call_block", "_export_arguments", "_scope_counters"}
@@ -87,3 +87,44 @@ def test_a_block_may_use_any_other_name(hybrid, tmp_path):
             str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params")
         )
         np.testing.assert_allclose(again(nd.array(x)).asnumpy(), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_names_of_graphs_and_numbers_that_packages_use():
+    net = gluon.nn.HybridSequential(prefix="net_")
+    with net._scope:
+        net.add(gluon.nn.Dense(2), gluon.nn.Dense(1))
+    net.initialize()
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd")
+    with autograd.record():
+        out = net(nd.ones((2, 3)))
+    out.backward()
+    names = [f"net_dense{i}_{kind}" for i in (0, 1) for kind in ("weight", "bias")]
+    for inputs, whole in (net._cached_graph, net._get_graph(nd.ones((2, 3)))):
+        assert [one.name for one in inputs] == ["data"]
+        assert whole.list_arguments() == ["data", *names]
+        assert whole.list_outputs() == ["net_dense1_fwd_output"]
+    assert trainer._param2idx == {name: number for number, name in enumerate(sorted(names))}
+    trainer._init_kvstore()
+    trainer._allreduce_grads()
+    late = gluon.Parameter("late", shape=(2, 0), allow_deferred_init=True)
+    late.initialize()
+    late.shape = (2, 3)
+    late._finish_deferred_init()
+    assert late.data().shape == (2, 3)
+
+
+def test_a_cleared_cache_forgets_what_was_read():
+    class Scaled(gluon.HybridBlock):
+        rate = 2
+
+        def hybrid_forward(self, F, x):
+            return x * self.rate
+
+    net = Scaled()
+    net.hybridize()
+    x = nd.ones((2,))
+    assert net(x).asnumpy().tolist() == [2, 2]
+    net.rate = 3
+    net._clear_cached_op()
+    assert net(x).asnumpy().tolist() == [3, 3]

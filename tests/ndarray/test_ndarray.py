@@ -594,3 +594,32 @@ def test_numpys_mean_takes_an_array():
 def test_a_view_without_a_shape_names_reshape():
     with pytest.raises(TypeError, match=r"got -1 alone; .* x\.reshape\(shape\)"):
         nd.ones((2, 3)).view(-1)
+
+
+def test_no_dtype_is_float32():
+    assert nd.ones((2,), dtype="int32").astype(None).dtype is np.float32
+    assert nd.zeros((2,), dtype=None).dtype is np.float32
+    assert mx.gluon.Parameter("w", shape=(2,), dtype=None).dtype is np.float32
+    table = mx.gluon.nn.Embedding(3, 2, dtype=None)
+    table.initialize()
+    assert table(nd.array([1])).dtype is np.float32
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        nd.load,
+        mx.sym.load,
+        lambda path: mx.model.load_checkpoint(path, 0),
+        lambda path: mx.recordio.MXRecordIO(path, "r"),
+        lambda path: mx.gluon.nn.Dense(2, in_units=2).load_parameters(path),
+        lambda path: nd.save(path, nd.ones((2,))),
+        lambda path: mx.io.MNISTIter(image=path, label=path),
+    ],
+)
+def test_a_file_that_is_not_there_is_an_error_of_both_kinds(tmp_path, read):
+    """MXNet's scripts wait for an MXNetError, those of Python for its own."""
+    for kind in (MXNetError, FileNotFoundError):
+        with pytest.raises(kind, match="No such file") as caught:
+            read(str(tmp_path / "gone" / "file"))
+    assert caught.value.errno == 2 and "gone" in caught.value.filename

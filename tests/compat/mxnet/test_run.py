@@ -30,7 +30,7 @@ def run(*arguments, **environ):
         ("gluon_mlp.py", ["--epochs", "12"], "learned 1.9.1\n", 0),
         ("gluon_mlp.py", ["--epochs", "12", "--hybridize"], "learned 1.9.1\n", 0),
         ("symbolic.py", [], "refused ShapeError\n", 0),
-        ("wide.py", [], "learned csr\n[0.256, -0.387]\n", 0),
+        ("wide.py", [], "learned default\n[0.256, -0.387]\n", 0),
         (
             "before_module.py",
             [],

@@ -328,7 +328,11 @@ def run(tmp_path: Path, rest: str, module: str = "sys") -> tuple[subprocess.Pope
     script.write_text(SCRIPT.format(module=module) + rest)
     (tmp_path / "mine.py").write_text("")
     main = subprocess.Popen(
-        [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, str(script)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     assert main.stdout is not None
     assert main.stdout.readline() == "script\n"
@@ -351,8 +355,9 @@ def test_whatever_ends_the_main_process_ends_all(
 
 
 def test_a_script_without_a_guard_is_run_once(tmp_path: Path) -> None:
-    main, watches = run(tmp_path, "print(*processes, flush=True); print('end')", "mine")
-    assert main.communicate()[0] == "end\n" and main.returncode == 0 and gone(watches)
+    rest = "print(*processes, flush=True); input(); print('end')"
+    main, watches = run(tmp_path, rest, "mine")
+    assert main.communicate("\n")[0] == "end\n" and main.returncode == 0 and gone(watches)
 
 
 def test_ctrl_c_in_a_pass_leaves_a_loader_that_works() -> None:
