@@ -13,9 +13,9 @@ from hybridnet.gluon import _block, _hybrid_block
 
 #: Names that MXNet 1.9.1's blocks have as well, and so no program written for it uses otherwise.
 MXNETS = {
-    "_active", "_alias", "_cached_graph", "_children", "_clear_cached_op", "_collect_params_with_prefix", "_empty_prefix",
-    "_forward_hooks", "_forward_pre_hooks", "_get_graph", "_in_format", "_out_format", "_params", "_prefix",
-    "_reg_params", "_scope",
+    "_active", "_alias", "_cached_graph", "_children", "_clear_cached_op",
+    "_collect_params_with_prefix", "_empty_prefix", "_forward_hooks", "_forward_pre_hooks",
+    "_get_graph", "_in_format", "_out_format", "_params", "_prefix", "_reg_params", "_scope",
 }  # fmt: skip
 #: Names of ours that other parts of the library share, and that say whose they are.
 OURS = {"_as_symbol", "_call_block", "_export_arguments", "_scope_counters"}
