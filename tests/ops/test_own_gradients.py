@@ -1,4 +1,7 @@
-"""Output layers behind what stops gradients: theirs does not need any, so it is computed."""
+"""Gradients that are set: of output layers behind what stops gradients, and at kinks.
+
+Output layers do not need any gradient from above, so theirs is computed there, too.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import pytest
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd, sym
+from hybridnet import np as np_
 
 _DATA = np.array([[1, 1, 1, 1], [4, 2, 2, 2.0]], "float32")
 _LABEL = np.array([1, 0], "float32")
@@ -81,7 +85,7 @@ _LAYERS = {
     ),
     "MAERegressionOutput": (
         lambda F, x, label, target: F.MAERegressionOutput(x, target),
-        np.sign(_SCORES - _TARGETS) / 4,
+        np.where(_SCORES > _TARGETS, 1, -1) / 4,
     ),
     "LogisticRegressionOutput": (
         lambda F, x, label, target: F.LogisticRegressionOutput(x, target),
@@ -190,3 +194,97 @@ def test_a_users_function_behind_a_stop_is_given_zeros():
         total = nd.BlockGrad(_Fives()(x)).sum()
     total.backward()
     np.testing.assert_array_equal(x.grad.asnumpy(), 5)
+
+
+_P, _Z = [-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0], [-1.0, 0.0, 1.0]
+_INF = float("inf")
+# Calls, what they are of, and the gradients that MXNet 1.9.1 gives them.
+_KINKS = {
+    "relu": (lambda x: nd.relu(x), [_Z], [[0, 0, 1]]),
+    "abs": (lambda x: nd.abs(x), [_Z], [[-1, 0, 1]]),
+    "sign": (lambda x: nd.sign(x), [_Z], [[0, 0, 0]]),
+    "clip": (lambda x: nd.clip(x, -1, 1), [_P], [[0, 1, 1, 1, 1, 1, 0]]),
+    "hard_sigmoid": (
+        lambda x: nd.hard_sigmoid(x),
+        [[-2.5, -2.4, 0, 2.4, 2.5]],
+        [[0, 0.2, 0.2, 0.2, 0]],
+    ),
+    "cbrt": (lambda x: nd.cbrt(x), [[-8.0, 0, 1]], [[1 / 12, _INF, 1 / 3]]),
+    "rcbrt": (lambda x: nd.rcbrt(x), [[-8.0, 0, 1]], [[-1 / 48, -_INF, -1 / 3]]),
+    "sqrt": (lambda x: nd.sqrt(x), [[0.0, 1]], [[_INF, 0.5]]),
+    "rsqrt": (lambda x: nd.rsqrt(x), [[0.0, 1]], [[-_INF, -0.5]]),
+    "log": (lambda x: nd.log(x), [[0.0, 1]], [[_INF, 1]]),
+    "maximum": (lambda x, y: nd.maximum(x, y), [_Z, [-1.0, 1, 0]], [[1, 0, 1], [0, 1, 0]]),
+    "minimum": (lambda x, y: nd.minimum(x, y), [_Z, [-1.0, 1, 0]], [[1, 1, 0], [0, 0, 1]]),
+    "max": (lambda x: nd.max(x), [[1.0, 3, 3]], [[0, 1, 1]]),
+    "min": (lambda x: nd.min(x), [[1.0, 1, 3]], [[1, 1, 0]]),
+    "norm, ord 1": (lambda x: nd.norm(x, ord=1), [_Z], [[-1, 0, 1]]),
+    "smooth_l1": (lambda x: nd.smooth_l1(x, scalar=1), [_P], [[-1, -1, -0.5, 0, 0.5, 1, 1]]),
+    "leaky": (lambda x: nd.LeakyReLU(x, slope=0.3), [_Z], [[0.3, 0.3, 1]]),
+    "elu": (lambda x: nd.LeakyReLU(x, act_type="elu", slope=0.3), [[0.0, 1]], [[0.3, 1]]),
+    "selu": (lambda x: nd.LeakyReLU(x, act_type="selu"), [[0.0, 1]], [[1.7581, 1.0507]]),
+    "Pooling": (
+        lambda x: nd.Pooling(x, kernel=(2,), stride=(2,)),
+        [[[[1.0, 1, 0, 0]]]],
+        [[1, 0, 1, 0]],
+    ),
+    "topk": (lambda x: nd.topk(x, k=1, ret_typ="value"), [[[1.0, 2, 2]]], [[0, 1, 0]]),
+    "MAERegressionOutput": (
+        lambda x: nd.MAERegressionOutput(x, nd.array([[0, 1, 0.5]])),
+        [[[0.0, 0, 1]]],
+        [[-1 / 3, -1 / 3, 1 / 3]],
+    ),
+    "Hinge": (
+        lambda x, y: gluon.loss.HingeLoss()(x, y),
+        [[[1.0, 0, -1]], [[1.0, 1, -1]]],
+        [[0, -1 / 3, 0], [0, 0, 0]],
+    ),
+    "Huber": (
+        lambda x, y: gluon.loss.HuberLoss()(x, y),
+        [[[1.0, 0, -1]], [[0.0, 0, 0]]],
+        [[1 / 3, 0, -1 / 3], [-1 / 3, 0, 1 / 3]],
+    ),
+    "L1": (lambda x, y: gluon.loss.L1Loss()(x, y), [[[1.0, 0]], [[0.0, 0]]], [[0.5, 0], [-0.5, 0]]),
+    "SigmoidBCE": (
+        lambda x: gluon.loss.SigmoidBCELoss()(x, nd.array([[0.0, 1, 0.25]])),
+        [[[0.0, 0, 0]]],
+        [[0, -1 / 3, -1 / 12]],
+    ),
+    "np.linalg.norm, ord 1": (
+        lambda x: np_.linalg.norm(x.as_np_ndarray(), ord=1).as_nd_ndarray(),
+        [_Z],
+        [[-1, 0, 1]],
+    ),
+    "np.cbrt": (lambda x: np_.cbrt(x.as_np_ndarray()).as_nd_ndarray(), [[0.0, 1]], [[_INF, 1 / 3]]),
+}
+
+
+@pytest.mark.parametrize("name", _KINKS)
+def test_gradients_at_kinks_ties_and_poles_are_mxnets(name):
+    """Where two slopes meet MXNet takes one, and which one differs from operator to operator."""
+    function, given, wanted = _KINKS[name]
+    arrays = [nd.array(one) for one in given]
+    for one in arrays:
+        one.attach_grad()
+    with autograd.record():
+        made = function(*arrays)
+    made.backward()
+    for one, right in zip(arrays, wanted, strict=True):
+        np.testing.assert_allclose(one.grad.asnumpy().ravel(), right, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("operator", ["cbrt", "hard_sigmoid", "MAERegressionOutput"])
+def test_gradients_of_symbols_at_kinks_are_those_of_arrays(operator):
+    """The program of a symbol has the slopes that the operator has when it runs alone."""
+    given, wanted = {
+        "cbrt": ([-8.0, 0, 1], [1 / 12, _INF, 1 / 3]),
+        "hard_sigmoid": ([-2.5, 0, 2.5], [0, 0.2, 0]),
+        "MAERegressionOutput": ([0.0, 1, 2], [-1, 1, 1]),
+    }[operator]
+    more = [sym.zeros((3,))] if operator == "MAERegressionOutput" else []
+    made = getattr(sym, operator)(sym.var("x"), *more)
+    bound = made.simple_bind(hn.cpu(), x=(3,))
+    bound.arg_dict["x"][:] = given
+    bound.forward(is_train=True)
+    bound.backward(nd.ones(3))
+    np.testing.assert_allclose(bound.grad_dict["x"].asnumpy(), wanted, rtol=1e-4)

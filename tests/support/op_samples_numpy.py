@@ -66,7 +66,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     },
     **{
         name: [*_REDUCED, sample(_POINT), sample(_CUBE[:0], axis=0, initial=1.5)]
-        for name in words("_np_max _np_min")
+        for name in words("_np_max _np_min _shared_max _shared_min")
     },
     **{name: [*_REDUCED, sample(_CUBE, axis=0, ddof=1)] for name in ("_npi_var", "_npi_std")},
     **dict.fromkeys(("_np_any", "_np_all"), _REDUCED),

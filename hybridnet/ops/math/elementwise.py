@@ -40,6 +40,18 @@ def _arccosh_gradient(back: Backward) -> Sequence[Any]:
     return [back.grads[0] * low * high]
 
 
+def _cbrt_gradient(back: Backward) -> Sequence[Any]:
+    """By the root, so that it is infinite at 0, as in MXNet; that of JAX is NaN there."""
+    root = back.outputs[0]
+    return [back.grads[0] / (root * root * 3.0)]
+
+
+def _rcbrt_gradient(back: Backward) -> Sequence[Any]:
+    """As that of cbrt: minus infinity at 0."""
+    square = back.outputs[0] * back.outputs[0]
+    return [back.grads[0] * square * square * (-1.0 / 3.0)]
+
+
 def _round_half_away(x: Any) -> Any:
     whole = jnp.trunc(x)
     return whole + jnp.sign(x) * (jnp.abs(x - whole) >= 0.5)
@@ -109,8 +121,9 @@ unary("relu", lambda x: jnp.maximum(x, 0), "The larger of the element and 0.", i
 
 unary("sqrt", lambda x: jnp.sqrt(x), "Square root.")
 unary("rsqrt", lambda x: lax.rsqrt(x), "1 over the square root.")
-unary("cbrt", lambda x: jnp.cbrt(x), "Cube root, of negative numbers too.")
-unary("rcbrt", lambda x: 1 / jnp.cbrt(x), "1 over the cube root.")
+unary("cbrt", lambda x: jnp.cbrt(x), "Cube root, of negative numbers too.",
+      gradient=_cbrt_gradient)
+unary("rcbrt", lambda x: 1 / jnp.cbrt(x), "1 over the cube root.", gradient=_rcbrt_gradient)
 unary("reciprocal", lambda x: 1 / x, "1 over the element.")
 unary("exp", lambda x: jnp.exp(x), "e to the power of the element.")
 unary("expm1", lambda x: jnp.expm1(x), "exp(x) - 1, exact for small x.")
@@ -244,7 +257,10 @@ def _smooth_l1(data: Any, *, scalar: Scalar = 1.0) -> Any:
 def _hard_sigmoid(data: Any, *, alpha: Scalar = 0.2, beta: Scalar = 0.5) -> Any:
     """min(max(alpha x + beta, 0), 1): a piecewise linear approximation of the sigmoid."""
     x = data if is_float(np.dtype(data.dtype)) else data.astype(np.float64)
-    return convert(jnp.clip(alpha * x + beta, 0, 1), data.dtype)
+    line = alpha * x + beta
+    # Selections, and not jnp.clip: that halves the gradient at the ends, where MXNet has 0.
+    bound = jnp.where(line >= 1, 1, 0).astype(line.dtype)
+    return convert(jnp.where((line <= 0) | (line >= 1), bound, line), data.dtype)
 
 
 @operator(

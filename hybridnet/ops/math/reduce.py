@@ -120,8 +120,14 @@ _AXES_DOC = """Args:
     exclude: reduce over all axes but the given ones."""
 
 
-def extreme(reducer: Callable[..., Any]) -> Callable[[Any, tuple[int, ...]], Any]:
-    """Maximum or minimum whose gradient goes to every element that equals it, as in MXNet."""
+def extreme(
+    reducer: Callable[..., Any], shared: bool = False
+) -> Callable[[Any, tuple[int, ...]], Any]:
+    """Maximum or minimum.
+
+    Its gradient goes to every element that equals it, as in MXNet; or, as in TensorFlow, it is
+    shared by them in equal parts.
+    """
 
     def compute(data: Any, axes: tuple[int, ...]) -> Any:
         @jax.custom_jvp
@@ -136,7 +142,12 @@ def extreme(reducer: Callable[..., Any]) -> Callable[[Any, tuple[int, ...]], Any
         def extreme_jvp(primals: Any, tangents: Any) -> Any:
             (x,), (dx,) = primals, tangents
             best = extreme(x)
-            return best, jnp.sum(jnp.where(x == best, dx, 0), axis=axes, keepdims=True)
+            equal = x == best
+            slope = jnp.sum(jnp.where(equal, dx, 0), axis=axes, keepdims=True)
+            if shared:  # nothing equals NaN
+                count = jnp.sum(equal, axis=axes, keepdims=True)
+                slope = slope / jnp.maximum(count, 1).astype(slope.dtype)
+            return best, slope
 
         return extreme(data)
 

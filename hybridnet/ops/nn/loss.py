@@ -248,6 +248,7 @@ _regression(
 _regression(
     "MAERegressionOutput",
     lambda x: x,
-    lambda difference: jnp.sign(difference),
-    "Passes on the data; the gradient is that of the absolute error, ``sign(data - label)``.",
+    lambda difference: jnp.where(difference == 0, -1, jnp.sign(difference)),
+    "Passes on the data; the gradient is that of the absolute error, ``sign(data - label)``; -1 "
+    "where both are equal, as in MXNet.",
 )

@@ -254,6 +254,9 @@ def _norm(
     x = _wide(data)
     if flag == "flat" or flag == "fro" or (flag == "vector" and ord == 2.0):
         made = root(jnp.sum(x * x, axis=axis, keepdims=keepdims))
+    elif flag == "vector" and ord == 1.0:
+        # Not jnp.abs, whose gradient at 0 is 1, and not 0.
+        made = jnp.sum(x * jnp.sign(x), axis=axis, keepdims=keepdims)
     else:
         order: Any = "nuc" if flag == "nuc" else ord
         made = jnp.linalg.norm(x, order, axis, keepdims)

@@ -115,8 +115,12 @@ _sum = _accumulation("_np_sum", lambda *a, **k: jnp.sum(*a, **k), "Sum over axes
 _accumulation("_np_prod", lambda *a, **k: jnp.prod(*a, **k), "Product over axes.", "_np_product")
 
 
-def _selection(name: str, reducer: Callable[..., Any], choose: Any, doc: str, alias: str) -> None:
-    """Registers the maximum or the minimum."""
+def _selection(name: str, reducer: Callable[..., Any], choose: Any, doc: str, *alias: str) -> None:
+    """Registers the maximum or the minimum; without `alias` its gradient is shared."""
+    shared = not alias
+    slope = (
+        "is shared by the elements that equal" if shared else "goes to every element that equals"
+    )
 
     def lowering(
         a: Any, *, axis: Axis = None, keepdims: bool = False, initial: float | None = None
@@ -126,7 +130,7 @@ def _selection(name: str, reducer: Callable[..., Any], choose: Any, doc: str, al
         shape = _shape(given, axes, keepdims)
         if not a.size:  # without `initial` there are no results either: `check` has seen to it
             return jnp.full(shape, initial or 0, a.dtype)
-        found = extreme(reducer)(a, axes).reshape(shape)
+        found = extreme(reducer, shared)(a, axes).reshape(shape)
         if initial is None:
             return found
         return choose(found, np.asarray(initial).astype(a.dtype))
@@ -141,27 +145,29 @@ def _selection(name: str, reducer: Callable[..., Any], choose: Any, doc: str, al
 
     operator(
         name,
-        aliases=(alias,),
+        aliases=alias,
         check=check,
         infer=_reduced(name, lambda a, _: a.dtype),
-        doc=f"{doc}; the gradient goes to every element that equals it.\n\n{_ARGS}\n{_INITIAL}",
+        doc=f"{doc}; the gradient {slope} it.\n\n{_ARGS}\n{_INITIAL}",
     )(lowering)
 
 
-_selection(
-    "_np_max",
-    lambda *a, **k: jnp.max(*a, **k),
-    lambda a, b: jnp.maximum(a, b),
-    "Largest element over axes",
-    "_np_amax",
-)
-_selection(
-    "_np_min",
-    lambda *a, **k: jnp.min(*a, **k),
-    lambda a, b: jnp.minimum(a, b),
-    "Smallest element over axes",
-    "_np_amin",
-)
+for _name, *_aliases in (("_np_max", "_np_amax"), ("_shared_max",)):
+    _selection(
+        _name,
+        lambda *a, **k: jnp.max(*a, **k),
+        lambda a, b: jnp.maximum(a, b),
+        "Largest element over axes",
+        *_aliases,
+    )
+for _name, *_aliases in (("_np_min", "_np_amin"), ("_shared_min",)):
+    _selection(
+        _name,
+        lambda *a, **k: jnp.min(*a, **k),
+        lambda a, b: jnp.minimum(a, b),
+        "Smallest element over axes",
+        *_aliases,
+    )
 
 
 def _truth(name: str, reducer: Callable[..., Any], doc: str, *aliases: str) -> None:

@@ -330,6 +330,62 @@ def test_gradients_equal_differences():
         np.testing.assert_allclose(of_w[1, 1], change / 1e-6, rtol=1e-4)
 
 
+_INF = float("inf")
+# What TensorFlow's gradients are by its own rules (math_grad.py, nn_grad.py, relu_op_functor.h).
+_KINKS = {
+    "relu": (tf.nn.relu, [-1, 0, 1], [0, 0, 1]),
+    "relu6": (tf.nn.relu6, [-1, 0, 3, 6, 7], [0, 0, 1, 0, 0]),
+    "crelu": (tf.nn.crelu, [-1, 0, 1], [-1, 0, 1]),
+    "selu": (tf.nn.selu, [-1, 0, 3], [0.64676, 1.0507, 1.0507]),
+    "elu": (tf.nn.elu, [-1, 0, 1], [0.36788, 1, 1]),
+    "leaky_relu": (tf.nn.leaky_relu, [-1, 0, 1], [0.2, 0.2, 1]),
+    "abs": (tf.abs, [-1, 0, 1], [-1, 0, 1]),
+    "maximum": (lambda x: tf.maximum(x, 0.0), [-1, 0, 1], [0, 1, 1]),
+    "maximum, right": (lambda x: tf.maximum(0.0, x), [-1, 0, 1], [0, 0, 1]),
+    "minimum": (lambda x: tf.minimum(x, 0.0), [-1, 0, 1], [1, 1, 0]),
+    "clip_by_value": (lambda x: tf.clip_by_value(x, -1.0, 1.0), [-2, -1, 0, 1, 2], [0, 1, 1, 1, 0]),
+    "reduce_max": (tf.reduce_max, [2, 1, 2, 2], [1 / 3, 0, 1 / 3, 1 / 3]),
+    "reduce_min": (lambda x: tf.reduce_min(x, 1), [[2, 2], [1, 3]], [[0.5, 0.5], [1, 0]]),
+    "norm, ord 1": (lambda x: tf.norm(x, ord=1), [-1, 0, 1], [-1, 0, 1]),
+    "norm, ord inf": (lambda x: tf.norm(x, ord=np.inf), [-1, 0, 1], [-0.5, 0, 0.5]),
+    "segment_max": (lambda x: tf.segment_max(x, [0, 0, 1]), [1, 1, 1], [0.5, 0.5, 1]),
+    "max_pool": (
+        lambda x: tf.nn.max_pool(x[None, :, :, None], 2, 2, "SAME"),
+        [[1, 1], [1, 1]], [[1, 0], [0, 0]],
+    ),
+    "sqrt": (tf.sqrt, [0, 1], [_INF, 0.5]),
+    "rsqrt": (tf.rsqrt, [0, 1], [-_INF, -0.5]),
+    "hinge_loss": (lambda x: tf.losses.hinge_loss([1.0, 1, 0], x), [1, 0, -1], [0, -1 / 3, 0]),
+    "huber_loss": (lambda x: tf.losses.huber_loss([0.0, 0, 0], x), [1, 0, -1], [1 / 3, 0, -1 / 3]),
+    "entropy": (
+        lambda x: tf.nn.sigmoid_cross_entropy_with_logits(labels=[0.0, 1, 0.5, 0], logits=x),
+        [0, 0, 0, 1], [0.5, -0.5, 0, 0.73106],
+    ),
+    "entropy loss": (lambda x: tf.losses.sigmoid_cross_entropy([0.0, 1], x), [0, 0], [0.25, -0.25]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _KINKS)
+def test_gradients_at_kinks_and_ties_are_tensorflows(name):
+    """Where two slopes meet, TensorFlow takes one of them, or shares the gradient."""
+    function, given, wanted = _KINKS[name]
+    x = tf.constant(np.array(given, np.float32))
+    with tf.Session() as session:
+        found = session.run(tf.gradients(function(x), x)[0])
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-6)
+
+
+def test_what_is_limited_passes_on_nan_and_keeps_whole_numbers():
+    """relu6 of NaN is NaN, and of int32 is int32."""
+    with tf.Session() as session:
+        found = session.run(
+            [tf.nn.relu6([np.nan, 7.0]), tf.nn.relu6([-1, 4, 9]), tf.nn.selu([1e9])]
+        )
+    np.testing.assert_array_equal(found[0], [np.nan, 6])
+    assert (found[1].dtype, found[1].tolist()) == (np.int32, [0, 4, 6])
+    np.testing.assert_allclose(found[2], [1.0507009e9], rtol=1e-6)
+
+
 def test_gradient_nodes_are_expanded_before_they_are_compiled(monkeypatch):
     steps = noted_steps(monkeypatch)
     x = tf.placeholder(tf.float32, [None, 3])

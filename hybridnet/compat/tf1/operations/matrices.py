@@ -220,7 +220,7 @@ def norm(
     def length(x: EdgeHandle) -> EdgeHandle:
         size = x.abs()
         if power == np.inf:
-            return handle("_np_max", size, axis=axes, keepdims=keep)
+            return handle("_shared_max", size, axis=axes, keepdims=keep)
         if power == 1:
             return handle("_np_sum", size, axis=axes, keepdims=keep)
         raised = x.square() if power == 2 else handle("_power_scalar", size, scalar=power)

@@ -91,8 +91,8 @@ def _is_bool(dtype: DType) -> Any:
 
 reduce_all = _reduction("All", "_np_all", "whether all are True", _is_bool)
 reduce_any = _reduction("Any", "_np_any", "whether one is True", _is_bool)
-reduce_max = _reduction("Max", "_np_max", "the greatest")
-reduce_min = _reduction("Min", "_np_min", "the least")
+reduce_max = _reduction("Max", "_shared_max", "the greatest")
+reduce_min = _reduction("Min", "_shared_min", "the least")
 reduce_prod = _reduction("Prod", "_np_prod", "the product")
 reduce_sum = _reduction("Sum", "_np_sum", "the sum")
 

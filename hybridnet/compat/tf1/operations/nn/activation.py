@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from ...graph import convert_to_tensor, renamed, require_same, with_default
 from ...graph.adding import EdgeHandle, Tensor, described, fused, handle, is_zero, name_scope, op
@@ -19,6 +19,9 @@ __all__ = [
 ]  # fmt: skip
 
 
+# The slope of `selu` above 0.
+_SELU: Final = 1.0507009873554805
+
 # Activations --------------------------------------------------------------------------------------
 
 
@@ -32,9 +35,6 @@ def _activation(kind: str, doc: str, operator: str, **params: Any) -> Callable[.
 elu = _activation(
     "Elu", "x, or exp(x) - 1 where x is negative", "LeakyReLU", act_type="elu", slope=1.0
 )
-selu = _activation(
-    "Selu", "the scaled form of `elu` (Klambauer et al., 2017)", "LeakyReLU", act_type="selu"
-)
 softplus = _activation("Softplus", "log(1 + exp(x))", "Activation", act_type="softrelu")
 softsign = _activation("Softsign", "x / (1 + |x|)", "softsign")
 
@@ -46,9 +46,28 @@ def relu(features: Any, name: str | None = None) -> Tensor:
 
 
 def relu6(features: Any, name: str | None = None) -> Tensor:
-    """Returns min(max(x, 0), 6)."""
+    """Returns min(max(x, 0), 6), whose gradient at 0 and at 6 is 0."""
     x = require_kind("Relu6", "features", convert_to_tensor(features), is_number)
-    return op("Relu6", "clip", [x], name=name, a_min=0.0, a_max=6.0)
+
+    def limited(x: EdgeHandle) -> EdgeHandle:
+        # The gradient of clip is 1 at its bounds, that of relu is 0 at 0.
+        above = handle("_greater_equal_scalar", x, scalar=6.0)
+        limit = handle("BlockGrad", handle("clip", x, a_min=0.0, a_max=6.0))
+        return handle("where", above, limit, x.relu())
+
+    return fused("Relu6", limited, [x], name=name, shape=x.shape)
+
+
+def selu(features: Any, name: str | None = None) -> Tensor:
+    """Returns the scaled form of `elu` (Klambauer et al., 2017)."""
+    x = as_floats("Selu", features, "features")
+
+    def scaled(x: EdgeHandle) -> EdgeHandle:
+        # At 0 the slope is that of the right side; LeakyReLU has that of the left.
+        left = handle("LeakyReLU", x, act_type="selu")
+        return handle("where", handle("_greater_equal_scalar", x, scalar=0.0), x * _SELU, left)
+
+    return fused("Selu", scaled, [x], name=name, shape=x.shape)
 
 
 def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:

@@ -116,7 +116,7 @@ def sigmoid_cross_entropy_with_logits(
     """
 
     def entropy(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
-        return x.relu() - x * y + (-x.abs()).exp().log1p()
+        return handle("Activation", x, act_type="softrelu") - x * y
 
     with name_scope(name, "logistic_loss", [logits, labels]) as scope:
         pair = _of_one_shape(logits, labels)
