@@ -95,6 +95,7 @@ class Inside:
         scope: marks what is made in it.
         symbols: the variables.
         after: what is outside and must have run before, once it is cut off.
+        instead: edges outside, and the variables outside that are read in their place.
     """
 
     def __init__(self, name: str, sources: Sequence[Symbol]) -> None:
@@ -103,6 +104,7 @@ class Inside:
         self.scope = AttrScope(**{_INSIDE: self.name})
         self.sources: list[Edge] = []
         self.after: dict[Node, None] = {}
+        self.instead: dict[Edge, Edge] = {}
         self.variables: list[Node] = []
         self.symbols: list[Symbol] = []
         self._names: set[str] = set()
@@ -163,6 +165,7 @@ class Inside:
         return mark == self.name or mark.startswith(f"{self.name}$")
 
     def _moved(self, edge: Edge, place: dict[Edge, Edge], outside: dict[Node, Edge]) -> Edge:
+        edge = self.instead.get(edge, edge)
         if edge.node.is_variable or self._owns(edge.node):
             return place.get(edge, edge)
         if edge not in place:

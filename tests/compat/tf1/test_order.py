@@ -1,6 +1,7 @@
 """Random programs of variables: what control edges order happens as in a serial program."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -91,3 +92,47 @@ def test_control_edges_give_the_order_of_a_serial_program(program, fed):
             assert began == values
             assert session.run(variables) == after
             values = after
+
+
+def _turns(update, condition=lambda i: i < 3):
+    def body(i):
+        with tf.control_dependencies([update(i)]):
+            return i + 1
+
+    return tf.while_loop(condition, body, [0], parallel_iterations=1)
+
+
+def _descent(v):
+    return tf.train.GradientDescentOptimizer(0.1).minimize(tf.square(v - 3.0))
+
+
+def _either(v, i):
+    return tf.cond(tf.equal(i % 2, 0), lambda: v.assign(v * 2), lambda: v.assign(v + 10))
+
+
+def _twice(v):
+    return _turns(lambda _: v.assign(v * 2), lambda i: i < 2)
+
+
+#: Loops over a variable that begins with 1, and what TensorFlow leaves in it.
+_LOOPS = {
+    "assigned": (lambda v: _turns(lambda _: v.assign(v * 2)), 8.0),
+    "added to": (lambda v: _turns(lambda _: v.assign_add(v)), 8.0),
+    "descent": (lambda v: _turns(lambda _: _descent(v)), 1.976),
+    "a branch": (lambda v: _turns(lambda i: _either(v, i), lambda i: i < 4), 34.0),
+    "the condition": (lambda v: _turns(lambda _: v.assign(v * 2), lambda i: v < 20.0), 32.0),
+    "a loop in it": (lambda v: _turns(lambda _: _twice(v)), 64.0),
+}
+
+
+@pytest.mark.parametrize("name", _LOOPS)
+def test_a_turn_of_a_loop_reads_what_the_turns_before_have_written(name):
+    """Body and condition see the variable as the turn begins, and not as the run did."""
+    make, wanted = _LOOPS[name]
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.get_variable("v", initializer=1.0)
+        outside = v * 1.0
+        loop = make(v)
+        session.run(tf.global_variables_initializer())
+        assert session.run([loop, outside])[1] == 1.0
+        np.testing.assert_allclose(session.run(v), wanted, rtol=1e-5)

@@ -12,12 +12,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.graph import Graph, Node, open_while, topological
+from hybridnet.graph import Edge, Graph, Node, WhileCall, open_while, topological
 from hybridnet.symbol import AttrScope, Inside, joined
 
 from ..errors import ResourceExhaustedError
 from ..graph import Kind, TensorShape, as_dims, get_default_graph, kind_of, tensor_of
 from ..graph.adding import Tensor, constant, convert_to_tensor, name_scope
+from ..graph.building import COPY
 from ..nest import assert_same_structure, flatten, pack_sequence_as
 from .arrays import Growth, Rows, Start, TensorArray
 from .creation import shape_of
@@ -311,9 +312,13 @@ class _WhileLoop:
         numbers = [number for number in ordered if number not in without]
         new = [self._new[number].edge for number in numbers]
         ends = [(self._tested, [holds.edge]), (self._inside, new)]
-        (test, step), inputs, places = joined(ends)
-        carried = tuple(places[number] for number in numbers)
-        call, scalars = open_while(test, step, carried, 0, limit)
+        call, inputs, scalars = _opened(ends, numbers, limit)
+        written = {inputs[place] for place in call.written}
+        copies = {one: one.node.inputs[0] for one in inputs if _copied(one) in written}
+        if copies:  # the value that a variable has when a turn begins, not when the run does
+            for inside in (self._tested, self._inside):
+                inside.instead = copies
+            call, inputs, scalars = _opened(ends, numbers, limit)
         if holds is not self._holds and (call.draws or call.written):
             raise ValueError(
                 "while_loop: how long a TensorArray becomes must not depend on random numbers, or "
@@ -387,6 +392,27 @@ class _WhileLoop:
                 length = tensor_of(self._graph, symbol.edges[0], kind)
                 holds = logical_and(holds, less_equal(length, _MOST_READ))
         return holds
+
+
+def _opened(
+    ends: Sequence[tuple[Inside, Sequence[Edge]]], numbers: Sequence[int], limit: int | None
+) -> tuple[WhileCall, list[Edge], tuple[Any, ...]]:
+    """Returns the call of a loop, what it takes, and the numbers in it.
+
+    Args:
+        ends: of the condition and of the body: what they return.
+        numbers: the loop variables that the body gives new values, in its order.
+        limit: how often it is run at most.
+    """
+    (test, step), inputs, places = joined(ends)
+    carried = tuple(places[number] for number in numbers)
+    call, scalars = open_while(test, step, carried, 0, limit)
+    return call, inputs, scalars
+
+
+def _copied(edge: Edge) -> Edge | None:
+    """Returns the variable whose value, as the run begins, an edge is; None if it is no such."""
+    return edge.node.inputs[0] if edge.node.call is COPY else None
 
 
 def _read_by(graph: Graph, variables: Sequence[Node]) -> list[int]:
