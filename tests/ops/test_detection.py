@@ -156,3 +156,36 @@ def test_networks_of_detection_that_mxnet_saved_are_read():
         (1, 2, 8, 8), (1, 4, 8, 8), (1, 48, 4), (5, 6), (2,), (1, 2, 3, 5), (1, 2, 2, 2),
         (1, 2, 4, 4),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_boxes_of_the_background_are_dropped_first(force):
+    """Those of class -1 unless it is said which: they are not kept, and suppress nothing."""
+    boxes = [[0, 0.9, 0, 0, 2, 2], [-1, 0.95, 0, 0, 2, 2]]
+    boxes += [[-1, 0.6, 5, 5, 6, 6], [2, 0.5, 5, 5, 6, 6.1]]
+    given = mx.nd.array(boxes)
+    options = {"overlap_thresh": 0.5, "id_index": 0, "force_suppress": force}
+    symbol = mx.sym.contrib.box_nms(mx.sym.var("x"), **options)
+    for found in (mx.nd.contrib.box_nms(given, **options), symbol.eval(x=given)[0]):
+        kept = found.asnumpy()
+        np.testing.assert_allclose(kept[kept[:, 1] >= 0][:, :2], [[0, 0.9], [2, 0.5]])
+    given[:, 0] += 1
+    found = mx.nd.contrib.box_nms(given, background_id=3, **options).asnumpy()
+    right = [[0, 0.95]] if force else [[0, 0.95], [1, 0.9]]
+    np.testing.assert_allclose(found[found[:, 1] >= 0][:, :2], [*right, [0, 0.6]])
+
+
+def test_offsets_at_the_last_row_and_column_have_no_slope_beyond_them():
+    """A deformable convolution's samples past the last pixel's center are that pixel."""
+    data = mx.nd.array(np.array([[[[0, 1, 4], [9, 16, 25], [36, 49, 64]]]], "float32"))
+    offset = mx.nd.zeros((1, 2, 3, 3))
+    offset.attach_grad()
+    with mx.autograd.record():
+        made = mx.nd.contrib.DeformableConvolution(
+            data, offset, mx.nd.ones((1, 1, 1, 1)), kernel=(1, 1), num_filter=1, no_bias=True
+        )
+    made.backward()
+    np.testing.assert_allclose(made.asnumpy(), data.asnumpy())
+    down = [[9, 15, 21], [27, 33, 39], [0, 0, 0]]
+    right = [[1, 3, 0], [7, 9, 0], [13, 15, 0]]
+    np.testing.assert_allclose(offset.grad.asnumpy()[0], [down, right])

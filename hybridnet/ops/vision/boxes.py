@@ -98,7 +98,7 @@ def box_nms(
         coord_start: where the four coordinates begin among the numbers of a box.
         score_index: where the score is.
         id_index: where the class is, which alone suppresses its own; -1 for no classes.
-        background_id: the class whose boxes are dropped first; -1 for none.
+        background_id: the class whose boxes are dropped first, where there are classes; default -1.
         force_suppress: boxes suppress those of other classes too.
         in_format: that of the coordinates.
         out_format: that of the result's.
@@ -115,7 +115,7 @@ def box_nms(
     scores = fixed[..., score_index]
     valid = scores > valid_thresh
     classes = fixed[..., id_index] if id_index >= 0 else jnp.zeros_like(scores)
-    if id_index >= 0 and background_id >= 0:
+    if id_index >= 0:
         valid &= classes != background_id
     if force_suppress:
         classes = jnp.zeros_like(classes)

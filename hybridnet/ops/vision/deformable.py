@@ -158,15 +158,20 @@ def _taps(data: Any, offset: Any, settings: list[tuple[int, int]], groups: int, 
     # The four pixels around each: two more axes in front.
     row = jnp.floor(y) + jnp.arange(2).reshape(2, *(1,) * (y.ndim + 1))
     column = jnp.floor(x) + jnp.arange(2).reshape(2, *(1,) * y.ndim)
-    inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
-    if not fades:
-        inside &= reached
+    near_row, near_column = row, column
+    if fades:
+        inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
+    else:  # past the last pixel's center the value stays, so that its slope there is 0
+        inside = jnp.broadcast_to(reached, (2, 2, *reached.shape))
+        near_row = jnp.minimum(row, height - 1)
+        near_column = jnp.minimum(column, width - 1)
     weight = jnp.where(inside, (1 - jnp.abs(x - column)) * (1 - jnp.abs(y - row)), 0)
     # Channels last, so that a pixel of a group is one run of memory.
     parted = data.reshape(batch, groups, channels // groups, height, width)
     pixels = jnp.moveaxis(parted, 2, 4).reshape(-1, channels // groups)
     image = jnp.arange(batch * groups).reshape(batch, groups, *(1,) * 4)
-    pixel = jnp.where(inside, (image * height + row) * width + column, 0).astype("int32")
+    place = (image * height + near_row) * width + near_column
+    pixel = jnp.where(inside, place, 0).astype("int32")
     sampled = jnp.einsum("ab...c,ab...->...c", pixels[pixel], weight)
     return sampled.reshape(batch, groups, rows * columns, *size, channels // groups)
 
