@@ -386,6 +386,37 @@ def test_what_is_limited_passes_on_nan_and_keeps_whole_numbers():
     np.testing.assert_allclose(found[2], [1.0507009e9], rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("logits", "labels"), [((2, 3), (1, 2, 3)), ((1, 2, 3), (2, 3)), ((2, 2, 3), (4, 3))]
+)
+def test_axes_of_cross_entropy_before_the_classes_need_not_agree(logits, labels):
+    """TensorFlow works on matrices; the result has the axes of the logits."""
+    x = np.arange(np.prod(logits), dtype=np.float32).reshape(logits) ** 2 / 20
+    y = np.eye(3, dtype=np.float32)[np.arange(np.prod(labels) // 3) % 3].reshape(labels)
+    fed = tf.placeholder(tf.float32, labels)
+    made = tf.nn.softmax_cross_entropy_with_logits_v2(logits=x, labels=fed)
+    slopes = tf.gradients(made, fed)[0]
+    with tf.Session() as session:
+        found, slope = session.run([made, slopes], {fed: y})
+    logs = np.log(np.exp(x).sum(-1, keepdims=True)) - x
+    right = (y.reshape(logits) * logs).sum(-1)
+    np.testing.assert_allclose(found, right, rtol=1e-5)
+    np.testing.assert_allclose(slope, logs.reshape(labels), rtol=1e-5)
+    with pytest.raises(ValueError, match="one shape"):
+        tf.nn.softmax_cross_entropy_with_logits_v2(logits=x, labels=y[..., :2])
+
+
+@pytest.mark.parametrize("kind", [tf.int32, tf.int64])
+def test_the_shape_of_a_sparse_placeholder_may_be_a_tensor(kind):
+    """What is fed need not repeat what the graph says of the shape."""
+    x = tf.sparse_placeholder(tf.float32, shape=tf.constant([2, 3], dtype=kind))
+    assert x.indices.shape.as_list() == [None, 2]
+    product = tf.sparse_tensor_dense_matmul(x, tf.ones([3, 2]))
+    fed = (np.array([[0, 0], [1, 2]]), np.array([1, 2], np.float32), np.array([2, 3]))
+    with tf.Session() as session:
+        np.testing.assert_array_equal(session.run(product, {x: fed}), [[1, 1], [2, 2]])
+
+
 def test_gradient_nodes_are_expanded_before_they_are_compiled(monkeypatch):
     steps = noted_steps(monkeypatch)
     x = tf.placeholder(tf.float32, [None, 3])

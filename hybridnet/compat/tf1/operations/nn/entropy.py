@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...graph import EdgeHandle, Tensor, as_floats, axis_of, fused, handle, name_scope, require_kind
+from ...graph import (
+    EdgeHandle,
+    Tensor,
+    TensorShape,
+    as_floats,
+    axis_of,
+    fused,
+    handle,
+    name_scope,
+    require_kind,
+)
 from ...graph.values import convert_to_tensor, require_same, stop_gradient
 from ..elementwise import cast
 
@@ -20,6 +30,19 @@ def _require_both(labels: Any, logits: Any) -> None:
         raise ValueError("Both `labels` and `logits` must be provided.")
 
 
+def _are_alike(logits: TensorShape, labels: TensorShape) -> bool:
+    """Whether two shapes may be the same; or cannot be made so, as the classes differ.
+
+    As TensorFlow works on matrices, the axes before that of the classes need not agree.
+    """
+    ranked = logits.ndims and labels.ndims
+    return (
+        not ranked
+        or logits.is_compatible_with(labels)
+        or (not logits[-1:].is_compatible_with(labels[-1:]))
+    )
+
+
 def _softmax_entropy(labels: Any, logits: Any, axis: Any, scope: str, name: Any) -> Tensor:
     _require_both(labels, logits)
     with name_scope(name, scope, [logits, labels]):
@@ -27,14 +50,18 @@ def _softmax_entropy(labels: Any, logits: Any, axis: Any, scope: str, name: Any)
         x = as_floats(kind, logits, "logits")
         y = cast(convert_to_tensor(labels, name="labels"), x.dtype.base_dtype)
         number = axis_of(kind, axis, x.shape.ndims)
+        alike = number != -1 or _are_alike(x.shape, y.shape)
 
         def entropy(*pair: EdgeHandle) -> EdgeHandle:
             move = {"source": number, "destination": -1}
             last = pair if number == -1 else [handle("_np_moveaxis", one, **move) for one in pair]
+            if not alike:
+                last = [last[0], handle("reshape_like", last[1], last[0])]
             return handle("_softmax_entropy", *last)
 
         # TensorFlow works on a matrix: the last of its operations is the third reshape.
-        return fused("Reshape", entropy, [x, y], name="Reshape_2")
+        shape = None if alike else x.shape[:-1]
+        return fused("Reshape", entropy, [x, y], name="Reshape_2", shape=shape)
 
 
 def softmax_cross_entropy_with_logits(
@@ -48,7 +75,8 @@ def softmax_cross_entropy_with_logits(
 
     Args:
         labels: distributions along `axis`, through which no gradient goes.
-        logits: of the same shape.
+        logits: of the same shape, or of other axes before that of the classes, the last, and as
+            many elements; the result has their axes.
         dim: the older name of `axis`.
         axis: that of the classes; default the last.
     """

@@ -14,6 +14,7 @@ from ...graph.arguments import dims_of, static_value
 from ...graph.graph import Graph
 from ...graph.shapes import TensorShape
 from ...session.session import register_session_run_conversion_functions
+from ..elementwise import cast
 
 __all__ = [
     "IndexedSlices", "IndexedSlicesValue", "SparseTensor", "SparseTensorValue",
@@ -155,14 +156,17 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
 
     Args:
         dtype: of the elements.
-        shape: of it, where it is known: numbers, None for those that are not.
+        shape: of it, where it is known: numbers, None for those that are not; or a tensor.
     """
-    known = None if shape is None else TensorShape(shape)
-    rank = None if known is None else known.ndims
+    given = isinstance(shape, Tensor)
+    known = None if shape is None or given else TensorShape(shape)
+    rank = shape.shape.as_list()[0] if given else None if known is None else known.ndims
     with name_scope(name, "SparsePlaceholder"):
         values = placeholder(dtype, [None], name="values")
         indices = placeholder(int64, [None, rank], name="indices")
-        if known is not None and known.is_fully_defined():
+        if given:
+            sizes = shape if shape.dtype.base_dtype is int64 else cast(shape, int64)
+        elif known is not None and known.is_fully_defined():
             sizes = constant(np.array(known.as_list(), np.int64), name="shape")
         else:
             sizes = placeholder(int64, [rank], name="shape")
