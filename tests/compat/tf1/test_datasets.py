@@ -37,3 +37,28 @@ def test_lines_of_several_files(tmp_path):
 def test_a_function_must_make_a_dataset():
     with tf.Graph().as_default(), pytest.raises(TypeError, match="must return a `Dataset`"):
         tf.data.Dataset.range(3).flat_map(lambda number: number)
+
+
+def test_a_run_says_by_a_handle_which_iterator_it_reads():
+    """Each iterator goes on where it was; a handle that is none, or of other dtypes, is named."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        handle = tf.placeholder(tf.string, shape=[])
+        train = tf.data.Dataset.range(3).map(lambda x: x * 10)
+        check = tf.data.Dataset.range(100, 103)
+        types, shapes = tf.data.get_output_types(train), tf.data.get_output_shapes(train)
+        value = tf.data.Iterator.from_string_handle(handle, types, shapes).get_next()
+        one, two = train.make_one_shot_iterator(), check.make_initializable_iterator()
+        other = tf.data.Dataset.from_tensor_slices([0.5]).make_one_shot_iterator()
+        a, b, c = session.run([it.string_handle() for it in (one, two, other)])
+        assert isinstance(a, bytes)
+        with pytest.raises(tf.errors.FailedPreconditionError, match="has not been initialized"):
+            session.run(value, {handle: b})
+        session.run(two.initializer)
+        assert [session.run(value, {handle: h}) for h in (a, b, a, b)] == [0, 100, 10, 101]
+        assert session.run(one.get_next()) == 20
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(value, {handle: a})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must have elements of"):
+            session.run(value, {handle: c})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="value of its string_handle"):
+            session.run(value, {handle: "none"})

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, final
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, final
+
+import numpy as np
 
 from hybridnet.engine import RLock
 
+from ..dtypes import string
 from ..errors import FailedPreconditionError, InvalidArgumentError, OpError, OutOfRangeError
 from ..graph.tensor import Operation, Tensor
+from ..graph.values import convert_to_tensor, identity
 from ..nest import pack_sequence_as
 from ..operations.scripts import host_call
 from .element import Array, Spec, Specified, as_array
@@ -76,6 +82,7 @@ class Iterator(Specified):
         self._once = once
         self._pass = _Pass()
         self._initializer: Operation | None = None
+        self._handle: Tensor | None = None
 
     @staticmethod
     def from_structure(
@@ -92,6 +99,44 @@ class Iterator(Specified):
             shared_name, output_classes: without meaning here.
         """
         return Iterator(Spec.of(output_types, output_shapes))
+
+    @staticmethod
+    def from_string_handle(
+        string_handle: Any,
+        output_types: Any,
+        output_shapes: Any = None,
+        output_classes: Any = None,
+    ) -> Iterator:
+        """Returns an iterator that in each run is the one whose handle is given.
+
+        Args:
+            string_handle: a tensor of one string: the value of an iterator's `string_handle`.
+            output_types: the dtypes of an element, nested as it is.
+            output_shapes: the shapes, nested likewise, as far as they are known.
+            output_classes: without meaning here.
+        """
+        made = Iterator(Spec.of(output_types, output_shapes))
+        made._handle = convert_to_tensor(string_handle, string)
+        return made
+
+    def string_handle(self, name: str | None = None) -> Tensor:
+        """Returns the string that `from_string_handle` takes for this iterator, as a tensor.
+
+        It holds for all sessions of this process.
+        """
+        if self._handle is not None:
+            return identity(self._handle, name=name)
+        inputs = () if self._once is None else self._once.inputs
+        key = f"iterator-{next(_NUMBERS)}"
+
+        def handle(*arrays: Array) -> list[Array]:
+            _OPEN[key] = _Opened(self, arrays)
+            return [np.array(key.encode(), object)]
+
+        made: Tensor = host_call(
+            "IteratorToStringHandle", handle, inputs, [string], [()], name=name
+        )
+        return made
 
     @property
     def initializer(self) -> Operation:
@@ -135,19 +180,51 @@ class Iterator(Specified):
         Raises (in a run):
             OutOfRangeError: the pass is over.
         """
-        held, once = self._pass, self._once
-        inputs = () if once is None else once.inputs
+        inputs: Sequence[Tensor] = () if self._once is None else self._once.inputs
+        if self._handle is not None:
+            inputs = (self._handle,)
         kinds = self.spec.kinds
         dims = [one.shape._dims for one in kinds]
         made = host_call(
             "IteratorGetNext",
-            lambda *arrays: held.next(once, arrays),
+            self._next if self._handle is None else self._next_of_handle,
             inputs,
             [one.dtype for one in kinds],
             dims,
             name=name,
         )
         return pack_sequence_as(self.spec.structure, made if isinstance(made, tuple) else [made])
+
+    def _next(self, *arrays: Array) -> list[Array]:
+        return self._pass.next(self._once, arrays)
+
+    def _next_of_handle(self, handle: Array) -> list[Array]:
+        key = as_array(handle).item()
+        opened = _OPEN.get(key.decode() if isinstance(key, bytes) else key)
+        if opened is None:
+            raise InvalidArgumentError(
+                f"the handle of an iterator must be the value of its string_handle(), got {key!r}"
+            )
+        own = [one.dtype for one in self.spec.kinds]
+        given = [one.dtype for one in opened.iterator.spec.kinds]
+        if own != given:
+            raise InvalidArgumentError(
+                f"the iterator of a handle must have elements of {own}, got one with {given}"
+            )
+        return opened.iterator._next(*opened.arrays)
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """An iterator whose handle was asked for, and the values that its dataset is made of."""
+
+    iterator: Iterator
+    arrays: Sequence[Array]
+
+
+_NUMBERS: Final = itertools.count()
+#: What handles mean.
+_OPEN: Final[dict[str, _Opened]] = {}
 
 
 def make_one_shot_iterator(dataset: Any) -> Iterator:
