@@ -149,13 +149,22 @@ class RecurrentCell(Block):
         Returns:
             The output, and the new states.
         """
-        if states is None:
-            raise TypeError(
-                f"{type(self).__name__}: takes inputs and states, got inputs alone; the first "
-                "states are cell.begin_state(batch_size)"
-            )
         self._counter += 1
-        return super().forward(inputs, states)
+        return super().forward(inputs, given_states(self, states))
+
+
+def given_states(cell: Block, states: list[Data] | None) -> list[Data]:
+    """Returns the states that a step of a cell is given.
+
+    Raises:
+        TypeError: there are none.
+    """
+    if states is None:
+        raise TypeError(
+            f"{type(cell).__name__}: takes inputs and states, got inputs alone; the first states "
+            "are cell.begin_state(batch_size)"
+        )
+    return states
 
 
 class HybridRecurrentCell(RecurrentCell, HybridBlock):

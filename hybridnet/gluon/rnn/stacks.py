@@ -10,7 +10,7 @@ from hybridnet.symbol import Symbol
 
 from ..block import Block
 from ..types import Data, Operators, StateInfo
-from .recurrent import HybridRecurrentCell, RecurrentCell
+from .recurrent import HybridRecurrentCell, RecurrentCell, given_states
 from .sequences import (
     begin_states,
     first_states,
@@ -103,10 +103,10 @@ class SequentialRNNCell(_Stack):
         prefix, params: see `gluon.Block`.
     """
 
-    def forward(self, inputs: Data, states: list[Data]) -> tuple[Data, list[Data]]:
+    def forward(self, inputs: Data, states: list[Data] | None = None) -> tuple[Data, list[Data]]:
         """Takes one step through all cells."""
         self._counter += 1
-        return self.hybrid_forward(None, inputs, states)
+        return self.hybrid_forward(None, inputs, given_states(self, states))
 
 
 class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):

@@ -249,6 +249,5 @@ _regression(
     "MAERegressionOutput",
     lambda x: x,
     lambda difference: jnp.where(difference == 0, -1, jnp.sign(difference)),
-    "Passes on the data; the gradient is that of the absolute error, ``sign(data - label)``; -1 "
-    "where both are equal, as in MXNet.",
+    "Passes on the data; the gradient is ``sign(data - label)``, and -1 where both are equal.",
 )
