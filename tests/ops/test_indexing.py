@@ -223,3 +223,22 @@ def test_positions_outside_are_an_error_where_the_result_is_read():
     with autograd.record():  # a step stays one program
         total = nd.gather_nd(data, nd.array([[0], [7]])).sum()
     assert np.isfinite(total.asnumpy()).all()
+
+
+@pytest.mark.parametrize("rows", [[0, 2], [0.7, 2.9]])
+def test_rows_are_copied_to_positions_of_any_dtype(rows):
+    """MXNet 1.9.1: positions of floats are cut to whole numbers; the gradient is that of rows."""
+    old, index, new = nd.ones((3, 2)), nd.array(rows), nd.array([[1, 2], [3, 4]])
+    old.attach_grad(), new.attach_grad()
+    with autograd.record():
+        copied = nd.contrib.index_copy(old, index, new)
+    copied.backward(nd.array([[1, 2], [3, 4], [5, 6]]))
+    assert copied.asnumpy().tolist() == [[1, 2], [1, 1], [3, 4]]
+    assert old.grad.asnumpy().tolist() == [[0, 0], [3, 4], [0, 0]]
+    assert new.grad.asnumpy().tolist() == [[1, 2], [5, 6]]
+    symbol = mx.sym.contrib.index_copy(*map(mx.sym.var, ("old", "index", "new")))
+    (given,) = symbol.eval(old=old, index=index, new=new)
+    assert given.asnumpy().tolist() == copied.asnumpy().tolist()
+    for dtype in ("float64", "float16", "uint8", "int8"):
+        copied = nd.contrib.index_copy(old, index.astype(dtype), new)
+        assert copied.asnumpy().tolist() == [[1, 2], [1, 1], [3, 4]]

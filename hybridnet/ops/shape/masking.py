@@ -17,6 +17,7 @@ from ..core.call import Backward
 from ..core.operator import describe
 from ..core.registry import get, operator
 from ..core.rules import one_axis, same_type
+from .indexing import whole
 
 
 def _mask_check(data: TensorType, index: TensorType, *, axis: int, **_: Any) -> None:
@@ -173,10 +174,10 @@ def _index_copy_check(old: TensorType, index: TensorType, new: TensorType) -> No
             f"as it, each shaped like those of old_tensor, got "
             f"{describe(_COPY_INPUTS, (old, index, new))}"
         )
-    if old.dtype != new.dtype or is_float(index.dtype):
+    if old.dtype != new.dtype:
         raise DTypeError(
-            "index_copy: requires old_tensor and new_tensor of one dtype and whole numbers in "
-            f"index_vector, got {describe(_COPY_INPUTS, (old, index, new))}"
+            "index_copy: requires old_tensor and new_tensor of one dtype, got "
+            f"{describe(_COPY_INPUTS, (old, index, new))}"
         )
 
 
@@ -186,14 +187,14 @@ def index_copy(old_tensor: Any, index_vector: Any, new_tensor: Any) -> Any:
 
     Args:
         old_tensor: (rows, ...).
-        index_vector: (k,), whole numbers from 0 to rows - 1: which rows. Of a row that is named
-            twice the value is one of the two.
+        index_vector: (k,), from 0 to rows - 1: which rows; fractions are cut off. Of a row that is
+            named twice the value is one of the two.
         new_tensor: (k, ...), what they become.
 
     Returns:
         The shape and dtype of `old_tensor`.
     """
-    return at(old_tensor)[index_vector].set(new_tensor, mode="drop")
+    return at(old_tensor)[whole(index_vector)].set(new_tensor, mode="drop")
 
 
 def _allclose_check(a: TensorType, b: TensorType, **_: Any) -> None:
