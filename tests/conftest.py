@@ -110,6 +110,10 @@ def own_programs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     habits = cache._maker.habits
     habits.bought = habits.again = 0
     vars(sys.modules["hybridnet.runtime.record.at_once"].thread).clear()  # all is recorded
+    threads = sys.modules["hybridnet.runtime.platform.blas_threads"]
+    if threads.others._limit is not None:  # by the load while another test ran
+        threads._threads.remove(threads.others._limit)
+        threads.others._limit = None
     sys.modules["hybridnet.runtime.tiers.prices"].prices.forget()
     optimized = request.node.get_closest_marker("optimized") or thorough(1, 0)
     is_other = hurry(not optimized)

@@ -34,11 +34,11 @@ _PERIOD: Final = 0.2
 
 
 def _libraries() -> Any:
-    return _copies_of_openblas("scipy.linalg" in sys.modules)
+    return _copies_of_openblas("scipy.linalg" in sys.modules, "scipy.special" in sys.modules)
 
 
 @cache
-def _copies_of_openblas(with_scipy: bool) -> Any:
+def _copies_of_openblas(*with_scipy: bool) -> Any:
     """Returns the copies that are loaded: NumPy's, and SciPy's own where that was loaded later."""
     return threadpoolctl.ThreadpoolController().select(internal_api="openblas").lib_controllers
 
