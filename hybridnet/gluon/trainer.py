@@ -193,7 +193,7 @@ class Trainer:
         """
         self._prepare(None)
         self._refuse_store("allreduce_grads")
-        self._reduce(self._learned())
+        self._allreduce_grads()
 
     def _allreduce_grads(self) -> None:
         """Adds up the gradients; a name of MXNet's, which packages call after `_init_kvstore`."""

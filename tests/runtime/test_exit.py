@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-import os
-import subprocess
-import sys
 import textwrap
 import time
 from pathlib import Path
 
 import pytest
-from endings import ENDS, WORK, run_to_the_end, setup
+from endings import ENDS, WORK, run, run_to_the_end, setup
 from helpers import run_script, thorough
 
 TRIES = thorough(100, 1)
@@ -63,15 +60,7 @@ def test_what_a_program_leaves_is_written(tmp_path: Path, end: str, status: int)
         print("left without an end of the line", end="")
         {end}
         """)
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=tmp_path,
-        env={**os.environ, "HYBRIDNET_CACHE_DIR": "off", "PYTHONUNBUFFERED": ""},
-        check=False,
-    )
+    done = run("-c", script, cwd=tmp_path, PYTHONUNBUFFERED="")
     assert done.returncode == status, done.stderr
     assert "left in C's buffer\n" in done.stdout
     assert "left without an end of the line" in done.stdout
@@ -178,14 +167,7 @@ def test_xla_keeps_what_it_compiles_by_as_long_as_it_does() -> None:
     """
     script = "import ctypes\nctypes.CDLL(None).on_exit(ctypes.CDLL(None).sleep, None)\n"
     script += setup(COMPILING) + "sys.exit(1)"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, "HYBRIDNET_CACHE_DIR": "off"},
-        check=False,
-    )
+    done = run("-c", script)
     assert (done.returncode, done.stderr) == (1, "")
 
 
@@ -194,15 +176,7 @@ def test_a_process_ends_by_other_hands(tmp_path: Path, how: list[str]) -> None:
     """Those of a profiler, and of a prompt; its input is at its end."""
     file = tmp_path / "script.py"
     file.write_text(setup(COMPILING) + "print('the end')\n")
-    done = subprocess.run(
-        [sys.executable, *how, str(file)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        env={**os.environ, "HYBRIDNET_CACHE_DIR": "off"},
-        check=False,
-    )
+    done = run(*how, str(file))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("the end\n")
     assert ("function calls" in done.stdout) == (how == ["-m", "cProfile"])

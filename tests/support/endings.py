@@ -6,8 +6,9 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
-__all__ = ["ENDS", "WORK", "run_to_the_end", "setup"]
+__all__ = ["ENDS", "WORK", "run", "run_to_the_end", "setup"]
 
 _SETUP = """
 import atexit, concurrent.futures, multiprocessing, os, signal, sys, threading, time
@@ -155,11 +156,20 @@ def run_to_the_end(work: str, end: str, pause: float) -> subprocess.CompletedPro
         pause: as for `setup`.
     """
     script = f"{setup(work, pause)}print(time.time(), flush=True)\n{ENDS[end][0]}"
+    return run("-c", script)
+
+
+def run(
+    *arguments: str, cwd: Path | None = None, **environ: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs Python to its end with some arguments, in a folder, and with more in its environment."""
     return subprocess.run(
-        [sys.executable, "-c", script],
+        [sys.executable, *arguments],
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=60,  # a hang, and not the half second that it should be: see benchmarks/exits.py
-        env={**os.environ, "HYBRIDNET_CACHE_DIR": "off"},
+        cwd=cwd,
+        env={**os.environ, "HYBRIDNET_CACHE_DIR": "off", **environ},
         check=False,
     )

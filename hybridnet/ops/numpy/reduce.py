@@ -115,12 +115,22 @@ _sum = _accumulation("_np_sum", lambda *a, **k: jnp.sum(*a, **k), "Sum over axes
 _accumulation("_np_prod", lambda *a, **k: jnp.prod(*a, **k), "Product over axes.", "_np_product")
 
 
-def _selection(name: str, reducer: Callable[..., Any], choose: Any, doc: str, *alias: str) -> None:
-    """Registers the maximum or the minimum; without `alias` its gradient is shared."""
-    shared = not alias
-    slope = (
-        "is shared by the elements that equal" if shared else "goes to every element that equals"
-    )
+def _selection(name: str, reducer: Callable[..., Any], choose: Any, doc: str, alias: str) -> None:
+    """Registers the maximum or the minimum, and the one whose gradient is shared by ties."""
+    _extreme(name, (alias,), False, reducer, choose, f"{doc}; the gradient goes to every element")
+    shared = name.replace("_np_", "_shared_")
+    _extreme(shared, (), True, reducer, choose, f"{doc}; the gradient is shared by the elements")
+
+
+def _extreme(
+    name: str,
+    aliases: tuple[str, ...],
+    shared: bool,
+    reducer: Callable[..., Any],
+    choose: Any,
+    doc: str,
+) -> None:
+    """Registers one of them; `shared`: whether elements that equal it share its gradient."""
 
     def lowering(
         a: Any, *, axis: Axis = None, keepdims: bool = False, initial: float | None = None
@@ -145,29 +155,27 @@ def _selection(name: str, reducer: Callable[..., Any], choose: Any, doc: str, *a
 
     operator(
         name,
-        aliases=alias,
+        aliases=aliases,
         check=check,
         infer=_reduced(name, lambda a, _: a.dtype),
-        doc=f"{doc}; the gradient {slope} it.\n\n{_ARGS}\n{_INITIAL}",
+        doc=f"{doc} that {'equal' if shared else 'equals'} it.\n\n{_ARGS}\n{_INITIAL}",
     )(lowering)
 
 
-for _name, *_aliases in (("_np_max", "_np_amax"), ("_shared_max",)):
-    _selection(
-        _name,
-        lambda *a, **k: jnp.max(*a, **k),
-        lambda a, b: jnp.maximum(a, b),
-        "Largest element over axes",
-        *_aliases,
-    )
-for _name, *_aliases in (("_np_min", "_np_amin"), ("_shared_min",)):
-    _selection(
-        _name,
-        lambda *a, **k: jnp.min(*a, **k),
-        lambda a, b: jnp.minimum(a, b),
-        "Smallest element over axes",
-        *_aliases,
-    )
+_selection(
+    "_np_max",
+    lambda *a, **k: jnp.max(*a, **k),
+    lambda a, b: jnp.maximum(a, b),
+    "Largest element over axes",
+    "_np_amax",
+)
+_selection(
+    "_np_min",
+    lambda *a, **k: jnp.min(*a, **k),
+    lambda a, b: jnp.minimum(a, b),
+    "Smallest element over axes",
+    "_np_amin",
+)
 
 
 def _truth(name: str, reducer: Callable[..., Any], doc: str, *aliases: str) -> None:

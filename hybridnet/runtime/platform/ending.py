@@ -108,9 +108,11 @@ def _settle_threads() -> None:
     """Waits until other threads load no library and, before Python 3.14, has them held (step 4)."""
     hold_all = _holder() if _CRASHES else None
     begun = monotonic()
-    while (hold_all and _others_compute()) or any(map(_is_loading, _others())):
-        limit = _LOAD_SECONDS if any(map(_is_loading, _others())) else _HOLD_SECONDS
-        if monotonic() > begun + limit:
+    while True:
+        loads = any(map(_is_loading, _others()))
+        if not (loads or (hold_all and _others_compute())):
+            break
+        if monotonic() > begun + (_LOAD_SECONDS if loads else _HOLD_SECONDS):
             break
         if hold_all:
             hold_all()

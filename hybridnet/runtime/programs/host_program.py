@@ -7,6 +7,7 @@ have taken as long, all together, as compiling it takes; or at once, if a single
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
@@ -221,6 +222,16 @@ def _prepare() -> None:
     keep_memory()  # else each temporary array would be allocated from the system anew
 
 
+def host_elements(kinds: Types) -> float:
+    """Returns how many elements arrays of some types have; infinity if NumPy lacks a dtype."""
+    elements = 0
+    for kind in kinds:
+        if kind.dtype.char not in HOST_DTYPES:
+            return math.inf
+        elements += kind.size
+    return elements
+
+
 def host_program(code: Code, account: Account) -> HostProgram | None:
     """Returns what runs a structure of one instruction on NumPy arrays; None if XLA is better.
 
@@ -232,11 +243,9 @@ def host_program(code: Code, account: Account) -> HostProgram | None:
         return None
     inputs = tuple([code.input_types[~i] for i in operands])
     outputs = call.infer(inputs)
-    elements = 0
-    for kind in inputs + outputs:
-        if kind.dtype.char not in HOST_DTYPES:
-            return None
-        elements += kind.size
+    elements = host_elements(inputs + outputs)
+    if elements == math.inf:
+        return None
     if elements > FEW_ELEMENTS and how != "only":
         moved = sum(kind.nbytes for kind in inputs + outputs)
         takes = _NUMPY.seconds(operations(call, inputs, outputs), moved)

@@ -28,7 +28,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.host_array import HostArray
 from hybridnet.base.interrupts import defer_interrupts, is_from_signal
 from hybridnet.ops.core import Call, Types
-from hybridnet.ops.host import HOST_DTYPES, NoHostForm, by_numpy
+from hybridnet.ops.host import NoHostForm, by_numpy
 
 from ..devices.device import users
 from ..observe import events
@@ -36,7 +36,7 @@ from ..observe.journal import Launch, launches, listeners
 from ..platform.blas_threads import others
 from ..platform.jax_devices import fork
 from ..programs.cache import cache
-from ..programs.host_program import FEW_ELEMENTS, HostProgram, put_owned
+from ..programs.host_program import FEW_ELEMENTS, HostProgram, host_elements, put_owned
 from ..programs.program import Program
 from ..segments.code import Code
 from ..segments.segment import Value
@@ -158,8 +158,7 @@ def _host_of(program: Program, types: Types) -> HostProgram | None:
     if program.hostless:
         return None
     if program.host is None:
-        kinds = program.code.input_types + types
-        program.hostless = sum([kind.size for kind in kinds]) > FEW_ELEMENTS
+        program.hostless = host_elements(program.code.input_types + types) > FEW_ELEMENTS
         if program.hostless:
             return None
     host = program.on_host()
@@ -175,12 +174,7 @@ def _is_first(ctx: Context, call: Call, kinds: Types, types: Types) -> bool:
     if len(_met) >= _MOST_MET:
         _met.clear()
     _met.add(key)
-    elements = 0
-    for kind in kinds + types:
-        if kind.dtype.char not in HOST_DTYPES:
-            return False
-        elements += kind.size
-    return elements <= FEW_ELEMENTS
+    return host_elements(kinds + types) <= FEW_ELEMENTS
 
 
 def _computed_first(
