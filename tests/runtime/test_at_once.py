@@ -88,6 +88,19 @@ def test_no_clock_decides_where_the_same_bits_are_promised(monkeypatch):
     assert _is_recorded(_read(lambda: x + 1, 2 * SAMPLES))
 
 
+def test_what_follows_something_recorded_is_recorded_with_it():
+    large = nd.ones((200, 200))  # too large for it
+    large.wait_to_read()
+    with computing_at_once():
+        assert not _is_recorded(nd.ones((3,)))
+        y = large + 1
+        assert _is_recorded(y)
+        z = nd.ones((3,))
+        assert _is_recorded(z) and _is_recorded(z + 1)
+        y.wait_to_read()
+        assert not _is_recorded(nd.ones((3,)))
+
+
 def test_each_thread_goes_by_its_own_reads():
     x = nd.ones((3,))
     assert not _is_recorded(_read(lambda: x + 1, SAMPLES + 1))

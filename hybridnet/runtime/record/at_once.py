@@ -11,6 +11,9 @@ in two cases:
   Nothing would be compiled for them, and to find their steps takes longer than to run these. This
   ends when it has computed for as long as it takes to compile a program, to see whether they are
   still new.
+
+Once something is recorded, what follows is recorded with it until it is launched: in one program
+XLA may fold it (the ones that a gradient begins with).
 """
 
 from __future__ import annotations

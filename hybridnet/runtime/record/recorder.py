@@ -175,9 +175,11 @@ def record(
     if call.on_host:
         return call.run_on_host(ctx, values, scalars, record)
     if at_once.seconds and not (_reasons or running or call.has_parts):
-        computed = compute(ctx, call, values, scalars, types)
-        if computed is not None:
-            return computed
+        segment = thread.segments.get(ctx)
+        if segment is None or not segment.open:
+            computed = compute(ctx, call, values, scalars, types)
+            if computed is not None:
+                return computed
     if running and is_collecting():
         return _record_late(ctx, call, values, scalars, types)
     segment = thread.segments.get(ctx)
@@ -203,12 +205,12 @@ def record_one(
     The call must not be one that runs on the host (`Call.on_host`).
     """
     if not (_reasons or running):
-        if at_once.seconds and not call.has_parts:
-            computed = compute(ctx, call, values, scalars, (type,))
-            if computed is not None:
-                return computed[0]
         segment = thread.segments.get(ctx)
         if segment is None or not segment.open:  # the last one was launched
+            if at_once.seconds and not call.has_parts:
+                computed = compute(ctx, call, values, scalars, (type,))
+                if computed is not None:
+                    return computed[0]
             segment = _begin(ctx)
         if segment.load < segment.limit:
             made = segment.append_one(call, values, scalars, type)
