@@ -35,7 +35,7 @@ from hybridnet.runtime.programs.cache import ProgramCache
 from hybridnet.runtime.programs.disk import ProgramFolder
 from hybridnet.runtime.programs.making import Decide
 from hybridnet.runtime.programs.program_store import ProgramStore
-from hybridnet.runtime.record import launch, recorder
+from hybridnet.runtime.record import at_once, launch, recorder, waiting
 from hybridnet.runtime.segments.code import Code
 
 __all__ = ["check_stepwise", "check_whole", "step_by_step", "whole"]
@@ -43,14 +43,17 @@ __all__ = ["check_stepwise", "check_whole", "step_by_step", "whole"]
 
 @contextmanager
 def _deciding(decide: Decide, cache: ProgramCache) -> Iterator[None]:
-    was = launch.cache, cache.decide
+    was = launch.cache, cache.decide, waiting.note_launched
     recorder.flush_all()
     launch.cache, cache.decide = cache, decide
+    # No clock is to have operators computed at once.
+    vars(at_once.thread).clear()
+    waiting.note_launched = lambda _: None
     try:
         yield
         recorder.flush_all()
     finally:
-        launch.cache, cache.decide = was
+        launch.cache, cache.decide, waiting.note_launched = was
 
 
 @contextmanager
