@@ -109,6 +109,7 @@ def own_programs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(cache, "decide", loops_soon)
     habits = cache._maker.habits
     habits.bought = habits.again = 0
+    cache._maker._underway.clear()  # what another test had compiled, and did not wait for
     vars(sys.modules["hybridnet.runtime.record.at_once"].thread).clear()  # all is recorded
     threads = sys.modules["hybridnet.runtime.platform.blas_threads"]
     if threads.others._limit is not None:  # by the load while another test ran

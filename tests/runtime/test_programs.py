@@ -160,6 +160,31 @@ def test_parts_that_recur_get_programs_of_their_own():
     assert counts(cache)[0] == before
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_what_was_interrupted_as_it_was_to_be_compiled_is_compiled_later(monkeypatch, error):
+    """While a program is on its way, others do not take over from NumPy."""
+    monkeypatch.delenv("HYBRIDNET_HOST")
+    later = making.later
+
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    def loop() -> None:
+        with cache.compiling_soon():
+            for _ in range(2):
+                (nd.tanh(nd.ones((7, 3))) * 3).wait_to_read()
+                settle()
+
+    monkeypatch.setattr(making, "later", fails)
+    with pytest.raises(error):
+        loop()
+    assert not cache._maker._underway
+    monkeypatch.setattr(making, "later", later)
+    before = counts(cache)[0]
+    loop()
+    assert counts(cache)[0] == before + 1
+
+
 @pytest.mark.parametrize("name", ["Convolution", "batch_dot"])
 def test_parts_are_left_to_numpy_while_a_whole_is_compiled(monkeypatch, name):
     """It needs them no more, and would wait for their programs."""

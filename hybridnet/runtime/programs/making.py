@@ -222,10 +222,16 @@ class Maker:
         if not self._begun:
             in_another_thread(lambda: self._begin(program.code), "load JAX")
             self._begun = True
-        account.is_bought = True
-        if not program.is_alone:
-            self._underway.add(program)
-        self._make_later(program, f"seen {account.launches} times, {decision.why}", decision)
+        why = f"seen {account.launches} times, {decision.why}"
+        try:
+            account.is_bought = True
+            if not program.is_alone:
+                self._underway.add(program)
+            self._make_later(program, why, decision)
+        except BaseException:  # a Ctrl-C before anybody was asked to make it
+            account.is_bought = False
+            self._underway.discard(program)
+            raise
 
     def _begin(self, code: Code) -> None:
         """Loads JAX, and reads what names programs, while the thread that launches waits.
@@ -397,8 +403,10 @@ class Maker:
             do(lambda: self._make(program, why, decision), "compile")
 
         def build_first() -> None:
-            build_onednn()
-            make()
+            try:
+                build_onednn()
+            finally:
+                make()
 
         account = program.account
         if not may_call_onednn(program.code) or onednn.is_built():
