@@ -161,7 +161,7 @@ class Block:
         for params in (self._params, own):
             found.update({n: param for n, param in params.items() if matches is None or matches(n)})
         for child in self._children.values():
-            found.update(child.collect_params(select))
+            found.update(child.collect_params(select=select))
         return found
 
     def __warn_of_lost_blocks(self) -> None:
@@ -177,20 +177,20 @@ class Block:
                     stacklevel=3,
                 )
 
-    def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
-        """MXNet's name for `structural_params`."""
-        return self.structural_params(prefix)
-
     def structural_params(self, prefix: str = "") -> dict[str, Parameter]:
         """Returns the parameters by their places, as in ``body.0.weight``; one may have several.
 
         Args:
             prefix: the place of this block.
         """
+        return self._collect_params_with_prefix(prefix)
+
+    def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
+        """The same, under MXNet's name, by which packages define the places of their blocks."""
         dot = prefix + "." if prefix else ""
         found = {dot + name: param for name, param in self._reg_params.items()}
         for name, child in self._children.items():
-            found.update(child.structural_params(dot + name))
+            found.update(child._collect_params_with_prefix(dot + name))
         return found
 
     def apply(self, fn: Callable[[Block], object]) -> Self:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from hybridnet import autograd, ndarray, symbol
+from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import (
     DTypeError,
@@ -38,6 +40,16 @@ from ._nesting import flatten as nesting
 from ._op_hooks import OpHook, run_watched
 from ._parameter import DeferredInitializationError, is_known
 from ._parameter_dict import ParameterDict
+
+
+class _Running(threading.local):
+    """Of each thread: whether it runs what is inside of a hybridized block."""
+
+    inside = False
+
+
+#: The outermost hybridized block is traced with everything in it.
+_running: Final = _Running()
 
 
 class HybridBlock(Block):
@@ -83,6 +95,7 @@ class HybridBlock(Block):
                 f"{type(block).__name__}; make this one a Block, or that one hybrid"
             )
         super().register_child(block, name)
+        self._clear_cached_op()
 
     # -- running -----------------------------------------------------------------------------
 
@@ -129,40 +142,60 @@ class HybridBlock(Block):
         self.__buckets = several(buckets) if active and buckets is not None else ()
         self._active = active
         self._clear_cached_op()
-        # The outermost block is traced with everything in it.
-        for child in self._children.values():
-            child.hybridize(False)
+        super().hybridize(
+            active,
+            static_alloc=static_alloc,
+            static_shape=static_shape,
+            inline_limit=inline_limit,
+            forward_bulk_size=forward_bulk_size,
+            backward_bulk_size=backward_bulk_size,
+        )
+
+    def cast(self, dtype: DTypeLike) -> None:
+        """Changes the element type of the parameters of this block and everything in it."""
+        self._clear_cached_op()
+        super().cast(dtype)
 
     def _call_block(self, args: tuple[Any, ...]) -> Any:
         """Runs the block on arrays (traced if hybridized), or builds its symbol."""
-        if self.__ready is not None and self.__checked == changes.count.number:
-            result = self.__ready.repeated(args)
+        ready = self.__ready
+        if ready is not None and self.__checked == changes.count.number and not _running.inside:
+            result = ready.repeated(args)
             if result is not NEW_KIND:
                 return result
-        if args and not isinstance(args[0], Symbol):
-            buckets = self.__buckets
-            masks = (
-                [bucket.mask for bucket in buckets if bucket.mask is not None] if buckets else None
-            )
-            self.__note_arguments((*args, *masks) if masks else args)
-            if self._active and self.__op_hooks:
-                return self.__run_watched(args)
-            traceable = self._active and not self.__needs_values and not _any_sparse(args)
-            if traceable and self.__may_be_traced():
-                traced = self.__traced
-                assert traced is not None
-                self.__ready = traced if type(traced) is Function else None
-                try:
-                    return traced(*args)
-                except ValuesNeededError:
-                    if masks:
-                        raise
-                self.__needs_values = True
-                for child in self._children.values():  # what can be traced still is
-                    child.hybridize()
-            if masks:
-                assert isinstance(self.__traced, Bucketed)
-                return self.__traced.plain(*args)
+        if not args or isinstance(args[0], Symbol):
+            return run_converted(self.forward, args)
+        masks = tuple([bucket.mask for bucket in self.__buckets if bucket.mask is not None])
+        is_outermost = self._active and not _running.inside
+        self.__note_arguments((*args, *masks), is_outermost)
+        if is_outermost and not self.__needs_values:
+            _running.inside = True
+            try:
+                return self.__run_hybridized(args, masks)
+            except ValuesNeededError:
+                if masks:
+                    raise
+            finally:
+                _running.inside = False
+            self.__needs_values = True  # what can be traced inside still is
+        return self.__run_plainly(args, masks)
+
+    def __run_hybridized(self, args: tuple[Any, ...], masks: Sequence[str]) -> Any:
+        """Runs the trace of this block and everything in it, where there can be one."""
+        if self.__op_hooks:
+            return self.__run_watched(args)
+        on_symbols = isinstance(_first_operand(args[0], args[1:]), Symbol)
+        if on_symbols or _any_sparse(args) or not self.__may_be_traced():
+            return self.__run_plainly(args, masks)
+        traced = self.__traced
+        assert traced is not None
+        self.__ready = traced if type(traced) is Function else None
+        return traced(*args)
+
+    def __run_plainly(self, args: tuple[Any, ...], masks: Sequence[str]) -> Any:
+        if masks:
+            assert isinstance(self.__traced, Bucketed)
+            return self.__traced.plain(*args)
         return run_converted(self.forward, args)
 
     def __new_traced(self) -> Function[..., Any] | Bucketed:
@@ -177,31 +210,33 @@ class HybridBlock(Block):
     def __has_own_forward(self) -> bool:
         return inspect.unwrap(type(self).forward) is not HybridBlock.forward
 
-    def __note_arguments(self, args: tuple[Any, ...]) -> None:
+    def __note_arguments(self, args: tuple[Any, ...], is_traced: bool) -> None:
         for arg in args:
             if not isinstance(arg, NDArray):
                 leaves, _ = self.__dict__["_export_arguments"] = flatten(args)
-                self.__check_leaves(args, leaves)
+                self.__check_leaves(args, leaves, is_traced)
                 return
         self.__dict__["_export_arguments"] = len(args)
-        if self._active and len(args) > 1:
+        if is_traced and len(args) > 1:
             self.__check_contexts(args)
 
-    def __check_leaves(self, args: tuple[Any, ...], leaves: Sequence[object]) -> None:
+    def __check_leaves(
+        self, args: tuple[Any, ...], leaves: Sequence[object], is_traced: bool
+    ) -> None:
         """Refuses arrays beside symbols, and in a traced `hybrid_forward` what is neither."""
         kinds = {NDArray if isinstance(leaf, NDArray) else type(leaf) for leaf in leaves}
         symbols = any(issubclass(kind, Symbol) for kind in kinds)
-        strange = bool(kinds - {NDArray, type(None)}) and self._active and not self.__buckets
+        strange = bool(kinds - {NDArray, type(None)}) and is_traced and not self.__buckets
         if (symbols and NDArray in kinds) or (
             strange and NDArray in kinds and not self.__has_own_forward()
         ):
             raise ParameterError(
                 f"{self.name} ({type(self).__name__}): needs arrays only, or symbols only"
-                f"{' (it is hybridized)' if self._active else ''}, got "
+                f"{' (it is hybridized)' if is_traced else ''}, got "
                 f"{', '.join(type(arg).__name__ for arg in args)}; fix what is no array as an "
                 "attribute of the block"
             )
-        if self._active:
+        if is_traced:
             self.__check_contexts([leaf for leaf in leaves if isinstance(leaf, NDArray)])
 
     def __check_contexts(self, arrays: Sequence[NDArray]) -> None:
@@ -448,7 +483,7 @@ class HybridBlock(Block):
 
     def _get_graph(self, *args: Any) -> tuple[list[Symbol], Symbol]:
         """Returns the variables of a call with these arguments, and what comes out, as symbols."""
-        self.__note_arguments(args)
+        self.__note_arguments(args, self._active)
         return self._cached_graph
 
     @property

@@ -250,3 +250,134 @@ def test_saved_networks_nest_as_their_formats_say(tmp_path, hybrid):
 
 def assert_same(a, b):
     np.testing.assert_array_equal(a.asnumpy(), b.asnumpy())
+
+
+class _Named(gluon.HybridBlock):
+    """Keeps its weight in files as `kernel`, and notes what its parent calls."""
+
+    def __init__(self, called, **kwargs):
+        super().__init__(**kwargs)
+        self.called = called
+        with self.name_scope():
+            self.d = nn.Dense(2, in_units=3)
+
+    def _collect_params_with_prefix(self, prefix=""):
+        self.called.append(f"places {prefix}")
+        found = super()._collect_params_with_prefix(prefix)
+        return {name.replace("d.weight", "kernel"): param for name, param in found.items()}
+
+    def collect_params(self, select=None):
+        self.called.append(f"collect {select}")
+        return super().collect_params(select)
+
+    def cast(self, dtype):
+        self.called.append(f"cast {dtype}")
+        super().cast(dtype)
+
+    def hybridize(self, active=True, **kwargs):
+        self.called.append(f"hybridize {active} {kwargs['static_alloc']}")
+        super().hybridize(active, **kwargs)
+
+    def _clear_cached_op(self):
+        vars(self).setdefault("called", []).append("clear")
+        super()._clear_cached_op()
+
+    def hybrid_forward(self, F, x):
+        return self.d(x)
+
+
+@pytest.mark.filterwarnings("ignore:.*all blocks of this Sequential are hybrid")
+@pytest.mark.parametrize("parent", [nn.HybridSequential, nn.Sequential])
+def test_what_a_block_overrides_is_called_by_its_parent(parent, tmp_path):
+    """MXNet 1.9.1: places, names, casts and hybridize go through the methods of the children."""
+    called = []
+
+    def calls(method, *args, **kwargs):
+        called.clear()
+        method(*args, **kwargs)
+        return list(called)
+
+    net = parent(prefix="net_")
+    net.add(_Named(called), nn.Dropout(0.5))
+    assert calls(net.initialize) == ["collect None"]
+    assert calls(net.collect_params, ".*bias") == ["collect .*bias"]
+    x = nd.array([[1, 2, 3]])
+    before = net(x).asnumpy()
+    path = str(tmp_path / "net.params")
+    assert calls(net.save_parameters, path) == ["places 0"]
+    assert sorted(nd.load(path)) == ["0.d.bias", "0.kernel"]
+    again = parent()
+    again.add(_Named([]), nn.Dropout(0.5))
+    again.load_parameters(path)
+    np.testing.assert_array_equal(again(x).asnumpy(), before)
+    net.save(str(tmp_path / "net"))
+    again.load(str(tmp_path / "net"))
+    assert list(net.structural_params()) == ["0.kernel", "0.d.bias"]
+    assert calls(net.hybridize, static_alloc=True) == ["hybridize True True", "clear"]
+    assert net[0]._active and net[0].d._active
+    np.testing.assert_allclose(net(x).asnumpy(), before, rtol=1e-6)
+    np.testing.assert_allclose(net[0](x).asnumpy(), before, rtol=1e-6)
+    assert calls(net.cast, "float64") == ["cast float64", "clear"]
+    assert net(x.astype("float64")).dtype == np.float64
+    assert calls(net.hybridize, False, static_alloc=False) == ["hybridize False False", "clear"]
+    assert not net[0]._active
+
+
+def test_a_part_of_a_hybridized_block_is_traced_where_it_is_called_alone():
+    """As in MXNet: with its parent once, in the parent's trace, and by itself on its own."""
+    runs = []
+
+    class Part(gluon.HybridBlock):
+        def hybrid_forward(self, F, x, factor=2):
+            runs.append(self._active)
+            return x * factor
+
+    class Whole(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.part = Part()
+
+        def hybrid_forward(self, F, x):
+            return self.part(x, 3)  # a number, which a hybridized block alone does not take
+
+    net = Whole()
+    net.hybridize()
+    x = nd.ones((2,))
+    for _ in range(3):
+        assert net(x).asnumpy().tolist() == [3, 3]
+    assert runs == [True]
+    for _ in range(3):
+        assert net.part(x).asnumpy().tolist() == [2, 2]
+        assert net(x).asnumpy().tolist() == [3, 3]
+    assert runs == [True, True]
+    with pytest.raises(ValueError, match="fix what is no array"):
+        net.part(x, 3)
+    net.hybridize(False)
+    net.part.hybridize()
+    assert net.part(x).asnumpy().tolist() == [2, 2]
+
+
+def test_a_part_that_takes_a_list_is_exported_with_its_hybridized_parent(tmp_path):
+    class Added(gluon.HybridBlock):
+        def hybrid_forward(self, F, arrays):
+            return arrays[0] * 2 + arrays[1]
+
+    class Whole(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.added = Added()
+
+        def hybrid_forward(self, F, x):
+            return self.added([x, x])
+
+    net = Whole()
+    net.hybridize()
+    x = nd.ones((2,))
+    assert net(x).asnumpy().tolist() == net.added([x, x]).asnumpy().tolist() == [3, 3]
+    names = net.export(str(tmp_path / "net"))
+    again = gluon.SymbolBlock.imports(names[0], ["data"])
+    assert again(x).asnumpy().tolist() == [3, 3]
+    for name in ("a", "b"):
+        variable = mx.sym.var(name)
+        assert net(variable).list_arguments() == [name]
+        assert net.added([variable, variable]).list_arguments() == [name]

@@ -133,7 +133,7 @@ class _RNNLayer(HybridBlock):
         first = (self._num_layers * self._dir, batch_size)
         return [{"shape": (*first, size), "__layout__": "LNC"} for size in sizes]
 
-    def structural_params(self, prefix: str = "") -> dict[str, Parameter]:
+    def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
         """Returns the parameters by their places, as MXNet's files name them: as those of cells.
 
         Args:
