@@ -6,7 +6,7 @@ Other floors use the names that are here.
 from hybridnet.ops.state import ASSIGN, NO_OP, READ
 
 from . import json as json
-from .attributes import HIDDEN, attributes_of, stored_name, with_short_names
+from .attributes import HIDDEN, attributes_of, stored_name, with_short_names, written_parameters
 from .cond import CondCall, open_cond
 from .dtypes import infer_dtypes
 from .evaluate import evaluate, host_scalars_of, infer_types
@@ -88,4 +88,5 @@ __all__ = [
     "with_own_gradients",
     "with_probes",
     "with_short_names",
+    "written_parameters",
 ]

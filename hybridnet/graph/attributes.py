@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from hybridnet.base.attrs import REQUIRED, HostScalar
-from hybridnet.base.errors import GraphError
-from hybridnet.ops.core import CustomCall, OpCall
+from hybridnet.base.attrs import REQUIRED, HostScalar, Param
+from hybridnet.base.errors import GraphError, MXNetError
+from hybridnet.ops.core import CustomCall, OpCall, Operator
 
 from .node import Node
 
@@ -15,6 +15,9 @@ from .node import Node
 HIDDEN: Final = frozenset(
     {"ctx_group", "force_mirroring", "lr_mult", "mirror_stage", "profiler_scope", "wd_mult"}
 )
+
+#: Types of parameters that are written as Python does; others, as what they are read as.
+_AS_IN_PYTHON: Final = (bool, int, float, str, tuple, list)
 
 
 def stored_name(name: str) -> str:
@@ -50,8 +53,26 @@ def parameters_of(node: Node) -> dict[str, object]:
     }
 
 
+def written_parameters(op: Operator, given: Mapping[str, object]) -> dict[str, str]:
+    """Returns parameters that a user gave, as text in MXNet's way; see `Node.written`."""
+    return {
+        key: str(value if isinstance(value, _AS_IN_PYTHON) else op.params[key].read(value))
+        for key, value in given.items()
+    }
+
+
+def _still_says(param: Param, text: str, value: object) -> bool:
+    """Whether a text is read as this value: passes change parameters, and keep what was written."""
+    try:
+        return repr(param.read(text)) == repr(value)
+    except (ValueError, TypeError, SyntaxError, OverflowError, MXNetError):
+        return False
+
+
 def attributes_of(node: Node) -> dict[str, str]:
-    """Returns the parameters that differ from their defaults, and the user's attributes.
+    """Returns the parameters that were given, or are not the defaults, and the user's attributes.
+
+    Those that were given are as they were written.
 
     Raises:
         GraphError: one is a number that a traced function asks Python for.
@@ -67,6 +88,12 @@ def attributes_of(node: Node) -> dict[str, str]:
                 "traced function, so it cannot be written down"
             )
         found[name] = str(value)
-    if isinstance(node.call, OpCall) and node.call.operator.variadic:
-        found["num_args"] = str(len(node.inputs))
+    if isinstance(node.call, OpCall):
+        values = {**node.call.attrs, **node.call.by_parameter(node.scalars)}
+        params = node.call.operator.params
+        for name, text in node.written.items():
+            if name in params and _still_says(params[name], text, values[name]):
+                found[name] = text
+        if node.call.operator.variadic:
+            found["num_args"] = str(len(node.inputs))
     return {**found, **node.attrs}

@@ -340,7 +340,7 @@ class _Reader:
             raise FormatError(f"symbol JSON: {where}: {error}") from error
         except (MemoryError, RecursionError) as error:
             raise FormatError(f"symbol JSON: {where}: a parameter is nested too deep") from error
-        return Node(call, tuple(inputs), name, scalars, kept)
+        return Node(call, tuple(inputs), name, scalars, kept, written=params)
 
 
 def _for_inputs(op: Operator, attrs: dict[str, str], inputs: Sequence[Edge]) -> dict[str, str]:

@@ -43,6 +43,8 @@ class Node:
         attrs: the user's attributes (``ctx_group``, ``__lr_mult__``, ...), as text.
         origin: the user's line that made it, for `engine.resolve_origin`; None where not noted.
         controls: what must have run before it, beside what it reads.
+        written: the operator's parameters that the user gave, as text, also where they are the
+            defaults.
     """
 
     call: Call | None
@@ -52,6 +54,7 @@ class Node:
     attrs: Mapping[str, str] = field(default_factory=lambda: _NO_ATTRS)
     origin: engine.Origin | None = None
     controls: tuple[Node, ...] = ()
+    written: Mapping[str, str] = field(default_factory=lambda: _NO_ATTRS)
 
     @property
     def is_variable(self) -> bool:
@@ -76,7 +79,7 @@ class Node:
         if inputs == self.inputs:
             return self
         # What passes do to most nodes; `replace` takes three times as long.
-        mine = self.scalars, self.attrs, self.origin, self.controls
+        mine = self.scalars, self.attrs, self.origin, self.controls, self.written
         return Node(self.call, inputs, self.name, *mine)
 
     def with_controls(self, controls: tuple[Node, ...]) -> Node:

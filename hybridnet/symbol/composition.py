@@ -23,6 +23,7 @@ from hybridnet.graph import (
     stored_name,
     topological,
     variable,
+    written_parameters,
 )
 from hybridnet.name import NameManager
 from hybridnet.ops.core import OpCall, Operator
@@ -145,7 +146,8 @@ def make_node(
     named = NameManager.current.get(name, (hint or _CALLED.get(op.name, op.name)).lower())
     edges = _all_inputs(call, named, inputs, count)
     origin = engine.caller_origin(2)
-    made = Node(call, (), named, scalars, attrs, origin)
+    written = written_parameters(op, params)
+    made = Node(call, (), named, scalars, attrs, origin, written=written)
     copied = attributes_of(made) if None in edges else {}
     if op.variadic:
         copied["num_args"] = str(len(edges))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from same_graph import same_graph
 import hybridnet as mx
 from hybridnet import nd, sym
 from hybridnet.base.errors import FormatError, GraphError
+from hybridnet.graph import attributes_of
 from hybridnet.graph import json as graph_json
 from hybridnet.graph.node import topological
 
@@ -64,13 +66,53 @@ def test_saved_networks_read_back_equal(name, tmp_path):
 
 @pytest.mark.parametrize("name", [name for name in NETWORKS if name != "lenet_old"])
 def test_our_files_say_what_those_of_mxnet_say(name):
-    """Parameters at their defaults may be missing; and MXNet counts more hidden outputs."""
+    """Parameters too, as they are written there; but MXNet counts more hidden outputs."""
     wanted = json.loads((FILES / f"{name}-symbol.json").read_text())
     got = json.loads(sym.load(FILES / f"{name}-symbol.json").tojson())
     del wanted["node_row_ptr"], got["node_row_ptr"]
     for ours, theirs in zip(got["nodes"], wanted["nodes"], strict=True):
-        assert ours.pop("attrs", {}).keys() <= theirs.pop("attrs", {}).keys()
+        assert ours.pop("attrs", {}) == theirs.pop("attrs", {})
     assert got == wanted
+
+
+x = sym.var("x")
+
+
+@pytest.mark.parametrize(
+    "symbol,written",
+    [
+        (
+            sym.Convolution(x, kernel=[3, 3], num_filter="8", no_bias=False, num_group=1, name="n"),
+            {"kernel": "[3, 3]", "num_filter": "8", "no_bias": "False", "num_group": "1"},
+        ),
+        (
+            sym.BatchNorm(x, fix_gamma=True, eps=1e-3, momentum=0.9, name="n"),
+            {"fix_gamma": "True", "eps": "0.001", "momentum": "0.9"},
+        ),
+        (sym.sum(x, axis=None, keepdims=0, name="n"), {"axis": "None", "keepdims": "0"}),
+        (sym.clip(x, 0, 1, name="n"), {"a_min": "0", "a_max": "1"}),
+        (sym.cast(x, dtype=np.float32, name="n"), {"dtype": "float32"}),
+        (sym.Concat(x, x, dim=1, name="n"), {"dim": "1", "num_args": "2"}),
+        (sym.FullyConnected(x, num_hidden=np.int64(3), name="n"), {"num_hidden": "3"}),
+        (sym.Dropout(x, p=np.float32(0.5), name="n"), {"p": "0.5"}),
+        (x.transpose(name="n"), {}),
+    ],
+)
+def test_what_is_said_in_a_symbol_stays_as_it_is_written(symbol, written):
+    """MXNet 1.9.1, also where it is the default: in attr, attr_dict, files, and after `load`."""
+    for one in (symbol, sym.load_json(symbol.tojson()), symbol(x=sym.var("y"))):
+        assert one.list_attr() == one.attr_dict().get("n", {}) == written
+        assert all(one.attr(key) == value for key, value in written.items())
+        (node,) = [node for node in json.loads(one.tojson())["nodes"] if node["name"] == "n"]
+        assert node.get("attrs", {}) == written
+
+
+def test_what_was_written_does_not_outlive_what_it_says():
+    """A pass that changes a parameter keeps the node's text: the parameter counts."""
+    (edge,) = sym.Convolution(x, kernel=(3, 3), num_filter=8, no_bias=False, name="n").edges
+    op, attrs = edge.node.call.operator, {"kernel": (3, 3), "num_filter": 8, "no_bias": True}
+    changed = replace(edge.node, call=op.bind(attrs)[0], inputs=edge.node.inputs[:2])
+    assert attributes_of(changed) == {"kernel": "(3, 3)", "num_filter": "8", "no_bias": "True"}
 
 
 # -- old files -------------------------------------------------------------------------------

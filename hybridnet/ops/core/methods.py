@@ -116,8 +116,10 @@ class FluentMethods(Operand):
             axes = order[0] if len(order) == 1 and isinstance(order[0], (tuple, list)) else order
         elif order:
             raise ParameterError("transpose: give axes by position or by name, not both")
-        op = registry.get("transpose")
-        result: Self = type(self).apply_operator(op, (self,), {"axes": tuple(axes)}, **kwargs)
+        given = {"axes": tuple(axes)} if axes else {}
+        result: Self = type(self).apply_operator(
+            registry.get("transpose"), (self,), given, **kwargs
+        )
         return result
 
     def __div__(self, other: Any) -> Self:
