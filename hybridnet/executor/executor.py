@@ -43,6 +43,7 @@ from hybridnet.runtime.calls import (
 )
 from hybridnet.runtime.placing import OnOneDevice, OnSeveralDevices, PartitionedCall
 from hybridnet.runtime.recording import Value, generator, recorder
+from hybridnet.tape import move
 
 from .bound import Bound
 from .heads import head_grads
@@ -131,8 +132,9 @@ class Executor:
         ]
         self._targets = [(self.grad_dict[names[i]], grad_req[names[i]]) for i in self._wanted]
         self._outputs: list[NDArray] = []
-        # What the next backward starts from: the run, and the first operands of its gradient.
-        self._kept: tuple[Run, list[Value]] | None = None
+        # What the next backward starts from: the run, the first operands of its gradient, and the
+        # statistics of what that moves.
+        self._kept: tuple[Run, list[Value], list[list[Value]]] | None = None
         self._monitor: tuple[Monitor, list[str]] | None = None
         # What `set_monitor_callback` was given, for executors of other shapes.
         self._watch: tuple[Monitor, bool] | None = None
@@ -206,7 +208,9 @@ class Executor:
     # -- computing ---------------------------------------------------------------------------
 
     def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
-        """Computes the outputs, and in training updates the auxiliary states.
+        """Computes the outputs, and in training updates auxiliary states.
+
+        Those that are running averages (of BatchNorm) are moved by `backward`.
 
         Args:
             is_train: whether this is a training pass, after which `backward` may come.
@@ -238,8 +242,8 @@ class Executor:
             return self._outputs
         values, made = self._compute(run, operands)
         if (is_train and self._wanted) or keeps:
-            self._kept = run, self._operands(run, values, made)
-        for number, value in zip(run.writes, made[run.num_heads : run.num_results], strict=True):
+            self._kept = self._keep(run, values, made)
+        for number, value in zip(run.writes, made[run.num_heads :], strict=False):
             if number in self._sparse:
                 target = self._inputs[number]
                 target.assign(NDArray.from_value(value, target.context))
@@ -270,7 +274,7 @@ class Executor:
         sources = [array.storage for array in self._inputs]
         if run.draws:
             sources.append(generator.state_of(self._ctx))
-        numbers = range(run.num_heads, run.num_results)
+        numbers = range(run.num_heads, run.num_heads + len(run.writes))
         writes = [(sources[i], number) for i, number in zip(run.writes, numbers, strict=True)]
         writes += [(array.storage, number) for number, array in enumerate(self._outputs)]
         return PreparedCall.repeating(run.call, 0, sources, writes, ())
@@ -280,8 +284,8 @@ class Executor:
 
         What `forward(is_train=True)` kept is used up by this, but where random numbers are among
         it. Called again, or after a forward outside training, it computes the forward pass anew on
-        the present values of the arrays, without touching outputs or auxiliary states. Arrays for
-        the gradients of whole numbers beside floats are set to 0.
+        the present values of the arrays, without touching outputs. Running averages (of BatchNorm)
+        move each time. Arrays for the gradients of whole numbers beside floats are set to 0.
 
         Args:
             out_grads: gradients of the outputs: an NDArray, a list with one for each output (more
@@ -311,8 +315,8 @@ class Executor:
             run = self._programs.training(self._types, self._wanted, is_train)
             if run.draws and (is_train or self._draws_always):
                 raise MXNetError(_DRAWS_ANEW)
-            kept = run, self._operands(run, *self._compute(run, inputs))
-        run, operands = kept
+            kept = self._keep(run, *self._compute(run, inputs))
+        run, operands, statistics = kept
         operands = [*operands, *head_grads(self._symbol, run, self._where.contexts(run), out_grads)]
         made = self._where.backward(run, operands)
         assert run.call.split is not None
@@ -328,6 +332,8 @@ class Executor:
             else:
                 grad = NDArray.from_value(value, target.context)
                 target.assign(target.detach() + grad if req == "add" else grad)
+        for one, values in zip(run.moves, statistics, strict=True):
+            move(one.call, [self._inputs[number] for number in one.states], values)
 
     def _run(self, is_train: bool) -> Run:
         if is_train:
@@ -342,10 +348,13 @@ class Executor:
         return values, self._where.forward(run, values)
 
     @staticmethod
-    def _operands(run: Run, values: Sequence[Value], made: Sequence[Value]) -> list[Value]:
-        """Returns what the backward call takes beside the gradients of the outputs."""
+    def _keep(
+        run: Run, values: Sequence[Value], made: Sequence[Value]
+    ) -> tuple[Run, list[Value], list[list[Value]]]:
+        """Returns what the backward pass takes beside the gradients of the outputs."""
         assert run.call.split is not None
-        return [*made[run.num_results :], *(values[i] for i in run.call.split.uses)]
+        operands = [*made[run.num_results :], *(values[i] for i in run.call.split.uses)]
+        return run, operands, [[made[i] for i in one.statistics] for one in run.moves]
 
     def _show(self, run: Run, values: Sequence[Value]) -> None:
         if self._outputs or recorder.current_trace() is not None:

@@ -51,8 +51,8 @@ def export(
     """Writes a model to a file, with its parameters, for `hn.load` or for JAX alone.
 
     The program is StableHLO, for all `platforms` at once, whatever this machine has. Arrays that
-    the model overwrites (running statistics in training mode, states of random generators) go on
-    from call to call of what is loaded.
+    the model overwrites (what a training step changes, states of random generators) go on from call
+    to call of what is loaded.
 
     Args:
         model: a function over arrays, an `hn.function`, a block, or a symbol.

@@ -8,12 +8,12 @@ result is a function of its inputs.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.core import Call, VjpCall, vjp_call
+from hybridnet.ops.core import Averages, Call, VjpCall, vjp_call
 from hybridnet.ops.random import STATE_SHAPE
 from hybridnet.ops.state import ASSIGN, READ
 
@@ -54,15 +54,35 @@ class Prepared:
         num_heads: how many original outputs there are.
         writes: the inputs, by number, that are overwritten after the run.
         draws: whether random numbers are drawn.
+        moves: the running averages that the backward pass moves, latest first. Their statistics are
+            outputs after all others.
     """
 
     graph: Graph
     num_heads: int
     writes: tuple[int, ...]
     draws: bool
+    moves: tuple[PreparedMove, ...] = ()
 
 
-def prepare(graph: Graph, train: bool) -> Prepared:
+class PreparedMove(NamedTuple):
+    """Running averages of a graph that the backward pass moves.
+
+    Attributes:
+        call: makes the new averages of the old ones and the statistics.
+        states: the inputs that hold the averages, by number.
+        statistics: the outputs, by number.
+        sources: the inputs, by number, without whose gradients the backward pass does not come
+            there.
+    """
+
+    call: Call
+    states: tuple[int, ...]
+    statistics: tuple[int, ...]
+    sources: frozenset[int]
+
+
+def prepare(graph: Graph, train: bool, *, goes_back: bool = False) -> Prepared:
     """Fixes mode, random state and side effects.
 
     Everything happens in the order of the graph's nodes. Each random number is drawn from the state
@@ -73,12 +93,15 @@ def prepare(graph: Graph, train: bool) -> Prepared:
     Args:
         graph: of calls whose mode may be open, and without random states.
         train: whether it will run in a training pass.
+        goes_back: whether a backward pass may follow, which moves running averages; otherwise the
+            graph moves them itself.
     """
     state = variable("random_state")
     drawn = start = Edge(state, 0)
     held: dict[Node, Edge] = {}
     moves = Moves()
     host = _HostOrder(graph)
+    averaged: list[tuple[Averages, Node, Node]] = []
     for node in graph.nodes:
         if node.call is None:
             continue
@@ -96,7 +119,7 @@ def prepare(graph: Graph, train: bool) -> Prepared:
         else:
             updates = {
                 position: output
-                for position, output in call.updates.items()
+                for position, output in (call.writes if goes_back else call.updates).items()
                 if node.inputs[position].node.is_variable
             }
             for position in updates:
@@ -106,6 +129,8 @@ def prepare(graph: Graph, train: bool) -> Prepared:
             made = _changed(node, call, tuple(inputs), host.before(node))
             if call.takes_state:
                 drawn = Edge(made, call.num_outputs - 1)
+            if goes_back and call.averages is not None:
+                averaged.append((call.averages, node, made))
             for position, output in updates.items():
                 held[node.inputs[position].node] = Edge(made, output)
         host.note(node, made)
@@ -119,8 +144,27 @@ def prepare(graph: Graph, train: bool) -> Prepared:
     if draws:
         inputs_of_all, outputs = (*inputs_of_all, state), [*outputs, drawn]
         writes = (*writes, len(graph.inputs))
+    sources = _sources(graph) if averaged else {}
+    later = []
+    for (call, states, statistics), node, made in reversed(averaged):
+        held_by = [node.inputs[place].node for place in states]
+        if all(one.is_variable for one in held_by):
+            places = tuple(range(len(outputs), len(outputs) + len(statistics)))
+            outputs += [Edge(made, number) for number in statistics]
+            at = tuple(numbers[one] for one in held_by)
+            later.append(PreparedMove(call, at, places, sources[node]))
     made_graph = Graph(inputs_of_all, tuple(outputs), tuple(host.calls))
-    return Prepared(made_graph, count, writes, draws)
+    return Prepared(made_graph, count, writes, draws, tuple(later))
+
+
+def _sources(graph: Graph) -> dict[Node, frozenset[int]]:
+    """Returns for each node the inputs of a graph, by number, that a gradient reaches from it."""
+    found = {node: frozenset([number]) for number, node in enumerate(graph.inputs)}
+    for node in graph.nodes:
+        if node.call is not None:
+            before = () if node.call.no_gradient else (found[edge.node] for edge in node.inputs)
+            found[node] = frozenset().union(*before)
+    return found
 
 
 def _changed(node: Node, call: Call, inputs: tuple[Edge, ...], controls: tuple[Node, ...]) -> Node:

@@ -52,6 +52,9 @@ class TapeArray(Protocol):
     def read(self) -> Value:
         """Returns the Value this array shows now."""
 
+    def write(self, value: Value) -> None:
+        """Overwrites the array with a Value of its type."""
+
     def as_kind(self, kind: object) -> Any:
         """Returns an array of another class on the same memory."""
 

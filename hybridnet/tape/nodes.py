@@ -82,6 +82,8 @@ class TapeNode:
         scalars: the numbers that the call took beside its inputs.
         ctx: the context of the outputs.
         input_ctx: the context of the inputs; it differs only for a copy between devices.
+        moves: the running averages that the backward pass moves when it comes through here (see
+            `averages`), latest first.
         order: numbers the nodes in the order of recording; in descending order each node comes
             before those that it depends on.
         wanted: whether something recorded later may depend on it. False once it is used up: then
@@ -95,6 +97,7 @@ class TapeNode:
         "flows",
         "input_ctx",
         "inputs",
+        "moves",
         "order",
         "outputs",
         "scalars",
@@ -108,6 +111,7 @@ class TapeNode:
     flows: bool
     input_ctx: Context
     inputs: Sequence[Value] | None
+    moves: Sequence[Any]
     order: int
     outputs: Sequence[Value | None] | None
     scalars: tuple[Number, ...]
@@ -162,6 +166,7 @@ def record_call(
         node.inputs, node.outputs = inputs, outputs
     node.ctx = ctx
     node.input_ctx = ctx if input_ctx is None else input_ctx
+    node.moves = ()
     node.order = next(order)
     node.wanted = True
     return node

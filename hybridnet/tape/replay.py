@@ -138,9 +138,10 @@ class Replay:
             its scalars.
         leaves: for each variable that the heads depend on: a node and an input by which the tape
             refers to it, and the number of its gradient (None if none comes).
+        moving: the nodes that move running averages.
     """
 
-    __slots__ = ("leaves", "reads", "scalars", "steps")
+    __slots__ = ("leaves", "moving", "reads", "scalars", "steps")
 
     def __init__(
         self,
@@ -148,11 +149,13 @@ class Replay:
         steps: Sequence[tuple[Call, tuple[int, ...], Any, Types]],
         scalars: Sequence[tuple[int, int]],
         leaves: Sequence[tuple[int, int, int | None]],
+        moving: Sequence[int],
     ) -> None:
         self.reads = reads
         self.steps = steps
         self.scalars = scalars
         self.leaves = leaves
+        self.moving = moving
 
     def run(
         self, nodes: Sequence[TapeNode], seeds: Sequence[Value]
@@ -253,6 +256,8 @@ def _structure(
             known = call.replays
         key.append(call)
         key.append(node.types)
+        if node.moves:
+            key.append("moves")
         inputs = node.inputs or ()
         for place, edge in enumerate(node.edges):
             if (edge is None or type(edge[0]) is not TapeNode) and place < len(inputs):
@@ -285,6 +290,7 @@ class _Maker:
         # The variables that stand for Values of the tape, and where each of these is found.
         self._reads: dict[Node, tuple[int, bool, int]] = {}
         self._scalars: list[tuple[int, int]] = []
+        self._moving: list[int] = []
 
     def make(self, given: Sequence[bool]) -> Replay | None:
         """Returns the replay; None if a rule looks at the numbers that it is given."""
@@ -323,6 +329,8 @@ class _Maker:
         reached: Collection[Edge],
     ) -> None:
         assert node.inputs is not None
+        if node.moves:
+            self._moving.append(number)
         inputs = [self._read(number, False, i, x.type) for i, x in enumerate(node.inputs)]
         outputs = [self._read(number, True, i, type_) for i, type_ in enumerate(node.types)]
         first, count = len(self._scalars), len(node.scalars)
@@ -365,7 +373,8 @@ class _Maker:
             grad = grads.get(edge)
             at = None if grad is None else first[grad.edge.node] + grad.edge.index
             found.append((number, index, at))
-        return Replay([self._reads[node] for node in reads], steps, self._scalars, found)
+        numbers = [self._reads[node] for node in reads]
+        return Replay(numbers, steps, self._scalars, found, self._moving)
 
     def _spec(self, scalars: Scalars) -> Any:
         """Returns scalars in the form that `Replay.steps` describes."""

@@ -19,10 +19,11 @@ from hybridnet.runtime.recording import Value, in_place, recorder
 from hybridnet.runtime.watching import without_collecting
 
 from .array import TapeArray
+from .averages import move_averages
 from .nodes import Edge, Leaf, TapeNode, state
 from .replay import accumulate, apply_rule, reached_edges, replay_of, taken
 
-__all__ = ["backward"]
+__all__ = ["backward", "reachable"]
 
 _NOT_RECORDED: Final = (
     "backward: this array was not computed inside `with autograd.record():` from an array with "
@@ -51,7 +52,7 @@ _USED_UP: Final = (
 )
 
 
-def _reachable(edges: Sequence[Edge]) -> list[TapeNode]:
+def reachable(edges: Sequence[Edge]) -> list[TapeNode]:
     """Returns the tape nodes that the edges depend on, latest first."""
     stack = [edge.node for edge in edges if type(edge.node) is TapeNode]
     seen = set(stack)
@@ -139,7 +140,7 @@ def backward(
             grad if grad is None else _checked(head, grad)
             for head, grad in zip(heads, given, strict=True)
         ]
-        nodes = _reachable(ends)
+        nodes = reachable(ends)
         for node in nodes:
             if node.inputs is None:
                 raise MXNetError(_USED_UP)
@@ -165,7 +166,7 @@ def backward(
     if not retain_graph:
         for node in nodes:  # so that a loss that is kept does not keep all results alive
             node.inputs = node.outputs = None
-            node.edges = ()
+            node.edges = node.moves = ()
             node.wanted = node.flows = False
     return found
 
@@ -186,6 +187,7 @@ def _replayed(
     if replay is None:
         return False
     found = replay.run(nodes, [seed.read() for seed in seeds if seed is not None])
+    move_averages([nodes[number] for number in replay.moving])
     rest: dict[Edge, Value | None] = {}
     edges, targets, values = [], [], []
     for edge, value in found:
@@ -260,6 +262,8 @@ def _step(
     if outs is None:
         return
     assert node.inputs is not None and node.outputs is not None
+    if node.moves and state.training:
+        move_averages((node,))
     inputs = [
         wrap(value, node.input_ctx, edge if create_graph else None)
         for value, edge in zip(node.inputs, node.edges, strict=True)

@@ -76,7 +76,7 @@ class Body:
                     found.append(NDArray.apply_operator(copy, (leaf,), {}))
             return found
 
-        self.plan: Plan = build(run, Arguments(tuple(stand_ins), {}))
+        self.plan: Plan = build(run, Arguments(tuple(stand_ins), {}), is_body=True)
         self.num_given = len(types)
         pairs = list(zip(self.plan.inputs, self.plan.graph.inputs, strict=True))
         self._own = {place: node for place, node in pairs if isinstance(place, int)}

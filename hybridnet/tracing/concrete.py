@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Sequence
+from operator import attrgetter
 from time import perf_counter
 from typing import Any, Final, NamedTuple, final
 
@@ -30,6 +31,8 @@ from .structure import unflatten
 
 # Stands for a number that only Python knows, such as a learning rate, where any will do.
 _ANY_NUMBER: Final = 0.5
+
+_fields_of: Final = attrgetter("call", "targets", "statistics")
 
 _SHARED: Final = (
     "{name}: it overwrites an array whose memory it was given in two ways (as two arguments, or as "
@@ -350,6 +353,8 @@ class ConcreteFunction:
         state.recording = plan.num_tracked > 0
         try:
             outputs = self._apply(operands, tuple(scalars), self._needed)
+            if plan.moves and state.recording:
+                self._note_moves(arrays, outputs)
             for number in self._needed:
                 if number >= plan.num_tracked:
                     outputs[number]._edge = None
@@ -371,6 +376,20 @@ class ConcreteFunction:
             return unflatten(plan.tree, self.leaves(arrays, outputs))
         finally:
             state.recording = recording
+
+    def _note_moves(self, arrays: Sequence[NDArray], outputs: Sequence[NDArray | None]) -> None:
+        """Notes on the tape which running averages move when the backward pass comes through."""
+        plan = self.plan
+        edge = next((x.edge for x in outputs if x is not None and x.edge is not None), None)
+        if edge is not None:
+            edge.node.moves = [
+                tape.Moves(
+                    call,
+                    [arrays[x] if isinstance(x, int) else x for x in targets],
+                    [plan.number(output) for output in statistics],
+                )
+                for call, targets, statistics in map(_fields_of, plan.moves)
+            ]
 
     def _apply(
         self, operands: list[NDArray], scalars: Scalars, needed: Sequence[int] | None = None

@@ -39,6 +39,12 @@ class GradientRoutes:
         self._taped: dict[int, tape.TapeNode] = {}
         self.tracked = frozenset(edge for edge in ends if self._walk(edge))
 
+    @property
+    def nodes(self) -> list[tape.TapeNode]:
+        """The nodes of the tape that a gradient asked for outside comes through, latest first."""
+        found = dict.fromkeys(self._taped.values())
+        return sorted(found, key=lambda node: node.order, reverse=True)
+
     def _walk(self, end: tape.Edge) -> bool:
         """Notes the tape from one end on; returns whether a gradient can be asked for there."""
         nodes = []

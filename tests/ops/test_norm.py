@@ -90,8 +90,11 @@ def test_batch_norm_moves_its_statistics_in_training_alone():
     before = mean.asnumpy(), var.asnumpy()
     hn.nd.BatchNorm(data, gamma, beta, mean, var)
     np.testing.assert_array_equal((mean.asnumpy(), var.asnumpy()), before)
+    gamma.attach_grad()
     with hn.autograd.record():
-        hn.nd.BatchNorm(data, gamma, beta, mean, var, momentum=0.5)
+        out = hn.nd.BatchNorm(data, gamma, beta, mean, var, momentum=0.5)
+    np.testing.assert_array_equal((mean.asnumpy(), var.asnumpy()), before)
+    out.backward()
     host = data.asnumpy()
     np.testing.assert_allclose(mean.asnumpy(), (before[0] + host.mean(0)) / 2, rtol=1e-5)
     np.testing.assert_allclose(var.asnumpy(), (before[1] + host.var(0)) / 2, rtol=1e-5)

@@ -244,11 +244,12 @@ def test_auxiliary_states_move_in_training_only():
     np.testing.assert_allclose(executor.forward(data=data)[0].asnumpy(), data, rtol=1e-3)
     assert not executor.aux_dict["bn_moving_mean"].asnumpy().any()
     executor.forward(is_train=True)
+    assert not executor.aux_dict["bn_moving_mean"].asnumpy().any()
+    executor.backward()
     np.testing.assert_allclose(executor.aux_dict["bn_moving_mean"].asnumpy(), [2, 2.5], rtol=1e-6)
     np.testing.assert_allclose(executor.aux_dict["bn_moving_var"].asnumpy(), [3, 3], rtol=1e-6)
-    executor.backward()
-    executor.backward()  # computes anew, and leaves the states alone
-    np.testing.assert_allclose(executor.aux_dict["bn_moving_mean"].asnumpy(), [2, 2.5], rtol=1e-6)
+    executor.backward()  # computes anew
+    np.testing.assert_allclose(executor.aux_dict["bn_moving_mean"].asnumpy(), [3, 3.75], rtol=1e-6)
 
 
 def test_random_numbers_follow_the_seed_and_the_order():

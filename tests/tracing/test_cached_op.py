@@ -43,8 +43,11 @@ def test_auxiliary_states_are_changed_in_training():
     op = nd.CachedOp(whole)
     values = {name: nd.ones((2,)) for name in whole.list_inputs()}
     values["x"] = nd.array(np.arange(6).reshape(3, 2))
+    values["bn_gamma"].attach_grad()
     with autograd.record():
-        op(*values.values())
+        out = op(*values.values())
+    assert values["bn_moving_mean"].asnumpy().tolist() == [1, 1]
+    out.backward()
     assert values["bn_moving_mean"].asnumpy().tolist() == [1.5, 2]
     op(*values.values())
     assert values["bn_moving_mean"].asnumpy().tolist() == [1.5, 2]

@@ -18,6 +18,7 @@ from .backward import vjp_gradient as vjp_gradient
 from .call import MAKERS as MAKERS
 from .call import MAKING as MAKING
 from .call import Arrays as Arrays
+from .call import Averages as Averages
 from .call import Backward as Backward
 from .call import Call as Call
 from .call import HostForm as HostForm

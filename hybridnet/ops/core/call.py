@@ -80,6 +80,20 @@ class HostForm(NamedTuple):
     is_straight: bool = False
 
 
+class Averages(NamedTuple):
+    """Running averages among the inputs of a call, which the backward pass moves.
+
+    Attributes:
+        call: makes the new averages of the old ones and of the statistics.
+        states: the inputs that hold the averages, by number.
+        statistics: the outputs that hold the statistics, by number.
+    """
+
+    call: Call
+    states: tuple[int, ...]
+    statistics: tuple[int, ...]
+
+
 class Call(ABC):
     """An operation, as recorder, graph and tape know it.
 
@@ -91,6 +105,9 @@ class Call(ABC):
         takes_state: whether its last input is the state of a random generator, and its last
             output the new state.
         mutates: input index -> output index: the input array is overwritten with that output.
+        averages: the running averages that it has; among `updates`, too. Where there is a tape the
+            backward pass moves them, as MXNet's does; graphs that run by themselves move them as
+            they run.
         reads_now: the inputs that are read as they are when the call runs, after what overwrote
             them before in the same run; others as they were when it began.
         symbolic_rule: whether what `gradient` does depends on types alone, so that it can be run
@@ -117,6 +134,7 @@ class Call(ABC):
     )
 
     mutates: Mapping[int, int] = _NOTHING
+    averages: Averages | None = None
     reads_now: frozenset[int] = _NO_INPUTS
     symbolic_rule: bool = True
     replays: dict[Any, Any] | None = None
@@ -155,6 +173,11 @@ class Call(ABC):
     def updates(self) -> Mapping[int, int]:
         """The inputs that it really overwrites: some calls change their states in training only."""
         return self.mutates
+
+    @property
+    def writes(self) -> Mapping[int, int]:
+        """Those of `updates` that happen when it is called on arrays."""
+        return self.updates
 
     @property
     def parameters(self) -> Mapping[str, Any]:

@@ -25,7 +25,7 @@ from hybridnet.base.tensor_type import TensorType
 from ..host.namespace import NoHostForm, by_jax
 from . import alternatives
 from .backward import vjp_gradient
-from .call import MAKING, Arrays, Backward, Call, HostForm, Types
+from .call import MAKING, Arrays, Averages, Backward, Call, HostForm, Types
 from .evaluation import output_types
 
 Shapes = list[tuple[int, ...] | None]
@@ -73,6 +73,8 @@ class Operator:
     #: Input index -> output index: the input is overwritten with that output (auxiliary states);
     #: or a function of the parameters that gives it.
     mutates: Mapping[int, int] | Callable[..., Mapping[int, int]]
+    #: The running averages that a call with these parameters moves in training; None: it has none.
+    averages: Callable[..., Averages | None] | None
     #: Which of `inputs` a call with these parameters takes; None: all of them. Of a variadic
     #: operator, the names of inputs that are fixed by these parameters; empty where any number is.
     takes: Callable[..., Sequence[str]] | None
@@ -218,7 +220,17 @@ class OpCall(Call):
             not known yet.
     """
 
-    __slots__ = ("_bare", "attrs", "inferred", "mutates", "operator", "train", "updates")
+    __slots__ = (
+        "_bare",
+        "attrs",
+        "averages",
+        "inferred",
+        "mutates",
+        "operator",
+        "train",
+        "updates",
+        "writes",
+    )
 
     def __init__(self, operator: Operator, attrs: dict[str, Any], train: bool | None) -> None:
         self.operator = operator
@@ -228,6 +240,11 @@ class OpCall(Call):
         # Operators that know of training change their auxiliary states only there.
         only_infers = operator.takes_train and train is False
         self.updates = {} if only_infers else self.mutates  # type: ignore[misc]  # a slot here
+        self.averages = None
+        self.writes = self.updates  # type: ignore[misc]
+        if operator.averages is not None and self.updates:
+            self.averages = operator.averages(**attrs)
+            self.writes = {}  # type: ignore[misc]
         self.takes_state = _of(operator.takes_state, attrs)
         self.num_outputs = _of(operator.outputs, attrs) + self.takes_state
         self.num_visible = _of(operator.visible, attrs)

@@ -23,7 +23,7 @@ from hybridnet.base.modules import load
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.engine import RLock
 
-from .call import Backward
+from .call import Averages, Backward
 from .operator import Operator, Shapes
 
 __all__ = [
@@ -97,6 +97,7 @@ def operator(
     outputs: int | Callable[..., int] = 1,
     visible: int | Callable[..., int] | None = None,
     mutates: Mapping[str, int] | Callable[..., Mapping[int, int]] | None = None,
+    averages: Callable[..., Averages | None] | None = None,
     takes: Callable[..., Sequence[str]] | None = None,
     infer: Callable[..., Sequence[TensorType]] | None = None,
     check: Callable[..., None] | None = None,
@@ -132,6 +133,9 @@ def operator(
         visible: how many of them users see, beginning with the first; default all.
         mutates: for auxiliary states: the name of an input -> the index of the output that it is
             overwritten with; or a function (**params) that returns input index -> output index.
+        averages: where the states in `mutates` are running averages of the batches' statistics: a
+            function (**params) of the `Averages`, which says how the backward pass moves them; None
+            where they stay.
         takes: a function (**params) that returns the names of the inputs that a call takes; default
             all.
         infer: a function (*types, **params) that returns the types of the outputs; default: JAX
@@ -189,6 +193,7 @@ def operator(
                 if callable(mutates)
                 else {place(key): index for key, index in (mutates or {}).items()}
             ),
+            averages=averages,
             takes=takes,
             infer=infer,
             check=check,

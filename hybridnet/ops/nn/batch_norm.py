@@ -11,7 +11,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp, lax, plus, times
 
 from ..core.alternatives import PLAIN, Site, alternative, builtin_choice
-from ..core.call import Backward
+from ..core.call import Averages, Backward
 from ..core.checks import along, fill, others, require_floats, require_shape, wide
 from ..core.operator import Shapes
 from ..core.registry import get, operator
@@ -65,12 +65,22 @@ def _gradient(back: Backward) -> Sequence[Any]:
     return grads
 
 
+def _averages(
+    momentum: float, use_global_stats: bool, eps: float | None, **_: Any
+) -> Averages | None:
+    if use_global_stats:
+        return None
+    call, _scalars = get("_backward_BatchNorm_averages").bind({"momentum": momentum, "eps": eps})
+    return Averages(call, (3, 4), (1, 2))
+
+
 @operator(
     "BatchNorm",
     aliases=("BatchNorm_v1", "_npx_batch_norm"),
     outputs=5,
     visible=lambda *, output_mean_var, **_: 3 if output_mean_var else 1,
     mutates={"moving_mean": 3, "moving_var": 4},
+    averages=_averages,
     check=_check,
     infer=_types,
     complete=_shapes,
@@ -106,7 +116,7 @@ def batch_norm(
         data: any shape with channels on `axis`, floating point.
         gamma: (channels,), the scale; float32 where `data` is narrower, like all that follow.
         beta: (channels,), the offset.
-        moving_mean: (channels,), overwritten in training (MXNet does so in the backward pass).
+        moving_mean: (channels,), moved in training by the backward pass.
         moving_var: (channels,), likewise.
         momentum: of the moving statistics.
         fix_gamma: take gamma as 1, without a gradient.
@@ -210,6 +220,41 @@ def backward_batch_norm(
         axis % data.ndim,
         fix_gamma=fix_gamma,
         by_batch=train and not use_global_stats,
+    )
+
+
+@operator(
+    "_backward_BatchNorm_averages",
+    outputs=2,
+    infer=lambda moving_mean, moving_var, *_, **__: (moving_mean, moving_var),
+)
+def backward_batch_norm_averages(
+    moving_mean: Any,
+    moving_var: Any,
+    mean: Any,
+    spread: Any,
+    *,
+    momentum: float,
+    eps: float | None = None,
+) -> Any:
+    """Moves BatchNorm's running averages: ``momentum * moving + (1 - momentum) * batch``.
+
+    Args:
+        moving_mean: (channels,).
+        moving_var: (channels,).
+        mean: (channels,), of the batch.
+        spread: (channels,), the batch's ``1 / sqrt(var + eps)``, or the variance where `eps` is
+            None.
+        momentum: of the averages.
+        eps: BatchNorm's.
+
+    Returns:
+        The new averages of mean and variance.
+    """
+    var = spread if eps is None else 1 / jnp.square(spread) - eps
+    return tuple(
+        momentum * moving + (1 - momentum) * jnp.astype(batch, moving.dtype)
+        for moving, batch in ((moving_mean, mean), (moving_var, var))
     )
 
 
@@ -358,6 +403,7 @@ def _sync_gradient(back: Backward) -> Sequence[Any]:
     outputs=5,
     visible=lambda *, output_mean_var, **_: 3 if output_mean_var else 1,
     mutates={"moving_mean": 3, "moving_var": 4},
+    averages=lambda **attrs: _averages(**{**attrs, "eps": None}),
     check=lambda *types, **_: _check(*types, axis=1),
     infer=lambda *types, **_: _types(*types, axis=1),
     complete=lambda shapes, **_: _shapes(shapes, axis=1),

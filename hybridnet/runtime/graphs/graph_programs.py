@@ -18,6 +18,7 @@ from hybridnet.graph import (
     Graph,
     Node,
     Prepared,
+    PreparedMove,
     prepare,
     settled,
     structure_of,
@@ -36,11 +37,14 @@ class Run:
     Attributes:
         call: the call. Its inputs are those of the graph, and then the random state if `draws`. Its
             outputs are the heads (the outputs of the graph), then the new values of the inputs in
-            `writes`, and in training the residuals.
+            `writes`, then the statistics of the running averages in `moves`, and in training the
+            residuals.
         scalars: the numbers that it takes beside its inputs.
         num_heads: how many outputs the graph has.
         writes: the numbers of the inputs that are overwritten after the run.
         draws: whether it draws random numbers.
+        moves: the running averages that the backward pass moves, latest first.
+        num_results: how many outputs there are before the residuals.
     """
 
     call: GraphCall
@@ -48,11 +52,8 @@ class Run:
     num_heads: int
     writes: tuple[int, ...]
     draws: bool
-
-    @property
-    def num_results(self) -> int:
-        """Heads and new values of inputs; what follows in the outputs are residuals."""
-        return self.num_heads + len(self.writes)
+    moves: tuple[PreparedMove, ...]
+    num_results: int
 
     def backward(self) -> tuple[GraphCall, tuple[Any, ...]]:
         """Returns the gradient of a call made for training, and the numbers that it takes."""
@@ -112,11 +113,11 @@ class GraphPrograms:
     def _make(self, types: Types, wanted: tuple[int, ...] | None, train: bool) -> Run:
         graph = settled(self._graph, types)
         if graph is not self._graph:
-            ready = prepare(graph, train)
+            ready = prepare(graph, train, goes_back=True)
         elif train in self._prepared:
             ready = self._prepared[train]
         else:
-            ready = self._prepared[train] = prepare(graph, train)
+            ready = self._prepared[train] = prepare(graph, train, goes_back=True)
         types_of_all = (*types, STATE) if ready.draws else types
         # What is written or watched is no visible output, so that it gets no gradient.
         if self._placed:  # graphs of one structure may be on different devices
@@ -128,6 +129,8 @@ class GraphPrograms:
             numbers = dict(zip(call.hosts, scalars, strict=True))
             call = call.training(wanted)
             scalars = tuple(numbers[host] for host in call.hosts)
-        run = Run(call, scalars, ready.num_heads, ready.writes, ready.draws)
+        moves = tuple(one for one in ready.moves if not one.sources.isdisjoint(wanted or ()))
+        count = len(ready.graph.outputs)
+        run = Run(call, scalars, ready.num_heads, ready.writes, ready.draws, moves, count)
         mirrors = wanted is not None and config.do_mirror()
         return self._made.setdefault((types, wanted, train, mirrors), run)
