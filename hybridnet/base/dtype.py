@@ -23,7 +23,8 @@ INT32: Final = np.dtype(np.int32)
 INT64: Final = np.dtype(np.int64)
 BOOL: Final = np.dtype(np.bool_)
 
-#: MXNet's type codes, as its files and attribute strings hold them (mshadow's TypeFlag).
+#: MXNet's type codes, as its files and attribute strings hold them (mshadow's TypeFlag; 8 to 11 are
+#: MXNet 2's).
 DTYPE_OF_CODE: Final[dict[int, DType]] = {
     0: FLOAT32,
     1: FLOAT64,
@@ -33,12 +34,13 @@ DTYPE_OF_CODE: Final[dict[int, DType]] = {
     5: np.dtype(np.int8),
     6: INT64,
     7: BOOL,
+    8: np.dtype(np.int16),
+    9: np.dtype(np.uint16),
+    10: np.dtype(np.uint32),
+    11: np.dtype(np.uint64),
     12: BFLOAT16,
 }
 CODE_OF: Final[dict[DType, int]] = {dtype: code for code, dtype in DTYPE_OF_CODE.items()}
-#: Likewise for what goes between processes: states of random generators, too.
-TRAVELLING: Final[dict[int, DType]] = {**DTYPE_OF_CODE, 32: np.dtype(np.uint32)}
-TRAVELLING_CODE: Final[dict[DType, int]] = {dtype: code for code, dtype in TRAVELLING.items()}
 
 _FLOATS: Final = frozenset({FLOAT16, BFLOAT16, FLOAT32, FLOAT64})
 _KNOWN: Final[dict[Any, DType]] = {

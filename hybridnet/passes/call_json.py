@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from hybridnet.base.dtype import TRAVELLING, TRAVELLING_CODE
+from hybridnet.base.dtype import CODE_OF, DTYPE_OF_CODE
 from hybridnet.base.errors import FormatError, GraphError, MXNetError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph import REROUTED
@@ -117,7 +117,7 @@ def write_type(kind: TensorType) -> list[object]:
     Raises:
         GraphError: its dtype is none that travels.
     """
-    code = TRAVELLING_CODE.get(kind.dtype)
+    code = CODE_OF.get(kind.dtype)
     if code is None:
         raise GraphError(f"a tensor {kind} cannot go to another process")
     return [code, list(kind.shape)]
@@ -131,7 +131,7 @@ def read_type(data: object) -> TensorType:
     """
     pair = data if isinstance(data, list) and len(data) == 2 else [None, None]
     code, shape = pair
-    dtype = TRAVELLING.get(code) if type(code) is int else None
+    dtype = DTYPE_OF_CODE.get(code) if type(code) is int else None
     if dtype is None or not isinstance(shape, list) or len(shape) > _AXES:
         raise FormatError(f"a type must be a dtype's code and a shape, got {str(data)[:40]}")
     return tensor_type(

@@ -169,7 +169,7 @@ def damaged(position: int, layout: str, value: int) -> bytes:
         (36, "q", -1, r"at byte 36: .*sizes must be possible, got shape \(-1, 3\)"),
         (36, "q", 2**62, r"at byte 36: .*sizes must be possible"),
         (36, "q", 2**40, r"float32\[1099511627776, 3\] needs 13194139533312 bytes, got 41 left"),
-        (60, "i", 9, r"at byte 52: .*dtype code must be one of 0 \(float32\), .*got 9"),
+        (60, "i", 13, r"at byte 52: .*dtype code must be one of 0 \(float32\), .*got 13"),
         (88, "Q", 2, r"at byte 88: the number of names must be 0 or 1, got 2"),
         (88, "Q", 0, r"at byte 96: the file must end here, got 9 bytes more"),
         (96, "Q", 2**64 - 1, r"at byte 104: a name needs 18446744073709551615 bytes"),

@@ -68,7 +68,7 @@ def test_every_dtype_can_be_made_computed_with_and_read(dtype):
 
 
 def test_dtypes_that_are_refused():
-    for dtype in ("int16", "uint32", "complex64", "no such", object, np.uint16):
+    for dtype in ("complex64", "no such", object, "float8", np.datetime64):
         with pytest.raises(DTypeError, match="dtype must be one of bfloat16, bool, float16"):
             nd.zeros((2,), dtype=dtype)
 

@@ -137,7 +137,9 @@ def test_bool_arithmetic_is_refused_and_bool_comparison_is_bool():
 @pytest.mark.parametrize(
     "first,second",
     list(
-        itertools.product(["uint8", "int32", "int64", "float16", "bfloat16", "float64"], repeat=2)
+        itertools.product(
+            ["uint8", "uint16", "int32", "int64", "float16", "bfloat16", "float64"], repeat=2
+        )
     ),
 )
 def test_mixed_dtypes_are_promoted(first, second):

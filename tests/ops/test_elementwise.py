@@ -108,7 +108,7 @@ def test_rounding_is_exact_where_float32_has_no_halves(name):
         ("round", [1, 3, 2]),
     ],
 )
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"])
 def test_integers_are_truncated(name, expected, dtype):
     got = run_op(name, np.array([1, 3, 2], dtype))[0]
     np.testing.assert_array_equal(got, np.array(expected, dtype))
@@ -128,7 +128,11 @@ def test_logical_not_of_bool_is_bool():
     [
         ([-1.0, -1.5, 300.0], "uint8", [255, 255, 44]),
         ([-1.5, 200.0, 2.9], "int8", [-1, -56, 2]),
+        ([-1.5, 40000.0, 2.9], "int16", [-1, 40000 - 65536, 2]),
+        ([1.5, 70000.0, 2.9], "uint16", [1, 70000 - 65536, 2]),
         ([-1.9, 2.9, 0.0], "int32", [-1, 2, 0]),
+        ([3e9, 2.9, 0.0], "uint32", [3_000_000_000, 2, 0]),
+        ([1e19, 2.9, 0.0], "uint64", [9_999_999_980_506_447_872, 2, 0]),
         ([0.0, 0.5, -2.0], "bool", [False, True, True]),
         ([1.0, 2.0], "bfloat16", [1, 2]),
     ],

@@ -15,7 +15,9 @@ from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeE
 _A = np.arange(12.0).reshape(3, 4)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "int64", "uint8"])
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float16", "int16", "int32", "int64", "uint8", "uint32"]
+)
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_take(axis, dtype):
     positions = np.array([[0, 2], [1, 1]], dtype)

@@ -139,7 +139,7 @@ def assert_same_bits(got: list[Any], expected: list[Any]) -> None:
 # Found again
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "uint8"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int64", "uint8", "uint32"])
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_program_is_found_by_the_next_process(folder, dtype, number):
     code = make_code(cpu(number), dtype)

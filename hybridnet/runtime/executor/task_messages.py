@@ -17,7 +17,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from hybridnet.base.array_types import NumpyArray
-from hybridnet.base.dtype import TRAVELLING, TRAVELLING_CODE
+from hybridnet.base.dtype import CODE_OF, DTYPE_OF_CODE
 from hybridnet.base.errors import DTypeError, FormatError
 from hybridnet.base.host_array import DeviceArray, HostArray
 
@@ -28,7 +28,7 @@ class TravellingTensor(NamedTuple):
     """A tensor as bytes.
 
     Attributes:
-        dtype: its code in `TRAVELLING`.
+        dtype: its code in `DTYPE_OF_CODE`.
         shape: the dimensions.
         payload: the elements in C order, as this machine has them.
     """
@@ -50,7 +50,7 @@ class TravellingTensor(NamedTuple):
             DTypeError: its dtype is none that travels.
         """
         host = array.numpy if type(array) is HostArray else np.asarray(array)
-        code = TRAVELLING_CODE.get(host.dtype)
+        code = CODE_OF.get(host.dtype)
         if code is None:
             raise DTypeError(f"a tensor of dtype {host.dtype} cannot go to another task")
         # A dtype that came later has no letter for `memoryview`.
@@ -64,7 +64,7 @@ class TravellingTensor(NamedTuple):
             FormatError: there is no such dtype, or the payload has not the bytes of that shape.
         """
         code, shape, payload = self
-        dtype = TRAVELLING.get(code)
+        dtype = DTYPE_OF_CODE.get(code)
         if dtype is None or min(shape, default=0) < 0:
             raise FormatError(f"a tensor with dtype code {code} and shape {shape}")
         wanted, got = math.prod(shape) * dtype.itemsize, len(payload)
