@@ -42,6 +42,9 @@ DTYPE_OF_CODE: Final[dict[int, DType]] = {
 }
 CODE_OF: Final[dict[DType, int]] = {dtype: code for code, dtype in DTYPE_OF_CODE.items()}
 
+#: The limits of a floating dtype, as `numpy.finfo`, which knows no bfloat16.
+finfo: Final = ml_dtypes.finfo
+
 _FLOATS: Final = frozenset({FLOAT16, BFLOAT16, FLOAT32, FLOAT64})
 _KNOWN: Final[dict[Any, DType]] = {
     **{dtype.name: dtype for dtype in CODE_OF},

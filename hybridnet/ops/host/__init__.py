@@ -13,6 +13,7 @@ milliseconds to compile.
     traced        gradients: arrays whose derivation is noted
     derivatives   the derivatives of the functions,
     products      of products and factorizations,
+    segments      of rows that belong together,
     rearranging   of what takes arrays apart and joins them,
     rows          of softmax and normalization, which are here, too,
     custom_rules  and of functions with a rule of their own

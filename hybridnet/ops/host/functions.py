@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from hybridnet.base.array_types import NumpyArray
+from hybridnet.base.dtype import finfo
 
 from . import control_flow as control_flow
 from . import matrices as matrices
@@ -33,7 +34,7 @@ _SAME_IN_NUMPY: Final = words("""
     array asarray atleast_1d atleast_2d atleast_3d bitwise_and bitwise_not bitwise_or
     bitwise_xor broadcast_arrays broadcast_shapes broadcast_to cbrt ceil column_stack
     concatenate copysign cos cosh cumprod cumsum deg2rad diag diagflat diagonal diff dot dstack
-    equal exp exp2 expand_dims expm1 eye finfo flip floor floor_divide full full_like greater
+    equal exp exp2 expand_dims expm1 eye flip floor floor_divide full full_like greater
     greater_equal heaviside hstack hypot iinfo indices isfinite isinf isnan isneginf issubdtype
     lcm ldexp less less_equal linspace log log10 log1p log2 logaddexp logical_and logical_not
     logical_or logical_xor matmul max maximum meshgrid min minimum moveaxis multiply nan_to_num
@@ -43,6 +44,7 @@ _SAME_IN_NUMPY: Final = words("""
     tril triu true_divide trunc unravel_index vander vdot vstack zeros zeros_like
 """)
 FUNCTIONS.update({name: getattr(np, name) for name in _SAME_IN_NUMPY})
+FUNCTIONS["finfo"] = finfo
 
 
 @named("exp")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import functions
+from .segments import added_rows
 from .table import FUNCTIONS
 from .traced import (
     TRACING,
@@ -138,24 +139,10 @@ def _take_rule(
         places = np.clip(flat, 0, length - 1) if mode == "clip" else flat % length
         rows = g.reshape(*before, len(places), *after)
         rows = rows.swapaxes(0, along)
-        made = _added_rows(places, rows.reshape(len(places), -1), length).astype(x.dtype)
+        made = added_rows(places, rows.reshape(len(places), -1), length).astype(x.dtype)
         return made.reshape(length, *rows.shape[1:]).swapaxes(0, along).reshape(x.shape)
 
     return [pull]
-
-
-def _added_rows(places: Any, rows: Any, length: int) -> Any:
-    """Returns a matrix whose row at each place is the sum of the rows that have that place."""
-    if rows.shape[1] == 1:
-        return np.bincount(places, weights=rows[:, 0], minlength=length)
-    if rows.dtype == np.float16:
-        rows = rows.astype(np.float32)
-    order = np.argsort(places, kind="stable")
-    places = places[order]
-    first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
-    made = np.zeros((length, rows.shape[1]), rows.dtype)
-    made[places[first]] = np.add.reduceat(rows[order], first, axis=0)
-    return made
 
 
 def _into(x: Any, place: Any) -> Pull:
@@ -213,7 +200,7 @@ def _getitem_rule(y: Any, x: Any, key: Any) -> Sequence[Pull | None]:
     def pull(g: Any) -> Any:
         wrapped = [np.mod(one, size) for one, size in zip(keys, sizes, strict=True)]
         places = np.ravel(np.ravel_multi_index(np.broadcast_arrays(*wrapped), sizes))
-        made = _added_rows(places, g.reshape(len(places), -1), math.prod(sizes))
+        made = added_rows(places, g.reshape(len(places), -1), math.prod(sizes))
         return made.reshape(x.shape).astype(x.dtype, copy=False)
 
     return [pull]

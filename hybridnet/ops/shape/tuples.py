@@ -232,4 +232,4 @@ def segment_reduce(
     if how == "sum" or not is_float(np.dtype(data.dtype)):
         return found
     limits = jnp.finfo(data.dtype)
-    return jnp.clip(found, limits.min, limits.max)
+    return jnp.astype(jnp.clip(found, limits.min, limits.max), data.dtype)
