@@ -93,6 +93,8 @@ class Trainer:
         self._checked = -1
         # What a step without a store updates; None: it asks the parameters.
         self._arrays: TrainedArrays | None = None
+        # What the step under way is about; None outside of a step.
+        self._current: Sequence[tuple[int, Parameter]] | None = None
         self._loaded_states: bytes | None = None
         for param in self._params:
             param._set_trainer(self)
@@ -181,23 +183,22 @@ class Trainer:
             MXNetError: a parameter has no value yet, or parameters are on different devices.
         """
         self._prepare(_checked(batch_size))
-        chosen = self._chosen(ignore_stale_grad)
-        self._reduce(chosen)
-        self._apply(chosen)
+        self._current = self._chosen(ignore_stale_grad)
+        try:
+            self._allreduce_grads()
+            self._update(ignore_stale_grad)
+        finally:
+            self._current = None
 
     def allreduce_grads(self) -> None:
         """Adds up the gradients of all devices, without an update.
 
         Raises:
-                RefusedError: the store does the updates, so that the two cannot be parted.
+            RefusedError: the store does the updates, so that the two cannot be parted.
         """
         self._prepare(None)
         self._refuse_store("allreduce_grads")
         self._allreduce_grads()
-
-    def _allreduce_grads(self) -> None:
-        """Adds up the gradients; a name of MXNet's, which packages call after `_init_kvstore`."""
-        self._reduce(self._learned())
 
     @property
     def _param2idx(self) -> dict[str, int]:
@@ -216,7 +217,7 @@ class Trainer:
         """
         self._prepare(_checked(batch_size))
         self._refuse_store("update")
-        self._apply(self._chosen(ignore_stale_grad))
+        self._update(ignore_stale_grad)
 
     def _refuse_store(self, caller: str) -> None:
         if self._update_on_kvstore:
@@ -230,6 +231,8 @@ class Trainer:
 
     def _chosen(self, ignore_stale: bool) -> Sequence[tuple[int, Parameter]]:
         """Returns the parameters to update, with their numbers."""
+        if self._current is not None:
+            return self._current
         arrays = self._arrays
         trace = recorder.thread.trace
         if arrays is not None and trace is None:
@@ -254,10 +257,14 @@ class Trainer:
                 )
         return chosen
 
-    def _reduce(self, chosen: Sequence[tuple[int, Parameter]]) -> None:
+    # By these two names of MXNet's packages call the parts of a step, and override them (Horovod's
+    # trainer adds up the gradients of all processes).
+
+    def _allreduce_grads(self) -> None:
         """Adds up gradients; where the store updates, it does so now."""
         if self._kvstore is None:
             return
+        chosen = self._learned() if self._current is None else self._current
         self._taken.clear()
         if isinstance(self._kvstore, kv.Horovod) and chosen:
             self._reduce_together(chosen)
@@ -376,8 +383,9 @@ class Trainer:
         if isinstance(self._given_store, str):
             self._stored = {}
 
-    def _apply(self, chosen: Sequence[tuple[int, Parameter]]) -> None:
+    def _update(self, ignore_stale_grad: bool = False) -> None:
         """Updates parameters from their gradients, or fetches them from the store."""
+        chosen = self._chosen(ignore_stale_grad)
         arrays = self._arrays
         if arrays is not None and chosen is arrays.numbered:
             self._optimizer._set_current_context(0)

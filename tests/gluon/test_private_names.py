@@ -128,3 +128,35 @@ def test_a_cleared_cache_forgets_what_was_read():
     net.rate = 3
     net._clear_cached_op()
     assert net(x).asnumpy().tolist() == [3, 3]
+
+
+def test_a_step_goes_through_the_methods_that_packages_override():
+    """As Horovod's trainer: the gradients of all processes are added up in its own way."""
+    called = []
+
+    class Own(gluon.Trainer):
+        def _allreduce_grads(self):
+            called.append("reduce")
+            for param in self._params:
+                param.grad()[:] *= 10
+
+        def _update(self, ignore_stale_grad=False):
+            called.append("update")
+            super()._update(ignore_stale_grad)
+
+    param = gluon.Parameter("w", shape=(2,))
+    param.initialize("ones")
+    trainer = Own([param], "sgd", {"learning_rate": 0.1}, kvstore=None)
+    for _ in range(2):
+        with autograd.record():
+            loss = param.data().sum()
+        loss.backward()
+        trainer.step(2)
+    assert called == ["reduce", "update"] * 2
+    np.testing.assert_allclose(param.data().asnumpy(), 1 - 2 * 0.1 * 10 / 2, atol=1e-6)
+    with autograd.record():
+        loss = param.data().sum()
+    loss.backward()
+    trainer.allreduce_grads()
+    trainer.update(2)
+    assert called == ["reduce", "update"] * 3

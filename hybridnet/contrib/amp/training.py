@@ -12,7 +12,6 @@ from hybridnet import ndarray, symbol
 from hybridnet.base.array_types import DTypeLike
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.gluon import Trainer
-from hybridnet.gluon.parameter import Parameter
 from hybridnet.ndarray import NDArray
 from hybridnet.symbol import Symbol
 
@@ -129,18 +128,19 @@ def init_trainer(optimizer_or_trainer: Trainer) -> None:
         )
     trainer: Any = optimizer_or_trainer
     scaler = LossScaler()
-    apply = trainer._apply
+    update = trainer._update
     trainer._amp_loss_scaler = scaler
     trainer._amp_original_scale = trainer._scale
 
-    def apply_if_finite(chosen: Sequence[tuple[int, Parameter]]) -> None:
-        if not scaler.has_overflow(param for _, param in chosen):
-            apply(chosen)
+    def update_if_finite(ignore_stale_grad: bool = False) -> None:
+        params = [param for _, param in trainer._chosen(ignore_stale_grad)]
+        if not scaler.has_overflow(params):
+            update(ignore_stale_grad)
             return
-        for _, param in chosen:
+        for param in params:
             param.note_grads_used()
 
-    trainer._apply = apply_if_finite
+    trainer._update = update_if_finite
 
 
 @contextmanager
