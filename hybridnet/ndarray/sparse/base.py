@@ -403,11 +403,14 @@ def _record_as_dense(
     call: Call, inputs: Sequence[Any], scalars: tuple[Number, ...], made: Sequence[NDArray]
 ) -> None:
     """Gives what a rule made of sparse arrays its places on the tape, where they are missing."""
-    if call.no_gradient or all(output.edge is not None for output in made):
+    # A csr matrix is computed with by its parts, which are nowhere on the tape: what a rule has
+    # recorded is about the other operand alone.
+    by_parts = any(x.stype == "csr" and x.carries_gradient for x in inputs)
+    if call.no_gradient or (not by_parts and all(output.edge is not None for output in made)):
         return
     whole = NDArray.apply_call(call, [dense(x) for x in inputs], scalars)
     for output, same in zip(made, whole, strict=False):
-        if output.edge is None:
+        if by_parts or output.edge is None:
             output.set_edge(same.edge)
 
 
