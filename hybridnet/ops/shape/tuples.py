@@ -8,6 +8,7 @@ TensorFlow's forms: the last axis of `indices` holds the tuples (that of MXNet's
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -18,8 +19,10 @@ from hybridnet.base.errors import DTypeError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import at, jax, jnp, lax
 
+from ..core.backward import vjp_gradient
+from ..core.call import Backward
 from ..core.operator import describe
-from ..core.registry import operator
+from ..core.registry import get, operator
 
 
 def _check_indices(op: str, indices: TensorType, shape: tuple[int, ...]) -> int:
@@ -202,7 +205,14 @@ def _segments_type(
     return (tensor_type((num_segments, *data.shape[rank:]), data.dtype),)
 
 
-@operator("_segment_reduce", infer=_segments_type)
+def _segments_gradient(back: Backward) -> Sequence[Any]:
+    if back.attrs["how"] != "sum":
+        return vjp_gradient(back)
+    call, _ = get("_backward_segment_sum").bind({})
+    return [*back.apply(call, [back.grads[0], back.inputs[1]]), None]
+
+
+@operator("_segment_reduce", infer=_segments_type, gradient=_segments_gradient)
 def segment_reduce(
     data: Any,
     segment_ids: Any,
@@ -233,3 +243,17 @@ def segment_reduce(
         return found
     limits = jnp.finfo(data.dtype)
     return jnp.astype(jnp.clip(found, limits.min, limits.max), data.dtype)
+
+
+@operator(
+    "_backward_segment_sum",
+    infer=lambda grad, segment_ids: (
+        tensor_type((*segment_ids.shape, *grad.shape[1:]), grad.dtype),
+    ),
+)
+def backward_segment_sum(grad: Any, segment_ids: Any) -> Any:
+    """Gradient of _segment_reduce's sum: each slice has that of its segment, or 0 without one."""
+    count = grad.shape[0]
+    rows = jnp.concatenate([grad, jnp.zeros((1, *grad.shape[1:]), grad.dtype)])
+    inside = (segment_ids >= 0) & (segment_ids < count)
+    return jnp.take(rows, jnp.where(inside, segment_ids, count), axis=0, mode="clip")
