@@ -183,7 +183,7 @@ class Trainer:
             MXNetError: a parameter has no value yet, or parameters are on different devices.
         """
         self._prepare(_checked(batch_size))
-        self._current = self._chosen(ignore_stale_grad)
+        self._current = self.updated_params(ignore_stale_grad)
         try:
             self._allreduce_grads()
             self._update(ignore_stale_grad)
@@ -229,8 +229,15 @@ class Trainer:
     def _learned(self) -> list[tuple[int, Parameter]]:
         return [(i, param) for i, param in enumerate(self._params) if param.grad_req != "null"]
 
-    def _chosen(self, ignore_stale: bool) -> Sequence[tuple[int, Parameter]]:
-        """Returns the parameters to update, with their numbers."""
+    def updated_params(self, ignore_stale: bool) -> Sequence[tuple[int, Parameter]]:
+        """Returns the parameters that a step updates, with their numbers.
+
+        Args:
+            ignore_stale: see `step`.
+
+        Raises:
+            StaleGradientError: see `step`.
+        """
         if self._current is not None:
             return self._current
         arrays = self._arrays
@@ -385,7 +392,7 @@ class Trainer:
 
     def _update(self, ignore_stale_grad: bool = False) -> None:
         """Updates parameters from their gradients, or fetches them from the store."""
-        chosen = self._chosen(ignore_stale_grad)
+        chosen = self.updated_params(ignore_stale_grad)
         arrays = self._arrays
         if arrays is not None and chosen is arrays.numbered:
             self._optimizer._set_current_context(0)

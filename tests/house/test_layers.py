@@ -397,7 +397,7 @@ KNOWN: dict[str, set[str]] = {
         "hybridnet/tracing/concrete.py: _offset",
         "hybridnet/tracing/concrete.py: _storage",
         # It stands between a trainer and its last step, as MXNet's does.
-        "hybridnet/contrib/amp/training.py: _apply",
+        "hybridnet/contrib/amp/training.py: _update",
         # A block of a user's may have an attribute of any name without an underscore.
         "hybridnet/gluon/contrib/estimator/checkpoint_handler.py: _as_symbol",
     },

@@ -133,7 +133,7 @@ def init_trainer(optimizer_or_trainer: Trainer) -> None:
     trainer._amp_original_scale = trainer._scale
 
     def update_if_finite(ignore_stale_grad: bool = False) -> None:
-        params = [param for _, param in trainer._chosen(ignore_stale_grad)]
+        params = [param for _, param in trainer.updated_params(ignore_stale_grad)]
         if not scaler.has_overflow(params):
             update(ignore_stale_grad)
             return

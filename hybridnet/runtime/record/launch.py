@@ -26,7 +26,7 @@ from types import FrameType
 from typing import Any, Final
 
 from hybridnet import engine
-from hybridnet.base.errors import MXNetError, OpError, OutOfMemoryError
+from hybridnet.base.errors import OpError, OutOfMemoryError
 from hybridnet.base.host_array import HostArray
 from hybridnet.base.interrupts import defer_interrupts, is_from_signal
 
@@ -39,17 +39,13 @@ from ..programs.steps import Failed
 from ..segments.code import Code
 from ..segments.flight import Flight
 from ..segments.segment import Segment, Value
+from .apart import InterruptedLaunchError
 from .by_device import DeviceSegment, run_by_device
 from .dispatched import finish_recent, note_dispatched
 from .failures import fail, note_told
 from .lined import inside_of, lines_of, recorded, where
 
-__all__ = ["INTERRUPTED", "flush_all", "launch", "note_open"]
-
-INTERRUPTED: Final = (
-    "a finalizer (__del__) needs an array that the code it interrupted is recording or computing "
-    "at this moment; let finalizers not compute with arrays that others use"
-)
+__all__ = ["flush_all", "launch", "note_open"]
 
 _CONSUMED: Final = (
     "{names} on {ctx} was interrupted when it had been given the memory of its inputs, and before "
@@ -100,7 +96,7 @@ def launch(segment: Segment | Flight) -> None:
     # Before taking the lock: its holder may be waiting for the very append that we interrupt.
     interrupts = (segment.launching or segment.busy) and segment.is_interrupted()
     if interrupts or (running and is_collecting() and _is_inside()):
-        raise MXNetError(INTERRUPTED)
+        raise InterruptedLaunchError
     if fork.is_child:
         _refuse_stranded(segment)
     with segment.lock:
@@ -256,6 +252,7 @@ def _dispatch(segment: Segment) -> OpError | None:
         if Value in map(type, inputs):
             _fill_in(inputs)
         code = segment.code()
+        segment.taken = code.donated
         segment.started = True
         outputs = _run(segment, code)
         if not segment.made:

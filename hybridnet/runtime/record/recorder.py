@@ -45,11 +45,10 @@ from .at_once import compute
 from .at_once import thread as at_once
 from .by_device import DeviceSegment, new_segment
 from .dispatched import finish_recent
-from .launch import INTERRUPTED, flush_all, launch, note_open
+from .launch import flush_all, launch, note_open
 from .waiting import TRACED, ready_array, wait, wait_all
 
 __all__ = [
-    "INTERRUPTED",
     "begin_pass",
     "current_trace",
     "end_pass",

@@ -24,6 +24,7 @@ from hybridnet.ops.core.registry import get
 from ..devices.device import device_at
 from ..segments.segment import Segment, Value
 from . import recorder
+from .apart import InterruptedLaunchError
 from .storage import Storage
 
 __all__ = ["Captured", "GraphBuilder", "Trace", "host_scalars", "init_scope"]
@@ -148,7 +149,7 @@ class Trace:
             recorder.launch(foreign)  # made before the trace: a constant of it
         made = self.segment.append(call, values, scalars, types)
         if made is None:
-            raise MXNetError(recorder.INTERRUPTED)
+            raise InterruptedLaunchError
         self.where.append((ctx, runs_on))
         self.origins.append(engine.caller_origin(2))
         self._result_contexts += (ctx,) * len(made)

@@ -16,6 +16,7 @@ from ..observe import events
 from ..platform.jax_devices import fork, is_stranded, on_device, refuse_forked
 from ..segments.segment import Value
 from ..tiers.ledger import current
+from .apart import InterruptedLaunchError, computed_apart
 from .at_once import note_launched, note_read
 from .at_once import thread as at_once
 from .dispatched import recent
@@ -51,7 +52,10 @@ def settled(value: Value) -> Any:
     """Returns the array of a Value as `ready_array` does, but leaves a `HostArray` as it is."""
     segment = value.segment
     if segment is not None and not segment.traced:
-        launch(segment)
+        try:
+            launch(segment)
+        except InterruptedLaunchError:
+            return computed_apart(value)
     if value.array is None and value.error is None:
         if value.var is None:
             raise MXNetError(TRACED)
@@ -85,7 +89,10 @@ def wait(value: Value) -> Any:
         if at_once.seconds:
             note_read()
     elif not segment.traced:
-        launch(segment)
+        try:
+            launch(segment)
+        except InterruptedLaunchError:
+            return computed_apart(value)
         array = value.array
         note_launched(array)
     else:
