@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from helpers import in_thread
 
 from hybridnet import autograd, gluon, nd
 from hybridnet.base.errors import MXNetError
+from hybridnet.ndarray import _in_place
 from hybridnet.ops.core import OpCall
 from hybridnet.ops.host import NoHostForm
 from hybridnet.runtime.record import launch as launching
@@ -142,3 +144,32 @@ def test_what_numpy_cannot_compute_is_refused(monkeypatch: pytest.MonkeyPatch) -
             gc.collect()
     assert isinstance(errors[0], InterruptedLaunchError)
     np.testing.assert_allclose(array.asnumpy(), np.tanh([1.0, 1.0]), rtol=1e-6)
+
+
+def test_a_change_in_place_waits_for_no_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A finalizer in that launch may change something in place, too, and wait for the change."""
+    total = in_thread(lambda: nd.zeros((2,)) + 0)
+    array = nd.ones((2,))
+    mine = array * 3
+    begun = threading.Event()
+    launch, check = launching._launch, _in_place.check_result
+
+    def with_finalizer(segment: Any) -> None:
+        if not begun.is_set():
+            begun.set()
+            nonlocal total
+            total += 1
+        launch(segment)
+
+    def while_another_launches(*given: Any) -> None:
+        if not begun.is_set():
+            reader.start()
+            assert begun.wait(60)
+        check(*given)
+
+    reader = threading.Thread(target=mine.wait_to_read)
+    monkeypatch.setattr(launching, "_launch", with_finalizer)
+    monkeypatch.setattr(_in_place, "check_result", while_another_launches)
+    array += mine
+    reader.join(60)
+    assert array.asnumpy().tolist() == [4, 4] and total.asnumpy().tolist() == [1, 1]

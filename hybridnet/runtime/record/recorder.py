@@ -54,6 +54,7 @@ __all__ = [
     "end_pass",
     "flush",
     "flush_all",
+    "in_place",
     "is_naive",
     "is_special",
     "launch",
@@ -263,15 +264,21 @@ _threads: Final[set[int]] = set()
 several = False
 
 
+#: Held from the read to the write of a change in place. One lock serves all arrays, as recording
+#: takes microseconds. It is re-entrant, since a finalizer may run in between and change arrays.
+in_place: Final = free_in_children(RLock())
+
+
 def launch_others(arrays: Iterable[object]) -> None:
     """Launches the segments of other threads that make the present values of some arrays.
 
     Call it before taking the lock `in_place`. A thread that holds that lock must not wait for
     another thread's launch: there the garbage collector may be running a finalizer that waits for
-    the same lock.
+    the same lock. So this does nothing for a thread that holds it: part of a change whose arrays
+    it has been called with.
     """
     me = threading.get_ident()
-    if thread.trace is not None or is_collecting():
+    if thread.trace is not None or is_collecting() or in_place._is_owned():  # type: ignore[attr-defined]
         return
     for array in arrays:
         storage = getattr(array, "_storage", array)

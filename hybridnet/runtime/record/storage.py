@@ -13,21 +13,14 @@ the other did.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from hybridnet.base.context import Context
-from hybridnet.base.locks import free_in_children
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.engine import RLock
 
 from ..segments.segment import Value
-from .recorder import thread
+from .recorder import in_place, thread
 
 __all__ = ["Storage", "in_place", "write_all"]
-
-#: Held from the read to the write of a change in place. One lock serves all arrays, as recording
-#: takes microseconds. It is re-entrant, since a finalizer may run in between and change arrays.
-in_place: Final = free_in_children(RLock())
 
 
 class Storage:
