@@ -20,16 +20,14 @@ _OFTEN = 64
 
 
 def never_whole(whose: Whose, account: Account, prices: Prices, load: Load) -> Decision:
-    """Runs structures step by step, always."""
-    if whose is Whose.WHOLE:
-        return Decision(Purchase.NONE, due=1 << 62)
-    return decide(whose, account, prices, load)
+    """Runs structures step by step, always, and by NumPy what has a host form."""
+    return Decision(Purchase.NONE, due=1 << 62)
 
 
 def always_whole(whose: Whose, account: Account, prices: Prices, load: Load) -> Decision:
     """Makes the program of each structure before it runs."""
     if whose is not Whose.WHOLE:
-        return decide(whose, account, prices, load)
+        return loops_soon(whose, account, prices, load)
     read = account.launches == 1 and account.on_disk is not False
     return Decision(Purchase.READ if read else Purchase.COMPILE, waits=True)
 
