@@ -29,8 +29,13 @@ __all__ = [
 #: gradient the user gives.
 _Unit = Node | Operation
 
-#: Name -> the user's rule; None: there is no gradient.
-_RULES: Final[dict[str, Callable[..., Any] | None]] = {}
+
+def _zeros(op: Operation, *_: Tensor) -> Any:
+    return apply("ZerosLike", "zeros_like", op.inputs[:1])
+
+
+#: Name -> the rule, the user's or TensorFlow's; None: there is no gradient.
+_RULES: Final[dict[str, Callable[..., Any] | None]] = {"Rint": _zeros, "Sign": _zeros}
 
 
 class UnconnectedGradients(enum.Enum):
