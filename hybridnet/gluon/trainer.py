@@ -392,7 +392,9 @@ class Trainer:
 
     def _update(self, ignore_stale_grad: bool = False) -> None:
         """Updates parameters from their gradients, or fetches them from the store."""
-        chosen = self.updated_params(ignore_stale_grad)
+        chosen = self._current
+        if chosen is None:
+            chosen = self.updated_params(ignore_stale_grad)
         arrays = self._arrays
         if arrays is not None and chosen is arrays.numbered:
             self._optimizer._set_current_context(0)

@@ -187,7 +187,8 @@ def _replayed(
     if replay is None:
         return False
     found = replay.run(nodes, [seed.read() for seed in seeds if seed is not None])
-    move_averages([nodes[number] for number in replay.moving])
+    if replay.moving:
+        move_averages([nodes[number] for number in replay.moving])
     rest: dict[Edge, Value | None] = {}
     edges, targets, values = [], [], []
     for edge, value in found:

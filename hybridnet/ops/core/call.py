@@ -177,7 +177,7 @@ class Call(ABC):
     @property
     def writes(self) -> Mapping[int, int]:
         """Those of `updates` that happen when it is called on arrays."""
-        return self.updates
+        return self.mutates
 
     @property
     def parameters(self) -> Mapping[str, Any]:
