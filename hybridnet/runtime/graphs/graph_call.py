@@ -72,6 +72,7 @@ class GraphCall(Call):
     """
 
     updates: Mapping[int, int] = {}  # it gives new states out
+    writes: Mapping[int, int] = updates
     no_gradient: str = ""
 
     __slots__ = (
