@@ -7,8 +7,9 @@ and leave all that as it is: instructions have no side effects. The Value stays 
 
 from __future__ import annotations
 
+import sys
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -24,6 +25,10 @@ from ..segments.code import Code, Instruction
 from ..segments.segment import Segment, Value
 
 __all__ = ["InterruptedLaunchError", "computed_apart"]
+
+#: From Python 3.12 on the collector runs between two instructions of Python's. Before, it runs
+#: wherever an object is made, in C++ code of JAX's, too, and there all that touches JAX crashes.
+_MAY_BE_IN_CPP: Final = sys.version_info < (3, 12)
 
 
 class InterruptedLaunchError(MXNetError):
@@ -42,6 +47,8 @@ def computed_apart(value: Value) -> HostArray:
     Raises:
         InterruptedLaunchError: that is not possible.
     """
+    if _MAY_BE_IN_CPP:
+        raise InterruptedLaunchError
     made = _array_of(value, {})
     (array,) = put_owned(cpu(), [made], stay=True)
     assert type(array) is HostArray
@@ -73,8 +80,6 @@ def _computed(value: Value, known: dict[int, NumpyArray]) -> NumpyArray:
     if len(held) < len(types):  # it is done with them at this moment
         raise InterruptedLaunchError
     instructions, scalars, result = _needed(segment, value.index)
-    if not {~i for _, operands in instructions for i in operands}.isdisjoint(segment.taken):
-        raise InterruptedLaunchError
     code = Code(segment.ctx, tuple(instructions), tuple(types), (result,), ())
     parts, _ = laid_open(code, optimized=False)
     numbers = iter([x if type(x) is float else scalars[int(x)] for x in parts.scalars])

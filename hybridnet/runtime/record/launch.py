@@ -252,7 +252,6 @@ def _dispatch(segment: Segment) -> OpError | None:
         if Value in map(type, inputs):
             _fill_in(inputs)
         code = segment.code()
-        segment.taken = code.donated
         segment.started = True
         outputs = _run(segment, code)
         if not segment.made:

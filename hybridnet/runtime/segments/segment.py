@@ -103,7 +103,6 @@ class Segment:
             memory that its results will take.
         open: whether more can be appended.
         started: whether the dispatch of its program has begun.
-        taken: the numbers of the inputs whose memory that program is given.
         live: the results that the launch computes, in the order of the program's outputs.
         made: empty; once the program was dispatched, a list with one item: its outputs.
         task: if a task of the engine launches it, that task's Var and those that it reads.
@@ -123,7 +122,6 @@ class Segment:
     busy = launching = late = sealed = traced = started = False
     open = True
     load = 0
-    taken: Sequence[int] = ()
     outside: Segment | None = None
     task: tuple[Any, tuple[Any, ...]] | None = None
 
