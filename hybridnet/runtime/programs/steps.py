@@ -64,7 +64,7 @@ def plan(code: Code, find: FindPart, *, optimized: bool) -> StepPlan:
     ctx, input_types = code.ctx, code.input_types
     instructions, outputs, scalars, origins = code.instructions, code.outputs, None, None
     if any(call.has_parts for call, _ in instructions):
-        (instructions, outputs, scalars), origins = laid_open(code, optimized)
+        (instructions, outputs, scalars), origins = _laid_open(code, optimized)
     last = _last_uses(instructions, outputs)
     programs, dead, rewritten, firsts = [], [], [], []
     needed: list[tuple[bool, ...]] = []
@@ -98,7 +98,7 @@ def plan(code: Code, find: FindPart, *, optimized: bool) -> StepPlan:
     )
 
 
-def laid_open(code: Code, optimized: bool) -> tuple[Parts, list[int]]:
+def _laid_open(code: Code, optimized: bool) -> tuple[Parts, list[int]]:
     """Replaces calls of large graphs by the nodes of these graphs.
 
     Returns:

@@ -8,7 +8,8 @@ and leave all that as it is: instructions have no side effects. The Value stays 
 from __future__ import annotations
 
 import sys
-from itertools import islice
+from collections.abc import Sequence
+from itertools import accumulate, islice, pairwise, starmap
 from typing import Any, Final
 
 import numpy as np
@@ -17,11 +18,10 @@ from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.host_array import HostArray
+from hybridnet.ops.core import Call
 from hybridnet.ops.host import NoHostForm, by_numpy
 
 from ..programs.host_program import put_owned
-from ..programs.steps import laid_open
-from ..segments.code import Code, Instruction
 from ..segments.segment import Segment, Value
 
 __all__ = ["InterruptedLaunchError", "computed_apart"]
@@ -79,54 +79,41 @@ def _computed(value: Value, known: dict[int, NumpyArray]) -> NumpyArray:
     held = segment.inputs[: len(types)]
     if len(held) < len(types):  # it is done with them at this moment
         raise InterruptedLaunchError
-    instructions, scalars, result = _needed(segment, value.index)
-    code = Code(segment.ctx, tuple(instructions), tuple(types), (result,), ())
-    parts, _ = laid_open(code, optimized=False)
-    numbers = iter([x if type(x) is float else scalars[int(x)] for x in parts.scalars])
-    made: list[Any] = []
-    try:
-        for call, operands in parts.instructions:
+    instructions = [*segment.instructions]
+    firsts = [0, *accumulate(call.num_outputs for call, _ in instructions)]
+    results = [*starmap(range, pairwise(firsts))]  # of each instruction
+    if value.index >= firsts[-1]:
+        raise InterruptedLaunchError
+    wanted = {value.index}
+    for own, (_, operands) in zip(reversed(results), reversed(instructions), strict=True):
+        if not wanted.isdisjoint(own):
+            wanted.update(operands)
+    numbers = iter([*segment.scalars])
+    made: dict[int, NumpyArray] = {}
+    for own, (call, operands) in zip(results, instructions, strict=True):
+        given = [*islice(numbers, call.num_scalars)]
+        if not wanted.isdisjoint(own):
             arrays = [made[i] if i >= 0 else _array_of(held[~i], known) for i in operands]
-            given = [*map(np.float64, islice(numbers, call.num_scalars))]
-            made += map(np.asarray, by_numpy(call.evaluate, arrays, given))
-    except NoHostForm:
-        raise InterruptedLaunchError from None
-    (output,) = parts.outputs
-    found = made[output] if output >= 0 else _array_of(held[~output], known)
+            made.update(zip(own, _outputs(call, arrays, given), strict=True))
+    found = made[value.index]
     if found.shape != value.type.shape or found.dtype != value.type.dtype:
         raise InterruptedLaunchError
     return found
 
 
-def _needed(segment: Segment, index: int) -> tuple[list[Instruction], list[Any], int]:
-    """Returns the instructions that a result depends on.
-
-    Returns:
-        They, renumbered; their numbers; and the number that the result has among theirs.
-    """
-    instructions = [*segment.instructions]
-    first, first_scalar, results, numbers = [], [], 0, 0
-    home: list[int] = []  # of each result, its instruction
-    for step, (call, _) in enumerate(instructions):
-        first.append(results)
-        first_scalar.append(numbers)
-        results += call.num_outputs
-        numbers += call.num_scalars
-        home += [step] * call.num_outputs
-    if index >= results:
-        raise InterruptedLaunchError
-    wanted = {home[index]}
-    for step in range(home[index], -1, -1):
-        if step in wanted:
-            wanted.update(home[i] for i in instructions[step][1] if i >= 0)
-    kept: list[Instruction] = []
-    scalars: list[Any] = []
-    moved: dict[int, int] = {}
-    count = 0
-    for step in sorted(wanted):
-        call, operands = instructions[step]
-        kept.append((call, tuple(moved[i] if i >= 0 else i for i in operands)))
-        scalars += segment.scalars[first_scalar[step] : first_scalar[step] + call.num_scalars]
-        moved.update((first[step] + i, count + i) for i in range(call.num_outputs))
-        count += call.num_outputs
-    return kept, scalars, moved[index]
+def _outputs(
+    call: Call, arrays: Sequence[NumpyArray], numbers: Sequence[float]
+) -> list[NumpyArray]:
+    """Computes a call; one that stands for several, by these."""
+    if not call.has_parts:
+        try:
+            return [*map(np.asarray, by_numpy(call.evaluate, arrays, [*map(np.float64, numbers)]))]
+        except NoHostForm:
+            raise InterruptedLaunchError from None
+    parts = call.lay_open("cpu")
+    rest = iter([x if type(x) is float else numbers[int(x)] for x in parts.scalars])
+    made: list[NumpyArray] = []
+    for part, operands in parts.instructions:
+        inputs = [made[i] if i >= 0 else arrays[~i] for i in operands]
+        made += _outputs(part, inputs, [*islice(rest, part.num_scalars)])
+    return [made[i] if i >= 0 else arrays[~i] for i in parts.outputs]
