@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -11,7 +10,6 @@ from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.dtype import is_float
 
 from .table import named
-from .traced import Pull, rule
 
 __all__ = ["added_rows"]
 
@@ -79,14 +77,3 @@ def _segment_max(data: NumpyArray, ids: NumpyArray, num_segments: int) -> NumpyA
 @named("ops.segment_min")
 def _segment_min(data: NumpyArray, ids: NumpyArray, num_segments: int) -> NumpyArray:
     return _segments("min", data, ids, num_segments)
-
-
-@rule("ops.segment_sum")
-def _segment_sum_rule(y: Any, data: Any, ids: Any, num_segments: int) -> Sequence[Pull]:
-    def pull(g: Any) -> Any:
-        """Each row gets the gradient of its segment; those of none get nothing."""
-        rows = np.concatenate([g, np.zeros((1, *g.shape[1:]), g.dtype)])
-        inside = (ids >= 0) & (ids < num_segments)
-        return rows[np.where(inside, ids, num_segments)]
-
-    return [pull]
