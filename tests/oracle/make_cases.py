@@ -1,10 +1,10 @@
-"""Records what MXNet 1.9.1's modules give in the cases of `module_cases.py`.
+"""Records what MXNet 1.9.1 gives in cases that are functions of it: averages and modules.
 
 Run it with a Python (at most 3.11) that has ``mxnet==1.9.1 numpy==1.23.5``::
 
-    python tests/oracle/make_module.py
+    python tests/oracle/make_cases.py
 
-It writes `module.json` beside it.
+It writes `averages.json` (of `average_cases.py`) and `module.json` (of `module_cases.py`) beside it.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import average_cases
+import module_cases
 import mxnet as mx
-from module_cases import CASES
 
 HERE = Path(__file__).resolve().parent
+CASES = {"averages": average_cases.CASES, "module": module_cases.CASES}
 
 if __name__ == "__main__":
-    answers = {name: case(mx) for name, case in CASES.items()}
-    (HERE / "module.json").write_text(json.dumps(answers, separators=(",", ":")) + "\n")
+    for file, cases in CASES.items():
+        answers = {name: case(mx) for name, case in cases.items()}
+        (HERE / f"{file}.json").write_text(json.dumps(answers, separators=(",", ":")) + "\n")
