@@ -58,6 +58,8 @@ _DRAWS_ANEW: Final = (
 _MERGING: Final = "duplicates"
 
 Monitor = Callable[[str, NDArray], Any]
+#: A run, the first operands of its gradient, and the statistics of its averages.
+_Kept = tuple[Run, list[Value], list[list[Value]]]
 
 
 def _draws_always(graph: Graph) -> bool:
@@ -132,9 +134,8 @@ class Executor:
         ]
         self._targets = [(self.grad_dict[names[i]], grad_req[names[i]]) for i in self._wanted]
         self._outputs: list[NDArray] = []
-        # What the next backward starts from: the run, the first operands of its gradient, and the
-        # statistics of what that moves.
-        self._kept: tuple[Run, list[Value], list[list[Value]]] | None = None
+        # What the next backward starts from.
+        self._kept: _Kept | None = None
         self._monitor: tuple[Monitor, list[str]] | None = None
         # What `set_monitor_callback` was given, for executors of other shapes.
         self._watch: tuple[Monitor, bool] | None = None
@@ -332,7 +333,7 @@ class Executor:
             else:
                 grad = NDArray.from_value(value, target.context)
                 target.assign(target.detach() + grad if req == "add" else grad)
-        for one, values in zip(run.moves, statistics, strict=True):
+        for one, values in zip(run.averages, statistics, strict=True):
             move(one.call, [self._inputs[number] for number in one.states], values)
 
     def _run(self, is_train: bool) -> Run:
@@ -348,13 +349,11 @@ class Executor:
         return values, self._where.forward(run, values)
 
     @staticmethod
-    def _keep(
-        run: Run, values: Sequence[Value], made: Sequence[Value]
-    ) -> tuple[Run, list[Value], list[list[Value]]]:
+    def _keep(run: Run, values: Sequence[Value], made: Sequence[Value]) -> _Kept:
         """Returns what the backward pass takes beside the gradients of the outputs."""
         assert run.call.split is not None
         operands = [*made[run.num_results :], *(values[i] for i in run.call.split.uses)]
-        return run, operands, [[made[i] for i in one.statistics] for one in run.moves]
+        return run, operands, [[made[i] for i in one.statistics] for one in run.averages]
 
     def _show(self, run: Run, values: Sequence[Value]) -> None:
         if self._outputs or recorder.current_trace() is not None:

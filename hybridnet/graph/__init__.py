@@ -22,7 +22,7 @@ from .split import GradientGraph, differentiate, joined, joint_gradient
 from .structure import structure_of, with_open_scalars
 from .subgraph import RUNNERS, ControlCall, Subgraph, names_devices, opened, shared
 from .text import to_text
-from .transform import STATE, Prepared, PreparedMove, call_with_train, prepare
+from .transform import STATE, Prepared, call_with_train, prepare
 from .unbounded import UnboundedGradient
 from .watching import read_values
 from .while_loop import WhileCall, open_while
@@ -46,7 +46,6 @@ __all__ = [
     "Moves",
     "Node",
     "Prepared",
-    "PreparedMove",
     "Segments",
     "Subgraph",
     "UnboundedGradient",

@@ -7,8 +7,9 @@ result is a function of its inputs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -54,32 +55,16 @@ class Prepared:
         num_heads: how many original outputs there are.
         writes: the inputs, by number, that are overwritten after the run.
         draws: whether random numbers are drawn.
-        moves: the running averages that the backward pass moves, latest first. Their statistics are
-            outputs after all others.
+        averages: the running averages that the backward pass moves, latest first: held by inputs,
+            the statistics in outputs after all others; and the inputs, by number, without whose
+            gradients it does not come there.
     """
 
     graph: Graph
     num_heads: int
     writes: tuple[int, ...]
     draws: bool
-    moves: tuple[PreparedMove, ...] = ()
-
-
-class PreparedMove(NamedTuple):
-    """Running averages of a graph that the backward pass moves.
-
-    Attributes:
-        call: makes the new averages of the old ones and the statistics.
-        states: the inputs that hold the averages, by number.
-        statistics: the outputs, by number.
-        sources: the inputs, by number, without whose gradients the backward pass does not come
-            there.
-    """
-
-    call: Call
-    states: tuple[int, ...]
-    statistics: tuple[int, ...]
-    sources: frozenset[int]
+    averages: tuple[tuple[Averages, frozenset[int]], ...] = ()
 
 
 def prepare(graph: Graph, train: bool, *, goes_back: bool = False) -> Prepared:
@@ -101,7 +86,7 @@ def prepare(graph: Graph, train: bool, *, goes_back: bool = False) -> Prepared:
     held: dict[Node, Edge] = {}
     moves = Moves()
     host = _HostOrder(graph)
-    averaged: list[tuple[Averages, Node, Node]] = []
+    averaged: list[tuple[Node, Node]] = []
     for node in graph.nodes:
         if node.call is None:
             continue
@@ -117,9 +102,10 @@ def prepare(graph: Graph, train: bool, *, goes_back: bool = False) -> Prepared:
                 held[node.inputs[0].node] = inputs[1]
             made = (inputs[1],)
         else:
+            later = goes_back and call.averages is not None
             updates = {
                 position: output
-                for position, output in (call.writes if goes_back else call.updates).items()
+                for position, output in ({} if later else call.updates).items()
                 if node.inputs[position].node.is_variable
             }
             for position in updates:
@@ -129,8 +115,8 @@ def prepare(graph: Graph, train: bool, *, goes_back: bool = False) -> Prepared:
             made = _changed(node, call, tuple(inputs), host.before(node))
             if call.takes_state:
                 drawn = Edge(made, call.num_outputs - 1)
-            if goes_back and call.averages is not None:
-                averaged.append((call.averages, node, made))
+            if later:
+                averaged.append((node, made))
             for position, output in updates.items():
                 held[node.inputs[position].node] = Edge(made, output)
         host.note(node, made)
@@ -144,17 +130,34 @@ def prepare(graph: Graph, train: bool, *, goes_back: bool = False) -> Prepared:
     if draws:
         inputs_of_all, outputs = (*inputs_of_all, state), [*outputs, drawn]
         writes = (*writes, len(graph.inputs))
-    sources = _sources(graph) if averaged else {}
-    later = []
-    for (call, states, statistics), node, made in reversed(averaged):
-        held_by = [node.inputs[place].node for place in states]
-        if all(one.is_variable for one in held_by):
-            places = tuple(range(len(outputs), len(outputs) + len(statistics)))
-            outputs += [Edge(made, number) for number in statistics]
-            at = tuple(numbers[one] for one in held_by)
-            later.append(PreparedMove(call, at, places, sources[node]))
+    averages = _averages(graph, averaged, outputs)
     made_graph = Graph(inputs_of_all, tuple(outputs), tuple(host.calls))
-    return Prepared(made_graph, count, writes, draws, tuple(later))
+    return Prepared(made_graph, count, writes, draws, averages)
+
+
+def _averages(
+    graph: Graph, nodes: Sequence[tuple[Node, Node]], outputs: list[Edge]
+) -> tuple[tuple[Averages, frozenset[int]], ...]:
+    """Returns what `Prepared.averages` holds, and adds the statistics to the outputs.
+
+    Args:
+        graph: as it was.
+        nodes: those that have averages, each with the one that takes its place.
+        outputs: of the new graph.
+    """
+    numbers = {node: number for number, node in enumerate(graph.inputs)}
+    sources = _sources(graph) if nodes else {}
+    found = []
+    for node, made in reversed(nodes):
+        assert made.call is not None and made.call.averages is not None
+        call, states, statistics = made.call.averages
+        held = [node.inputs[place].node for place in states]
+        if all(one.is_variable for one in held):
+            places = range(len(outputs), len(outputs) + len(statistics))
+            outputs += [Edge(made, number) for number in statistics]
+            averages = Averages(call, [numbers[one] for one in held], places)
+            found.append((averages, sources[node]))
+    return tuple(found)
 
 
 def _sources(graph: Graph) -> dict[Node, frozenset[int]]:

@@ -181,7 +181,7 @@ class NDArray(InPlaceMethods):
         found: list[TensorType] = []
         values: list[Value] = []
         # What a trace must see, and what changes arrays, goes the long way.
-        changes = call.takes_state or call.writes
+        changes = call.takes_state or (call.updates and call.averages is None)
         label: Context | None = None
         trace = recorder_thread.trace
         direct = trace is None and not changes
@@ -245,9 +245,8 @@ class NDArray(InPlaceMethods):
                 for index in needed:
                     outputs[index]._edge = _new_tuple(Edge, (node, index))
                 if call.averages is not None:
-                    move, states, statistics = call.averages
-                    held = [inputs[number] for number in states]
-                    node.moves = (tape.Moves(move, held, statistics),)
+                    held = [inputs[number] for number in call.averages.states]
+                    node.averages = (call.averages._replace(states=held),)
         return outputs
 
     # Python's arithmetic is most of what small programs do, so the case that nothing is special

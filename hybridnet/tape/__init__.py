@@ -6,7 +6,6 @@ NDArray: `TapeArray` says what an array must offer.
 """
 
 from .array import TapeArray as TapeArray
-from .averages import Moves as Moves
 from .averages import move as move
 from .averages import move_averages as move_averages
 from .nodes import Edge as Edge
@@ -21,7 +20,6 @@ from .walk import reachable as reachable
 __all__ = [
     "Edge",
     "Leaf",
-    "Moves",
     "TapeArray",
     "TapeNode",
     "backward",

@@ -6,32 +6,24 @@ As in MXNet: a forward pass that no gradient comes back through leaves them as t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from hybridnet.ops.core import Call
 from hybridnet.runtime.recording import Value, in_place, recorder
 
 from .nodes import TapeNode
 
-__all__ = ["Moves", "move", "move_averages"]
-
-
-class Moves(NamedTuple):
-    """What the backward pass does to running averages when it comes through a node.
-
-    Attributes:
-        call: makes the new averages of the old ones and the statistics.
-        arrays: the `TapeArray`s that hold the averages.
-        statistics: the outputs of the node that hold the statistics.
-    """
-
-    call: Call
-    arrays: Sequence[Any]
-    statistics: Sequence[int]
+__all__ = ["move", "move_averages"]
 
 
 def move(call: Call, arrays: Sequence[Any], statistics: Sequence[Value]) -> None:
-    """Records that running averages move: as they are now, not as they were in the forward pass."""
+    """Records that running averages move: as they are now, not as they were in the forward pass.
+
+    Args:
+        call: see `Averages`.
+        arrays: the `TapeArray`s that hold the averages.
+        statistics: what the forward pass found.
+    """
     if recorder.several:
         recorder.launch_others(arrays)
     with in_place:
@@ -45,7 +37,7 @@ def move(call: Call, arrays: Sequence[Any], statistics: Sequence[Value]) -> None
 def move_averages(nodes: Sequence[TapeNode]) -> None:
     """Moves the averages of nodes that the backward pass has come through, latest first."""
     for node in nodes:
-        for call, arrays, statistics in node.moves:
+        for call, arrays, statistics in node.averages:
             assert node.outputs is not None
             found = [node.outputs[number] for number in statistics]
             move(call, arrays, [value for value in found if value is not None])

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from hybridnet.base.attrs import Number
 from hybridnet.base.context import Context
-from hybridnet.ops.core import Call, Types
+from hybridnet.ops.core import Averages, Call, Types
 from hybridnet.runtime.recording import Value
 
 __all__ = ["Edge", "Leaf", "TapeNode", "order", "record_call", "state"]
@@ -82,8 +82,8 @@ class TapeNode:
         scalars: the numbers that the call took beside its inputs.
         ctx: the context of the outputs.
         input_ctx: the context of the inputs; it differs only for a copy between devices.
-        moves: the running averages that the backward pass moves when it comes through here (see
-            `averages`), latest first.
+        averages: the running averages that the backward pass moves when it comes through here,
+            latest first.
         order: numbers the nodes in the order of recording; in descending order each node comes
             before those that it depends on.
         wanted: whether something recorded later may depend on it. False once it is used up: then
@@ -91,13 +91,13 @@ class TapeNode:
     """
 
     __slots__ = (
+        "averages",
         "call",
         "ctx",
         "edges",
         "flows",
         "input_ctx",
         "inputs",
-        "moves",
         "order",
         "outputs",
         "scalars",
@@ -105,13 +105,13 @@ class TapeNode:
         "wanted",
     )
 
+    averages: Sequence[Averages]
     call: Call
     ctx: Context
     edges: Sequence[Edge | None]
     flows: bool
     input_ctx: Context
     inputs: Sequence[Value] | None
-    moves: Sequence[Any]
     order: int
     outputs: Sequence[Value | None] | None
     scalars: tuple[Number, ...]
@@ -166,7 +166,7 @@ def record_call(
         node.inputs, node.outputs = inputs, outputs
     node.ctx = ctx
     node.input_ctx = ctx if input_ctx is None else input_ctx
-    node.moves = ()
+    node.averages = ()
     node.order = next(order)
     node.wanted = True
     return node

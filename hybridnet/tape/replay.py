@@ -256,8 +256,8 @@ def _structure(
             known = call.replays
         key.append(call)
         key.append(node.types)
-        if node.moves:
-            key.append("moves")
+        if node.averages:
+            key.append("averages")
         inputs = node.inputs or ()
         for place, edge in enumerate(node.edges):
             if (edge is None or type(edge[0]) is not TapeNode) and place < len(inputs):
@@ -329,7 +329,7 @@ class _Maker:
         reached: Collection[Edge],
     ) -> None:
         assert node.inputs is not None
-        if node.moves:
+        if node.averages:
             self._moving.append(number)
         inputs = [self._read(number, False, i, x.type) for i, x in enumerate(node.inputs)]
         outputs = [self._read(number, True, i, type_) for i, type_ in enumerate(node.types)]

@@ -166,7 +166,7 @@ def backward(
     if not retain_graph:
         for node in nodes:  # so that a loss that is kept does not keep all results alive
             node.inputs = node.outputs = None
-            node.edges = node.moves = ()
+            node.edges = node.averages = ()
             node.wanted = node.flows = False
     return found
 
@@ -263,7 +263,7 @@ def _step(
     if outs is None:
         return
     assert node.inputs is not None and node.outputs is not None
-    if node.moves and state.training:
+    if node.averages and state.training:
         move_averages((node,))
     inputs = [
         wrap(value, node.input_ctx, edge if create_graph else None)

@@ -13,7 +13,7 @@ from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context, cpu
 from hybridnet.graph import Graph
 from hybridnet.ndarray import NDArray
-from hybridnet.ops.core import Call, Types
+from hybridnet.ops.core import Averages, Types
 from hybridnet.runtime.contexts import device_of, on_device
 from hybridnet.runtime.placing import full_name
 from hybridnet.runtime.recording import Value
@@ -97,22 +97,6 @@ class Write:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Move:
-    """Running averages that move when the backward pass comes through a call; see `tape.Moves`.
-
-    Attributes:
-        call: makes the new averages.
-        targets: the arrays that hold them: arguments, by number, or arrays from outside.
-        statistics: what it makes them of.
-    """
-
-    call: Call
-    targets: tuple[int | NDArray, ...]
-    statistics: tuple[Output, ...]
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class Plan:
     """The findings of a trace.
 
@@ -124,7 +108,8 @@ class Plan:
         results: the leaves of the result: an `ArrayResult`, or any other object itself.
         tree: puts them together.
         writes: what is overwritten.
-        moves: what the backward pass moves, latest first.
+        averages: the running averages that the backward pass moves, latest first: each held by an
+            `ArrayResult`, and the statistics in outputs, by number.
         sources: what is asked for numbers at each call, and what stands for these in the graph.
         ctx: where it runs; None where nothing says it.
         contexts: where its outputs are, if it runs on several devices, which its nodes name; None
@@ -140,7 +125,7 @@ class Plan:
     results: tuple[Any, ...]
     tree: Tree
     writes: tuple[Write, ...]
-    moves: tuple[Move, ...]
+    averages: tuple[Averages, ...]
     sources: tuple[tuple[Callable[[], Sequence[float]], list[HostScalar]], ...]
     ctx: Context | None
     contexts: tuple[Context, ...] | None
@@ -172,13 +157,16 @@ def build(function: Callable[..., object], arguments: Arguments, *, is_body: boo
             results, tree = flatten(function(*args, **kwargs))
             if is_body:
                 ends = [result.edge for result in results if isinstance(result, NDArray)]
-                tape.move_averages(tape.reachable([end for end in ends if end is not None]))
+                nodes = tape.reachable([end for end in ends if end is not None])
+                tape.move_averages(nodes)
+                for node in nodes:
+                    node.averages = ()
             values = {
                 id(result): result.read()
                 for result in results
                 if isinstance(result, NDArray) and trace.owns(result.storage)
             }
-        return _Planner(trace, formals, is_body).plan(results, values, tree)
+        return _Planner(trace, formals).plan(results, values, tree)
     finally:
         tape.state.recording, tape.state.training = before
         trace.close()
@@ -223,10 +211,9 @@ def _formals(arguments: Arguments, trace: Trace) -> list[_Formal]:
 class _Planner:
     """Finds out what a trace did."""
 
-    def __init__(self, trace: Trace, formals: list[_Formal], is_body: bool) -> None:
+    def __init__(self, trace: Trace, formals: list[_Formal]) -> None:
         self._trace = trace
         self._formals = formals
-        self._is_body = is_body
         self._numbers = {formal.array.storage: number for number, formal in enumerate(formals)}
         # The outputs of the graph: those that gradients can be asked of come first.
         self._tracked: list[tuple[Value, tape.Edge]] = []
@@ -250,7 +237,7 @@ class _Planner:
         ends += [edge for _, edge in trace.rewired.values()]
         routes = GradientRoutes(trace, leaves, [edge for edge in ends if edge is not None])
         parts = self._array_results(arrays, values, routes)
-        writes, moves = self._writes(routes), () if self._is_body else self._moves(routes)
+        writes, averages = self._writes(routes), self._averages(routes)
         spans = self._spans()
         builder = GraphBuilder(
             trace.segment,
@@ -283,7 +270,7 @@ class _Planner:
             results=tuple(parts.get(id(result), result) for result in results),
             tree=tree,
             writes=writes,
-            moves=moves,
+            averages=averages,
             sources=tuple(trace.sources),
             ctx=ctx,
             contexts=self._contexts(places, inputs, ctx) if spans and ctx else None,
@@ -385,20 +372,21 @@ class _Planner:
             writes.append(Write(target, value if constant else self._output(value, edge, routes)))
         return tuple(writes)
 
-    def _moves(self, routes: GradientRoutes) -> tuple[Move, ...]:
+    def _averages(self, routes: GradientRoutes) -> tuple[Averages, ...]:
         """Says which running averages a backward pass moves."""
-        moves = []
+        found = []
         for node in routes.nodes:
-            for call, arrays, statistics in node.moves:
+            for call, arrays, statistics in node.averages:
                 assert node.outputs is not None
                 # What was made inside, nobody will see.
                 if any(self._trace.owns(array.storage) for array in arrays):
                     continue
                 values = [node.outputs[number] for number in statistics]
                 outputs = [self._output(x, None, routes) for x in values if x is not None]
-                targets = [self._numbers.get(array.storage, array.detach()) for array in arrays]
-                moves.append(Move(call, tuple(targets), tuple(outputs)))
-        return tuple(moves)
+                # (All outputs that are tracked are there by now, and come before these.)
+                numbers = [len(self._tracked) + output.index for output in outputs]
+                found.append(Averages(call, [*map(self._given, arrays)], numbers))
+        return tuple(found)
 
 
 def _array_result(source: Any, offset: int | None, array: NDArray) -> ArrayResult:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Sequence
-from operator import attrgetter
 from time import perf_counter
 from typing import Any, Final, NamedTuple, final
 
@@ -31,8 +30,6 @@ from .structure import unflatten
 
 # Stands for a number that only Python knows, such as a learning rate, where any will do.
 _ANY_NUMBER: Final = 0.5
-
-_fields_of: Final = attrgetter("call", "targets", "statistics")
 
 _SHARED: Final = (
     "{name}: it overwrites an array whose memory it was given in two ways (as two arguments, or as "
@@ -353,8 +350,8 @@ class ConcreteFunction:
         state.recording = plan.num_tracked > 0
         try:
             outputs = self._apply(operands, tuple(scalars), self._needed)
-            if plan.moves and state.recording:
-                self._note_moves(arrays, outputs)
+            if plan.averages and state.recording:
+                self._note_averages(arrays, outputs)
             for number in self._needed:
                 if number >= plan.num_tracked:
                     outputs[number]._edge = None
@@ -377,18 +374,13 @@ class ConcreteFunction:
         finally:
             state.recording = recording
 
-    def _note_moves(self, arrays: Sequence[NDArray], outputs: Sequence[NDArray | None]) -> None:
+    def _note_averages(self, arrays: Sequence[NDArray], outputs: Sequence[NDArray | None]) -> None:
         """Notes on the tape which running averages move when the backward pass comes through."""
-        plan = self.plan
         edge = next((x.edge for x in outputs if x is not None and x.edge is not None), None)
         if edge is not None:
-            edge.node.moves = [
-                tape.Moves(
-                    call,
-                    [arrays[x] if isinstance(x, int) else x for x in targets],
-                    [plan.number(output) for output in statistics],
-                )
-                for call, targets, statistics in map(_fields_of, plan.moves)
+            edge.node.averages = [
+                one._replace(states=[self._array(part, arrays, ()) for part in one.states])
+                for one in self.plan.averages
             ]
 
     def _apply(
@@ -475,21 +467,27 @@ class ConcreteFunction:
         for part in self.plan.results:
             if type(part) is not ArrayResult or id(part) in made:
                 continue
-            source = part.source
-            if type(source) is int:
-                array = arrays[source]
-            elif type(source) is Output:
-                array = outputs[self.plan.number(source)]
-            else:
-                assert isinstance(source, Outside)
-                array = source.get()
-            if part.offset is not None:
-                array = (array if part.tracked else array.detach()).view(part.offset, part.shape)
-            made[id(part)] = array.as_kind(part.kind)
+            made[id(part)] = self._array(part, arrays, outputs)
         return [
             made[id(result)] if type(result) is ArrayResult else result
             for result in self.plan.results
         ]
+
+    def _array(
+        self, part: ArrayResult, arrays: Sequence[NDArray], outputs: Sequence[NDArray]
+    ) -> NDArray:
+        """Returns the array that a part stands for."""
+        source = part.source
+        if type(source) is int:
+            array = arrays[source]
+        elif type(source) is Output:
+            array = outputs[self.plan.number(source)]
+        else:
+            assert isinstance(source, Outside)
+            array = source.get()
+        if part.offset is not None:
+            array = (array if part.tracked else array.detach()).view(part.offset, part.shape)
+        return array.as_kind(part.kind)
 
     def _refuse_shared(self, arrays: Sequence[NDArray]) -> None:
         """Raises if memory that is written can be reached in another way too."""

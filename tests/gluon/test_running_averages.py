@@ -114,3 +114,42 @@ def test_a_training_loop_equals_numpy(is_hybrid: bool) -> None:
         mean, var = 0.9 * mean + 0.1 * made.mean(0), 0.9 * var + 0.1 * made.var(0)
         np.testing.assert_allclose(net[1].running_mean.data().asnumpy(), mean, 1e-4, 1e-5)
         np.testing.assert_allclose(net[1].running_var.data().asnumpy(), var, 1e-4, 1e-5)
+
+
+def test_averages_that_are_parts_inside_of_a_function_move(layer: nn.BatchNorm) -> None:
+    """Of an argument, and of an array from outside."""
+    gamma, beta = nd.ones((2,)), nd.zeros((2,))
+    gamma.attach_grad()
+    outside = nd.zeros((2, 2))
+
+    @mx.function
+    def of_argument(x: nd.NDArray, states: nd.NDArray) -> nd.NDArray:
+        return nd.BatchNorm(x, gamma, beta, states[0], states[1], fix_gamma=False)
+
+    @mx.function
+    def of_outside(x: nd.NDArray, _: nd.NDArray) -> nd.NDArray:
+        return nd.BatchNorm(x, gamma, beta, outside[0], outside[1], fix_gamma=False)
+
+    for function, states in ((of_argument, nd.zeros((2, 2))), (of_outside, outside)):
+        with autograd.record():
+            y = function(nd.array(X), states)
+        y.backward()
+        np.testing.assert_allclose(states.asnumpy(), [[0.3, 0.4], [0.5, 0.5]], rtol=1e-6)
+
+
+def test_averages_move_where_their_layer_is() -> None:
+    """A bound symbol on two devices."""
+    with mx.AttrScope(ctx_group="first"):
+        made = mx.sym.var("data") * 1
+    with mx.AttrScope(ctx_group="second"):
+        symbol = mx.sym.BatchNorm(made, fix_gamma=False, name="bn")
+    places = {"first": mx.cpu(0), "second": mx.cpu(1)}
+    executor = symbol.simple_bind(mx.cpu(0), group2ctx=places, data=X.shape)
+    executor.arg_dict["data"][:] = X
+    executor.arg_dict["bn_gamma"][:] = 1
+    mean = executor.aux_dict["bn_moving_mean"]
+    executor.forward(is_train=True)
+    assert mean.asnumpy().tolist() == [0, 0]
+    executor.backward(nd.ones(X.shape, ctx=mx.cpu(1)))
+    assert mean.context == mx.cpu(1)
+    np.testing.assert_allclose(mean.asnumpy(), [0.3, 0.4], rtol=1e-6)

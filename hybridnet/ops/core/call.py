@@ -81,17 +81,17 @@ class HostForm(NamedTuple):
 
 
 class Averages(NamedTuple):
-    """Running averages among the inputs of a call, which the backward pass moves.
+    """Running averages that the backward pass moves when it comes through a call.
 
     Attributes:
         call: makes the new averages of the old ones and of the statistics.
-        states: the inputs that hold the averages, by number.
-        statistics: the outputs that hold the statistics, by number.
+        states: what holds the averages: inputs of the call, by number; on a tape the arrays.
+        statistics: the outputs of the call that hold the statistics, by number.
     """
 
     call: Call
-    states: tuple[int, ...]
-    statistics: tuple[int, ...]
+    states: Sequence[Any]
+    statistics: Sequence[Any]
 
 
 class Call(ABC):
@@ -172,11 +172,6 @@ class Call(ABC):
     @property
     def updates(self) -> Mapping[int, int]:
         """The inputs that it really overwrites: some calls change their states in training only."""
-        return self.mutates
-
-    @property
-    def writes(self) -> Mapping[int, int]:
-        """Those of `updates` that happen when it is called on arrays."""
         return self.mutates
 
     @property

@@ -229,7 +229,6 @@ class OpCall(Call):
         "operator",
         "train",
         "updates",
-        "writes",
     )
 
     def __init__(self, operator: Operator, attrs: dict[str, Any], train: bool | None) -> None:
@@ -238,13 +237,12 @@ class OpCall(Call):
         self.train = train
         self.mutates = _of(operator.mutates, attrs)
         # Operators that know of training change their auxiliary states only there.
-        only_infers = operator.takes_train and train is False
-        self.updates = {} if only_infers else self.mutates  # type: ignore[misc]  # a slot here
+        stays = operator.takes_train and train is False
         self.averages = None
-        self.writes = self.updates  # type: ignore[misc]
-        if operator.averages is not None and self.updates:
+        if operator.averages is not None and not stays:
             self.averages = operator.averages(**attrs)
-            self.writes = {}  # type: ignore[misc]
+            stays = self.averages is None
+        self.updates = {} if stays else self.mutates  # type: ignore[misc]  # a slot here
         self.takes_state = _of(operator.takes_state, attrs)
         self.num_outputs = _of(operator.outputs, attrs) + self.takes_state
         self.num_visible = _of(operator.visible, attrs)

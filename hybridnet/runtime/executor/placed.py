@@ -103,7 +103,7 @@ class OnSeveralDevices:
             wanted: list[Context | None] = [None] * run.call.num_outputs
             for place, number in enumerate(run.writes, run.num_heads):
                 wanted[place] = inputs[number]
-            for one in run.moves:
+            for one in run.averages:
                 for place in one.statistics:
                     wanted[place] = inputs[one.states[0]]
             made = self._made[run.call] = PartitionedCall(run.call, inputs, wanted, self._ctx)

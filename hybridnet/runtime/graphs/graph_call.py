@@ -72,7 +72,6 @@ class GraphCall(Call):
     """
 
     updates: Mapping[int, int] = {}  # it gives new states out
-    writes: Mapping[int, int] = updates
     no_gradient: str = ""
 
     __slots__ = (

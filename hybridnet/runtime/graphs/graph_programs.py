@@ -18,13 +18,12 @@ from hybridnet.graph import (
     Graph,
     Node,
     Prepared,
-    PreparedMove,
     prepare,
     settled,
     structure_of,
     with_open_scalars,
 )
-from hybridnet.ops.core import Types
+from hybridnet.ops.core import Averages, Types
 from hybridnet.passes import on_devices
 
 from .graph_call import GraphCall, shared_call
@@ -37,13 +36,14 @@ class Run:
     Attributes:
         call: the call. Its inputs are those of the graph, and then the random state if `draws`. Its
             outputs are the heads (the outputs of the graph), then the new values of the inputs in
-            `writes`, then the statistics of the running averages in `moves`, and in training the
+            `writes`, then the statistics of `averages`, and in training the
             residuals.
         scalars: the numbers that it takes beside its inputs.
         num_heads: how many outputs the graph has.
         writes: the numbers of the inputs that are overwritten after the run.
         draws: whether it draws random numbers.
-        moves: the running averages that the backward pass moves, latest first.
+        averages: the running averages that the backward pass moves, latest first: held by inputs,
+            the statistics in outputs.
         num_results: how many outputs there are before the residuals.
     """
 
@@ -52,7 +52,7 @@ class Run:
     num_heads: int
     writes: tuple[int, ...]
     draws: bool
-    moves: tuple[PreparedMove, ...]
+    averages: tuple[Averages, ...]
     num_results: int
 
     def backward(self) -> tuple[GraphCall, tuple[Any, ...]]:
@@ -129,8 +129,8 @@ class GraphPrograms:
             numbers = dict(zip(call.hosts, scalars, strict=True))
             call = call.training(wanted)
             scalars = tuple(numbers[host] for host in call.hosts)
-        moves = tuple(one for one in ready.moves if not one.sources.isdisjoint(wanted or ()))
+        averages = tuple(one for one, by in ready.averages if not by.isdisjoint(wanted or ()))
         count = len(ready.graph.outputs)
-        run = Run(call, scalars, ready.num_heads, ready.writes, ready.draws, moves, count)
+        run = Run(call, scalars, ready.num_heads, ready.writes, ready.draws, averages, count)
         mirrors = wanted is not None and config.do_mirror()
         return self._made.setdefault((types, wanted, train, mirrors), run)
