@@ -4,7 +4,7 @@ Run it with a Python (at most 3.11) that has ``mxnet==1.9.1 numpy==1.23.5``::
 
     python tests/oracle/make_cases.py
 
-It writes `averages.json` (of `average_cases.py`) and `module.json` (of `module_cases.py`) beside it.
+It writes `averages.json` (of `average_cases.py`) and `module.json` (of `module_cases.py`).
 """
 
 from __future__ import annotations
