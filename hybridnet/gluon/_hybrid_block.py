@@ -414,8 +414,8 @@ class HybridBlock(Block):
             elif name in own and param.is_deferred:
                 raise ShapeError(
                     f"the shape {param.shape} of {name} cannot be completed from inputs of shapes "
-                    f"{list(shapes.values())}; check their number of dimensions, or give the sizes "
-                    "when making the block"
+                    f"{list(shapes.values())}; check their number of dimensions and the block's "
+                    "axis, if it has one, or give the sizes when making the block"
                 )
 
     def infer_type(self, *args: Any) -> None:

@@ -1,4 +1,5 @@
-"""Drawn calls of operators give the answers of MXNet 1.9.1, or differ as the docs say.
+"""Drawn calls of operators, also at kinks and ties, give the answers of MXNet 1.9.1, or differ as
+the docs say.
 
 The first table in `docs/differences.md` is read here: each row's operators and kinds of difference.
 """
@@ -7,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import product
 
 import pytest
 from drawn_ops import differences, matches
-from oracle.drawn import load
+from oracle.drawn import DRAWN, KINKS, load
 from places import ROOT
 
 from hybridnet.compat_report import read_checklist
@@ -19,9 +21,12 @@ from hybridnet.ops.core.registry import REGISTRY
 pytestmark = pytest.mark.slow
 
 _TABLE = ROOT / "docs" / "differences.md"
-_KINDS = {"accepted", "refused", "shape", "dtype", "result", "gradient", "special", "whole"}
-_CASES, _ANSWERS = load()
-_OPERATORS = sorted({case.op for case in _CASES.values()} & set(REGISTRY))
+_KINDS = {
+    "accepted", "refused", "shape", "dtype", "result", "gradient", "special", "kink", "whole"
+}  # fmt: skip
+_FILES = [load(DRAWN), load(KINKS)]
+_CASES = [case for cases, _ in _FILES for case in cases.values()]
+_OPERATORS = sorted({case.op for case in _CASES} & set(REGISTRY))
 _SHARDS = 24  # of operators: each is a test
 
 
@@ -36,9 +41,8 @@ def _rows() -> list[tuple[str, set[str]]]:
 @pytest.mark.parametrize("shard", range(_SHARDS))
 def test_drawn_calls_give_the_answers_of_mxnet_or_are_explained(shard):
     rows, unexplained = _rows(), []
-    for operator in _OPERATORS[shard::_SHARDS]:
-        cases = [case for case in _CASES.values() if case.op == operator]
-        for one in differences(cases, _ANSWERS):
+    for operator, (drawn, answers) in product(_OPERATORS[shard::_SHARDS], _FILES):
+        for one in differences([case for case in drawn.values() if case.op == operator], answers):
             if not any(one.kinds & kinds and matches(names, operator) for names, kinds in rows):
                 unexplained.append(f"{one.case.name} {one.case.attrs}: {one.kind}: {one.text}")
     assert not unexplained, "\n".join(unexplained)
@@ -54,7 +58,7 @@ def test_every_row_of_the_table_is_of_operators_that_are_drawn():
 
 
 def test_core_and_common_operators_have_drawn_calls():
-    counts = Counter(REGISTRY[case.op].name for case in _CASES.values() if case.op in REGISTRY)
+    counts = Counter(REGISTRY[case.op].name for case in _CASES if case.op in REGISTRY)
     rows = {row.operator for row in read_checklist() if row.tier != "rare"} & set(REGISTRY)
     without = sorted(name for name in rows if not counts[REGISTRY[name].name])
     assert len(without) < 0.05 * len(rows), without

@@ -9,7 +9,7 @@ import pytest
 from drawn_ops import known
 from op_samples import SAMPLES
 from oracle.case import make_inputs
-from oracle.drawn import load, special_inputs
+from oracle.drawn import DRAWN, load, special_inputs
 
 from hybridnet import nd
 from hybridnet.base.tensor_type import tensor_type
@@ -20,7 +20,7 @@ from hybridnet.ops.host.straight_line import NotStraight
 from hybridnet.ops.math import reduce
 from hybridnet.runtime.tiers.prices import Prices
 
-_CASES, _ = load()
+_CASES, _ = load(DRAWN)
 _SHARDS = 6
 
 

@@ -1,7 +1,8 @@
 """Drawn calls of operators and MXNet's answers to them: the file that holds both.
 
 `draw_cases.py` draws calls from the registry's typed parameters, `make_drawn.py` asks MXNet and
-keeps some of each operator in ``answers_drawn.npz``; ``tests/ops/test_drawn.py`` compares ours.
+keeps some of each operator in ``answers_drawn.npz``; `draw_kinks.py` draws others, whose answers
+are in ``answers_kinks.npz``. ``tests/ops/test_drawn.py`` compares ours.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import re
 import sys
 import zlib
 from collections.abc import Mapping, Sequence
@@ -21,10 +23,13 @@ if str(Path(__file__).resolve().parent) not in sys.path:
     sys.path.append(str(Path(__file__).resolve().parent))  # the tests are no package
 from case import HERE, Case, Input
 
-__all__ = ["FILE", "SPECIAL", "is_special", "load", "pack", "special_inputs", "unpack"]
+__all__ = [
+    "DRAWN", "KINKS", "SPECIAL", "is_infinite", "is_kink", "is_special", "load", "pack",
+    "special_inputs", "unpack",
+]  # fmt: skip
 
 Array = np.ndarray[Any, Any]
-FILE = HERE / "answers_drawn.npz"
+DRAWN, KINKS = "answers_drawn.npz", "answers_kinks.npz"
 #: What is put into the inputs of a call whose name ends so: what arithmetic stumbles over.
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0)
 
@@ -72,7 +77,17 @@ def unpack(name: str, plain: Mapping[str, Any]) -> Case:
 
 def is_special(case: Case) -> bool:
     """Whether NaN, infinities and zeros are put into the case's inputs."""
-    return case.name.endswith("s")
+    return re.search(r"\ds$", case.name) is not None
+
+
+def is_infinite(case: Case) -> bool:
+    """Whether NaN or infinities are among the case's inputs."""
+    return is_special(case) or case.name.endswith(" infinite")
+
+
+def is_kink(case: Case) -> bool:
+    """Whether the case is one of `draw_kinks.py`, with finite inputs."""
+    return " " in case.name and not is_infinite(case)
 
 
 def special_inputs(case: Case, inputs: Sequence[Array]) -> list[Array]:
@@ -92,9 +107,9 @@ def special_inputs(case: Case, inputs: Sequence[Array]) -> list[Array]:
 
 
 @functools.cache
-def load() -> tuple[dict[str, Case], dict[str, dict[str, Array]]]:
-    """Returns the cases and the answers by name; a case without an answer is one MXNet refuses."""
-    with np.load(FILE) as file:
+def load(name: str) -> tuple[dict[str, Case], dict[str, dict[str, Array]]]:
+    """Returns a file's cases and answers by name; what has no answer is what MXNet refuses."""
+    with np.load(HERE / name) as file:
         pools = {kind: file[kind] for kind in ("float32", "float64")}
         index = json.loads(bytes(file["index"]).decode())
         calls = json.loads(bytes(file["calls"]).decode())

@@ -3,6 +3,9 @@
     python tests/oracle/draw_cases.py candidates.json          # a Python with hybridnet
     python tests/oracle/make_drawn.py candidates.json          # a Python with mxnet==1.9.1
 
+With a second argument, ``answers_kinks.npz``, it keeps every answer with few numbers and no
+refusal: of what `draw_kinks.py` draws.
+
 MXNet sometimes ends the process, or hangs, on a bad call. So calls run in child processes; a call
 whose child dies is dropped, and the next child goes on behind it. What MXNet refuses by an error
 is an answer.
@@ -22,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from drawn import FILE, special_inputs, unpack
+from drawn import DRAWN, HERE, is_special, special_inputs, unpack
 
 #: Answers kept of each operator, refusals among them, and answers with gradients.
 KEPT, REFUSALS, GRADIENTS = 10, 1, 5
@@ -125,20 +128,33 @@ def choose(calls: dict[str, Any], found: dict[str, Any]) -> list[str]:
     return kept
 
 
+def small(found: dict[str, Any]) -> list[str]:
+    """Returns the calls that MXNet takes and whose answers hold few numbers."""
+    return [
+        name
+        for name, one in found.items()
+        if isinstance(one, dict) and sum(array.size for array in one.values()) <= _SMALL
+    ]
+
+
 def without_gradients(calls: dict[str, Any], found: dict[str, Any]) -> None:
     """Drops the gradients of all but the first calls of each operator: they cost most to check."""
     counts: Counter[str] = Counter()
     for name, plain in calls.items():
         counts[plain["op"]] += 1
         # The inputs with special numbers are those with gradients.
-        if counts[plain["op"]] <= GRADIENTS or name.endswith("s") or isinstance(found[name], str):
+        if (
+            counts[plain["op"]] <= GRADIENTS
+            or is_special(unpack(name, plain))
+            or isinstance(found[name], str)
+        ):
             continue
         if plain.pop("grads", None):
             found[name] = {k: one for k, one in found[name].items() if not k.startswith("grad")}
 
 
-def write(calls: dict[str, Any], found: dict[str, Any]) -> None:
-    """Writes the answers file."""
+def write(file: Path, calls: dict[str, Any], found: dict[str, Any]) -> None:
+    """Writes an answers file."""
     pools: dict[str, list[np.ndarray]] = {"float32": [], "float64": []}
     sizes = dict.fromkeys(pools, 0)
     index = []
@@ -155,7 +171,7 @@ def write(calls: dict[str, Any], found: dict[str, Any]) -> None:
         for key, value in (("index", index), ("calls", calls))
     }
     np.savez_compressed(
-        FILE, **texts, **{kind: np.concatenate(parts) for kind, parts in pools.items()}
+        file, **texts, **{kind: np.concatenate(parts) for kind, parts in pools.items()}
     )
 
 
@@ -164,16 +180,18 @@ def main() -> None:
     if len(sys.argv) == 4:
         ask(path, sys.argv[2], int(sys.argv[3]))
         return
+    file = HERE / (sys.argv[2] if len(sys.argv) == 3 else DRAWN)
     calls = json.loads(Path(path).read_text())
     found = answers(path)
-    kept = set(choose(calls, found))
+    kept = set(choose(calls, found) if file.name == DRAWN else small(found))
     chosen = {name: plain for name, plain in calls.items() if name in kept}
-    without_gradients(chosen, found)
-    write(chosen, found)
+    if file.name == DRAWN:
+        without_gradients(chosen, found)
+    write(file, chosen, found)
     counts = Counter(plain["op"] for plain in chosen.values())
     few = {op: counts[op] for op in {plain["op"] for plain in calls.values()} if counts[op] < 10}
     unknown = {calls[name]["op"] for name in calls if found.get(name, "") is None}
-    print(f"{len(counts)} operators, {len(chosen)} cases, {FILE.stat().st_size} bytes")
+    print(f"{len(counts)} operators, {len(chosen)} cases, {file.stat().st_size} bytes")
     print(f"fewer than 10 cases: {few}")
     print(f"not found in MXNet: {sorted(unknown)}")
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 from oracle.case import Case, head_gradient, make_inputs
-from oracle.drawn import is_special, special_inputs
+from oracle.drawn import is_infinite, is_kink, special_inputs
 from traced import Traced, quick
 
 from hybridnet.base.errors import MXNetError
@@ -47,10 +47,11 @@ class Difference:
 
     @property
     def kinds(self) -> set[str]:
-        """The kind, and the narrower ones it also is: 'special' and 'whole'."""
+        """The kind, and the narrower ones it also is: 'special', 'kink' and 'whole'."""
         found = {self.kind}
         if self.kind in ("result", "gradient"):
-            found |= {"special"} if is_special(self.case) else set()
+            found |= {"special"} if is_infinite(self.case) else set()
+            found |= {"kink"} if is_kink(self.case) else set()
             found |= (
                 {"whole"} if all(one.dtype.kind in "iub" for one in _inputs(self.case)) else set()
             )
@@ -128,28 +129,49 @@ def _wrong_types(
 
 
 def _run(runnable: Sequence[Any], expected: dict[str, dict[str, Array]]) -> list[Any]:
+    """Returns each case with its results; those that differ in values alone share their part."""
+    alike: dict[Any, list[Any]] = {}
+    for one in runnable:
+        alike.setdefault(_structure(one, expected), []).append(one)
+    groups = list(alike.values())
+
     def everything(values: Any) -> Any:
         return [
             _results(case, call, scalars, arrays, heads)
-            for (case, call, scalars, _), (arrays, heads) in zip(runnable, values, strict=True)
+            for ((case, call, scalars, _), *_), (arrays, heads) in zip(groups, values, strict=True)
         ]
 
-    values = []
-    for case, _, _, inputs in runnable:
-        count = min(case.outputs, sum(key.startswith("out") for key in expected[case.name]))
-        outs = [expected[case.name][f"out{i}"] for i in range(count if case.grads else 0)]
-        heads = [head_gradient(case, i, one.shape, one.dtype) for i, one in enumerate(outs)]
-        values.append((inputs, heads))
-    if not values:
-        return []
+    compiled, found = jax.jit(everything, compiler_options=quick()), []
     try:
-        with jax.enable_x64(True):
-            results = jax.jit(everything, compiler_options=quick())(values)
+        for number in range(max(map(len, groups), default=0)):
+            chosen = [group[min(number, len(group) - 1)] for group in groups]
+            with jax.enable_x64(True):
+                results = compiled([_values(one, expected) for one in chosen])
+            found += [
+                (one[0], result)
+                for one, group, result in zip(chosen, groups, results, strict=True)
+                if number < len(group)
+            ]
     except (TypeError, ValueError, IndexError, KeyError) as error:
         if len(runnable) > 1:  # find the call it is of
             return [result for one in runnable for result in _run([one], expected)]
         return [(runnable[0][0], error)]
-    return [(one[0], result) for one, result in zip(runnable, results, strict=True)]
+    return found
+
+
+def _values(one: Any, expected: dict[str, dict[str, Array]]) -> Any:
+    """Returns the inputs of a case, and the gradients by its outputs."""
+    case, _, _, inputs = one
+    count = min(case.outputs, sum(key.startswith("out") for key in expected[case.name]))
+    outs = [expected[case.name][f"out{i}"] for i in range(count if case.grads else 0)]
+    return inputs, [head_gradient(case, i, each.shape, each.dtype) for i, each in enumerate(outs)]
+
+
+def _structure(one: Any, expected: dict[str, dict[str, Array]]) -> Any:
+    """Returns what cases have in common that differ in the numbers of their inputs alone."""
+    case, call, scalars, _ = one
+    arrays = [(each.shape, each.dtype.str) for each in jax.tree.leaves(_values(one, expected))]
+    return call, repr(scalars), case.grads, case.outputs, case.after, str(arrays)
 
 
 def _results(

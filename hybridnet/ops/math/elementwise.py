@@ -86,6 +86,12 @@ def by_output(act_type: str) -> Callable[[Backward], Sequence[Any]]:
     return gradient
 
 
+def softsign_gradient(back: Backward) -> Sequence[Any]:
+    """1 / (1 + |x|)**2, which is 0 at infinity: the quotient rule has NaN there."""
+    (size,) = back.apply(get("abs").bind({})[0], back.inputs)
+    return [back.grads[0] / ((1 + size) * (1 + size))]
+
+
 def _loss(x: Any, gradient: Callable[[Any], Any]) -> Any:
     """The identity, with the given gradient instead of the one that arrives."""
     identity = jax.custom_vjp(lambda x: x)
@@ -155,7 +161,7 @@ unary("gamma", _gamma, "Gamma function.", integers=True)
 unary("gammaln", lambda x: jax.scipy.special.gammaln(x), "log |gamma(x)|.")
 unary("_digamma", lambda x: lax.digamma(x), "The derivative of log |gamma(x)|.")
 unary("sigmoid", lambda x: lax.logistic(x), "1 / (1 + exp(-x)).", gradient=by_output("sigmoid"))
-unary("softsign", lambda x: x / (1 + jnp.abs(x)), "x / (1 + |x|).")
+unary("softsign", lambda x: x / (1 + jnp.abs(x)), "x / (1 + |x|).", gradient=softsign_gradient)
 
 unary("logical_not", lambda x: (x == 0).astype(x.dtype),
       "1 where the element is zero, otherwise 0.", integers=True, booleans=True,
@@ -250,7 +256,10 @@ def _smooth_l1(data: Any, *, scalar: Scalar = 1.0) -> Any:
     x = data if is_float(np.dtype(data.dtype)) else data.astype(np.float64)
     squared = scalar.astype(x.dtype) ** 2  # type: ignore[attr-defined]
     near = jnp.abs(x) < 1 / squared
-    return convert(jnp.where(near, x * x * squared / 2, jnp.abs(x) - 0.5 / squared), data.dtype)
+    inner = jnp.where(near, x, 0)  # or the square's gradient at infinity would be NaN
+    return convert(
+        jnp.where(near, inner * inner * squared / 2, jnp.abs(x) - 0.5 / squared), data.dtype
+    )
 
 
 @operator("hard_sigmoid", infer=same_type, check=refuse_bool("hard_sigmoid"))
@@ -289,7 +298,7 @@ def _make_loss(
     def gradient(x: Any) -> Any:
         scale: Any = grad_scale
         if normalization == "batch":
-            scale = grad_scale / (x.size / max(x.shape[-1], 1))
+            scale = grad_scale / max(x.size / max(x.shape[-1], 1), 1)
         elif normalization == "valid":
             scale = grad_scale / jnp.maximum((x > valid_thresh).sum(), 1)
         return jnp.full_like(x, scale)

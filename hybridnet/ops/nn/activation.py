@@ -19,7 +19,7 @@ from ..core.checks import fill, require_floats, require_one_dtype
 from ..core.operator import Shapes, describe
 from ..core.registry import get, operator
 from ..core.rules import same_type
-from ..math.elementwise import by_output
+from ..math.elementwise import by_output, softsign_gradient
 from ..random.state import next_key, uniforms
 
 
@@ -32,7 +32,7 @@ def _activation_check(data: TensorType, *, act_type: str) -> None:
 def _activation_gradient(back: Backward) -> Sequence[Any]:
     act_type = back.attrs["act_type"]
     if act_type == "softsign":
-        return vjp_gradient(back)
+        return softsign_gradient(back)
     if act_type != "softrelu":
         return by_output(act_type)(back)
     (slope,) = back.apply(get("sigmoid").bind({})[0], back.inputs)

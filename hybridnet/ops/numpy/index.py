@@ -13,9 +13,10 @@ from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp
 
+from ..core.call import Backward
 from ..core.checks import require_some
 from ..core.families import STEP, convert, promoted
-from ..core.registry import operator
+from ..core.registry import get, operator
 from ..core.rules import broadcast_shape, one_axis, promote_types
 from .elementwise import quotient_dtype
 
@@ -98,7 +99,14 @@ def _where_scalar2(condition: Any, *, x: Scalar = 0.0, y: Scalar = 0.0) -> Any:
     return jnp.where(condition != 0, x, y).astype(np.float32)
 
 
-@operator("_npi_sort")
+def _as_of_sort(back: Backward) -> Sequence[Any]:
+    """The rule of `sort`."""
+    rule = get("sort").gradient
+    assert rule is not None
+    return rule(back)
+
+
+@operator("_npi_sort", gradient=_as_of_sort)
 def _sort(data: Any, *, axis: int | None = -1, is_ascend: bool = True) -> Any:
     """Sorts along an axis, the flattened array where that is None."""
     done = jnp.sort(data, axis, stable=True)

@@ -42,6 +42,7 @@ def _count_true(inputs: Sequence[Any], attrs: Mapping[str, Any]) -> int:
 
 @operator(
     "_contrib_boolean_mask",
+    aliases=("_npi_boolean_mask",),
     check=_mask_check,
     infer=_mask_types,
     sizes={"size": _count_true},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
 
 from hybridnet.base.attrs import DType
@@ -13,7 +13,9 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import has_host_form, jnp, lax
 
 from ..core.alternatives import PLAIN, Site, alternative, builtin_choice
-from ..core.registry import operator
+from ..core.backward import vjp_call
+from ..core.call import Backward
+from ..core.registry import get, operator
 from ..core.rules import one_axis, refuse_bool
 from ._sort_keys import order, plain_zeros, sorted_floats
 
@@ -31,7 +33,17 @@ def _sort_type(data: TensorType, *, axis: int | None, is_ascend: bool) -> tuple[
     return (tensor_type(_sorted_shape("sort", data, axis), data.dtype),)
 
 
-@operator("sort", infer=_sort_type, check=refuse_bool("sort"))
+def sort_gradient(back: Backward) -> Sequence[Any]:
+    """The rule of sorting: a gradient goes where its element was; equal ones keep their order.
+
+    That of the lowering, in descending order, would take equal elements from the last to the first.
+    """
+    attrs = {**back.attrs, "k": 0, "ret_typ": "value"}
+    values, _ = get("topk").bind(attrs)
+    return back.apply(vjp_call(values, (0,), (0,)), [*back.inputs, back.grads[0]])
+
+
+@operator("sort", infer=_sort_type, check=refuse_bool("sort"), gradient=sort_gradient)
 def _sort(data: Any, *, axis: int | None = -1, is_ascend: bool = True) -> Any:
     """The elements in order.
 
