@@ -202,7 +202,8 @@ def log_loss(labels: Any, predictions: Any, epsilon: float = 1e-07) -> Tensor:
 
     def loss(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
         first = handle("log", handle("_plus_scalar", x, scalar=epsilon))
-        rest = handle("log", handle("_rminus_scalar", x, scalar=1.0 + epsilon))
+        # In this order: 1 + epsilon is rounded, and 1 - x is not where x is near 1.
+        rest = handle("log", handle("_rminus_scalar", x, scalar=1.0) + epsilon)
         found = handle("broadcast_mul", y, first)
         other = handle("broadcast_mul", handle("_rminus_scalar", y, scalar=1.0), rest)
         return handle("negative", handle("broadcast_add", found, other))

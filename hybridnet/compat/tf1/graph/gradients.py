@@ -11,12 +11,14 @@ from functools import wraps
 from typing import Any, Final, final
 
 from hybridnet.base import is_float
-from hybridnet.graph import READ, Edge, Node
+from hybridnet.graph import READ, Edge, EdgeHandle, Node
+from hybridnet.ops.core import registry
 
 from .building import COPY, apply, apply_call, compose, edge_kind, listed, tensor_of
 from .control import name_scope
 from .gradient_call import gradient_call
 from .graph import Graph
+from .operators import handle
 from .tensor import Operation, Tensor
 from .values import convert_to_tensor
 
@@ -34,8 +36,51 @@ def _zeros(op: Operation, *_: Tensor) -> Any:
     return apply("ZerosLike", "zeros_like", op.inputs[:1])
 
 
+def _of_pair(heads: Callable[..., tuple[EdgeHandle, EdgeHandle]]) -> Callable[..., Any]:
+    """Returns the rule of a function of two inputs that broadcast.
+
+    Args:
+        heads: from both inputs, the output and its gradient to the gradients of both inputs, of the
+            output's shape; what was broadcast is summed over.
+    """
+
+    def sums(x: EdgeHandle, y: EdgeHandle, z: EdgeHandle, grad: EdgeHandle) -> list[EdgeHandle]:
+        # The gradients of x + y are its output's, summed over what was broadcast.
+        add, _ = registry.get("broadcast_add").bind({})
+        total, found = handle("broadcast_add", x, y), []
+        for number, head in enumerate(heads(x, y, z, grad)):
+            of_sum = gradient_call(add, 2, (number,), (0,))
+            found += x.apply_call(of_sum, [x, y, total, head], ())
+        return found
+
+    def rule(op: Operation, grad: Tensor) -> Any:
+        return compose(f"{op.type}Grad", sums, (*op.inputs, op.outputs[0], grad))
+
+    return rule
+
+
+def _power(
+    x: EdgeHandle, y: EdgeHandle, z: EdgeHandle, grad: EdgeHandle
+) -> tuple[EdgeHandle, EdgeHandle]:
+    """Of powers: where the base is not positive, the exponent has no gradient."""
+    ones = handle("ones_like", x)
+    base = handle("where", handle("_greater_scalar", x, scalar=0.0), x, ones)
+    return grad * y * x ** (y - 1.0), grad * z * base.log()
+
+
+def _remainder(
+    x: EdgeHandle, y: EdgeHandle, z: EdgeHandle, grad: EdgeHandle
+) -> tuple[EdgeHandle, EdgeHandle]:
+    """Of remainders: also by 0."""
+    return grad * handle("ones_like", z), -(grad * (x / y).floor())
+
+
 #: Name -> the rule, the user's or TensorFlow's; None: there is no gradient.
-_RULES: Final[dict[str, Callable[..., Any] | None]] = {"Rint": _zeros, "Sign": _zeros}
+_RULES: Final[dict[str, Callable[..., Any] | None]] = {
+    "FloorMod": _of_pair(_remainder),
+    "Pow": _of_pair(_power),
+    "Sign": _zeros,
+}
 
 
 class UnconnectedGradients(enum.Enum):

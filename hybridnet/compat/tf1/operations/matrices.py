@@ -190,6 +190,26 @@ def matrix_determinant(input: Any, name: str | None = None) -> Tensor:
 # Norms --------------------------------------------------------------------------------------------
 
 
+def _vector_norm(x: EdgeHandle, power: float, axes: Any, keep: bool) -> EdgeHandle:
+    size = x.abs()
+    if power == np.inf:
+        return handle("_shared_max", size, axis=axes, keepdims=keep)
+    if power == 1:
+        return handle("_np_sum", size, axis=axes, keepdims=keep)
+    raised = x.square() if power == 2 else handle("_power_scalar", size, scalar=power)
+    total = handle("_np_sum", raised, axis=axes, keepdims=keep)
+    return total.sqrt() if power == 2 else handle("_power_scalar", total, scalar=1.0 / power)
+
+
+def _matrix_norm(x: EdgeHandle, power: float, axes: Any, keep: bool) -> EdgeHandle:
+    if power == 2:
+        return handle("_npi_norm", x, ord=2.0, axis=axes, keepdims=keep, flag="matrix")
+    within, across = axes if power == 1 else axes[::-1]
+    sums = handle("_np_sum", x.abs(), axis=within, keepdims=True)
+    found = handle("_shared_max", sums, axis=across, keepdims=True)
+    return found if keep else handle("squeeze", found, axis=axes)
+
+
 def norm(
     tensor: Any,
     ord: Any = "euclidean",
@@ -198,34 +218,37 @@ def norm(
     name: str | None = None,
     keep_dims: Any = None,
 ) -> Tensor:
-    """Returns the norm of vectors along axes, or of all elements.
+    """Returns the norm of vectors along an axis, of matrices along two, or of all elements.
 
     Args:
         tensor: floating point.
-        ord: 'euclidean', 1, 2, a number > 0, or infinity.
-        axis: one or several axes; default all elements as one vector.
+        ord: of vectors 'euclidean', 1, 2, a number > 0, or infinity; of matrices 'euclidean',
+            'fro' (both Frobenius'), 1 or infinity (the largest sum of a column, or of a row), or 2
+            (the largest singular value).
+        axis: one, or a pair; default all elements as one vector.
         keepdims: whether the axes stay, with size 1.
         keep_dims: the older name of `keepdims`.
 
     Raises:
-        ValueError: `ord` is something else.
+        ValueError: `ord` or `axis` is something else.
     """
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     x = as_floats("Norm", tensor, "tensor")
+    matrices = isinstance(axis, (list, tuple))
+    if matrices and len({*axis}) != 2:
+        raise ValueError(
+            f"'axis' must be None, an integer, or a tuple of 2 unique integers, got {axis}"
+        )
     axes = axes_of("Norm", axis, x.shape.ndims)
-    power = 2.0 if ord in ("euclidean", "fro") else ord
-    if isinstance(power, str) or not power > 0:
-        raise ValueError(f"'ord' must be a supported vector norm, got {ord}")
+    entrywise = ord in (("euclidean", "fro") if matrices else ("euclidean",))
+    power = 2.0 if entrywise else ord
+    if isinstance(power, str) or not power > 0 or (matrices and power not in (1, 2, np.inf)):
+        kind = "matrix" if matrices else "vector"
+        raise ValueError(f"'ord' must be a supported {kind} norm, got {ord}")
+    of = _matrix_norm if matrices and not entrywise else _vector_norm
 
     def length(x: EdgeHandle) -> EdgeHandle:
-        size = x.abs()
-        if power == np.inf:
-            return handle("_shared_max", size, axis=axes, keepdims=keep)
-        if power == 1:
-            return handle("_np_sum", size, axis=axes, keepdims=keep)
-        raised = x.square() if power == 2 else handle("_power_scalar", size, scalar=power)
-        total = handle("_np_sum", raised, axis=axes, keepdims=keep)
-        return total.sqrt() if power == 2 else handle("_power_scalar", total, scalar=1.0 / power)
+        return of(x, power, axes, keep)
 
     with name_scope(name, "norm", [x]):
         shape = () if axes is None and not keep else None
