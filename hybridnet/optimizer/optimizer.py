@@ -189,16 +189,17 @@ class Optimizer:
             return 0.01 if base is None else base
         if scheduler is None or learning_rate == base:
             return learning_rate
-        if base is None:
+        if not hasattr(scheduler, "base_lr"):
             raise ParameterError(
                 "lr_scheduler: a scheduler given along with learning_rate requires a base_lr, "
                 f"which learning_rate overwrites, got {scheduler!r}; leave learning_rate out"
             )
-        warnings.warn(
-            f"the optimizer's learning_rate {learning_rate} overwrites the scheduler's "
-            f"base_lr {base}; give both the same number",
-            stacklevel=4,
-        )
+        if base is not None:  # None is a scheduler's that waits for its optimizer's
+            warnings.warn(
+                f"the optimizer's learning_rate {learning_rate} overwrites the scheduler's "
+                f"base_lr {base}; give both the same number",
+                stacklevel=4,
+            )
         scheduler.base_lr = learning_rate
         return learning_rate
 

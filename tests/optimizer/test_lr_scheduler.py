@@ -106,6 +106,15 @@ def test_whatever_can_be_called_is_a_scheduler(scheduler: Any, tmp_path: Path) -
     assert again.learning_rate == trainer.learning_rate == 0.25
 
 
+def test_a_scheduler_may_wait_for_the_learning_rate_of_its_optimizer(recwarn: Any) -> None:
+    """By a base_lr of None, as Sockeye's schedulers do."""
+    scheduler = SquareRoot(0.5)
+    scheduler.base_lr = None  # type: ignore[attr-defined]
+    made = optimizer.create("sgd", learning_rate=0.1, lr_scheduler=scheduler)
+    assert (made.lr, scheduler.base_lr) == (0.1, 0.1)  # type: ignore[attr-defined]
+    assert not recwarn
+
+
 def test_a_learning_rate_needs_a_base_lr_to_overwrite() -> None:
     with pytest.raises(ParameterError, match="requires a base_lr.*leave learning_rate out"):
         optimizer.create("sgd", learning_rate=0.1, lr_scheduler=SquareRoot(0.5))
