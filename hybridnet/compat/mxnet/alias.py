@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec
@@ -24,7 +24,7 @@ from .old_modules import restore_modules
 from .places import PLACES, WIDER
 from .python_names import restore_python_names
 
-__all__ = ["VERSION", "install", "uninstall"]
+__all__ = ["VERSION", "install", "is_installed", "uninstall"]
 
 #: The version of MXNet whose names and behaviour these are.
 VERSION: Final = "1.9.1"
@@ -65,6 +65,11 @@ def install(numpy_names: bool = False) -> None:
     if loaded is not None and not isinstance(loaded, _Package):
         spec = ModuleSpec(_THEIRS, _Given(_make_package()), is_package=True)
         sys.modules[_THEIRS] = module_from_spec(spec)
+
+
+def is_installed() -> bool:
+    """Whether ``import mxnet`` imports hybridnet in this process."""
+    return _finder in sys.meta_path
 
 
 def uninstall() -> None:
@@ -244,10 +249,31 @@ def _adapt(module: ModuleType, name: str) -> ModuleType:
     """Installs `_Lookup` as the ``__getattr__`` of a module of hybridnet's; returns the module."""
     own = vars(module).get("__getattr__")
     if not isinstance(own, _Lookup):
-        vars(module)["__getattr__"] = _Lookup(module, name, own)
+        ours = module.__name__.partition(f"{_OURS}.")[2]  # `nd` is `ndarray` in the tables
+        vars(module)["__getattr__"] = _Lookup(module, ours or name, own)
         # Python asks for what a package lacks as for a module in it, which `_Unfound` hears of.
         vars(module).setdefault("__path__", [])
+        for inner in list(vars(module).values()):
+            _adapt_if_listed(inner)
     return module
+
+
+def _adapt_if_listed(value: Any) -> Any:
+    """Adapts a value that is a module in which the tables have names; returns it."""
+    if isinstance(value, ModuleType) and value.__name__.partition(f"{_OURS}.")[2] in _LISTED:
+        _adapt(value, value.__name__)
+    return value
+
+
+def _with_those_above(paths: Iterable[str]) -> Iterator[str]:
+    for path in paths:
+        while path:
+            yield path
+            path = path.rpartition(".")[0]
+
+
+#: The modules that the tables name, and those around them.
+_LISTED: Final = frozenset(_with_those_above((*PLACES, *WIDER)))
 
 
 @final
@@ -261,7 +287,7 @@ class _Lookup:
         try:
             if self.own is None:
                 raise missing(self.path, name, dir(self.module))
-            return self.own(name)
+            return _adapt_if_listed(self.own(name))
         except AttributeError as error:
             elsewhere = PLACES.get(f"{self.path}.{name}")
             if elsewhere is None:

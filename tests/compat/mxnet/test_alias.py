@@ -15,6 +15,7 @@ import time
 
 import numpy as np
 import pytest
+from helpers import run_script
 from places import ORACLE
 
 import hybridnet as hn
@@ -162,6 +163,22 @@ def test_modules_of_mxnets_have_what_others_hold_here(mx):
     assert (SGD, Variable) == (hn.optimizer.SGD, hn.sym.Variable)
     with pytest.raises(ImportError):
         from mxnet.optimizer.optimizer import nothing  # noqa: F401
+
+
+def test_modules_of_mxnets_are_there_without_being_imported():
+    """MXNet has imported all of its modules: programs name them as attributes."""
+    script = """
+        from hybridnet.compat import mxnet as alias
+        alias.install()
+        import mxnet as mx
+        assert mx.nd.op.relu is mx.ndarray.gen_op.relu is mx.nd.relu
+        assert mx.gluon.nn.basic_layers.Dense is mx.gluon.nn.Dense
+        assert mx.gluon.rnn.rnn_cell.LSTMCell is mx.gluon.rnn.LSTMCell
+        assert mx.optimizer.optimizer.SGD is mx.optimizer.SGD
+        assert mx.numpy.multiarray.zeros is mx.np.zeros
+        print(hasattr(mx.gluon.nn, "no_layers"))
+    """
+    assert run_script(script) == "False\n"
 
 
 def test_mxnet_itself_is_not_replaced_behind_its_back(monkeypatch):
