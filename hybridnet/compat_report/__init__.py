@@ -14,8 +14,8 @@ hybridnet and judged by itself:
   arrays whose results are determined.
 """
 
-from .judge import Verdict, judge
+from .judge import Verdict, is_attribute, judge
 from .report import markdown, table
 from .rows import Row, read_checklist
 
-__all__ = ["Row", "Verdict", "judge", "markdown", "read_checklist", "table"]
+__all__ = ["Row", "Verdict", "is_attribute", "judge", "markdown", "read_checklist", "table"]

@@ -59,7 +59,7 @@ def find(name: str) -> Any:
         try:
             value = getattr(value, part)
         except AttributeError:
-            if inspect.isclass(value) and _is_attribute(value, part):
+            if inspect.isclass(value) and is_attribute(value, part):
                 return None
             try:
                 value = importlib.import_module(path)
@@ -68,7 +68,7 @@ def find(name: str) -> Any:
     return value
 
 
-def _is_attribute(kind: type, name: str) -> bool:
+def is_attribute(kind: type, name: str) -> bool:
     """Whether instances of a class get this attribute: declared, or set by ``__init__``."""
     return any(
         name in getattr(base, "__annotations__", {})

@@ -17,22 +17,46 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
 
 from .alias import install as install
+from .alias import is_installed as is_installed
 from .alias import uninstall as uninstall
+from .numpy_names import NUMPY_NAMES
 from .numpy_names import restore_numpy_names as restore_numpy_names
+from .old_modules import MODULE_NAMES
 from .old_modules import restore_modules as restore_modules
+from .python_names import PYTHON_NAMES
 from .python_names import restore_python_names as restore_python_names
 
 __all__ = [
+    "RESTORED",
     "install",
+    "installed",
+    "is_installed",
     "load_ipython_extension",
     "restore_modules",
     "restore_numpy_names",
     "restore_python_names",
     "uninstall",
 ]
+
+#: The names of NumPy's and Python's that `install` can give back, such as ``numpy.float``.
+RESTORED: Final = PYTHON_NAMES | MODULE_NAMES | {f"numpy.{name}" for name in NUMPY_NAMES}
+
+
+@contextmanager
+def installed() -> Iterator[None]:
+    """Makes ``import mxnet`` import hybridnet for a block; what was there before comes back."""
+    was_installed = is_installed()
+    install()
+    try:
+        yield
+    finally:
+        if not was_installed:
+            uninstall()
 
 
 def load_ipython_extension(ipython: Any) -> None:

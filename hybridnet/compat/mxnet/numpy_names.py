@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["restore_numpy_names"]
+__all__ = ["NUMPY_NAMES", "restore_numpy_names"]
 
 #: Name that NumPy had -> what it stood for.
 _VALUES: Final[dict[str, Any]] = {
@@ -101,6 +101,10 @@ _FUNCTIONS: Final[dict[str, Any]] = {
     "msort": _msort,
     "trapz": _trapz,
 }
+
+
+#: The names that scripts get back where the installed NumPy lacks them.
+NUMPY_NAMES: Final = frozenset((*_VALUES, *_FUNCTIONS))
 
 
 def restore_numpy_names() -> list[str]:

@@ -20,7 +20,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
-__all__ = ["restore_modules"]
+__all__ = ["MODULE_NAMES", "restore_modules"]
 
 #: Package -> modules that are in it once MXNet has been imported.
 _LOADED: Final[dict[ModuleType, tuple[str, ...]]] = {
@@ -45,6 +45,10 @@ _RENAMED: Final = (
     "ufunclike",
     "utils",
 )
+
+
+#: The modules that scripts get back where the installed NumPy lacks them.
+MODULE_NAMES: Final = frozenset(f"numpy.lib.{name}" for name in _RENAMED)
 
 
 @final

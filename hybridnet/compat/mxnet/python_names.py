@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
-__all__ = ["restore_python_names"]
+__all__ = ["PYTHON_NAMES", "restore_python_names"]
 
 
 class ArgSpec(NamedTuple):
@@ -43,6 +43,12 @@ _NAMES: Final[dict[ModuleType, dict[str, Any]]] = {
     inspect: {"getargspec": _getargspec},
     time: {"clock": time.perf_counter},
 }
+
+
+#: The names that scripts get back where the running Python lacks them, with their modules.
+PYTHON_NAMES: Final = frozenset(
+    f"{module.__name__}.{name}" for module in _NAMES for name in _NAMES[module]
+)
 
 
 def restore_python_names() -> list[str]:
