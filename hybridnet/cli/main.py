@@ -13,6 +13,7 @@ from hybridnet.base.interrupts import defer_interrupts
 
 from .completion import add_completion
 from .convert import add_convert
+from .doctor.command import add_doctor
 from .im2rec import add_im2rec
 from .launch import add_launch
 from .rec import add_rec
@@ -33,6 +34,7 @@ for example:
   hybridnet im2rec train images --list            a list of the images in a folder, and then
   hybridnet im2rec train images                   the record file of it
   hybridnet run train.py --epochs 3               a script of MXNet's, as it is
+  hybridnet doctor project                        what of a project of MXNet's will run
   hybridnet launch -n 2 -s 1 python train.py      two workers and a server that adds up
   hybridnet convert --help                        models of Caffe and ONNX
   hybridnet info                                  what is installed, and which devices there are
@@ -85,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     add_rec(commands)
     add_im2rec(commands)
     add_convert(commands)
+    add_doctor(commands)
     add_launch(commands)
     add_completion(commands, parser)
     return parser

@@ -72,7 +72,7 @@ BELOW = {
     "session": ("symbol", "executor"),
     "clusters": ("session", "kvstore"),
     "compat": ("session", "checkpoint", "clusters", "profiler", "events"),
-    "cli": ("gluon", "model", "io", "metric", "compat", "contrib"),
+    "cli": ("gluon", "model", "io", "metric", "compat", "compat_report", "contrib"),
     "compat_report": ("ops",),
     "test_utils": ("gluon", "io", "optimizer"),
 }
@@ -80,6 +80,7 @@ BELOW = {
 #: "tuning", "nn/conv" or "decorator"; "." stands for all files that lie in the package itself and
 #: have no row of their own.
 INSIDE = {
+    "cli": {"doctor": (), ".": ("doctor",)},
     "clusters": {"errors": (), "shared": ("errors",), ".": ("shared",)},
     "compat": {"mxnet": (), "tf1": ()},
     "compat/mxnet": {"path": (".",), ".": ()},
@@ -356,6 +357,7 @@ LATE = {
     "hybridnet/cli/main.py: hybridnet.cli.info.print_info": "brings in JAX; help must not wait",
     "hybridnet/cli/main.py: hybridnet.cli.cache.run_cache": "brings in JAX; help must not wait",
     "hybridnet/cli/main.py: hybridnet.cli.train.train": "brings in JAX; help must not wait",
+    "hybridnet/cli/doctor/command.py: hybridnet.cli.doctor.examine.examine": "brings in all of nd",
     "hybridnet/cli/convert.py: hybridnet.contrib.caffe.import_caffe": "brings in JAX",
     "hybridnet/cli/convert.py: hybridnet.onnx.import_model": "brings in JAX",
     "hybridnet/cli/convert.py: hybridnet.model.save_checkpoint": "brings in JAX",
