@@ -46,8 +46,8 @@ _GIVEN_BACK: Final = (
     "`hybridnet run` gives it back; for good, use what NumPy's and Python's notes say"
 )
 _GPU: Final = (
-    "is the i-th GPU that JAX finds, in arrays as in num_gpus(); without one it is refused, where "
-    "MXNet would be too"
+    "GPUs are those that JAX finds, which `hybridnet info` lists; arrays on one that is not there "
+    "are refused, as in MXNet"
 )
 
 

@@ -43,7 +43,7 @@ def verdict(findings: Findings) -> str:
     stops, change, differs = (
         len(findings.of(group)) for group in (Group.STOPS, Group.CHANGE, Group.DIFFERS)
     )
-    begin = f"{_things(stops)} will not run" if stops else "nothing stops it from running"
+    begin = f"{_things(stops)} will not run" if stops else "nothing was found that stops it"
     return f"{begin}, {change} to change, {differs} in which it differs"
 
 

@@ -66,8 +66,12 @@ def _python(project: Project, path: Path) -> Source:
     return Source(parse(data), lambda line: Spot(name, line))
 
 
-def parse(text: str | bytes) -> ast.Module:
+def parse(text: str | bytes, is_cells: bool = False) -> ast.Module:
     """Parses Python in whatever coding its first lines name.
+
+    Args:
+        text: a file, or a cell.
+        is_cells: whether it is many cells, each parsed before.
 
     Raises:
         SyntaxError: it is not Python 3.
@@ -76,6 +80,8 @@ def parse(text: str | bytes) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of escapes in strings, which stay as they are
+            if not is_cells:  # the compiler refuses more, such as a late `from __future__`
+                compile(text, "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
             return ast.parse(text)
     except (RecursionError, MemoryError) as error:
         raise Unreadable("is nested too deep to be parsed, and was left out") from error
@@ -99,7 +105,7 @@ def _notebook(project: Project, path: Path, findings: Findings) -> Source:
         cell = text.split("\n")
         lines += cell
         places += [Spot(name, line, number) for line in range(1, len(cell) + 1)]
-    return Source(parse("\n".join(lines)), lambda line: places[line - 1])
+    return Source(parse("\n".join(lines), is_cells=True), lambda line: places[line - 1])
 
 
 def _without_magics(text: str) -> str:

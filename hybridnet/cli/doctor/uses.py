@@ -125,7 +125,7 @@ class _Binder(ast.NodeVisitor):
         super().generic_visit(node)
         if isinstance(node, ast.FunctionDef) and node.name == "hybrid_forward":
             for front in node.args.args[1:2]:
-                self.scope.bound[front.arg] = [_FRONTS]
+                self.scope.bound[front.arg][0] = _FRONTS  # what the body binds comes after
         assert self.scope.outer is not None
         self.scope = self.scope.outer
 
