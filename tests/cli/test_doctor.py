@@ -23,7 +23,7 @@ from places import ROOT
 import hybridnet as hn
 from hybridnet.cli.doctor.examine import examine
 from hybridnet.cli.doctor.findings import Finding, Group
-from hybridnet.cli.doctor.packages import LEAST
+from hybridnet.cli.doctor.requirements import LEAST
 from hybridnet.cli.doctor.texts import HONOURED
 from hybridnet.cli.main import main
 
@@ -62,6 +62,7 @@ def in_code(tmp_path: Path, code: str, *groups: Group) -> list[str]:
         ("from mxnet.gluon import nope", STOPS, "mx.gluon.nope: hybridnet has none"),
         ("import mxnet as mx\nmx.np.random.nope", STOPS, "mx.np.random.nope: hybridnet has none"),
         ("import mxnet", NOTE, "for good, write `import hybridnet as mx` @ a.py:1"),
+        ("import mxnet as mx\nself.nd = mx.nd.nope", STOPS, "mx.nd.nope: hybridnet has none"),
         ("import mxnet.nope", STOPS, "mx.nope: hybridnet has none"),
         ("from mxnet.gluon.loss import HuberLos", STOPS, "did you mean HuberLoss?"),
         ("from mxnet import nd as F\nF.contrib.hawkesll(1)", STOPS, "not supported by hybridnet"),
@@ -93,14 +94,14 @@ def in_code(tmp_path: Path, code: str, *groups: Group) -> list[str]:
         ("from collections import Mapping", CHANGE, "collections.Mapping: `hybridnet run`"),
         ("import inspect\ninspect.getargspec(f)", CHANGE, "inspect.getargspec: `hybridnet run`"),
         ("import formatter", STOPS, "formatter has left Python"),
-        ("import urllib2, ConfigParser", STOPS, "urllib2, ConfigParser: is a module of Python 2"),
+        ("import urllib2, ConfigParser", STOPS, "urllib2, ConfigParser: of Python 2"),
         ("for i in xrange(3): print(unicode(i))", STOPS, "builtins.xrange went with Python 2"),
         ("import no_such_package.x", CHANGE, "no_such_package: not installed here"),
-        ("import gluoncv", NOTE, "gluoncv: is written for MXNet"),
+        ("import gluoncv", NOTE, "gluoncv: written for MXNet"),
         ("import horovod.mxnet as hvd", STOPS, "Trainer(kvstore='horovod')"),
         ("from nvidia.dali.plugin.mxnet import x", STOPS, "calls MXNet's C library"),
-        ("import os\nos.environ['MXNET_HOME'] = '.'", NOTE, "MXNET_HOME: is honoured"),
-        ("import os\nos.environ['MXNET_GPU_X'] = ''", NOTE, "that nothing reads here"),
+        ("import os\nos.environ['MXNET_HOME'] = '.'", NOTE, "MXNET_HOME: read here, too"),
+        ("import os\nos.environ['MXNET_GPU_X'] = ''", NOTE, "MXNET_GPU_X: nothing reads it here"),
         ("def f(:", STOPS, "not Python 3: "),
         ("x = 1\nfrom __future__ import division", STOPS, "not Python 3: from __future__ imports"),
         ("async = True", STOPS, "keywords now"),
@@ -212,8 +213,8 @@ def test_scripts_and_operators_in_cpp(tmp_path: Path) -> None:
     stops = found(tmp_path, STOPS)
     assert len(stops) == 1 and "@ op/lib.cu:1, op/my.cc:3, op/old.cc:1" in stops[0]
     assert found(tmp_path, NOTE) == [
-        "MXNET_HOME: is honoured @ run.sh:2",
-        "MXNET_NOTHING: is a setting of MXNet's that nothing reads here @ run.sh:3",
+        "MXNET_HOME: read here, too @ run.sh:2",
+        "MXNET_NOTHING: nothing reads it here @ run.sh:3",
     ]
     assert "layers.pyx: is Cython" in found(tmp_path, CHANGE)[0]
 

@@ -54,15 +54,12 @@ class Differences:
                     patterns = tuple(_CODE.findall(names))
                     self._operators.append(_Row(patterns, f"{text} {where}"))
             elif section in _LISTS and line.startswith("- `") and ": " in line:
-                head, _, text = line[2:].partition(": ")
                 # What a row is about stands first: `a`, `b` and `c`.
-                about = _ABOUT.match(head)
+                about = _ABOUT.match(line[2:])
                 codes = _CODE.findall(about[0]) if about else []
-                rest = head[about.end() :].lstrip(", ") if about else ""
-                text = f"{rest}: {text}" if rest else text
                 found = [match[1] for one in codes if (match := _NAME.match(one))]
                 listed = tuple(full(name) for name in found)
-                self._functions.append(_Row(listed, f"{text} {where}"))
+                self._functions.append(_Row(listed, f"{line[2:]} {where}"))
 
     def of(self, name: str, row: Row | None) -> Iterator[str]:
         """Yields what the page says of a name.

@@ -10,8 +10,9 @@ from .attempt import try_imports
 from .findings import Findings, Group, Spot
 from .models import look_at_models
 from .names import Names
-from .packages import is_foreign, look_at_import, look_at_requirements
+from .packages import is_foreign, look_at_import
 from .project import Project
+from .requirements import look_at_requirements
 from .sources import Source, read_sources
 from .texts import look_at_code, look_at_texts
 from .uses import Use, find_uses

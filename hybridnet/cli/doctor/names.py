@@ -5,46 +5,29 @@ Names are looked up in the packages themselves. Of the project's modules none is
 
 from __future__ import annotations
 
-import builtins
 import importlib
 import inspect
-import sys
 import warnings
 from difflib import get_close_matches
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Final, final
 
 import hybridnet
 from hybridnet.base.unsupported import NotSupportedError
-from hybridnet.compat.mxnet import RESTORED
 from hybridnet.compat_report import Row, is_attribute, read_checklist
 from hybridnet.graph import HIDDEN
 
 from .differences import Differences
 from .findings import Findings, Group, Spot
+from .other_names import look_at_other
 from .uses import Use
 
 #: The packages that hybridnet stands for.
 OURS: Final = ("mxnet", "hybridnet")
-#: Modules of Python's whose names are looked up, those that were in Python 2 among them. What a
-#: module has on some systems only, such as os.startfile, is not missed in it.
-_PYTHONS: Final = frozenset({
-    "collections", "fractions", "inspect", "itertools", "math", "string", "time", "types",
-})  # fmt: skip
-#: Names that other modules and Python itself had, and that have gone.
-_GONE: Final = frozenset({
-    "builtins.basestring", "builtins.execfile", "builtins.long", "builtins.raw_input",
-    "builtins.reduce", "builtins.unichr", "builtins.unicode", "builtins.xrange",
-    "os.errno", "os.getcwdu", "sys.maxint", "sys.setdefaultencoding",
-})  # fmt: skip
 #: How near a name must be to be suggested, from 0 to 1.
 _NEAR: Final = 0.8
 #: What operators take beside their parameters: attributes of nodes, and how many arrays there are.
 _ANY_OPERATORS: Final = HIDDEN | {"attr", "num_args"}
-_GIVEN_BACK: Final = (
-    "`hybridnet run` gives it back; for good, use what NumPy's and Python's notes say"
-)
 _GPU: Final = (
     "GPUs are those that JAX finds, which `hybridnet info` lists; arrays on one that is not there "
     "are refused, as in MXNet"
@@ -151,9 +134,7 @@ class Names:
         if all(ours):
             self._ours(use, place)
         elif len(ours) == 1 and not use.guarded and not use.maybe:
-            self._others(use.paths[0], place)
-
-    # -- MXNet's names ---------------------------------------------------------------------------
+            look_at_other(use.paths[0], place, self.findings)
 
     def _ours(self, use: Use, place: Spot) -> None:
         said: list[str] = []
@@ -198,50 +179,6 @@ class Names:
             nor = "" if known or row is None else " (nor does MXNet 1.9.1)"
             text = f"{_short(path)} takes no {' or '.join(refused)} by name{nor}"
             self.findings.add(Group.STOPS, text, place)
-
-    # -- Python's and NumPy's --------------------------------------------------------------------
-
-    def _others(self, path: str, place: Spot) -> None:
-        top, _, name = path.partition(".")
-        if path in _GONE:
-            if not hasattr(sys.modules.get(top, builtins), name):
-                self.findings.add(Group.STOPS, f"{path} went with Python 2", place)
-            return
-        if not name or (top != "numpy" and top not in _PYTHONS):
-            return
-        error = _lacks(path)
-        if error and any(path == one or path.startswith(f"{one}.") for one in RESTORED):
-            self.findings.add(Group.CHANGE, _GIVEN_BACK, place, path)
-        elif error:
-            self.findings.add(Group.STOPS, f"{path}: {error}", place)
-
-
-def _lacks(path: str) -> str:
-    """Says that a module of Python's or NumPy's lacks a name; empty: it has it, or may have it.
-
-    Only modules that are loaded are asked: a file of the project may have the name of another.
-    """
-    top, *rest = path.split(".")
-    value: Any = sys.modules.get(top)
-    seen = top
-    for part in rest:
-        if not isinstance(value, ModuleType):
-            return ""
-        seen = f"{seen}.{part}"
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                value = getattr(value, part)
-        except AttributeError as error:
-            return "" if _has_module(seen) else _one_line(error).partition(". ")[0]
-    return ""
-
-
-def _has_module(path: str) -> bool:
-    try:
-        return find_spec(path) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 def _refuses(value: Any, name: str) -> bool:

@@ -12,7 +12,7 @@ from .findings import Findings, Group, Spot
 from .project import Project, Unreadable
 from .sources import Source
 
-#: MXNet's environment variables that hybridnet reads.
+#: MXNet's environment variables that hybridnet reads, too.
 HONOURED: Final = frozenset({
     "MXNET_BACKWARD_DO_MIRROR", "MXNET_ELIMINATE_COMMON_EXPR", "MXNET_ENGINE_TYPE",
     "MXNET_GLUON_REPO", "MXNET_HOME", "MXNET_KVSTORE_BIGARRAY_BOUND",
@@ -76,5 +76,5 @@ def look_at_texts(project: Project, findings: Findings) -> None:
 
 
 def _setting(name: str, place: Spot, findings: Findings) -> None:
-    text = "is honoured" if name in HONOURED else "is a setting of MXNet's that nothing reads here"
+    text = "read here, too" if name in HONOURED else "nothing reads it here"
     findings.add(Group.NOTE, text, place, name)

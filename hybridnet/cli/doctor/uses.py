@@ -7,9 +7,12 @@ A name stands for what is bound to it in its scope: by imports, and by assignmen
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Final, final
+
+from .scopes import bindings_of, chain, paths_of
 
 #: Errors by which code asks whether a name is there.
 _ASKING: Final = frozenset({
@@ -21,12 +24,6 @@ _VERSIONS: Final = frozenset({
     "hasattr", "getattr", "__version__", "version_info", "PY2", "PY3", "TYPE_CHECKING",
     "platform",
 })  # fmt: skip
-#: What a hybrid block's `forward` gets as its first argument.
-_FRONTS: Final = ("mxnet.nd", "mxnet.sym")
-_SCOPES: Final = (
-    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef),
-    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
-)
 
 
 @final
@@ -54,34 +51,6 @@ class Use:
     statement: str = ""
 
 
-#: What binds its name.
-_NAMED: Final = (
-    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
-    *(ast.ExceptHandler, ast.MatchAs, ast.MatchStar),
-)
-#: A path, an expression to be looked at later, or None for anything else.
-Bound = str | ast.expr | tuple[str, ...] | None
-
-
-@dataclass
-class _Scope:
-    node: ast.AST
-    outer: _Scope | None
-    bound: dict[str, list[Bound]] = field(default_factory=dict)
-    elsewhere: set[str] = field(default_factory=set)  # `global` and `nonlocal`
-
-    def find(self, name: str) -> tuple[_Scope, list[Bound]] | None:
-        """Returns what a name is bound to, and where; None: nowhere."""
-        scope: _Scope | None = self
-        while scope is not None:
-            # Functions do not see the names of the class around them.
-            is_seen = scope is self or not isinstance(scope.node, ast.ClassDef)
-            if is_seen and name in scope.bound and name not in scope.elsewhere:
-                return scope, scope.bound[name]
-            scope = scope.outer
-        return None
-
-
 def find_uses(tree: ast.Module) -> list[Use]:
     """Returns the uses of imported names in a file, and of names that nothing binds.
 
@@ -90,99 +59,23 @@ def find_uses(tree: ast.Module) -> list[Use]:
     Raises:
         RecursionError: the tree is too deep.
     """
-    binder = _Binder(tree)
-    binder.visit(tree)
-    reader = _Reader(binder)
+    reader = _Reader(tree)
     reader.visit(tree)
     return reader.uses
 
 
-class _Binder(ast.NodeVisitor):
-    """First turn: what each scope binds."""
-
-    def __init__(self, tree: ast.Module) -> None:
-        self.module = self.scope = _Scope(tree, None)
-        self.scopes: dict[ast.AST, _Scope] = {tree: self.scope}
-        self.stars: list[str] = []
-        self.added: set[str] = set()  # attributes that the file sets: mx.nd.mine = f
-
-    def bind(self, name: str, value: Bound = None) -> None:
-        self.scope.bound.setdefault(name, []).append(value)
-        scope = self.scope
-        while name in self.scope.elsewhere and scope.outer is not None:  # any of those around
-            scope = scope.outer
-            scope.bound.setdefault(name, []).append(None)
-
-    def generic_visit(self, node: ast.AST) -> None:
-        if isinstance(node, _NAMED) and node.name:
-            self.bind(node.name)
-        elif isinstance(node, ast.MatchMapping) and node.rest:
-            self.bind(node.rest)
-        if not isinstance(node, _SCOPES):
-            super().generic_visit(node)
-            return
-        self.scope = self.scopes[node] = _Scope(node, self.scope)
-        super().generic_visit(node)
-        if isinstance(node, ast.FunctionDef) and node.name == "hybrid_forward":
-            for front in node.args.args[1:2]:
-                self.scope.bound[front.arg][0] = _FRONTS  # what the body binds comes after
-        assert self.scope.outer is not None
-        self.scope = self.scope.outer
-
-    def visit_Import(self, node: ast.Import) -> None:
-        for one in node.names:
-            top = one.name.partition(".")[0]
-            self.bind(one.asname or top, one.name if one.asname else top)
-
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        for one in node.names:
-            if one.name == "*":
-                self.stars.append(node.module if node.module and not node.level else "")
-            else:
-                path = None if node.level or not node.module else f"{node.module}.{one.name}"
-                self.bind(one.asname or one.name, path)
-
-    def visit_Assign(self, node: ast.Assign) -> None:
-        self.visit(node.value)
-        for target in node.targets:
-            if isinstance(target, ast.Name):
-                self.bind(target.id, node.value)
-            else:
-                self.visit(target)
-
-    def visit_Global(self, node: ast.Global | ast.Nonlocal) -> None:
-        self.scope.elsewhere.update(node.names)
-
-    visit_Nonlocal = visit_Global
-
-    def visit_Name(self, node: ast.Name) -> None:
-        if not isinstance(node.ctx, ast.Load):
-            self.bind(node.id)
-
-    def visit_Attribute(self, node: ast.Attribute) -> None:
-        if isinstance(node.ctx, ast.Store):
-            self.added.add(node.attr)
-        self.visit(node.value)
-
-    def visit_arg(self, node: ast.arg) -> None:
-        self.bind(node.arg)
-        self.generic_visit(node)
-
-
 class _Reader(ast.NodeVisitor):
-    """Second turn: what is used, with what was bound in mind."""
-
-    def __init__(self, binder: _Binder) -> None:
-        self.binder = binder
-        self.scope = binder.module
+    def __init__(self, tree: ast.Module) -> None:
+        self.bindings = bindings_of(tree)
+        self.scope = self.bindings.scopes[tree]
         self.guards = 0
         self.uses: list[Use] = []
 
     def generic_visit(self, node: ast.AST) -> None:
-        if node is self.scope.node or node not in self.binder.scopes:
+        if node is self.scope.node or node not in self.bindings.scopes:
             super().generic_visit(node)
             return
-        outer, self.scope = self.scope, self.binder.scopes[node]
+        outer, self.scope = self.scope, self.bindings.scopes[node]
         super().generic_visit(node)
         self.scope = outer
 
@@ -236,61 +129,24 @@ class _Reader(ast.NodeVisitor):
 
     def _read(self, node: ast.expr, keywords: tuple[str, ...] = ()) -> bool:
         """Notes a use, if that is what an expression is; tells whether it is one of names only."""
-        names = _chain(node)
+        names = chain(node)
         if names is None or not isinstance(getattr(node, "ctx", None), ast.Load):
             return False
-        if not self.binder.added.isdisjoint(names[1:]):
+        if not self.bindings.added.isdisjoint(accumulate(names, "{}.{}".format)):
             return True
         if self.scope.find(names[0]) is None:
             rest = ".".join(names)
-            paths = tuple(f"{star}.{rest}" for star in self.binder.stars if star)
-            if not self.binder.stars:
+            paths = tuple(f"{star}.{rest}" for star in self.bindings.stars if star)
+            if not self.bindings.stars:
                 self._use(node, (f"builtins.{names[0]}",))
             elif paths:
                 self._use(node, paths, keywords=keywords, maybe=True)
-        elif paths := tuple(dict.fromkeys(_paths(node, self.scope, 0) or ())):
+        elif paths := tuple(dict.fromkeys(paths_of(node, self.scope) or ())):
             self._use(node, paths, keywords=keywords)
         return True
 
     def _use(self, node: Any, paths: tuple[str, ...], **given: Any) -> None:
         self.uses.append(Use(paths, node.lineno, guarded=bool(self.guards), **given))
-
-
-def _chain(node: ast.expr) -> list[str] | None:
-    """Returns the names in ``a.b.c``; None: it is another expression."""
-    names: list[str] = []
-    while isinstance(node, ast.Attribute):
-        names.append(node.attr)
-        node = node.value
-    return [node.id, *reversed(names)] if isinstance(node, ast.Name) else None
-
-
-#: How many assignments are followed: x = mx; y = x; z = y.nd.
-_MOST_STEPS: Final = 5
-
-
-def _paths(node: ast.expr, scope: _Scope, steps: int) -> list[str] | None:
-    """Returns the paths that an expression may stand for; None: it may be something else."""
-    if isinstance(node, ast.IfExp):
-        both = [_paths(one, scope, steps) for one in (node.body, node.orelse)]
-        return None if None in both else [path for one in both for path in one or ()]
-    names = _chain(node)
-    found = scope.find(names[0]) if names and steps < _MOST_STEPS else None
-    if names is None or found is None:
-        return None
-    home, values = found
-    paths = list(_each(values, home, steps + 1))
-    return None if None in paths else [".".join([path or "", *names[1:]]) for path in paths]
-
-
-def _each(values: Sequence[Bound], scope: _Scope, steps: int) -> Iterator[str | None]:
-    for value in values:
-        if isinstance(value, ast.expr):
-            yield from _paths(value, scope, steps) or (None,)
-        elif isinstance(value, tuple):
-            yield from value
-        else:
-            yield value
 
 
 def _mentions(node: ast.AST | None, names: frozenset[str]) -> bool:
