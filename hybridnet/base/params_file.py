@@ -18,7 +18,8 @@ A file is, in little-endian order::
 In V2 and older no dimensions means an array without a value, so an array of shape () needs V3.
 MXNet 1.9.1 reads V3 only while its ``np_shape`` mode is on, and then nothing else: a file is
 written in V2 or, where one of its arrays has no dimensions, in V3 throughout. The layout was learnt
-from files that MXNet 1.9.1 wrote; see ``tests/oracle/make_files.py``.
+from files that MXNet 1.9.1 wrote; see ``tests/oracle/make_files.py``. MXNet 2.0 writes NumPy's
+``npz`` instead, which NumPy reads.
 
 Files come from strangers: every count and size is checked against the bytes that are left before
 anything is allocated, and nothing in a file is ever executed.
@@ -47,6 +48,7 @@ from .sparse_parts import AUXILIARY, SparseParts
 Saved = NumpyArray | SparseParts
 
 _FILE_MAGIC: Final = 0x112
+_ARCHIVE: Final = b"PK\3\4"  # how a zip file begins
 _V1: Final = 0xF993FAC8
 _V2: Final = 0xF993FAC9
 _V3: Final = 0xF993FACA
@@ -124,7 +126,7 @@ class _Reader:
 def load_params(
     source: str | os.PathLike[str] | bytes | bytearray | memoryview,
 ) -> list[Any] | dict[str, Any]:
-    """Reads the arrays of an MXNet ``.params`` file of any version.
+    """Reads the arrays of an MXNet ``.params`` file of any version; those of 2.0 are NumPy's npz.
 
     Args:
         source: the file's path or address (`hybridnet.base.remote`), or its whole content.
@@ -139,9 +141,9 @@ def load_params(
         OSError: the file cannot be read.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return _read_file(_Reader(io.BytesIO(source), "params data"))
+        return _read_any(io.BytesIO(source), "params data")
     with open_binary(source) as file:
-        return _read_file(_Reader(cast(io.BufferedIOBase, file), os.fsdecode(source)))
+        return _read_any(cast(io.BufferedIOBase, file), os.fsdecode(source))
 
 
 def load_array(source: bytes | bytearray | memoryview) -> Any:
@@ -193,6 +195,26 @@ def save_params(
         file.write(struct.pack("<Q", len(encoded)))
         for name in encoded:
             file.write(struct.pack("<Q", len(name)) + name)
+
+
+def _read_any(file: io.BufferedIOBase, name: str) -> list[Any] | dict[str, Any]:
+    is_archive = file.read(len(_ARCHIVE)) == _ARCHIVE
+    file.seek(0)
+    return _read_archive(file, name) if is_archive else _read_file(_Reader(file, name))
+
+
+def _read_archive(file: io.BufferedIOBase, name: str) -> list[Any] | dict[str, Any]:
+    try:
+        with np.load(cast(Any, file), allow_pickle=False) as saved:
+            arrays = {key: np.array(saved[key], order="C") for key in saved.files}
+    except Exception as error:  # what zipfile and NumPy raise of damaged ones is of many kinds
+        raise FormatError(f"{name}: an archive of arrays (npz) is damaged: {error}") from None
+    for key, array in arrays.items():
+        if array.dtype not in CODE_OF:
+            raise FormatError(f"{name}: {key!r} must be an array of numbers, got {array.dtype}")
+    if all(key == f"arr_{number}" for number, key in enumerate(arrays)):
+        return list(arrays.values())
+    return arrays
 
 
 def _read_file(

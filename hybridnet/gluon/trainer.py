@@ -17,6 +17,7 @@ from hybridnet.base.files import atomic_write
 from hybridnet.base.remote import PathLike, read_file
 from hybridnet.ndarray import NDArray
 from hybridnet.optimizer import Updater
+from hybridnet.optimizer.renumbering import renumbered
 from hybridnet.runtime.recording import recorder
 from hybridnet.runtime.traces import init_scope
 
@@ -74,6 +75,10 @@ class Trainer:
                 f"is sent; it needs a distributed store, got kvstore={kvstore!r}"
             )
         self._params = _as_list(params)
+        # Up to 1.5 MXNet took dicts as they were, and numbered what it saved so.
+        given = params.values() if isinstance(params, (ParameterDict, Mapping)) else params
+        numbers = {param: number for number, param in enumerate(self._params)}
+        self._older_numbers = [numbers[param] for param in dict.fromkeys(given)]
         self._compression = compression_params
         self._optimizer = self._make_optimizer(optimizer, optimizer_params or {})
         self._scale = float(self._optimizer.rescale_grad)
@@ -598,6 +603,8 @@ class Trainer:
         return states
 
     def _set_states(self, states: bytes) -> None:
+        shapes = [param.shape for param in self._params]
+        states = renumbered(states, self._optimizer, shapes, self._older_numbers)
         if self._update_on_kvstore and _is_distributed(self._kvstore):
             self._kvstore.states_from_bytes(states)
             self._optimizer = self._kvstore.optimizer

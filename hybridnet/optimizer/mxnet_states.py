@@ -22,6 +22,7 @@ _WHAT: Final = "optimizer states"
 #: MXNet's classes of arrays -> ours.
 _ARRAYS: Final[dict[str, type[NDArray]]] = {
     "mxnet.ndarray.ndarray.NDArray": NDArray,
+    "mxnet.ndarray.NDArray": NDArray,  # up to 0.11
     "mxnet.numpy.multiarray.ndarray": NDArray,
     "mxnet.ndarray.sparse.RowSparseNDArray": sparse.RowSparseNDArray,
     "mxnet.ndarray.sparse.CSRNDArray": sparse.CSRNDArray,
@@ -33,6 +34,8 @@ _NOT_OURS: Final = frozenset({"_index_update_count", "aggregate_num", "param_dic
 def own_attributes(state: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the attributes of one of MXNet's optimizers under the names that they have here."""
     found = {name: value for name, value in state.items() if name not in _NOT_OURS}
+    if "_index_update_count" in state:  # up to 1.4 without the devices
+        found.setdefault("_all_index_update_counts", {0: state["_index_update_count"]})
     if "rescale_grad" in found:
         found["_rescale_grad"] = found.pop("rescale_grad")
     return found

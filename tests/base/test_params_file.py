@@ -294,3 +294,34 @@ def test_a_write_keeps_links_and_obeys_the_umask(tmp_path: Path) -> None:
     assert real.stat().st_mode & 0o777 == 0o640
     with pytest.raises(OSError, match=r"nowhere/a'"), atomic_write(tmp_path / "nowhere" / "a"):
         pass
+
+
+# Archives, which MXNet 2 writes -------------------------------------------------------------------
+
+
+def test_archives_of_numpy_are_read(tmp_path: Path) -> None:
+    arrays = {"arg:w": np.arange(6, dtype="float32").reshape(2, 3).T, "aux:n": np.array(3)}
+    np.savez(tmp_path / "named.npz", **arrays)  # type: ignore[arg-type]  # of its stubs
+    loaded = load_params(tmp_path / "named.npz")
+    assert isinstance(loaded, dict) and list(loaded) == list(arrays)
+    for name, one in loaded.items():
+        np.testing.assert_array_equal(one, arrays[name])
+        assert one.flags.c_contiguous and one.flags.writeable and one.dtype == arrays[name].dtype
+    np.savez(tmp_path / "listed.npz", np.ones(2), np.zeros((0, 3), "int8"))
+    first, second = load_params((tmp_path / "listed.npz").read_bytes())
+    assert first.tolist() == [1, 1] and second.shape == (0, 3)
+    for bad in (np.array(["a"]), np.array([{}], dtype=object)):
+        np.savez(tmp_path / "bad.npz", x=bad)
+        with pytest.raises(FormatError, match=r"bad\.npz: "):
+            load_params(tmp_path / "bad.npz")
+
+
+def test_damaged_archives_give_a_format_error_or_arrays(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", x=np.arange(40.0), y=np.ones((3, 2), "float32"))
+    whole, draw = (tmp_path / "a.npz").read_bytes(), random.Random(3)
+    for _ in range(300):
+        damaged = bytearray(whole)
+        for _ in range(draw.randint(1, 4)):
+            damaged[draw.randrange(4, len(damaged))] = draw.randrange(256)
+        with contextlib.suppress(FormatError):
+            load_params(bytes(damaged[: draw.choice([len(damaged), draw.randrange(len(damaged))])]))
