@@ -177,16 +177,18 @@ def nan_to_num(
     posinf: float | None = None,
     neginf: float | None = None,
     **kwargs: object,
-) -> ndarray:
+) -> Any:
     """Replaces NaN, and infinities by the largest numbers of the dtype or those given.
 
     Args:
-        x: an array.
+        x: an array; or a number, of which the result is one of NumPy's.
         copy: False changes `x` itself, but where a hybridized block is recorded for its gradient.
         nan, posinf, neginf: what is put in the place of each.
         kwargs: none.
     """
-    attrs = {"nan": nan, "posinf": posinf, "neginf": neginf}
+    attrs: dict[str, Any] = {"nan": nan, "posinf": posinf, "neginf": neginf}
+    if isinstance(x, (int, float)):
+        return onp.nan_to_num(x, **attrs)
     # While a traced function is recorded nothing can be changed in place.
     in_place = not (copy or (tape.state.recording and recorder.current_trace() is not None))
     return apply("_npi_nan_to_num", x, out=x if in_place else None, **attrs)

@@ -322,10 +322,15 @@ def unique(
     return on_host(host, (operand(ar),), {})
 
 
-def unravel_index(indices: ArrayLike, shape: Dims, order: str = "C") -> tuple[ndarray, ...]:
-    """Returns the positions along each axis of a shape, from positions in it flattened."""
+def unravel_index(indices: ArrayLike, shape: Dims, order: str = "C") -> tuple[Any, ...]:
+    """Returns the positions along each axis of a shape, from positions in it flattened.
+
+    Of one whole number they are NumPy's.
+    """
     if order != "C":
         raise ParameterError(f"np.unravel_index: order must be 'C', got {order!r}")
+    if isinstance(indices, int):
+        return onp.unravel_index(indices, shape)
     return tuple(apply_all("_npi_unravel_index", indices, shape=shape))
 
 

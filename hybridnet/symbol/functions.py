@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Sequence
 from numbers import Number
 from typing import Any
@@ -31,18 +33,28 @@ __all__ = [
 
 
 def _either(
-    lhs: Symbol | float, rhs: Symbol | float, symbols: str, scalar: str, reverse: str
+    lhs: Symbol | float,
+    rhs: Symbol | float,
+    symbols: str,
+    scalar: str,
+    reverse: str,
+    plain: Callable[[Any, Any], Any],
 ) -> Any:
-    """Applies the operator on two symbols, or the scalar form when one of them is a number."""
+    """Applies the operator on two symbols, or the scalar form when one of them is a number.
+
+    Of two numbers it gives what the function `plain` does.
+    """
     if isinstance(lhs, Symbol) and isinstance(rhs, Symbol):
         return Symbol.apply_operator(registry.get(symbols), (lhs, rhs), {})
     if isinstance(lhs, Symbol) and isinstance(rhs, Number):
         operand, number, name = lhs, rhs, scalar
     elif isinstance(lhs, Number) and isinstance(rhs, Symbol):
         operand, number, name = rhs, lhs, reverse
+    elif isinstance(lhs, Number) and isinstance(rhs, Number):
+        return plain(lhs, rhs)
     else:
         raise ParameterError(
-            f"{symbols}: needs two symbols, or one and a number, got {type(lhs).__name__} and "
+            f"{symbols}: needs symbols or numbers, got {type(lhs).__name__} and "
             f"{type(rhs).__name__}"
         )
     hint = name.replace("_scalar", "scalar")
@@ -50,23 +62,23 @@ def _either(
 
 
 def maximum(left: Symbol | float, right: Symbol | float) -> Any:
-    """Returns the larger of each pair; one of the two may be a number."""
-    return _either(left, right, "_maximum", "_maximum_scalar", "_maximum_scalar")
+    """Returns the larger of each pair; each may be a number."""
+    return _either(left, right, "_maximum", "_maximum_scalar", "_maximum_scalar", max)
 
 
 def minimum(left: Symbol | float, right: Symbol | float) -> Any:
-    """Returns the smaller of each pair; one of the two may be a number."""
-    return _either(left, right, "_minimum", "_minimum_scalar", "_minimum_scalar")
+    """Returns the smaller of each pair; each may be a number."""
+    return _either(left, right, "_minimum", "_minimum_scalar", "_minimum_scalar", min)
 
 
 def hypot(left: Symbol | float, right: Symbol | float) -> Any:
-    """Returns ``sqrt(left**2 + right**2)``; one of the two may be a number."""
-    return _either(left, right, "_hypot", "_hypot_scalar", "_hypot_scalar")
+    """Returns ``sqrt(left**2 + right**2)``; each may be a number."""
+    return _either(left, right, "_hypot", "_hypot_scalar", "_hypot_scalar", math.hypot)
 
 
 def power(base: Symbol | float, exp: Symbol | float) -> Any:
-    """Returns `base` to the power of `exp`; one of the two may be a number."""
-    return _either(base, exp, "_power", "_power_scalar", "_rpower_scalar")
+    """Returns `base` to the power of `exp`; each may be a number."""
+    return _either(base, exp, "_power", "_power_scalar", "_rpower_scalar", operator.pow)
 
 
 pow = power

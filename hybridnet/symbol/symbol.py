@@ -263,6 +263,10 @@ class Symbol(ArraysOnly, FluentMethods):
         place = {node: values[node.name] for node in inputs if node.name in values}
         return Symbol(substitute(self._edges, place, name))
 
+    def _compose(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> None:
+        """Becomes what calling it would return: as MXNet's scripts make graphs node by node."""
+        Symbol.__init__(self, self(*args, name=name, **kwargs)._edges)
+
     def _gen_atomic_symbol(self) -> Symbol:
         """Returns the operator of the node by itself, on new variables named after its inputs."""
         (node,) = {edge.node for edge in self._edges}

@@ -259,3 +259,8 @@ def test_numbers_give_numbers():
 def test_errors_say_what_is_needed(call, message):
     with pytest.raises(mx.MXNetError, match=message):
         call(np.ones((2, 3)))
+
+
+def test_plain_numbers_give_numpys_numbers() -> None:
+    assert np.unravel_index(1621, (6, 7, 8, 9)) == (3, 1, 4, 1)
+    assert np.nan_to_num(onp.inf) == onp.finfo("float64").max and np.nan_to_num(onp.nan) == 0.0

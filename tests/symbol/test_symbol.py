@@ -135,7 +135,7 @@ def test_inputs_must_be_symbols_of_one_output():
         (lambda x: sym.Concat(num_args=0), "at least 1"),
         (lambda x: sym.exp(x, attr={"mood": "x"}), "begin and end with two underscores"),
         (lambda x: sym.exp(x, attr={"__mood__": []}), "must be a string"),
-        (lambda x: sym.maximum(1, 2), "needs two symbols"),
+        (lambda x: sym.maximum(x, "2"), "needs symbols or numbers"),
         (lambda x: sym.var(3), "must be a string"),
         (lambda x: sym.var("v", mood="x"), "two underscores"),
         (lambda x: sym.var("v", attr={"a": 1}), "must be strings"),
@@ -427,3 +427,18 @@ def test_initializers_as_attributes_of_operators():
         sym.var("x"), num_hidden=2, name="fc", attr={"__init__": mx.init.One()}
     )
     assert net.attr_dict()["fc_weight"]["__init__"] == mx.init.One().dumps()
+
+
+def test_arithmetic_of_two_numbers_is_plain() -> None:
+    assert (sym.pow(2, 3), sym.power(2, 3), sym.maximum(2, 3.5)) == (8, 8, 3.5)
+    assert (sym.minimum(2, 3.5), sym.hypot(3, 4)) == (2, 5)
+    with pytest.raises(mx.MXNetError, match="needs symbols or numbers, got str and int"):
+        sym.pow("2", 3)
+
+
+def test_a_symbol_can_become_what_is_composed_of_it() -> None:
+    first = sym.FullyConnected(data=sym.var("data"), name="fc1", num_hidden=10)
+    second = sym.FullyConnected(name="fc3", num_hidden=10)
+    second._compose(fc3_data=first, name="composed")
+    assert second.list_arguments() == ["data", "fc1_weight", "fc1_bias", "fc3_weight", "fc3_bias"]
+    assert second.list_outputs() == ["composed_output"] and second.name == "composed"
