@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 #: Module -> the public names in it that are found at their first use: MXNet's, which load NumPy,
 #: and those of ours that a package needs that stands on this one.
 _SOURCES: Final = {
-    "legacy": "c_array c_array_buf c_str c_str_array classproperty integer_types mx_float mx_int "
-    "mx_real_t mx_uint numeric_types py_str string_types with_metaclass",
+    "legacy": "NDArrayHandle c_array c_array_buf c_str c_str_array classproperty integer_types "
+    "mx_float mx_int mx_real_t mx_uint numeric_types py_str string_types with_metaclass",
     "attrs": "HostScalar",
     "dtype": "BFLOAT16 CODE_OF is_float",
     "fetching": "download",

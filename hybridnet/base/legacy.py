@@ -4,7 +4,8 @@ They are those of ``mxnet.base`` and ``mxnet.ndarray.ndarray``. MXNet needed the
 C library and with Python 2. Programs came to use them for what they are worth by themselves: tests
 of kinds of numbers, the default dtype, one value as a list. They stand here, and not where
 hybridnet could use them, since nothing of ours should. What is about the C library itself
-(``_LIB``, handles, ``check_call``) has no meaning here, which `no_library` says.
+(``_LIB``, handles, ``check_call``) has no meaning here, which `no_library` says; but the arrays of
+monitors may be cast to an `NDArrayHandle`, and an NDArray be made of it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .unsupported import NotSupportedError
 
 __all__ = [
     "ARRAY_NAMES",
+    "NDArrayHandle",
     "c_array",
     "c_array_buf",
     "c_str",
@@ -50,6 +52,16 @@ mx_real_t: Final = np.float32
 mx_uint: Final = ctypes.c_uint
 mx_int: Final = ctypes.c_int
 mx_float: Final = ctypes.c_float
+
+
+class NDArrayHandle(ctypes.c_void_p):
+    """What callbacks for MXNet cast an array to, before they make an NDArray of it.
+
+        def monitor(name, array):
+            array = mx.nd.NDArray(ctypes.cast(array, NDArrayHandle), writable=False)
+
+    Here callbacks are given arrays: the cast and the NDArray give the same one.
+    """
 
 
 def py_str(text: bytes | str) -> str:
@@ -123,6 +135,7 @@ ARRAY_NAMES: Final[dict[str, Any]] = {
     "_STORAGE_TYPE_UNDEFINED": -1,
     "integer_types": integer_types,
     "mx_real_t": mx_real_t,
+    "NDArrayHandle": NDArrayHandle,
     "native_array": array.array,
     "numeric_types": numeric_types,
     "py_slice": slice,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any, ClassVar, Final, Self
@@ -69,18 +71,29 @@ class NDArray(InPlaceMethods):
 
     # -- making ------------------------------------------------------------------------------
 
-    def __init__(self, handle: None = None, writable: bool = True) -> None:
+    def __init__(self, handle: object = None, writable: bool = True) -> None:
         """Makes what pickles of MXNet's fill in; users make arrays with `array` and the like.
 
         Args:
-            handle: None; MXNet's point into its C library.
+            handle: None; or what ``ctypes.cast(array, NDArrayHandle)`` gives, for the same array.
             writable: nothing.
 
         Raises:
-            NotSupportedError: there is a handle.
+            NotSupportedError: it is a handle of no array.
         """
-        if handle is not None:
+        if handle is None:
+            return
+        cast = _cast.get(getattr(handle, "value", None))
+        if cast is None:
             raise no_library("ndarray.ndarray", "NDArrayHandle")
+        self._storage, self._type, self._offset = cast._storage, cast._type, cast._offset
+        self._edge = None
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        """What `ctypes.cast` takes the array for; see `NDArrayHandle`."""
+        _cast[id(self)] = self
+        return ctypes.c_void_p(id(self))
 
     @classmethod
     def from_value(cls, value: Value, ctx: Context, edge: Edge | None = None) -> NDArray:
@@ -686,6 +699,10 @@ class NDArray(InPlaceMethods):
 
     def __deepcopy__(self, memo: dict[int, object]) -> NDArray:
         return self.copy()
+
+
+#: Arrays that `ctypes.cast` was given, by the handles that it made of them.
+_cast: Final[weakref.WeakValueDictionary[Any, NDArray]] = weakref.WeakValueDictionary()
 
 
 def _like(target: NDArray, source: NDArray) -> NDArray:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ from places import ORACLE
 
 import hybridnet as mx
 from hybridnet import autograd, nd, sym
+from hybridnet.base import NDArrayHandle, py_str
 from hybridnet.executor import Executor
 from hybridnet.runtime.programs.cache import cache
 from hybridnet.runtime.record import recorder
@@ -817,3 +820,18 @@ def test_a_csr_argument_that_is_also_used_otherwise_is_dense_inside():
     executor.copy_params_from({"w": np.ones((4, 2), np.float32)})
     (out,) = executor.forward(x=nd.array(rows).tostype("csr"))
     np.testing.assert_array_equal(out.asnumpy(), 2)
+
+
+def test_a_monitor_may_cast_its_array_as_for_mxnet() -> None:
+    seen = {}
+
+    def monitor(name: Any, array: Any) -> None:
+        made = nd.NDArray(ctypes.cast(array, NDArrayHandle), writable=False)
+        seen[py_str(name)] = made.asnumpy().sum()
+
+    executor = (sym.var("x") * 2).simple_bind(mx.cpu(), x=(3,))
+    executor.set_monitor_callback(monitor, monitor_all=True)
+    executor.forward(x=nd.array([1, 2, 3]))
+    assert seen["x"] == 6 and 12 in seen.values()
+    with pytest.raises(AttributeError, match="no C library"):
+        nd.NDArray(NDArrayHandle(12345))
