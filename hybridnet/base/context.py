@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 from .allocator import release_memory
@@ -119,8 +120,10 @@ class Context(metaclass=_ContextType):
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Context is immutable; make another instead of setting {name}")
 
-    def __reduce__(self) -> tuple[type[Context], tuple[str, int]]:
-        return (Context, (self.device_type, self.device_id))
+    def __reduce__(self) -> tuple[Callable[[str, int], Context], tuple[str, int]]:
+        # By a function: under `hybridnet run` the class has MXNet's name, which not all who read
+        # the pickle know.
+        return (_made_again, (self.device_type, self.device_id))
 
     @classmethod
     def add_type(cls, device_type: str) -> None:
@@ -167,6 +170,10 @@ class Context(metaclass=_ContextType):
 _current: Final = _Current()
 _DEFAULT: Final = Context("cpu", 0)
 Context._default_ctx = _current  # for programs that set its `value`, as MXNet's tests do
+
+
+def _made_again(device_type: str, device_id: int) -> Context:
+    return Context(device_type, device_id)
 
 
 def current_context() -> Context:

@@ -16,6 +16,8 @@ from importlib.util import module_from_spec
 from types import ModuleType
 from typing import Any, Final, final
 
+from hybridnet.base import context as _context
+from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.unsupported import NotSupportedError, missing
 
@@ -60,6 +62,7 @@ def install(numpy_names: bool = False) -> None:
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
         sys.meta_path.append(_unfound)
+    Context.__module__ = f"{_THEIRS}.context"  # files of GluonTS say where it is, for MXNet too
     if _FOLDER not in sys.path:
         sys.path.append(_FOLDER)  # processes that get this one's search path find it, too
     if loaded is not None and not isinstance(loaded, _Package):
@@ -80,6 +83,7 @@ def uninstall() -> None:
     for finder in (_finder, _unfound):
         if finder in sys.meta_path:
             sys.meta_path.remove(finder)
+    Context.__module__ = _context.__name__
     if _FOLDER in sys.path:
         sys.path.remove(_FOLDER)
     for name in [one for one in sys.modules if one.partition(".")[0] == _THEIRS]:
@@ -213,7 +217,7 @@ def _find(name: str) -> ModuleType | None:
         return found
     if owner is None:
         return None
-    if type(found).__module__.partition(".")[0] == _OURS:
+    if not isinstance(found, type) and type(found).__module__.partition(".")[0] == _OURS:
         return _Functions(f"{owner.__name__}.{leaf}", found)
     try:
         return importlib.import_module(f"{_OURS}.{name}")

@@ -98,6 +98,16 @@ def test_missing_names_say_what_to_use(mx):
 def test_names_are_located_by_their_path(mx):
     assert pydoc.locate("mxnet.nd.array") is hn.nd.array
     assert pydoc.locate("mxnet.gluon.nn.Dense") is hn.gluon.nn.Dense
+    assert pydoc.locate("mxnet.context.Context") is hn.Context
+    # GluonTS writes the name of a context's class into files, from which MXNet makes it again.
+    assert pydoc.locate(f"{hn.Context.__module__}.{hn.Context.__qualname__}") is hn.Context
+    assert hn.Context.__module__ == "mxnet.context"
+    pickled = pickle.dumps(hn.cpu(1))
+    assert pickle.loads(pickled) is hn.cpu(1)
+    alias.uninstall()
+    assert hn.Context.__module__ == "hybridnet.base.context"
+    assert pickle.loads(pickled) is hn.cpu(1)
+    alias.install()
     with pytest.raises(ModuleNotFoundError, match=r"mxnet\.nd\.array is no module, but a name"):
         exec("import mxnet.nd.array")
 
