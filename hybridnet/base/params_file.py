@@ -16,8 +16,9 @@ A file is, in little-endian order::
     context   int32 device type, int32 device number: where the array lived; of no use to us
 
 In V2 and older no dimensions means an array without a value, so an array of shape () needs V3.
-MXNet 1.9.1 reads V3 only while its ``np_shape`` mode is on, and then nothing else: a file is
-written in V2 or, where one of its arrays has no dimensions, in V3 throughout. The layout was learnt
+MXNet 1.9.1 reads V3 only while its ``np_shape`` mode is on, and then nothing else. So a file is
+written in V3 throughout while that mode is on, as MXNet writes it, and where one of its arrays has
+no dimensions; else in V2, as are sparse arrays, which V3 does not have. The layout was learnt
 from files that MXNet 1.9.1 wrote; see ``tests/oracle/make_files.py``. MXNet 2.0 writes NumPy's
 ``npz`` instead, which NumPy reads.
 
@@ -41,6 +42,7 @@ from hybridnet.base.array_types import DType, NumpyArray
 from .dtype import BOOL, CODE_OF, DTYPE_OF_CODE
 from .errors import DTypeError, FormatError
 from .files import atomic_write
+from .numpy_mode import mode
 from .remote import open_binary
 from .sparse_parts import AUXILIARY, SparseParts
 
@@ -186,7 +188,9 @@ def save_params(
         arrays = [arrays]
     labels: Sequence[str | int] = names or range(len(arrays))
     values = [_saveable(value, label) for label, value in zip(labels, arrays, strict=True)]
-    version = _V3 if any(value.shape == () for value in values) else _V2
+    sparse = any(isinstance(value, SparseParts) for value in values)
+    as_numpy = (mode.shape and not sparse) or any(value.shape == () for value in values)
+    version = _V3 if as_numpy else _V2
     encoded = [name.encode() for name in names]
     with atomic_write(path) as file:
         file.write(struct.pack("<QQQ", _FILE_MAGIC, 0, len(values)))

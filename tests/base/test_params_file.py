@@ -20,6 +20,7 @@ from hybridnet.base.dtype import BFLOAT16, CODE_OF
 from hybridnet.base.errors import DTypeError, FormatError
 from hybridnet.base.files import atomic_write
 from hybridnet.base.params_file import load_params, save_params
+from hybridnet.util import np_shape
 
 FILES = ORACLE / "files"
 
@@ -118,6 +119,20 @@ def test_what_mxnet_wrote_is_written_byte_for_byte(name: str, tmp_path: Path) ->
     original = FILES / f"{name}.params"
     save_params(tmp_path / "again", load_params(original))
     assert (tmp_path / "again").read_bytes() == original.read_bytes()
+
+
+def test_numpy_mode_is_written_as_mxnet_writes_it(tmp_path: Path) -> None:
+    original = FILES / "numpy_mode.params"
+    arrays, path = load_params(original), tmp_path / "again"
+    with np_shape():
+        save_params(path, arrays)
+        assert path.read_bytes() == original.read_bytes()  # MXNet reads no other in that mode
+        rows = load_params(FILES / "row_sparse.params")
+        save_params(path, rows)
+        assert path.read_bytes() == (FILES / "row_sparse.params").read_bytes()
+    save_params(path, arrays)
+    assert path.read_bytes() != original.read_bytes()
+    assert all(equal(load_params(path)[name], array) for name, array in arrays.items())
 
 
 def test_sparse_arrays_are_their_parts() -> None:

@@ -323,6 +323,7 @@ def save_arrays() -> None:
     with mx.util.np_shape(True):
         odd = [mx.np.array(3.5), mx.np.zeros((0, 4)), mx.np.array([1.0, 2.0])]
         nd.save(str(HERE / "v3.params"), [array.as_nd_ndarray() for array in odd])
+        nd.save(str(HERE / "numpy_mode.params"), {"a": nd.arange(4), "b": nd.ones((2, 1))})
     old = [numbers.astype(name) for name in ("float32", "float64", "float16", "uint8", "int32")]
     names = ["arg:a", "arg:b", "aux:c", "d", "e"]
     for name, header in (("v1", 0xF993FAC8), ("v0", None)):
