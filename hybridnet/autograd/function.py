@@ -50,8 +50,12 @@ class Function(ABC):
 
     @property
     def saved_tensors(self) -> tuple[NDArray, ...]:
-        """The arrays that `save_for_backward` kept."""
+        """The arrays that `save_for_backward` kept. They may be set, and let go of by None."""
         return self._saved
+
+    @saved_tensors.setter
+    def saved_tensors(self, arrays: Sequence[NDArray] | None) -> None:
+        self._saved = () if arrays is None else tuple(arrays)
 
     @abstractmethod
     def forward(self, *inputs: NDArray) -> Any:
@@ -123,6 +127,11 @@ class Function(ABC):
             if place is None:
                 if tape.state.recording:
                     raise MXNetError(NOT_AGAIN.format(name=type(self).__name__))
+                if index >= len(self._saved):
+                    raise MXNetError(
+                        f"{type(self).__name__}: backward runs again, and has let go of what "
+                        "it needs: it set saved_tensors to None"
+                    )
                 saved.append(self._saved[index])
             else:
                 saved.append(inputs[place] if place >= 0 else outputs[~place])

@@ -695,6 +695,29 @@ def test_function():
     assert isinstance(Sigmoid()(nd.array(x)), nd.NDArray)  # outside recording it only computes
 
 
+def test_a_function_sets_what_it_saves_and_lets_go_of_it():
+    class Scaled(autograd.Function):
+        """DGL's functions set saved_tensors to None when they are done."""
+
+        def forward(self, x):
+            self.saved_tensors = [x, x * 3]
+            return x * x * 3
+
+        def backward(self, dy):
+            x, thrice = self.saved_tensors
+            self.saved_tensors = None
+            return dy * (x * 3 + thrice)
+
+    x = nd.array([1.0, 2.0])
+    x.attach_grad()
+    with autograd.record():
+        y = Scaled()(x)
+    y.backward(retain_graph=True)
+    assert x.grad.asnumpy().tolist() == [6.0, 12.0]
+    with pytest.raises(MXNetError, match="Scaled: backward runs again, and has let go"):
+        y.backward()
+
+
 def test_function_with_several_inputs_and_outputs():
     def loss(a, b):
         total, product = Both()(a, b)
