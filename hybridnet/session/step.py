@@ -22,6 +22,7 @@ from hybridnet.graph import (
     Edge,
     Graph,
     Node,
+    Prepared,
     infer_types,
     names_devices,
     prepare,
@@ -123,6 +124,7 @@ class RunStep:
         exclusive: whether it may change variables or draw random numbers, and so runs while no
             other such step of the session does. What waits on the host for others never is.
         programs: by types of the inputs (None where there is no value) and `values`.
+        prepared: what the last graph was prepared to, as most steps are for all types alike.
     """
 
     request: Request
@@ -131,6 +133,7 @@ class RunStep:
     values: tuple[int, ...]
     exclusive: bool
     programs: dict[Any, SessionProgram] = field(default_factory=dict)
+    prepared: list[tuple[Graph, Prepared]] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
@@ -278,7 +281,7 @@ def make_ready(
     """
     graph = resolve_held(step.graph, is_held) if step.asks else step.graph
     graph = _late.resolve(graph, (expected(node) for node in graph.inputs), values)
-    ready = prepare(graph, step.request.train)
+    ready = _prepared(step, graph)
     inputs, state = graph.inputs, ready.graph.inputs[len(graph.inputs) :]
     needed = set(ready.graph.nodes)
     reads = tuple(number for number, node in enumerate(inputs) if node in needed)
@@ -293,6 +296,15 @@ def make_ready(
     )
     writes = tuple(inputs[number] for number in ready.writes if number < len(inputs))
     return Ready(made, types, reads, ready.draws, writes, ready.num_heads)
+
+
+def _prepared(step: RunStep, graph: Graph) -> Prepared:
+    for one, ready in step.prepared:
+        if one is graph:
+            return ready
+    ready = prepare(graph, step.request.train)
+    step.prepared[:] = [(graph, ready)]
+    return ready
 
 
 def make_program(

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hybridnet import autograd, nd
 from hybridnet.ops.core.registry import get
 from hybridnet.ops.host import by_numpy
+from hybridnet.ops.host.segments import added_rows
 
 OPERATOR = get("_segment_reduce")
 JOIN: dict[str, Callable[..., np.ndarray]] = {"sum": np.add, "max": np.maximum, "min": np.minimum}
@@ -90,3 +91,13 @@ def test_each_row_gets_the_gradient_of_its_segment(
     inside = (ids >= 0) & (ids < 4)
     wanted = np.where(inside[:, None], heads[np.where(inside, ids, 0)], 0)
     np.testing.assert_array_equal(x.grad.asnumpy(), wanted)
+
+
+@pytest.mark.parametrize("length", [1, 65536, 65537])
+def test_rows_are_added_at_any_place(length):
+    draw = np.random.default_rng(length)
+    places, rows = draw.integers(0, length, 300), draw.normal(size=(300, 4)).astype("float32")
+    places[:2] = length - 1, 0
+    expected = np.zeros((length, 4))
+    np.add.at(expected, places, rows)
+    np.testing.assert_allclose(added_rows(places, rows, length), expected, rtol=1e-5, atol=1e-5)

@@ -14,6 +14,8 @@ from .table import named
 __all__ = ["added_rows"]
 
 _REDUCE: Final[dict[str, np.ufunc]] = {"max": np.maximum, "min": np.minimum, "sum": np.add}
+#: How many numbers 16 bits hold.
+_SHORT: Final = 1 << 16
 
 
 def _reduced(how: str, rows: Any, places: Any, made: NumpyArray) -> None:
@@ -24,8 +26,10 @@ def _reduced(how: str, rows: Any, places: Any, made: NumpyArray) -> None:
     if not len(places):
         return
     if not (places[1:] >= places[:-1]).all():
-        order = np.argsort(places, kind="stable")
-        places, rows = places[order], rows[order]
+        # NumPy sorts short numbers by their digits: 8 times as fast.
+        keys = places.astype(np.uint16) if len(made) <= _SHORT else places
+        order = np.argsort(keys, kind="stable")
+        places, rows = places.take(order), rows.take(order, 0)
     first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))
     # NumPy would add small whole numbers up in wide ones.
     made[places[first]] = _REDUCE[how].reduceat(rows, first, axis=0, dtype=made.dtype)
