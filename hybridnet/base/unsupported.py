@@ -18,8 +18,10 @@ _QUANTIZED: Final = "contrib.quantization leaves such layers in floats"
 _CONTRIB: Final = {
     _DGL: "dgl_adjacency dgl_csr_neighbor_non_uniform_sample dgl_csr_neighbor_uniform_sample "
     "dgl_graph_compact dgl_subgraph edge_id",
-    _QUANTIZED: "quantize_asym quantized_batch_norm quantized_elemwise_mul quantized_embedding "
-    "quantized_rnn",
+    _QUANTIZED: "intgemm_fully_connected intgemm_maxabsolute intgemm_prepare_data "
+    "intgemm_prepare_weight intgemm_take_weight quantize_asym quantized_batch_norm "
+    "quantized_elemwise_mul quantized_embedding quantized_rnn",
+    "cut masks with ROIAlign": "mrcnn_mask_target",
     "contrib.quantization.calib_graph finds the threshold": "calibrate_entropy",
     "pool with PSROIPooling or RROIAlign instead": "DeformablePSROIPooling",
     "it is rarely used": "hawkesll",

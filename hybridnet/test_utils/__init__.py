@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from hybridnet.base.unsupported import missing
+from hybridnet.util import use_np
 
 from . import arrays, compare, consistency, defaults, distributions, environ, files, symbolic
 from .arrays import *  # noqa: F403
@@ -29,6 +30,7 @@ __all__ = [
     *environ.__all__,
     *files.__all__,
     *symbolic.__all__,
+    "use_np",
 ]
 
 

@@ -110,7 +110,7 @@ NUMPY_NAMES: Final = frozenset((*_VALUES, *_FUNCTIONS))
 def restore_numpy_names() -> list[str]:
     """Gives NumPy the names back that it dropped, such as ``np.bool`` and ``np.float``.
 
-    `np.fromstring` reads bytes again.
+    `np.fromstring` reads bytes again, and `np.lib.pad` is `np.pad`.
 
     Names that the installed NumPy has are left alone. It changes NumPy for the whole process, also
     for libraries that ask which names there are; so it is done where a script is run by MXNet's
@@ -127,6 +127,9 @@ def restore_numpy_names() -> list[str]:
                 continue
         setattr(np, name, value)
         added.append(name)
+    if not hasattr(np.lib, "pad"):
+        setattr(np.lib, "pad", np.pad)  # noqa: B010  # its stub has no such name
+        added.append("lib.pad")
     if not _reads_bytes():
         setattr(np, "fromstring", _binary_fromstring)  # noqa: B010  # its type has overloads
         added.append("fromstring")
