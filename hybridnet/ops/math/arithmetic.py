@@ -71,7 +71,21 @@ def _in_float(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 _power = _in_float(lambda a, b: jnp.power(a, b))
-_hypot = _in_float(lambda a, b: jnp.hypot(a, b))
+
+
+def _hypot_with_slope(a: Any, b: Any) -> Any:
+    """The hypotenuse; its gradient at the origin is NaN, as MXNet's: versions of JAX differ."""
+    function = jax.custom_vjp(lambda a, b: jnp.hypot(a, b))
+
+    def forward(a: Any, b: Any) -> Any:
+        made = jnp.hypot(a, b)
+        return made, (a, b, made)
+
+    function.defvjp(forward, lambda kept, grad: tuple(grad * x / kept[2] for x in kept[:2]))
+    return function(*jnp.broadcast_arrays(a, b))
+
+
+_hypot = _in_float(_hypot_with_slope)
 _arctan2 = _in_float(lambda a, b: jnp.arctan2(a, b))
 
 
