@@ -44,10 +44,9 @@ def look_at_other(path: str, place: Spot, findings: Findings) -> None:
         return
     if not name or (top != "numpy" and top not in _PYTHONS):
         return
-    error = _lacks(path)
-    if error and any(path == one or path.startswith(f"{one}.") for one in RESTORED):
+    if any(path == one or path.startswith(f"{one}.") for one in RESTORED):
         findings.add(Group.CHANGE, _GIVEN_BACK, place, path)
-    elif error:
+    elif error := _lacks(path):
         findings.add(Group.STOPS, f"{path}: {error}", place)
 
 

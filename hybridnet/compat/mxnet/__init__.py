@@ -17,6 +17,8 @@
 
 from __future__ import annotations
 
+import importlib
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -43,8 +45,18 @@ __all__ = [
     "uninstall",
 ]
 
-#: The names of NumPy's and Python's that `install` can give back, such as ``numpy.float``.
-RESTORED: Final = PYTHON_NAMES | MODULE_NAMES | {f"numpy.{name}" for name in NUMPY_NAMES}
+
+def _is_missing(path: str) -> bool:
+    module, _, name = path.rpartition(".")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # names about to go warn when they are asked for
+        return not hasattr(importlib.import_module(module), name)
+
+
+#: The names that the installed NumPy and Python lack and `install` gives back: ``numpy.float``.
+RESTORED: Final = frozenset(
+    filter(_is_missing, PYTHON_NAMES | MODULE_NAMES | {f"numpy.{name}" for name in NUMPY_NAMES})
+)
 
 
 @contextmanager

@@ -104,7 +104,7 @@ _FUNCTIONS: Final[dict[str, Any]] = {
 
 
 #: The names that scripts get back where the installed NumPy lacks them.
-NUMPY_NAMES: Final = frozenset((*_VALUES, *_FUNCTIONS))
+NUMPY_NAMES: Final = frozenset((*_VALUES, *_FUNCTIONS, "lib.pad"))
 
 
 def restore_numpy_names() -> list[str]:

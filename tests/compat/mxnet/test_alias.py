@@ -199,7 +199,7 @@ def test_mxnet_itself_is_not_replaced_behind_its_back(monkeypatch):
 
 @pytest.fixture
 def numpy_kept():
-    modules = (np, collections, fractions, inspect, time)
+    modules = (np, np.lib, collections, fractions, inspect, time)
     before = [set(vars(module)) for module in modules]
     fromstring = np.fromstring
     yield
