@@ -210,7 +210,7 @@ def _read_any(file: io.BufferedIOBase, name: str) -> list[Any] | dict[str, Any]:
 def _read_archive(file: io.BufferedIOBase, name: str) -> list[Any] | dict[str, Any]:
     try:
         with np.load(cast(Any, file), allow_pickle=False) as saved:
-            arrays = {key: np.array(saved[key], order="C") for key in saved.files}
+            arrays = {key: np.asarray(saved[key], order="C") for key in saved.files}
     except Exception as error:  # what zipfile and NumPy raise of damaged ones is of many kinds
         raise FormatError(f"{name}: an archive of arrays (npz) is damaged: {error}") from None
     for key, array in arrays.items():

@@ -17,7 +17,7 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -319,7 +319,8 @@ def _large(case: Case) -> bool:
     return sum(sizes) > 4 * _MOST or max(sizes, default=0) > 2 * _MOST
 
 
-def main() -> None:
+def write_calls(draw: Callable[[Operator], Iterable[Case]]) -> None:
+    """Writes what is drawn of the operators that the command names, or of all that have samples."""
     path, *names = sys.argv[1:]
     names = names or [
         name
@@ -336,4 +337,4 @@ def _jsonable(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    main()
+    write_calls(draw)

@@ -11,23 +11,16 @@ elements, the bounds that the parameters name, infinities, no elements at all.
 from __future__ import annotations
 
 import dataclasses
-import json
-import sys
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-from draw_cases import _is_common, _jsonable, _large, _nested, _shape, _takes_special, bases
-from drawn import pack, renamed
+from case import Case
+from draw_cases import _is_common, _large, _nested, _shape, _takes_special, bases, write_calls
+from drawn import renamed
 
 from hybridnet.base.attrs import REQUIRED
-from hybridnet.ops.core.registry import REGISTRY, Operator, get
-
-# isort: split
-from case import Case
-from op_samples import SAMPLES
+from hybridnet.ops.core.registry import Operator
 
 #: What the floating inputs are made of, by name. "bounds" are the numbers among the parameters.
 POINTS: dict[str, tuple[float, ...]] = {
@@ -47,7 +40,7 @@ _UNWRITTEN = ("_contrib_ROIAlign",)
 
 
 def _bounds(case: Case, op: Operator) -> tuple[float, ...]:
-    """Returns the numbers that a call's parameters name, and those beside them."""
+    """Returns the numbers that a call's parameters name, and their negatives."""
     found = []
     for name, param in op.params.items():
         value = case.attrs.get(name, param.default)
@@ -104,17 +97,5 @@ def draw(op: Operator) -> Iterator[Case]:
             yield renamed(empty, f"{op.name}-{number} empty")
 
 
-def main() -> None:
-    path, *names = sys.argv[1:]
-    names = names or [
-        name
-        for name, row in REGISTRY.items()
-        if name == row.name and not name.startswith("_backward_") and name in SAMPLES
-    ]
-    calls: dict[str, Any] = {case.name: pack(case) for name in names for case in draw(get(name))}
-    Path(path).write_text(json.dumps(calls, default=_jsonable))
-    print(f"{len(calls)} calls")
-
-
 if __name__ == "__main__":
-    main()
+    write_calls(draw)

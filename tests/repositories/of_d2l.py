@@ -3,14 +3,13 @@
 import os
 import re
 import sys
-import traceback
 
 import matplotlib
 
 matplotlib.use("Agg")
 import mxnet as mx
 import numpy as np
-from drive import Pictures, clone, draw_alike, main, run_cells
+from drive import Pictures, clone, draw_alike, main, run_chapter
 
 BOOK = clone("d2l-en")
 CHAPTERS = """
@@ -79,14 +78,8 @@ def train(folder):
     for chapter in sys.argv[3:] or CHAPTERS:
         mx.npx.set_np()
         use_small_data(d2l)
-        draw_alike(seed=3)
-        np.random.seed(1)
         space = {"__name__": "__main__"}
-        try:
-            everything[chapter] = run_cells(cells(chapter), space)
-        except Exception as error:
-            traceback.print_exc()
-            everything[chapter] = f"{type(error).__name__}: {error}"[:300]
+        everything[chapter] = run_chapter(cells(chapter), space)
         if isinstance(space.get("net"), mx.gluon.Block) and space["net"].collect_params():
             name = chapter.replace("/", " ")
             space["net"].save_parameters(f"{name}.params")

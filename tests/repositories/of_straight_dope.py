@@ -6,14 +6,13 @@ import json
 import os
 import re
 import sys
-import traceback
 
 import matplotlib
 
 matplotlib.use("Agg")
 import mxnet as mx
 import numpy as np
-from drive import Pictures, clone, draw_alike, main, run_cells
+from drive import Pictures, clone, main, run_chapter
 
 BOOK = clone("mxnet-the-straight-dope")
 CHAPTERS = """
@@ -102,16 +101,9 @@ def train(folder):
     os.chdir(folder / "chapter")
     everything = {}
     for chapter in sys.argv[3:] or CHAPTERS:
-        draw_alike(seed=3)
-        np.random.seed(1)
-        said = io.StringIO()
-        try:
-            with contextlib.redirect_stdout(said):
-                seen = run_cells(cells(chapter), {"__name__": "__main__", "set": ordered})
-            everything[chapter] = seen
-        except Exception as error:
-            traceback.print_exc()
-            everything[chapter] = f"{type(error).__name__}: {error}"[:300]
+        space = {"__name__": "__main__", "set": ordered}
+        with contextlib.redirect_stdout(io.StringIO()):
+            everything[chapter] = run_chapter(cells(chapter), space)
     return everything, None
 
 

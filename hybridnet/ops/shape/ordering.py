@@ -33,7 +33,7 @@ def _sort_type(data: TensorType, *, axis: int | None, is_ascend: bool) -> tuple[
     return (tensor_type(_sorted_shape("sort", data, axis), data.dtype),)
 
 
-def sort_gradient(back: Backward) -> Sequence[Any]:
+def _sort_gradient(back: Backward) -> Sequence[Any]:
     """The rule of sorting: a gradient goes where its element was; equal ones keep their order.
 
     That of the lowering, in descending order, would take equal elements from the last to the first.
@@ -43,7 +43,7 @@ def sort_gradient(back: Backward) -> Sequence[Any]:
     return back.apply(vjp_call(values, (0,), (0,)), [*back.inputs, back.grads[0]])
 
 
-@operator("sort", infer=_sort_type, check=refuse_bool("sort"), gradient=sort_gradient)
+@operator("sort", infer=_sort_type, check=refuse_bool("sort"), gradient=_sort_gradient)
 def _sort(data: Any, *, axis: int | None = -1, is_ascend: bool = True) -> Any:
     """The elements in order.
 
