@@ -12,6 +12,7 @@ __all__ = [
     "InternalError",
     "MXNetError",
     "MissingFileError",
+    "NonFiniteError",
     "NotImplementedForSymbol",
     "NotSupportedForSparseNDArray",
     "OpError",
@@ -95,6 +96,20 @@ class OpError(MXNetError):
 
 class OutOfBoundsError(OpError, IndexError):
     """Positions among the values given to an operator are outside of the array."""
+
+
+class NonFiniteError(OpError, FloatingPointError):
+    """Inside `hybridnet.debug.nans()` an operator has made a NaN or an infinity.
+
+    Attributes:
+        operator: its name.
+        file, line: the user's line that called it; for a gradient, the line of the forward pass.
+            None where that is not known.
+    """
+
+    operator: str = ""
+    file: str | None = None
+    line: int | None = None
 
 
 class OutOfMemoryError(OpError, MemoryError):

@@ -9,7 +9,7 @@ from . import json as json
 from .attributes import HIDDEN, attributes_of, stored_name, with_short_names, written_parameters
 from .cond import CondCall, open_cond
 from .dtypes import infer_dtypes
-from .evaluate import evaluate, host_scalars_of, infer_types
+from .evaluate import evaluate, host_scalars_of, infer_types, watching_nodes
 from .foreach import ForeachCall, ForeachSpec, open_foreach
 from .gate import is_gate
 from .gradient import REROUTED, EdgeHandle, fitted, gradients, with_own_gradients
@@ -84,6 +84,7 @@ __all__ = [
     "to_text",
     "topological",
     "variable",
+    "watching_nodes",
     "with_open_scalars",
     "with_own_gradients",
     "with_probes",

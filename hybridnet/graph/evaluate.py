@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,6 +17,29 @@ from hybridnet.ops.core import Arrays, Call, Types
 from hybridnet.ops.host import NoHostForm
 
 from .node import Graph, Node
+
+
+#: Called with a node, its operands, its numbers and what it has made.
+Watcher = Callable[[Node, Sequence[Any], Any, Sequence[Any]], None]
+
+
+class _Watched(threading.local):
+    """Of each thread: who is told of every node that NumPy computes."""
+
+    watcher: Watcher | None = None
+
+
+_watched: Final = _Watched()
+
+
+@contextmanager
+def watching_nodes(watcher: Watcher) -> Iterator[None]:
+    """A block in which somebody is told of every node that `evaluate_on_host` computes."""
+    was, _watched.watcher = _watched.watcher, watcher
+    try:
+        yield
+    finally:
+        _watched.watcher = was
 
 
 def evaluate(
@@ -68,6 +93,7 @@ def evaluate_on_host(
         node: (value if type(value) is np.ndarray else np.asarray(value),)
         for node, value in zip(graph.inputs, inputs, strict=True)
     }
+    watcher = _watched.watcher
     # Loops run this once a turn, for operators that take microseconds: no more than needed is done.
     for node in graph.nodes:
         call = node.call
@@ -85,6 +111,8 @@ def evaluate_on_host(
         for array, kind in zip(made, types[node], strict=True):
             if array.shape != kind.shape or array.dtype != kind.dtype:
                 raise NoHostForm(f"{array.dtype}{array.shape} instead of {kind}")
+        if watcher is not None:
+            watcher(node, operands, own, made)
         values[node] = made
     return [values[edge.node][edge.index] for edge in graph.outputs]
 

@@ -3,4 +3,5 @@
 from .memory import resident as resident
 from .observe import events as events
 from .observe import journal as journal
+from .observe.journal import listeners as listeners
 from .platform.collecting import without_collecting as without_collecting

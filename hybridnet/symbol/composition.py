@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from hybridnet import engine
 from hybridnet.attribute import AttrScope
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.device_scope import current_device
 from hybridnet.base.errors import ParameterError
+from hybridnet.base.origins import noted_origin
 from hybridnet.graph import (
     HIDDEN,
     Edge,
@@ -145,7 +145,7 @@ def make_node(
     attrs = user_attributes(op.name, scope_attributes({**notes, **(attr or {})}))
     named = NameManager.current.get(name, (hint or _CALLED.get(op.name, op.name)).lower())
     edges = _all_inputs(call, named, inputs, count)
-    origin = engine.caller_origin(2)
+    origin = noted_origin(2)
     written = written_parameters(op, params)
     made = Node(call, (), named, scalars, attrs, origin, written=written)
     copied = attributes_of(made) if None in edges else {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hybridnet import engine
 from hybridnet.base.errors import ParameterError
+from hybridnet.base.origins import noted_origin
 from hybridnet.graph import HIDDEN, Edge, Node, variable
 from hybridnet.name import NameManager
 from hybridnet.ops.core import custom_call
@@ -50,7 +50,7 @@ def Custom(
     named = NameManager.current.get(name, "custom")
     attrs = user_attributes("Custom", scope_attributes({**notes, **(attr or {})}))
     given = {**dict(zip(names, data, strict=False)), **symbols}
-    origin = engine.caller_origin(1)
+    origin = noted_origin(1)
     edges = []
     for key in names:
         value = given.get(key)

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from hybridnet import engine
 from hybridnet.attribute import AttrScope, subgraph_name
 from hybridnet.base.errors import ParameterError
+from hybridnet.base.origins import noted_origin
 from hybridnet.graph import Edge, Graph, Node, topological, variable
 from hybridnet.name import NameManager
 from hybridnet.ops.core import Call
@@ -78,7 +78,7 @@ def symbols_of(
     """
     named = NameManager.current.get(None, name or call.name)
     after = tuple(dict.fromkeys(node for inside in insides for node in inside.after))
-    origin = engine.caller_origin(2)
+    origin = noted_origin(2)
     node = Node(call, tuple(inputs), named, numbers, scope_attributes(attrs or {}), origin, after)
     return [Symbol([Edge(node, index)]) for index in range(call.num_visible)]
 

@@ -15,12 +15,14 @@ from typing import Any, Final, final
 from hybridnet.base.attrs import HostScalar, Number
 from hybridnet.base.dtype import BOOL
 from hybridnet.base.errors import ShapeError
+from hybridnet.base.origins import recorded_at
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph import Edge as GraphEdge
 from hybridnet.graph import EdgeHandle, Graph, Node, variable
 from hybridnet.ops.core import CASTS, Backward, Call, Scalars, Types
 from hybridnet.ops.core.registry import revision
 from hybridnet.runtime.recording import Value, recorder
+from hybridnet.runtime.watching import listeners
 
 from .nodes import Edge, Leaf, TapeNode
 
@@ -139,9 +141,10 @@ class Replay:
         leaves: for each variable that the heads depend on: a node and an input by which the tape
             refers to it, and the number of its gradient (None if none comes).
         moving: the nodes that move running averages.
+        sources: for each call the number of the node whose gradient it is part of.
     """
 
-    __slots__ = ("leaves", "moving", "reads", "scalars", "steps")
+    __slots__ = ("leaves", "moving", "reads", "scalars", "sources", "steps")
 
     def __init__(
         self,
@@ -150,12 +153,14 @@ class Replay:
         scalars: Sequence[tuple[int, int]],
         leaves: Sequence[tuple[int, int, int | None]],
         moving: Sequence[int],
+        sources: Sequence[int],
     ) -> None:
         self.reads = reads
         self.steps = steps
         self.scalars = scalars
         self.leaves = leaves
         self.moving = moving
+        self.sources = sources
 
     def run(
         self, nodes: Sequence[TapeNode], seeds: Sequence[Value]
@@ -179,7 +184,9 @@ class Replay:
             value = side[index]
             assert value is not None
             known.append(value)
-        for call, operands, scalars, types in self.steps:
+        if listeners.lines:
+            self._record_with_lines(nodes, known)
+        for call, operands, scalars, types in () if listeners.lines else self.steps:
             if type(scalars) is int:
                 scalars = nodes[scalars].scalars
             elif scalars:
@@ -195,6 +202,21 @@ class Replay:
             assert edge is not None
             found.append((edge, None if at is None else known[at]))
         return found
+
+    def _record_with_lines(self, nodes: Sequence[TapeNode], known: list[Value]) -> None:
+        """Records the calls, each at the line of the forward pass whose gradient it is part of.
+
+        Args:
+            nodes: the nodes of the tape.
+            known: the Values by their numbers, to which those of the calls are added.
+        """
+        ctx = nodes[0].ctx
+        for (call, operands, scalars, types), number in zip(self.steps, self.sources, strict=True):
+            if type(scalars) is int:
+                scalars = nodes[scalars].scalars
+            numbers = tuple([self._number(scalar, nodes) for scalar in scalars])
+            with recorded_at(nodes[number].origin):
+                known += recorder.record(ctx, call, [known[i] for i in operands], numbers, types)
 
     def _number(self, value: object, nodes: Sequence[TapeNode]) -> Any:
         if type(value) is not HostScalar:
@@ -289,6 +311,8 @@ class _Maker:
         self._types: dict[Node, Types] = {}
         # The variables that stand for Values of the tape, and where each of these is found.
         self._reads: dict[Node, tuple[int, bool, int]] = {}
+        # The number of the tape's node whose gradient a node is part of.
+        self._sources: dict[Node, int] = {}
         self._scalars: list[tuple[int, int]] = []
         self._moving: list[int] = []
 
@@ -337,6 +361,12 @@ class _Maker:
         scalars = [HostScalar(tuple, first + place) for place in range(count)]
         self._scalars += [(number, place) for place in range(count)]
         apply_rule(node, tuple(scalars), inputs, outputs, outs, grads, reached)
+        new = [handle.edge.node for handle in grads.values()]
+        while new:
+            made = new.pop()
+            if made not in self._sources:
+                self._sources[made] = number
+                new += [edge.node for edge in made.inputs]
 
     def _variable(self, name: str, type_: TensorType) -> EdgeHandle:
         node = variable(name)
@@ -360,10 +390,11 @@ class _Maker:
         reads = [node for node in graph.nodes if node in self._reads]
         first |= {node: len(first) + number for number, node in enumerate(reads)}
         count = len(first)
-        steps = []
+        steps, sources = [], []
         for node in graph.nodes:
             if node.call is None:
                 continue
+            sources.append(self._sources.get(node, 0))
             operands = tuple(first[edge.node] + edge.index for edge in node.inputs)
             steps.append((node.call, operands, self._spec(node.scalars), self._types[node]))
             first[node] = count
@@ -374,7 +405,7 @@ class _Maker:
             at = None if grad is None else first[grad.edge.node] + grad.edge.index
             found.append((number, index, at))
         numbers = [self._reads[node] for node in reads]
-        return Replay(numbers, steps, self._scalars, found, self._moving)
+        return Replay(numbers, steps, self._scalars, found, self._moving, sources)
 
     def _spec(self, scalars: Scalars) -> Any:
         """Returns scalars in the form that `Replay.steps` describes."""

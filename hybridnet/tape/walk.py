@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
+from hybridnet.base.origins import recorded_at
 from hybridnet.runtime.recording import Value, in_place, recorder
 from hybridnet.runtime.watching import without_collecting
 
@@ -273,7 +274,8 @@ def _step(
         wrap(value, node.ctx, Edge(node, index) if create_graph else None)
         for index, value in enumerate(node.outputs)
     ]
-    apply_rule(node, node.scalars, inputs, outputs, outs, grads, reached)
+    with recorded_at(node.origin):
+        apply_rule(node, node.scalars, inputs, outputs, outs, grads, reached)
 
 
 def _summed_leaves(nodes: Sequence[TapeNode]) -> dict[int, list[Edge]]:

@@ -76,15 +76,16 @@ class _Listeners:
     """The listeners.
 
     Attributes:
-        count: how many want lines.
+        count: how many want to know how launches ran.
+        lines: how many want lines; those who want the former, too.
         collectors: get every launch.
     """
 
-    __slots__ = ("collectors", "count", "lock")
+    __slots__ = ("collectors", "count", "lines", "lock")
 
     def __init__(self) -> None:
         self.lock = RLock()
-        self.count = 0
+        self.count = self.lines = 0
         self.collectors: list[Callable[[Launch], None]] = []
 
 
@@ -93,9 +94,19 @@ _thread: Final = _Happening()
 listeners: Final = _Listeners()
 
 
-def listen() -> None:
-    """Starts noting lines, in the segments that are begun from now on."""
+def note_lines(change: int) -> None:
+    """Notes that one more wants lines, in the segments that are begun from now on (-1: one less).
+
+    How launches run is not noted for it, which would cost more.
+    """
     with listeners.lock:
+        listeners.lines += change
+
+
+def listen() -> None:
+    """Starts noting lines, and how launches run."""
+    with listeners.lock:
+        listeners.lines += 1
         listeners.count += 1
         if listeners.count == 1:
             events.listen(_on_event)
@@ -104,6 +115,7 @@ def listen() -> None:
 def unlisten() -> None:
     """Takes back one `listen`."""
     with listeners.lock:
+        listeners.lines -= 1
         listeners.count -= 1
         if not listeners.count:
             events.unlisten(_on_event)

@@ -177,10 +177,12 @@ class Program:
         size: about how many bytes of host memory the executable takes; 0 if there is none.
         steps: how to run it step by step; kept from the second launch on.
         decision: what was decided last of whether it is to be made.
+        checked: what is launched in its place while launches are asked something; of what is
+            launched so, the same; see `checks`.
     """
 
     __slots__ = (
-        *("_holders", "_owner", "account", "code", "compiled", "decision", "host"),
+        *("_holders", "_owner", "account", "checked", "code", "compiled", "decision", "host"),
         *("hostless", "is_alone"),
         *("kept", "memory", "ready", "size", "steps", "then", "used"),
     )
@@ -205,6 +207,7 @@ class Program:
         self.host: HostProgram | None = None
         self.steps: StepPlan | None = None
         self.decision: Decision | None = None
+        self.checked: Any = None
 
     @property
     def state(self) -> ProgramState:

@@ -127,7 +127,7 @@ def compute(
                 return None
     except RuntimeError:  # its memory is gone, which is said where it is read
         return None
-    if events.observer is not None or listeners.count or (users and ctx in users):
+    if events.observer is not None or listeners.lines or (users and ctx in users):
         return None
     kinds = tuple(map(_type_of, values))
     if thread.is_new and _is_first(ctx, call, kinds, types):

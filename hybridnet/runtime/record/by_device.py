@@ -103,7 +103,7 @@ def new_segment(ctx: Context, limit: int) -> Segment:
     device = users.get(ctx)
     if device is not None:
         return DeviceSegment(device, limit)
-    return LinedSegment(ctx, limit) if journal.listeners.count else Segment(ctx, limit)
+    return LinedSegment(ctx, limit) if journal.listeners.lines else Segment(ctx, limit)
 
 
 def run_by_device(segment: DeviceSegment, code: Code) -> list[Any]:

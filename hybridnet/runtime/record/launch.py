@@ -30,15 +30,18 @@ from hybridnet.base.errors import OpError, OutOfMemoryError
 from hybridnet.base.host_array import HostArray
 from hybridnet.base.interrupts import defer_interrupts, is_from_signal
 
+from ..checks.asked import NANS, asked
 from ..observe import events
 from ..observe.journal import Launch, Lines, Watching, launches, listeners
 from ..platform.collecting import is_collecting, running
 from ..platform.jax_devices import fork, is_stranded, refuse_forked
 from ..programs.cache import cache
+from ..programs.program import Program
 from ..programs.steps import Failed
 from ..segments.code import Code
 from ..segments.flight import Flight
 from ..segments.segment import Segment, Value
+from .answers import checked_of, note_answers
 from .apart import InterruptedLaunchError
 from .by_device import DeviceSegment, run_by_device
 from .dispatched import finish_recent, note_dispatched
@@ -212,7 +215,7 @@ def _execute(segment: Segment) -> None:
     kinds = {*map(type, made)}
     if Failed not in kinds:
         segment.inputs.clear()
-        for value, array in zip(segment.live, made, strict=True):
+        for value, array in zip(segment.live, made, strict=False):  # answers may come after them
             value.array = array
         if kinds != _BY_NUMPY:
             note_dispatched(segment.ctx, next(x for x in made if type(x) is not HostArray))
@@ -251,7 +254,7 @@ def _dispatch(segment: Segment) -> OpError | None:
     try:
         if Value in map(type, inputs):
             _fill_in(inputs)
-        code = segment.code()
+        code = segment.code(donates=not asked.mode & NANS)
         segment.started = True
         outputs = _run(segment, code)
         if not segment.made:
@@ -294,6 +297,8 @@ def _run(segment: Segment, code: Code) -> Sequence[Any]:
         return _run_on_users(segment, code)
     inputs, scalars, made = segment.inputs, segment.scalars, segment.made
     program = cache.next(code)
+    if asked.mode:
+        return _run_checked(segment, program)
     # The journal gets the cached program's structure and not `code`, which equals it. Otherwise it
     # would keep thousands of objects alive, all of which the garbage collector has to visit.
     note = _new(Launch)
@@ -307,6 +312,28 @@ def _run(segment: Segment, code: Code) -> Sequence[Any]:
         outputs = cache.launch(program, inputs, scalars, made)
     _add_lines(outputs, lines)
     return outputs
+
+
+def _run_checked(segment: Segment, plain: Program) -> Sequence[Any]:
+    """Runs a segment as `_run` does, with what is asked of launches, whose answers are noted."""
+    checked = checked_of(plain, asked.mode)
+    inputs, scalars = segment.inputs, segment.scalars
+    given = [*inputs]
+    program = cache.next(checked.code)
+    program.checked = checked
+    note = Launch(plain.code, scalars)
+    launches.append(note)
+    lines = lines_of(segment)
+    if not listeners.count:
+        outputs = cache.launch(program, inputs, scalars, segment.made)
+    else:
+        watching = Watching(note, lines, program.compiled is not None)
+        with events.within(inside_of(segment)), watching:
+            outputs = cache.launch(program, inputs, scalars, segment.made)
+    note_answers(checked, segment.owner, given, scalars, lines, segment.live, outputs)
+    count = len(checked.plain.outputs)
+    _add_lines(outputs[:count], lines)
+    return outputs[:count]
 
 
 def _run_on_users(segment: DeviceSegment, code: Code) -> Sequence[Any]:

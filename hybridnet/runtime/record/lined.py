@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from hybridnet import engine
 from hybridnet.base.attrs import Number
 from hybridnet.base.context import Context
+from hybridnet.base.origins import noted_origin
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core import Call, Types
 
@@ -38,7 +39,7 @@ class LinedSegment(Segment):
         """Adds one instruction; see `Segment.append`."""
         made = super().append(call, values, scalars, types)
         if made:
-            self.lines[made[0].index] = engine.caller_origin(2)
+            self.lines[made[0].index] = noted_origin(2)
         return made
 
     def append_one(
@@ -47,7 +48,7 @@ class LinedSegment(Segment):
         """Adds one instruction; see `Segment.append_one`."""
         made = super().append_one(call, values, scalars, type)
         if made is not None:
-            self.lines[made.index] = engine.caller_origin(2)
+            self.lines[made.index] = noted_origin(2)
         return made
 
 

@@ -24,10 +24,12 @@ either is held.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Sequence
 from itertools import starmap
 from typing import Any, Final, final
 
+from hybridnet import engine
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context
 from hybridnet.base.errors import OpError, OutOfMemoryError
@@ -37,6 +39,8 @@ from hybridnet.base.lazy import jax
 from hybridnet.base.references import ALONE, counts
 from hybridnet.ops.core import Call, Types
 
+from ..checks.asked import asked
+from ..checks.checked import Checked, checked
 from ..observe import events, journal
 from ..programs.cache import cache
 from ..programs.dispatch import put_scalars
@@ -46,6 +50,7 @@ from ..segments.code import Code
 from ..segments.flight import Flight
 from ..segments.segment import Value
 from . import recorder
+from .answers import note_answers
 from .dispatched import note_dispatched
 from .storage import Storage, in_place
 
@@ -110,6 +115,7 @@ class PreparedCall:
 
     __slots__ = (
         "__weakref__",
+        "_checked",
         "_compiled",
         "_donated",
         "_forks",
@@ -140,6 +146,10 @@ class PreparedCall:
         code = program.code
         self.ctx = code.ctx
         self._program = program
+        #: What its launches are asked; None where nothing is asked.
+        self._checked = checked = _checked_by(program)
+        if checked is not None:
+            code = checked.plain
         program.hold(self)
         self._forks = _forks[0]
         call, operands = code.instructions[0]
@@ -171,10 +181,12 @@ class PreparedCall:
         """Fetches the program's executable.
 
         Returns:
-            False if there is none: this process was forked since, or the cache has dropped the
-            program. (If a later call was recorded, it may be in the cache again, compiled anew.)
+            False if there is none: this process was forked since, or launches are asked something
+            else, or the cache has dropped the program. (If a later call was recorded, it may be in
+            the cache again, compiled anew.)
         """
-        if self._forks != _forks[0]:
+        checked = self._checked
+        if self._forks != _forks[0] or asked.mode != (0 if checked is None else checked.mode):
             return False
         program = self._program
         if program.compiled is None:
@@ -227,9 +239,12 @@ class PreparedCall:
         outputs = tuple(range(call.num_outputs))
         operands = tuple(range(-1, ~len(types), -1))
         code = Code(ctx, ((call, operands),), tuple(types), outputs, ())
-        program = cache.compiled(code)
+        asking = checked(code, asked.mode) if asked.mode else None
+        program = cache.compiled(code if asking is None else asking.code)
         if program is None:
             return None
+        if asking is not None:
+            program.checked = asking
         return cls(program, num_arguments, sources, (), outputs, scalars)
 
     @classmethod
@@ -257,7 +272,8 @@ class PreparedCall:
         program = cache.last()
         if program is None or call.on_host:
             return None
-        code = program.code
+        asking = _checked_by(program)
+        code = program.code if asking is None else asking.plain
         if len(code.instructions) != 1 or code.instructions[0][0] is not call:
             return None
         operands = code.instructions[0][1]
@@ -345,11 +361,13 @@ class PreparedCall:
         if outputs:
             note_dispatched(self.ctx, outputs[0])
         made = []
-        for kind, array in zip(self._types, outputs, strict=True):
+        for kind, array in zip(self._types, outputs, strict=False):  # answers come after them
             value = _new(Value)  # without a call of its __init__
             value.type = kind
             value.array = array
             made.append(value)
+        if self._checked is not None:
+            self._note_answers(self._checked, arrays, launch, made, outputs)
         return made
 
     def _overwrite(
@@ -375,7 +393,7 @@ class PreparedCall:
                         storage.value = made[output]
                 if self._is_held(before, inputs):
                     return None
-                self._dispatch(inputs, scalars, flight.outputs)
+                launch = self._dispatch(inputs, scalars, flight.outputs)
             except Exception as error:
                 if is_from_signal(error):
                     raise
@@ -384,6 +402,8 @@ class PreparedCall:
                 raise OpError(self._failed(error, flight.before)) from error
             finally:
                 flight.land()  # if Ctrl-C interrupts it, the next thread that needs a value does it
+        if self._checked is not None:
+            self._note_answers(self._checked, inputs[:-1], launch, made, flight.outputs[0])
         return [made[number] for number in self._results]
 
     def _inputs(
@@ -412,6 +432,19 @@ class PreparedCall:
                 return True
         return False
 
+    def _note_answers(
+        self,
+        checked: Checked,
+        inputs: Sequence[DeviceArray],
+        launch: journal.Launch,
+        made: Sequence[Value],
+        outputs: Sequence[DeviceArray],
+    ) -> None:
+        """Notes the answers to what a launch was asked."""
+        lines = {0: engine.caller_origin(2)}
+        owner = threading.get_ident()
+        note_answers(checked, owner, inputs, launch.scalars, lines, made, outputs)
+
     def _open(self, scalars: Sequence[float] | None) -> tuple[journal.Launch, Any]:
         """Returns the journal's entry for a call with these numbers, and them on the device."""
         launch = journal.Launch(self._program.code, list(scalars or ()))
@@ -430,8 +463,12 @@ class PreparedCall:
         inputs: list[DeviceArray],
         scalars: Sequence[float] | None,
         outputs: list[Sequence[DeviceArray]],
-    ) -> None:
-        """Starts the program, and appends the sequence of its outputs to a list."""
+    ) -> journal.Launch:
+        """Starts the program, and appends the sequence of its outputs to a list.
+
+        Returns:
+            The journal's entry.
+        """
         launch, numbers = self._open(scalars)
         if self._program.memory != 0:
             self._program.look_for_room()
@@ -442,6 +479,7 @@ class PreparedCall:
         else:
             start(self._compiled, inputs, outputs)
         note_dispatched(self.ctx, outputs[0][0])
+        return launch
 
     def _did_not_run(self, before: Sequence[Value]) -> str:
         return self._failed("it did not run", before)
@@ -451,6 +489,12 @@ class PreparedCall:
         failed = f"{self._program.code.instructions[0][0].name} on {self.ctx} failed: {error}"
         lost = [str(value.type) for value in before if value.array.is_deleted()]
         return _LOST.format(failed=failed, lost=", ".join(lost)) if lost else failed
+
+
+def _checked_by(program: Program) -> Checked | None:
+    """Returns what the launches of a program are asked; None where nothing is asked."""
+    found: Checked | None = program.checked
+    return found if found is not None and found.code is program.code else None
 
 
 def _is_consumed(values: Sequence[Value]) -> bool:

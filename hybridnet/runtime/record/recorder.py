@@ -299,7 +299,7 @@ def _begin(ctx: Context, limit: int | None = None) -> Segment:
         limit = thread.limit
         if thread.in_pass and limit >= _ROOMY:
             limit *= _PASS
-    special = listeners.count or users
+    special = listeners.lines or users
     segment = new_segment(ctx, limit) if special else Segment(ctx, limit)
     # Noted first: if Ctrl-C comes between these lines, no segment is in use that was not noted.
     note_open(segment)

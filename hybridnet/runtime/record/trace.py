@@ -16,6 +16,7 @@ from hybridnet.base.attrs import HostScalar, Number
 from hybridnet.base.context import Context, places
 from hybridnet.base.device_name import DEVICE, DeviceName
 from hybridnet.base.errors import MXNetError
+from hybridnet.base.origins import noted_origin
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph import Edge, Graph, Node, variable
 from hybridnet.ops.core import Call, Types
@@ -151,7 +152,7 @@ class Trace:
         if made is None:
             raise InterruptedLaunchError
         self.where.append((ctx, runs_on))
-        self.origins.append(engine.caller_origin(2))
+        self.origins.append(noted_origin(2))
         self._result_contexts += (ctx,) * len(made)
         return made
 

@@ -16,6 +16,7 @@ from ..observe import events
 from ..platform.jax_devices import fork, is_stranded, on_device, refuse_forked
 from ..segments.segment import Value
 from ..tiers.ledger import current
+from .answers import look_at_answers, unanswered
 from .apart import InterruptedLaunchError, computed_apart
 from .at_once import note_launched, note_read
 from .at_once import thread as at_once
@@ -82,7 +83,10 @@ def wait(value: Value) -> Any:
     """
     if events.observer is not None:
         with events.span("wait", str(value.type)):
-            return _finished(settled(value))
+            array = _finished(settled(value))
+        if unanswered:
+            look_at_answers()
+        return array
     segment = value.segment
     if segment is None:
         array = value.array
@@ -102,7 +106,11 @@ def wait(value: Value) -> Any:
     account = current.account
     if account is not None and account.reads < account.launches + account.runs:
         account.reads += 1  # the thread that launched it last waits for its results
-    return array if type(array) is HostArray else _finished(array)
+    if type(array) is not HostArray:
+        _finished(array)
+    if unanswered:
+        look_at_answers()
+    return array
 
 
 def _interrupt_loops() -> None:
@@ -143,6 +151,8 @@ def wait_all() -> None:
                 # That is no failure if the array was donated to a later program meanwhile.
                 if array is None or not array.is_deleted():
                     raise
+    if unanswered:
+        look_at_answers(wait=True)
     raise_first()
 
 

@@ -66,7 +66,7 @@ class Flight:
         Values, so that each storage holds what it held before.
         """
         if self.outputs:
-            for value, array in zip(self.made, self.outputs[0], strict=True):
+            for value, array in zip(self.made, self.outputs[0], strict=False):  # then answers
                 value.array = array
                 value.segment = None
             return

@@ -326,7 +326,7 @@ class Segment:
         live = [i for i, count in enumerate(counts(results)) if count > ALONE]
         self.live = list(map(results.__getitem__, live))
 
-    def code(self) -> Code:
+    def code(self, *, donates: bool = True) -> Code:
         """Returns the segment's structure, with the live results as its outputs.
 
         It also chooses which inputs are donated, which means that an output takes over their
@@ -334,21 +334,26 @@ class Segment:
         become inputs for this purpose). XLA pairs the donated inputs of a type with the outputs of
         that type in their order. So this sorts `live` such that each array that was overwritten is
         paired with what overwrote it; with any other pairing XLA would copy.
+
+        Args:
+            donates: False if no input may be donated.
         """
         outputs = self.live
         inputs = self.inputs
         del inputs[len(self.input_types) :]  # what a launch added that was interrupted below
-        for value in outputs:
-            if value.spare is not None:
-                self._take_spare(value)
-        kept = self.kept
-        donated = [
-            i
-            for i, count in enumerate(counts(inputs))
-            if count == ALONE
-            and i not in kept
-            and (type(inputs[i]) is not HostArray or inputs[i].is_ours())
-        ]
+        donated: list[int] = []
+        if donates:
+            for value in outputs:
+                if value.spare is not None:
+                    self._take_spare(value)
+            kept = self.kept
+            donated = [
+                i
+                for i, count in enumerate(counts(inputs))
+                if count == ALONE
+                and i not in kept
+                and (type(inputs[i]) is not HostArray or inputs[i].is_ours())
+            ]
         if donated:
             heirs = self._heirs(donated, outputs)
             donated = sorted(heirs)

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet import engine
 from hybridnet.base import DEVICE, MXNetError
+from hybridnet.base.origins import noted_origin
 from hybridnet.clusters import CONTAINER
 from hybridnet.graph import NO_OP, READ, Edge, EdgeHandle, Node
 from hybridnet.graph import Graph as OurGraph
@@ -360,7 +360,7 @@ def _dressed(op: Operation, nodes: Sequence[Node]) -> dict[Node, Node]:
         attrs[DEVICE] = op.device.lower()
     if op.type == "VariableV2" and op.graph.container_name:
         attrs[CONTAINER] = op.graph.container_name
-    origin = engine.caller_origin(2)
+    origin = noted_origin(2)
     controls = tuple(one.node for one in op.control_inputs)
     # What an Operation reads of a variable, it reads when all its inputs are there.
     ready = tuple(one.edge.node for one in op.inputs if not one.edge.node.is_variable)
