@@ -18,7 +18,6 @@ from hybridnet.ops.host import NoHostForm
 
 from .node import Graph, Node
 
-
 #: Called with a node, its operands, its numbers and what it has made.
 Watcher = Callable[[Node, Sequence[Any], Any, Sequence[Any]], None]
 

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 
 from .checks.asked import INDICES as INDICES
 from .checks.asked import NANS as NANS
-from .checks.asked import ask
+from .checks.asked import ask, asked
 from .record import recorder
 from .record.answers import forget, look_at_answers
-from .checks.asked import asked
 
 __all__ = ["INDICES", "NANS", "asking"]
 

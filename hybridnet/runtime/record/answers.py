@@ -11,19 +11,19 @@ from __future__ import annotations
 import gc
 import os
 import threading
-import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, final
 
 from hybridnet import engine
-from hybridnet.base.host_array import HostArray
+from hybridnet.base.errors import OpError
 from hybridnet.base.locks import free_in_children
+from hybridnet.base.references import ALONE, counts
 from hybridnet.engine import RLock
 
-from ..checks.asked import NANS, ask, asked
 from ..checks.checked import Checked, checked
 from ..checks.culprit import Blame, blames
+from ..checks.rerun import in_host_memory
 from ..programs.program import Program
 from ..programs.steps import Failed
 from ..segments.segment import Value
@@ -48,8 +48,11 @@ class Noted:
         scalars: the numbers that it was given.
         lines: where its instructions were recorded.
         values: the Values of its outputs.
+        shared: for each of them whether more than one object held it at the launch: then the tape
+            may be one of them.
         outputs: their arrays.
         answers: arrays, the last outputs of the program.
+        error: what they say, once somebody has looked at them; it waits to be raised.
     """
 
     owner: int
@@ -57,12 +60,15 @@ class Noted:
     inputs: Sequence[Any]
     scalars: Sequence[float]
     lines: Mapping[int, engine.Origin | None]
-    values: Sequence[weakref.ref[Value]]
+    values: Sequence[Value]
+    shared: Sequence[bool]
     outputs: Sequence[Any]
     answers: Sequence[Any]
+    error: OpError | None = None
 
 
-#: Launches whose answers nobody has looked at; nearly always empty, which is all that waits look at.
+#: Launches whose answers nobody has looked at, or raised; nearly always empty, which is all that
+#: waits look at.
 unanswered: Final[list[Noted]] = []
 _lock: Final = free_in_children(RLock())
 # By the `id` of an array that is not finite: the array, and who made it.
@@ -85,6 +91,8 @@ def note_answers(
     lines: Mapping[int, engine.Origin | None],
     values: Sequence[Value],
     outputs: Sequence[Any],
+    *,
+    lists: int,
 ) -> None:
     """Notes a launch that was asked something.
 
@@ -96,18 +104,22 @@ def note_answers(
         lines: where its instructions were recorded.
         values: the Values of its outputs, in order.
         outputs: its outputs, and after them the answers.
+        lists: how many lists hold the Values while this is called.
     """
     count = len(checked.plain.outputs)
     answers = outputs[count:]
     if not answers or Failed in map(type, answers):  # an error says more
         return
-    refs = [weakref.ref(value) for value in values]
-    noted = Noted(owner, checked, inputs, scalars, lines, refs, outputs[:count], answers)
+    shared = [held > ALONE + lists for held in counts(values)]
+    made = outputs[:count]
+    noted = Noted(owner, checked, inputs, scalars, lines, [*values], shared, made, answers)
     with _lock:
-        unanswered.append(noted)
         mine = [one for one in unanswered if one.owner == owner]
-    if len(mine) > _KEPT and owner == threading.get_ident():
-        _look_at(mine[0])
+        if mine and mine[0].error is not None:
+            return  # what comes after it may be its fault
+        unanswered.append(noted)
+    if len(mine) >= _KEPT:
+        _look_at(mine[0])  # this is a launch, which is not the place to raise
 
 
 def look_at_answers(*, everything: bool = False, wait: bool = False) -> None:
@@ -126,6 +138,10 @@ def look_at_answers(*, everything: bool = False, wait: bool = False) -> None:
             if not (wait or all(answer.is_ready() for answer in noted.answers)):
                 break
             _look_at(noted)
+            if noted.error is not None:
+                with _lock:
+                    unanswered[:] = [one for one in unanswered if one.owner != noted.owner]
+                raise noted.error
 
 
 def forget() -> None:
@@ -136,38 +152,33 @@ def forget() -> None:
 
 
 def _look_at(noted: Noted) -> None:
-    with _lock:
-        if noted not in unanswered:
-            return
-        unanswered.remove(noted)
+    """Looks at the answers of a launch, and keeps it only if they say that something is wrong."""
     checked = noted.checked
-    if checked.floats:
-        finite = _numpy(noted.answers[0])
+    if checked.floats and noted.error is None:
+        finite = in_host_memory(noted.answers[0])
         if not finite.all():
             bad = [place for place, fine in zip(checked.floats, finite, strict=True) if not fine]
-            _blame(noted, bad)
+            noted.error = _blame(noted, bad)
+    if noted.error is None:
+        with _lock:
+            unanswered[:] = [one for one in unanswered if one is not noted]
 
 
-def _numpy(array: Any) -> Any:
-    import numpy as np
-
-    return array.numpy if type(array) is HostArray else np.asarray(array)
-
-
-def _blame(noted: Noted, bad: Sequence[int]) -> None:
-    """Raises the error of who made outputs that are not finite, if the user can see one of them."""
+def _blame(noted: Noted, bad: Sequence[int]) -> OpError | None:
+    """Returns the error of who made outputs that are not finite; None where nobody sees these."""
     known = {key: blame for key, (_, blame) in _known.items()}
     plain = noted.checked.plain
     found = blames(plain, noted.inputs, noted.scalars, noted.lines, known)
     for place in bad:
-        blame, value = found[place], noted.values[place]()
+        blame, value = found[place], noted.values[place]
         if blame is None:  # by other rounding than the program's it is finite
             continue
         _known[id(noted.outputs[place])] = noted.outputs[place], blame
-        if blame.step is not None and value is not None and _is_shown(value):
-            raise blame.error()
+        if blame.step is not None and (not noted.shared[place] or _is_shown(value)):
+            return blame.error()
     while len(_known) > _MOST_KNOWN:
         del _known[next(iter(_known))]
+    return None
 
 
 def _is_shown(value: Value) -> bool:

@@ -330,7 +330,8 @@ def _run_checked(segment: Segment, plain: Program) -> Sequence[Any]:
         watching = Watching(note, lines, program.compiled is not None)
         with events.within(inside_of(segment)), watching:
             outputs = cache.launch(program, inputs, scalars, segment.made)
-    note_answers(checked, segment.owner, given, scalars, lines, segment.live, outputs)
+    live = segment.live
+    note_answers(checked, segment.owner, given, scalars, lines, live, outputs, lists=2)
     count = len(checked.plain.outputs)
     _add_lines(outputs[:count], lines)
     return outputs[:count]

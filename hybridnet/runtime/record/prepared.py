@@ -443,7 +443,7 @@ class PreparedCall:
         """Notes the answers to what a launch was asked."""
         lines = {0: engine.caller_origin(2)}
         owner = threading.get_ident()
-        note_answers(checked, owner, inputs, launch.scalars, lines, made, outputs)
+        note_answers(checked, owner, inputs, launch.scalars, lines, made, outputs, lists=1)
 
     def _open(self, scalars: Sequence[float] | None) -> tuple[journal.Launch, Any]:
         """Returns the journal's entry for a call with these numbers, and them on the device."""

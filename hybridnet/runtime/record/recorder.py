@@ -41,6 +41,7 @@ from ..platform.collecting import is_collecting, running
 from ..segments.code import Instruction
 from ..segments.period import period_of
 from ..segments.segment import Segment, Value
+from .answers import look_at_answers, unanswered
 from .at_once import compute
 from .at_once import thread as at_once
 from .by_device import DeviceSegment, new_segment
@@ -386,6 +387,8 @@ def mark() -> None:
         if thread.segments or thread.late:
             flush()
         thread.in_pass = False
+        if unanswered:
+            look_at_answers()
 
 
 def begin_pass() -> None:
