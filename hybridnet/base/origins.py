@@ -54,15 +54,18 @@ def allows_nans(place: engine.Origin | None) -> bool:
 
 
 @contextmanager
-def recorded_at(place: engine.Origin | None) -> Iterator[None]:
+def recorded_at(place: engine.Origin | None) -> Iterator[_State]:
     """A block in which what this thread records has an origin, not that where it is called.
 
     Args:
         place: the origin; None leaves it at that of the block around this one.
+
+    Yields:
+        What holds it, as `instead`, where it can be changed.
     """
     was, _state.instead = _state.instead, place or _state.instead
     try:
-        yield
+        yield _state
     finally:
         _state.instead = was
 

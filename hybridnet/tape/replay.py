@@ -210,13 +210,16 @@ class Replay:
             nodes: the nodes of the tape.
             known: the Values by their numbers, to which those of the calls are added.
         """
-        ctx = nodes[0].ctx
-        for (call, operands, scalars, types), number in zip(self.steps, self.sources, strict=True):
-            if type(scalars) is int:
-                scalars = nodes[scalars].scalars
-            numbers = tuple([self._number(scalar, nodes) for scalar in scalars])
-            with recorded_at(nodes[number].origin):
-                known += recorder.record(ctx, call, [known[i] for i in operands], numbers, types)
+        ctx, record = nodes[0].ctx, recorder.record
+        with recorded_at(None) as line:
+            for step, number in zip(self.steps, self.sources, strict=True):
+                call, operands, scalars, types = step
+                if type(scalars) is int:
+                    scalars = nodes[scalars].scalars
+                elif scalars:
+                    scalars = tuple([self._number(scalar, nodes) for scalar in scalars])
+                line.instead = nodes[number].origin
+                known += record(ctx, call, [known[i] for i in operands], scalars, types)
 
     def _number(self, value: object, nodes: Sequence[TapeNode]) -> Any:
         if type(value) is not HostScalar:

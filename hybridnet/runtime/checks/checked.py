@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Final, NamedTuple
 
 from hybridnet.base.dtype import is_float
+from hybridnet.ops.core import OpCall
 
 from ..programs.compiling import result_types
 from ..segments.code import Code, Instruction
@@ -12,6 +13,16 @@ from .asked import NANS
 from .finite import finite_call
 
 __all__ = ["Checked", "checked"]
+
+
+#: Updates whose new weights are not finite where a gradient or a momentum is not: the sum of them.
+_SUMS: Final = frozenset(
+    {
+        *("sgd_update", "sgd_mom_update", "nag_mom_update", "mp_sgd_update", "mp_sgd_mom_update"),
+        *("multi_sgd_update", "multi_sgd_mom_update", "multi_mp_sgd_update"),
+        "multi_mp_sgd_mom_update",
+    }
+)
 
 
 class Checked(NamedTuple):
@@ -22,7 +33,7 @@ class Checked(NamedTuple):
         code: what is launched. Its outputs are those of the plain structure, then the answers.
         plain: the structure that was recorded.
         floats: the outputs of the plain structure, by position, of which an answer tells whether
-            they are finite; empty where there is none.
+            they are finite; empty where there is none. Others tell of those that are left out.
     """
 
     mode: int
@@ -45,8 +56,12 @@ def checked(plain: Code, mode: int) -> Checked:
     added: list[Instruction] = []
     floats: tuple[int, ...] = ()
     if mode & NANS:
-        numbers = plain.outputs
-        floats = tuple(i for i, n in enumerate(numbers) if is_float(types[n].dtype))
+        others = _told_by_others(plain)
+        floats = tuple(
+            i
+            for i, number in enumerate(plain.outputs)
+            if is_float(types[number].dtype) and number not in others
+        )
     if floats:
         operands = tuple(plain.outputs[i] for i in floats)
         added.append((finite_call(len(floats)), operands))
@@ -61,7 +76,20 @@ def checked(plain: Code, mode: int) -> Checked:
     return Checked(mode, code, plain, floats)
 
 
-def without_answers(checked: Checked, outputs: Any) -> tuple[Any, Any]:
-    """Returns the outputs of a launch as two parts: those of the plain structure, and the answers."""
-    count = len(checked.plain.outputs)
-    return outputs[:count], outputs[count:]
+def _told_by_others(code: Code) -> set[int]:
+    """Returns the results of which others tell: gradients and momentums that become weights."""
+    told: set[int] = set()
+    given = {*code.outputs}
+    first = 0
+    for call, operands in code.instructions:
+        weights = range(first, first + call.num_visible)
+        if (
+            call.name in _SUMS
+            and isinstance(call, OpCall)
+            and call.attrs["clip_gradient"] < 0
+            and given.issuperset(weights)
+        ):
+            told.update(i for i in operands if i >= 0)
+            told.update(range(first + call.num_visible, first + call.num_outputs))
+        first += call.num_outputs
+    return told

@@ -1,9 +1,9 @@
 """Which operator made the first NaN or infinity of a launch.
 
-Every operator whose output is not finite though its inputs are is to blame; so is one that makes NaN
-of infinities. The blame goes on with what is computed of such an output, so that what a launch
-gives out tells who is to blame for it. What is masked on the way is nobody's fault, nor is what
-the user said is meant.
+Every operator whose output is not finite though its inputs are is to blame; so is one that makes
+NaN of infinities. The blame goes on with what is computed of such an output, so that what a launch
+gives out tells who is to blame for it. What is masked on the way is nobody's fault, nor is what the
+user said is meant.
 """
 
 from __future__ import annotations
@@ -164,15 +164,17 @@ def _message(step: Step, came_in: bool) -> str:
     if came_in:
         bad = next(cell.array for cell in step.inputs if _state(cell.array) == _NAN)
         return (
-            f"{what}{place}: reads an array that holds NaN already, {_described(bad)}: {_bad(bad)}; "
-            "look at where the array comes from, or allow it by hn.debug.allow_nans()"
+            f"{what}{place}: reads an array that holds NaN already, {_described(bad)}: "
+            f"{_bad(bad)}; look at where it comes from, or allow it by hn.debug.allow_nans()"
         )
     bad = next(cell.array for cell in step.outputs if _state(cell.array) != _FINITE)
     kind = "NaN" if _state(bad) == _NAN else "infinity"
     numbers = f", numbers {', '.join(map(_short, step.scalars))}" if step.scalars else ""
     given = "; ".join(_ranges(step)) or "nothing"
+    finite = all(_state(cell.array) == _FINITE for cell in step.inputs)
+    what += f"{place}: made {kind} of {'finite' if finite else 'infinite'} inputs"
     return (
-        f"{what}{place}: made {kind} of finite inputs, {_described(bad)}: {_bad(bad)}. "
+        f"{what}, {_described(bad)}: {_bad(bad)}. "
         f"Its inputs: {given}{numbers}. Keep them away from the edge, or allow it by "
         "hn.debug.allow_nans()"
     )
