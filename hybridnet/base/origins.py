@@ -5,11 +5,44 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from hybridnet import engine
 
-__all__ = ["Allowed", "allowing_nans", "allows_nans", "noted_origin", "recorded_at"]
+__all__ = ["Allowed", "Place", "allowing_nans", "allows_nans", "noted_origin", "recorded_at"]
+
+
+class Place(NamedTuple):
+    """Where an operator was called.
+
+    Attributes:
+        origin: the user's line; None where it is not known.
+        outer: the line that called the graph it is in; None outside of graphs.
+        node: the name of its node in a graph; empty outside.
+        turn: which turn of a loop; None outside of loops.
+    """
+
+    origin: engine.Origin | None = None
+    outer: engine.Origin | None = None
+    node: str = ""
+    turn: int | None = None
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether NaN is meant there."""
+        return allows_nans(self.origin) or allows_nans(self.outer)
+
+    def __str__(self) -> str:
+        """`` at net.py:12 (node 'dense0_fwd', called at train.py:3)``; empty where nothing is known."""
+        found = engine.resolve_origin(self.origin)
+        text = f" at {found[0]}:{found[1]}" if found else ""
+        outer = engine.resolve_origin(self.outer)
+        more = [f"node {self.node!r}"] if self.node else []
+        if self.turn is not None:
+            more.append(f"turn {self.turn}")
+        if outer is not None and outer != found:
+            more.append(f"called at {outer[0]}:{outer[1]}")
+        return f"{text} ({', '.join(more)})" if more else text
 
 
 class _State(threading.local):

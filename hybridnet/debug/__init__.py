@@ -1,10 +1,11 @@
 """Finding faults: the first NaN, the index that does not exist, the memory that ran out.
 
-    with hn.debug.nans():
-        train()            # the first operator that makes NaN or infinity is an error at its line
+with hn.debug.nans():
+    train()            # the first operator that makes NaN or infinity is an error at its line
 """
 
 from .scopes import allow_nans as allow_nans
+from .scopes import indices as indices
 from .scopes import nans as nans
 
-__all__ = ["allow_nans", "nans"]
+__all__ = ["allow_nans", "indices", "nans"]

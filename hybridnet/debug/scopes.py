@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from hybridnet.base.origins import allowing_nans
-from hybridnet.runtime.asking import NANS, asking
+from hybridnet.runtime.asking import INDICES, NANS, asking
 
-__all__ = ["allow_nans", "nans"]
+__all__ = ["allow_nans", "indices", "nans"]
 
 
 @contextmanager
@@ -32,6 +32,27 @@ def nans() -> Iterator[None]:
             an array before.
     """
     with asking(NANS):
+        yield
+
+
+@contextmanager
+def indices() -> Iterator[None]:
+    """A scope in which every position that is outside of its array is an error.
+
+    Some are errors always: those of ``take(mode='raise')``, ``gather_nd``, ``x[idx]``,
+    ``scatter_nd`` and ``index_copy``. Others have a meaning in MXNet: ``take`` and ``pick`` clip
+    them, as ``Embedding`` does, ``one_hot`` makes a row of zeros of them, a loss no gradient. They
+    keep that meaning, and inside this scope the error tells of them, too, with the operator, your
+    line, the position and what it may be; of lengths of sequences and labels of losses likewise.
+
+    The error is raised at the line itself where the values are at hand, or else where your thread
+    next reads a value, and at the latest where the scope ends. HYBRIDNET_DEBUG=indices is the same
+    for a whole program.
+
+    Raises:
+        OutOfBoundsError: a position is outside.
+    """
+    with asking(INDICES):
         yield
 
 

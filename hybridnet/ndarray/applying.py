@@ -10,7 +10,16 @@ from hybridnet.base.attrs import Number
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.host_array import DeviceArray
-from hybridnet.ops.core import Call, OpCall, Operator, Types
+from hybridnet.base.origins import Place, noted_origin
+from hybridnet.ops.core import Call, OpCall, Operator, Types, bounds_call
+from hybridnet.runtime.asking import (
+    INDICES,
+    Where,
+    asks,
+    at_hand,
+    note_positions,
+    require_inside,
+)
 from hybridnet.runtime.recording import Value, generator, recorder
 from hybridnet.runtime.tasks import failed, in_host_memory, push_task
 
@@ -18,6 +27,7 @@ from ._host import AbstractArray
 
 __all__ = [
     "changed_by",
+    "check_positions",
     "check_result",
     "contexts_differ",
     "looked_at",
@@ -26,6 +36,7 @@ __all__ = [
     "record_changing",
     "refused",
     "targets_of",
+    "watch_positions",
     "write_out",
 ]
 
@@ -137,6 +148,46 @@ def looked_at(call: OpCall, inputs: Sequence[Any], outputs: list[Any]) -> list[A
     if recorder.is_naive():
         recorder.wait(made[0])
     return [type(x).from_value(value, x.context) for x, value in zip(outputs, made, strict=True)]
+
+
+def check_positions(call: OpCall, inputs: Sequence[Any]) -> Sequence[Where]:
+    """Checks the positions that a call is given, as far as they are at hand.
+
+    Returns:
+        What is to be checked when they have been computed; see `watch_positions`.
+
+    Raises:
+        OutOfBoundsError: one is outside.
+    """
+    if not all(isinstance(x, AbstractArray) for x in inputs) or recorder.current_trace():
+        return ()  # a graph looks at its own
+    types = tuple(x.type for x in inputs)
+    later = []
+    for bound in call.bounds(types, everything=asks(INDICES)):
+        value = inputs[bound.input].read()
+        place = Place(noted_origin(1))
+        if value.array is not None and at_hand(value.array):
+            require_inside(call.name, bound, in_host_memory(value.array), place)
+        else:
+            later.append(Where(call.name, bound, value.type.shape, place))
+    return later
+
+
+def watch_positions(inputs: Sequence[Any], later: Sequence[Where]) -> None:
+    """Has positions checked when they have been computed.
+
+    Args:
+        inputs: of the call that was recorded.
+        later: what `check_positions` returned.
+    """
+    call = bounds_call(tuple(where.bound for where in later))
+    values = [inputs[where.bound.input].read() for where in later]
+    types = call.infer(tuple(value.type for value in values))
+    ctx = inputs[0].storage.ctx
+    table = recorder.record(ctx, call, values, (), types)[0]
+    note_positions(table, later)
+    if recorder.is_naive():
+        recorder.wait(table)
 
 
 def not_arrays(call: Call, inputs: Sequence[object]) -> ParameterError:

@@ -28,6 +28,7 @@ from ._gradients import UNTRACKED
 from ._in_place import InPlaceMethods
 from .applying import (
     changed_by,
+    check_positions,
     contexts_differ,
     looked_at,
     not_arrays,
@@ -35,6 +36,7 @@ from .applying import (
     record_changing,
     refused,
     targets_of,
+    watch_positions,
     write_out,
 )
 from .copies import CopyAcross, host_array, put, unpickled
@@ -147,6 +149,7 @@ class NDArray(InPlaceMethods):
                 recorder.launch_others([*inputs, *targets])
             # Whole dense arrays, and nothing recorded: most get the results as they are.
             plain = not (op.refuse or op.look or tape.state.recording)
+            later = () if op.bounds is None else check_positions(call, inputs)
             with in_place:
                 direct = targets if plain and are_dense(targets) else None
                 outputs = cls.apply_call(call, inputs, scalars, ctx, out=direct)
@@ -154,10 +157,18 @@ class NDArray(InPlaceMethods):
                     outputs = refused(op, scalars, outputs)
                 if op.look is not None:
                     outputs = looked_at(call, inputs, outputs)
+                if later:
+                    watch_positions(inputs, later)
                 if direct is None or outputs.count(None) < len(outputs):
                     write_out(call, outputs, targets)
             return out
-        outputs = cls.apply_call(call, inputs, scalars, ctx)
+        if op.bounds is None:
+            outputs = cls.apply_call(call, inputs, scalars, ctx)
+        else:
+            later = check_positions(call, inputs)
+            outputs = cls.apply_call(call, inputs, scalars, ctx)
+            if later:
+                watch_positions(inputs, later)
         if op.refuse is not None:
             outputs = refused(op, scalars, outputs)
         if op.look is not None:

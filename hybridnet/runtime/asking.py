@@ -1,17 +1,44 @@
-"""What launches are asked while somebody debugs."""
+"""What launches are asked while somebody debugs, and what is looked at always."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
+
+from hybridnet.base.host_array import HostArray
 
 from .checks.asked import INDICES as INDICES
 from .checks.asked import NANS as NANS
 from .checks.asked import ask, asked
+from .checks.outside import require_inside as require_inside
+from .checks.positions import Where as Where
 from .record import recorder
 from .record.answers import forget, look_at_answers
+from .record.answers import note_positions as note_positions
 
-__all__ = ["INDICES", "NANS", "asking"]
+__all__ = [
+    "INDICES",
+    "NANS",
+    "Where",
+    "asking",
+    "asks",
+    "at_hand",
+    "note_positions",
+    "require_inside",
+]
+
+
+def asks(question: int) -> bool:
+    """Whether somebody asks a question."""
+    return bool(asked.mode & question)
+
+
+def at_hand(array: Any) -> bool:
+    """Whether the values of an array can be looked at without waiting, and without a copy."""
+    if type(array) is HostArray:
+        return True
+    return bool(array.is_ready()) and next(iter(array.devices())).platform == "cpu"
 
 
 @contextmanager

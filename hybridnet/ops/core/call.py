@@ -94,6 +94,19 @@ class Averages(NamedTuple):
     statistics: Sequence[Any]
 
 
+class Bounded(NamedTuple):
+    """A call that also tells which positions are outside of arrays.
+
+    Attributes:
+        call: what gives the outputs of the call that it stands for, and then int64[places, 2], as
+            `BoundsCall` does.
+        places: for each row which operator it is about, as whoever made the call has it.
+    """
+
+    call: Call
+    places: Sequence[Any]
+
+
 class Call(ABC):
     """An operation, as recorder, graph and tape know it.
 
@@ -192,6 +205,16 @@ class Call(ABC):
             optimized: whether optimization passes are run over them first.
         """
         raise InternalError(f"{self.name} has no parts")
+
+    def bounded(self, *, everything: bool) -> Bounded | None:
+        """Returns what also tells of positions that are outside; None where it holds none.
+
+        Operators do not: who calls one looks at its positions himself.
+
+        Args:
+            everything: also of those that have a meaning outside, and so are no error.
+        """
+        return None
 
     @property
     def no_gradient(self) -> str:

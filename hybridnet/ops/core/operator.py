@@ -25,6 +25,7 @@ from hybridnet.base.tensor_type import TensorType
 from ..host.namespace import NoHostForm, by_jax
 from . import alternatives
 from .backward import vjp_gradient
+from .bounds import Bound
 from .call import MAKING, Arrays, Averages, Backward, Call, HostForm, Types
 from .evaluation import output_types
 
@@ -101,6 +102,8 @@ class Operator:
     #: (**params) -> what looks at the values of inputs and outputs, and raises where there is no
     #: answer; None: nothing need be looked at.
     look: Callable[..., Callable[[Sequence[Any], Sequence[Any]], None] | None] | None
+    #: What positions may be that inputs hold, from the types of the inputs and the parameters.
+    bounds: Callable[..., Sequence[Bound]] | None
     #: Why numbers that a call takes beside its inputs have no meaning; "" where they have one.
     refuse: Callable[..., str] | None
     #: Whether it gives its first input with a part of it changed; see `Call.rewrites`.
@@ -291,6 +294,17 @@ class OpCall(Call):
         if len(self.inferred) >= _CACHE_LIMIT:
             self.inferred.clear()
         return self.inferred.setdefault(types, self._infer(types))
+
+    def bounds(self, types: Types, *, everything: bool) -> Sequence[Bound]:
+        """Returns what positions may be that its inputs hold.
+
+        Args:
+            types: of the inputs.
+            everything: also of those that have a meaning outside, and so are no error.
+        """
+        row = self.operator.bounds
+        found = () if row is None else row(*types, **self.attrs)
+        return [bound for bound in found if bound.always or everything]
 
     def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Runs the lowering; scalars are given in the dtype its floating inputs promote to."""

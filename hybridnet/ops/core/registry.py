@@ -23,6 +23,7 @@ from hybridnet.base.modules import load
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.engine import RLock
 
+from .bounds import Bound
 from .call import Averages, Backward
 from .operator import Operator, Shapes
 
@@ -111,6 +112,7 @@ def operator(
     output_names: Sequence[str] = ("output",),
     takes_state: Callable[..., bool] | None = None,
     look: Callable[..., Callable[[Sequence[Any], Sequence[Any]], None] | None] | None = None,
+    bounds: Callable[..., Sequence[Bound]] | None = None,
     refuse: Callable[..., str] | None = None,
     rewrites: bool = False,
     doc: str = "",
@@ -164,6 +166,8 @@ def operator(
             raise: a function (**params) that returns a function (inputs, outputs) of NumPy arrays,
             which raises an OpError; or None if there is nothing to look at. A task calls it after
             each call on arrays, outside of traces and while autograd does not record.
+        bounds: for operators that take positions: a function (*types, **params) that returns what
+            these may be, for each input that holds some.
         refuse: a function of the numbers that a call takes beside its inputs; it returns why they
             have no meaning, or "". In a graph such a call is refused. On arrays it counts as having
             failed while it ran, since that is when MXNet reports it.
@@ -206,6 +210,7 @@ def operator(
             sizes=sizes or {},
             output_names=tuple(output_names),
             look=look,
+            bounds=bounds,
             refuse=refuse,
             rewrites=rewrites,
             aliases=tuple(aliases),

@@ -10,6 +10,7 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.host.namespace import jnp, lax
 
+from ..core.bounds import Bound
 from ..core.call import Backward
 from ..core.checks import fill, require_floats, wide
 from ..core.operator import Shapes, describe
@@ -69,8 +70,24 @@ def _rows(data: Any, multi_output: bool, preserve_shape: bool) -> Any:
     return data.reshape(data.shape[0], -1, 1)
 
 
+def _label_bounds(
+    data: TensorType,
+    label: TensorType,
+    *,
+    use_ignore: bool,
+    ignore_label: float,
+    preserve_shape: bool,
+    **_: Any,
+) -> Sequence[Bound]:
+    if label.shape == data.shape:  # probabilities
+        return ()
+    classes = data.shape[-1 if preserve_shape else 1]
+    return (Bound(1, "label", (classes,), (), besides=ignore_label if use_ignore else None),)
+
+
 @operator(
     "SoftmaxOutput",
+    bounds=_label_bounds,
     aliases=("Softmax",),
     check=_output_check,
     infer=same_type,

@@ -6,6 +6,7 @@ Data are (steps, batch, ...), or (batch, steps, ...) with ``axis=1``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from hybridnet.base.attrs import Range
@@ -13,6 +14,7 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp, lax
 
+from ..core.bounds import Bound
 from ..core.checks import fill
 from ..core.families import convert
 from ..core.operator import Shapes
@@ -59,8 +61,15 @@ def _steps_and_lengths(data: Any, lengths: Any, axis: int) -> tuple[Any, Any]:
     return steps, lengths
 
 
+def _length_bounds(
+    data: TensorType, *lengths: TensorType, axis: int, least: int, **_: Any
+) -> Sequence[Bound]:
+    return [Bound(1, "sequence_length", (data.shape[axis] + 1,), (), least) for _ in lengths]
+
+
 @operator(
     "SequenceMask",
+    bounds=partial(_length_bounds, least=0),
     takes=_takes,
     check=_check("SequenceMask"),
     infer=same_type,
@@ -105,6 +114,7 @@ def _last_type(data: TensorType, *_: TensorType, axis: int, **__: Any) -> tuple[
 
 @operator(
     "SequenceLast",
+    bounds=partial(_length_bounds, least=1),
     takes=_takes,
     check=_check_last,
     infer=_last_type,
@@ -138,6 +148,7 @@ def sequence_last(
 
 @operator(
     "SequenceReverse",
+    bounds=partial(_length_bounds, least=0),
     takes=_takes,
     check=_check("SequenceReverse"),
     infer=same_type,

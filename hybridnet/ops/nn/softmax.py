@@ -14,6 +14,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import has_host_form, jax, jnp, lax
 
 from ..core.backward import vjp_gradient
+from ..core.bounds import Bound
 from ..core.call import Backward
 from ..core.checks import fill, require_floats, wide
 from ..core.operator import describe
@@ -255,6 +256,7 @@ def _cross_entropy_check(data: TensorType, label: TensorType) -> None:
 
 @operator(
     "softmax_cross_entropy",
+    bounds=lambda data, label: (Bound(1, "label", data.shape[1:], (1,)),),
     check=_cross_entropy_check,
     infer=lambda data, label: (tensor_type((1,), data.dtype),),
     complete=lambda shapes: [

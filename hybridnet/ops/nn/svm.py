@@ -9,6 +9,7 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.host.namespace import jnp
 
+from ..core.bounds import Bound
 from ..core.call import Backward
 from ..core.checks import fill, require_floats
 from ..core.operator import Shapes, describe
@@ -37,6 +38,7 @@ def _gradient(back: Backward) -> Sequence[Any]:
 
 @operator(
     "SVMOutput",
+    bounds=lambda data, label, **_: (Bound(1, "label", data.shape[1:], (1,)),),
     check=_check,
     infer=same_type,
     complete=_complete,

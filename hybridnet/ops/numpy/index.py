@@ -13,6 +13,7 @@ from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp
 
+from ..core.bounds import Bound
 from ..core.call import Backward
 from ..core.checks import require_some
 from ..core.families import STEP, convert, promoted
@@ -35,7 +36,15 @@ def _take_type(
     return (tensor_type(shape, a.dtype),)
 
 
-@operator("_npi_take", infer=_take_type)
+def _take_bounds(a: TensorType, _: TensorType, *, axis: int | None, mode: str) -> Sequence[Bound]:
+    size = a.size if axis is None else a.shape[axis]
+    axes = () if axis is None else (axis % len(a.shape),)
+    raises = mode == "raise"
+    bound = Bound(1, "indices", (size,), axes, None if raises else 0, always=raises)
+    return () if mode == "wrap" else (bound,)
+
+
+@operator("_npi_take", infer=_take_type, bounds=_take_bounds)
 def _take(
     a: Any,
     indices: Any,
@@ -49,8 +58,8 @@ def _take(
         indices: the positions; floats lose their fraction.
         axis: which axis; None for the flattened array.
         mode: what is done with positions out of range: they are clipped, wrapped around, or, with
-            'raise', counted from the end where negative and clipped, as errors cannot be raised
-            from inside a program.
+            'raise', counted from the end where negative, and an error beyond that: at once, or
+            where a value is next read.
     """
     size = a.size if axis is None else a.shape[axis]
     indices = indices.astype(INT64)

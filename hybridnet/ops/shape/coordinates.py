@@ -11,9 +11,10 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import at, jnp
 
+from ..core.bounds import Bound
 from ..core.checks import require_some
 from ..core.registry import operator
-from .indexing import require_inside, whole
+from .indexing import whole
 
 
 def _depth(name: str, indices: TensorType, shape: Sequence[int]) -> int:
@@ -33,23 +34,23 @@ def _gather_type(data: TensorType, indices: TensorType) -> tuple[TensorType]:
     return (tensor_type(indices.shape[1:] + data.shape[depth:] or (1,), data.dtype),)
 
 
-def _gather_look(**_: Any) -> Any:
-    def look(inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        data, indices = inputs
-        for axis, row in enumerate(indices):
-            require_inside("gather_nd", row, axis, data.shape[axis], least=-data.shape[axis])
-
-    return look
+def _coordinate_bounds(number: int, indices: TensorType, shape: Sequence[int]) -> Sequence[Bound]:
+    """What coordinates in an array of a shape may be, which are an input's rows."""
+    sizes = tuple(shape[: indices.shape[0]])
+    return (Bound(number, "indices", sizes, tuple(range(len(sizes))), None, always=True),)
 
 
-@operator("gather_nd", infer=_gather_type, look=_gather_look)
+@operator(
+    "gather_nd",
+    infer=_gather_type,
+    bounds=lambda data, indices: _coordinate_bounds(1, indices, data.shape),
+)
 def _gather_nd(data: Any, indices: Any) -> Any:
     """Elements, or slices, of `data` at the given coordinates.
 
     Args:
         indices: (m, ...): row i holds positions along dimension i; negative ones count from the
-            end. Those outside are an error where the result is read, but where autograd records
-            and in compiled programs, which take the nearest element.
+            end. One outside is an error, at once or where a value is next read.
     """
     gathered = data[tuple(whole(indices))]
     return gathered if gathered.ndim else gathered.reshape(1)
@@ -68,7 +69,11 @@ def _scatter_type(
     return (tensor_type(shape, data.dtype),)
 
 
-@operator("scatter_nd", infer=_scatter_type)
+@operator(
+    "scatter_nd",
+    infer=_scatter_type,
+    bounds=lambda data, indices, *, shape: _coordinate_bounds(1, indices, shape),
+)
 def _scatter_nd(data: Any, indices: Any, *, shape: Shape) -> Any:
     """Zeros, with the elements of `data` put at the given coordinates.
 
@@ -90,7 +95,11 @@ def _scatter_set_type(
     return (lhs,)
 
 
-@operator("_scatter_set_nd", infer=_scatter_set_type)
+@operator(
+    "_scatter_set_nd",
+    infer=_scatter_set_type,
+    bounds=lambda lhs, rhs, indices, *, shape: _coordinate_bounds(2, indices, shape),
+)
 def _scatter_set_nd(lhs: Any, rhs: Any, indices: Any, *, shape: Shape) -> Any:
     """An array with some elements replaced, as assignment by coordinates does.
 

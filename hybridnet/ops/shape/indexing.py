@@ -1,8 +1,7 @@
 """Operators that select elements by positions held in arrays, and their inverses.
 
-A compiled program cannot raise, so positions outside an array are clipped or wrapped, as in MXNet;
-where MXNet would raise (``take`` with ``mode='raise'``) the result is NaN there instead, but for
-calls on arrays, whose positions a task looks at.
+Positions outside an array are clipped or wrapped, as in MXNet. Where MXNet raises (``take`` with
+``mode='raise'``), or reads what is not there, `Bound` says so, and it is an error.
 """
 
 from __future__ import annotations
@@ -14,11 +13,12 @@ import numpy as np
 
 from hybridnet.base.attrs import DType, Range
 from hybridnet.base.dtype import INT32, INT64, as_dtype
-from hybridnet.base.errors import OutOfBoundsError, ParameterError, ShapeError
+from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import at, jnp
 
 from ..core.backward import vjp_gradient
+from ..core.bounds import Bound
 from ..core.call import Backward
 from ..core.checks import require_some
 from ..core.families import promoted
@@ -32,16 +32,6 @@ Mode = Literal["clip", "wrap"]
 def whole(indices: Any) -> Any:
     """Positions as integers: MXNet's are often float32, and are truncated."""
     return indices if indices.dtype == INT64 else indices.astype(INT32)
-
-
-def require_inside(op: str, indices: Any, axis: int, size: int, least: int = 0) -> None:
-    """Raises OutOfBoundsError unless positions, a NumPy array, are from `least` to below a size."""
-    outside = (indices < least) | (indices >= size)
-    if outside.any():
-        raise OutOfBoundsError(
-            f"{op}: index {int(indices[outside][0])} is out of bounds for axis {axis} with size "
-            f"{size}"
-        )
 
 
 def _within(indices: Any, size: int, mode: str) -> Any:
@@ -59,18 +49,13 @@ def _take_type(a: TensorType, indices: TensorType, *, axis: int, mode: str) -> t
     return (tensor_type(shape, a.dtype),)
 
 
-def _take_look(*, axis: int, mode: str) -> Any:
-    if mode != "raise":
-        return None
-
-    def look(inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
-        a, indices = inputs
-        require_inside("take", indices, axis, a.shape[axis])
-
-    return look
+def _take_bounds(a: TensorType, _: TensorType, *, axis: int, mode: str) -> Sequence[Bound]:
+    axis %= len(a.shape)
+    bound = Bound(1, "indices", (a.shape[axis],), (axis,), always=mode == "raise")
+    return () if mode == "wrap" else (bound,)
 
 
-@operator("take", infer=_take_type, look=_take_look)
+@operator("take", infer=_take_type, bounds=_take_bounds)
 def _take(
     a: Any, indices: Any, *, axis: int = 0, mode: Literal["clip", "raise", "wrap"] = "clip"
 ) -> Any:
@@ -79,9 +64,8 @@ def _take(
     Args:
         indices: positions, of any shape, which replaces the axis in the result.
         mode: what happens to positions outside: "clip" to the nearest, "wrap" around, or "raise":
-            an error where the result is read. Where autograd records, and in graphs, the result is
-            NaN there instead (of integers, the least of the dtype), as a compiled program cannot
-            raise.
+            an error, at once or where a value is next read. Until then the result is NaN there
+            (of integers, the least of the dtype).
     """
     size = a.shape[axis]
     if mode == "raise":
@@ -100,7 +84,11 @@ def _batch_take_type(a: TensorType, indices: TensorType) -> tuple[TensorType]:
     return (tensor_type(indices.shape, a.dtype),)
 
 
-@operator("batch_take", infer=_batch_take_type)
+def _column_bounds(a: TensorType, _: TensorType) -> Sequence[Bound]:
+    return (Bound(1, "indices", (a.shape[1],), (1,)),)
+
+
+@operator("batch_take", infer=_batch_take_type, bounds=_column_bounds)
 def _batch_take(a: Any, indices: Any) -> Any:
     """One element of each row of a matrix: ``a[i, indices[i]]``; positions are clipped."""
     columns = _within(indices, a.shape[1], "clip")
@@ -123,7 +111,14 @@ def _pick_type(
     return (tensor_type(kept if keepdims else dropped, data.dtype),)
 
 
-@operator("pick", aliases=("choose_element_0index",), infer=_pick_type)
+def _pick_bounds(
+    data: TensorType, _: TensorType, *, axis: int, keepdims: bool, mode: str
+) -> Sequence[Bound]:
+    axis %= len(data.shape)
+    return () if mode == "wrap" else (Bound(1, "index", (data.shape[axis],), (axis,)),)
+
+
+@operator("pick", aliases=("choose_element_0index",), infer=_pick_type, bounds=_pick_bounds)
 def _pick(
     data: Any,
     index: Any,
@@ -157,6 +152,7 @@ def _one_hot_type(indices: TensorType, *, depth: int, dtype: str, **_: Any) -> t
 @operator(
     "one_hot",
     infer=_one_hot_type,
+    bounds=lambda _, *, depth, **__: (Bound(0, "indices", (depth,), ()),),
     no_gradient="its result depends on positions, which are whole numbers",
 )
 def _one_hot(
@@ -259,8 +255,13 @@ def _embedding_gradient(back: Backward) -> Sequence[Any]:
     return [None, type(weight).from_rows(values, rows, count)]
 
 
+def _row_bounds(_: TensorType, weight: TensorType, **__: Any) -> Sequence[Bound]:
+    return (Bound(0, "data", (weight.shape[0],), (0,)),)
+
+
 @operator(
     "Embedding",
+    bounds=_row_bounds,
     infer=_embedding_type,
     complete=_embedding_shapes,
     gradient=_embedding_gradient,
@@ -291,6 +292,7 @@ def _embedding(
 
 @operator(
     "_contrib_SparseEmbedding",
+    bounds=_row_bounds,
     infer=_embedding_type,
     complete=_embedding_shapes,
     gradient=_embedding_gradient,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 from hybridnet.base.dtype import is_float
 from hybridnet.ops.core import OpCall
 
 from ..programs.compiling import result_types
 from ..segments.code import Code, Instruction
-from .asked import NANS
+from .asked import INDICES, NANS
 from .finite import finite_call
 
 __all__ = ["Checked", "checked"]
@@ -34,17 +35,15 @@ class Checked(NamedTuple):
         plain: the structure that was recorded.
         floats: the outputs of the plain structure, by position, of which an answer tells whether
             they are finite; empty where there is none. Others tell of those that are left out.
+        tables: of each further answer, which is rows about positions, the number of the first
+            result of the instruction that it is about, and what each row is about.
     """
 
     mode: int
     code: Code
     plain: Code
     floats: tuple[int, ...]
-
-    @property
-    def answers(self) -> int:
-        """How many of the outputs, the last ones, are answers."""
-        return len(self.code.outputs) - len(self.plain.outputs)
+    tables: Sequence[tuple[int, Sequence[Any]]] = ()
 
 
 def checked(plain: Code, mode: int) -> Checked:
@@ -52,8 +51,8 @@ def checked(plain: Code, mode: int) -> Checked:
 
     Where it is asked for NaN no input is donated, so that it can be run again from them.
     """
+    instructions, outputs, tables, extra = _bounded(plain, bool(mode & INDICES))
     types = result_types(plain)
-    added: list[Instruction] = []
     floats: tuple[int, ...] = ()
     if mode & NANS:
         others = _told_by_others(plain)
@@ -63,17 +62,44 @@ def checked(plain: Code, mode: int) -> Checked:
             if is_float(types[number].dtype) and number not in others
         )
     if floats:
-        operands = tuple(plain.outputs[i] for i in floats)
-        added.append((finite_call(len(floats)), operands))
-    first = len(types)
+        instructions.append((finite_call(len(floats)), tuple(outputs[i] for i in floats)))
+        outputs.append(len(types) + len(tables))
     code = Code(
         plain.ctx,
-        (*plain.instructions, *added),
+        tuple(instructions),
         plain.input_types,
-        (*plain.outputs, *range(first, first + len(added))),
+        (*outputs, *extra),
         () if mode & NANS else plain.donated,
     )
-    return Checked(mode, code, plain, floats)
+    return Checked(mode, code, plain, floats, tables)
+
+
+def _bounded(
+    plain: Code, everything: bool
+) -> tuple[list[Instruction], list[int], list[tuple[int, Sequence[Any]]], list[int]]:
+    """Puts calls that tell of positions, too, in the places of those that hold some.
+
+    Returns:
+        The instructions; the outputs, by their new numbers; the tables, see `Checked`; and the
+        numbers of the results that are the tables.
+    """
+    instructions: list[Instruction] = []
+    tables: list[tuple[int, Sequence[Any]]] = []
+    extra: list[int] = []
+    moved: list[int] = []  # the new number of each result
+    count = 0
+    for call, operands in plain.instructions:
+        found = call.bounded(everything=everything)
+        first = len(moved)
+        moved += range(count, count + call.num_outputs)
+        count += call.num_outputs
+        if found is not None:
+            tables.append((first, found.places))
+            extra.append(count)
+            count += 1
+            call = found.call
+        instructions.append((call, tuple([moved[i] if i >= 0 else i for i in operands])))
+    return instructions, [moved[i] for i in plain.outputs], tables, extra
 
 
 def _told_by_others(code: Code) -> set[int]:

@@ -20,7 +20,7 @@ from hybridnet.base.errors import NonFiniteError
 from hybridnet.ops.core import OpCall
 
 from ..segments.code import Code
-from .rerun import Cell, Place, Step, rerun
+from .rerun import Cell, Step, rerun
 
 __all__ = ["Blame", "blames"]
 
@@ -159,7 +159,7 @@ def _floats(values: Iterable[Any]) -> list[float]:
 def _message(step: Step, came_in: bool) -> str:
     """Returns ``log at net.py:12: requires ..., got ...; how to mend it``."""
     name, is_gradient = _title(step)
-    place = _where(step.place)
+    place = step.place
     what = f"the gradient of {name}" if is_gradient else name
     if came_in:
         bad = next(cell.array for cell in step.inputs if _state(cell.array) == _NAN)
@@ -184,19 +184,6 @@ def _title(step: Step) -> tuple[str, bool]:
     """Returns the operator's name, and whether this is its gradient."""
     name = step.call.name
     return name.removeprefix(_GRADIENT), name.startswith(_GRADIENT)
-
-
-def _where(place: Place) -> str:
-    """Returns `` at net.py:12 (dense0_fwd, called at train.py:3)``."""
-    found = engine.resolve_origin(place.origin)
-    text = f" at {found[0]}:{found[1]}" if found else ""
-    outer = engine.resolve_origin(place.outer)
-    more = [f"node {place.node!r}"] if place.node else []
-    if place.turn is not None:
-        more.append(f"turn {place.turn}")
-    if outer is not None and outer != found:
-        more.append(f"called at {outer[0]}:{outer[1]}")
-    return f"{text} ({', '.join(more)})" if more else text
 
 
 def _described(array: Any) -> str:

@@ -11,7 +11,7 @@ from hybridnet import engine
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context
 from hybridnet.base.host_array import HostArray
-from hybridnet.base.origins import allows_nans
+from hybridnet.base.origins import Place
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph import ControlCall, Graph, Node, watching_nodes
 from hybridnet.ops.core import Call
@@ -37,27 +37,6 @@ class Cell:
     def __init__(self, array: Any, note: Any = None) -> None:
         self.array = array
         self.note = note
-
-
-class Place(NamedTuple):
-    """Where an operator was called.
-
-    Attributes:
-        origin: the user's line; None where it is not known.
-        outer: the line that called the graph it is in; None outside of graphs.
-        node: the name of its node in a graph; empty outside.
-        turn: which turn of a loop; None outside of loops.
-    """
-
-    origin: engine.Origin | None = None
-    outer: engine.Origin | None = None
-    node: str = ""
-    turn: int | None = None
-
-    @property
-    def is_allowed(self) -> bool:
-        """Whether NaN is meant there."""
-        return allows_nans(self.origin) or allows_nans(self.outer)
 
 
 class Step(NamedTuple):

@@ -31,10 +31,12 @@ from hybridnet.graph import (
     with_open_scalars,
     with_own_gradients,
 )
-from hybridnet.ops.core import MAKING, Backward, Call, Parts, Types
+from hybridnet.ops.core import MAKING, Backward, Bounded, Call, Parts, Types
 from hybridnet.passes import PIPELINE, Pass, PassContext, mirror, mirror_marks, optimize
 from hybridnet.passes import enabled as passes_enabled
 
+from ..checks.positions import may_hold_positions, positions_in
+from ..observe.journal import listeners
 from ..platform.collecting import without_collecting
 from ..record.host_task import awaited
 from ..record.waiting import ready_array
@@ -76,6 +78,7 @@ class GraphCall(Call):
 
     __slots__ = (
         "_backward",
+        "_bounded",
         "_joint",
         "_lowered",
         "_name",
@@ -129,6 +132,7 @@ class GraphCall(Call):
         # get the same.
         self._training: dict[tuple[tuple[int, ...], bool], GraphCall] = {}
         self._backward: dict[tuple[int, ...], tuple[GraphCall, GradientGraph] | None] = {}
+        self._bounded: dict[bool, Bounded | None] = {}
         self._joint: dict[tuple[tuple[int, ...], ...], tuple[GraphCall, _Numbers]] = {}
 
     @property
@@ -232,6 +236,25 @@ class GraphCall(Call):
                 for value in made[node] if node in first and node.call.on_host else ():
                     ready_array(value)
         return [made[edge.node][edge.index] for edge in self.graph.outputs]
+
+    def bounded(self, *, everything: bool) -> Bounded | None:
+        """Returns the call of the graph with rows about the positions in it as a further output."""
+        if everything not in self._bounded:
+            self._bounded.setdefault(everything, self._with_bounds(everything))
+        return self._bounded[everything]
+
+    def _with_bounds(self, everything: bool) -> Bounded | None:
+        if not any(may_hold_positions(node.call) for node in self.graph.nodes):
+            return None
+        types = infer_types(self.graph, self.input_types)
+        found = positions_in(self.graph, types, everything)
+        if found is None:
+            return None
+        graph, places = found
+        call = GraphCall(
+            graph, self.input_types, self.name, self.num_visible, None, self.optimized, self
+        )
+        return Bounded(call, places)
 
     # -- its gradient ------------------------------------------------------------------------
 
@@ -428,7 +451,9 @@ def shared_call(
     structure, scalars = structure_of(graph)
     # Blocks and symbols without a name of their own get a counter, which does not matter here.
     kind = _COUNTER.sub("", name)
-    key = (kind, num_visible, input_types, structure, mirror_marks(graph), passes_enabled())
+    # Who notes lines wants those of this graph.
+    lines = tuple([node.origin for node in graph.nodes]) if listeners.lines else ()
+    key = (kind, num_visible, input_types, structure, mirror_marks(graph), passes_enabled(), lines)
     made = _shared.get(key)
     if made is None:
         call = GraphCall(with_open_scalars(graph), input_types, name, num_visible)

@@ -177,13 +177,14 @@ class Program:
         size: about how many bytes of host memory the executable takes; 0 if there is none.
         steps: how to run it step by step; kept from the second launch on.
         decision: what was decided last of whether it is to be made.
+        is_bounded: whether it tells of positions that are outside of arrays, too; see `checks`.
         checked: what is launched in its place while launches are asked something; of what is
             launched so, the same; see `checks`.
     """
 
     __slots__ = (
         *("_holders", "_owner", "account", "checked", "code", "compiled", "decision", "host"),
-        *("hostless", "is_alone"),
+        *("hostless", "is_alone", "is_bounded"),
         *("kept", "memory", "ready", "size", "steps", "then", "used"),
     )
 
@@ -193,6 +194,8 @@ class Program:
         self.code = code
         instructions = code.instructions
         self.is_alone = len(instructions) == 1 and not instructions[0][0].has_parts
+        graphs = [call for call, _ in instructions if call.has_parts]
+        self.is_bounded = any([call.bounded(everything=False) for call in graphs])
         self.account = Account(sum([call.weight for call, _ in instructions]))
         if self.is_alone:  # nothing is known of it before it has run twice
             self.account.due = 2

@@ -1,9 +1,9 @@
-"""The answers to what launches are asked (`checks.asked`): kept until somebody reads a value.
+"""The answers to what launches are asked (`checks`): kept until somebody reads a value.
 
 To look at an answer at once would be to wait for the program. So a launch puts its answers here,
-with what is needed to run it again, and they are looked at where its thread next waits for a value,
-at the end of the scope that asks, or when two more launches have come. An answer that something is
-wrong is raised as an error there; the error names the line that did it.
+with what is needed to run it again, and they are looked at where its thread next waits for a value
+or ends a step, and at the end of the scope that asks. An answer that something is wrong is raised
+as an error there; the error names the line that did it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import gc
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, final
 
 from hybridnet import engine
@@ -23,12 +22,21 @@ from hybridnet.engine import RLock
 
 from ..checks.checked import Checked, checked
 from ..checks.culprit import Blame, blames
+from ..checks.outside import outside_error
+from ..checks.positions import Where
 from ..checks.rerun import in_host_memory
 from ..programs.program import Program
 from ..programs.steps import Failed
 from ..segments.segment import Value
 
-__all__ = ["forget", "look_at_answers", "note_answers", "unanswered"]
+__all__ = [
+    "checked_of",
+    "forget",
+    "look_at_answers",
+    "note_answers",
+    "note_positions",
+    "unanswered",
+]
 
 # Launches whose inputs are kept, to be run again.
 _KEPT: Final = 2
@@ -36,40 +44,140 @@ _KEPT: Final = 2
 _MOST_KNOWN: Final = 64
 
 
-@final
-@dataclass(slots=True)
-class Noted:
-    """A launch and its answers.
+class _Answers:
+    """Answers that nobody has looked at so far.
+
+    Args:
+        owner: the thread that asked; None where anyone may be told.
 
     Attributes:
+        owner: the same.
+        error: what they say, once somebody has looked at them; it waits to be raised.
+    """
+
+    __slots__ = ("error", "owner")
+
+    def __init__(self, owner: int | None) -> None:
+        self.owner = owner
+        self.error: OpError | None = None
+
+    def is_ready(self) -> bool:
+        """Whether they have been computed."""
+        raise NotImplementedError
+
+    def look(self) -> OpError | None:
+        """Looks at them; returns the error that they tell of."""
+        raise NotImplementedError
+
+
+@final
+class _OfLaunch(_Answers):
+    """The answers of a launch.
+
+    Args:
         owner: the thread that recorded it.
         checked: what was asked.
-        inputs: what it was given.
-        scalars: the numbers that it was given.
+        given: its inputs and its numbers.
         lines: where its instructions were recorded.
         values: the Values of its outputs.
         shared: for each of them whether more than one object held it at the launch: then the tape
             may be one of them.
-        outputs: their arrays.
-        answers: arrays, the last outputs of the program.
-        error: what they say, once somebody has looked at them; it waits to be raised.
+        outputs: their arrays, and after them the answers.
     """
 
-    owner: int
-    checked: Checked
-    inputs: Sequence[Any]
-    scalars: Sequence[float]
-    lines: Mapping[int, engine.Origin | None]
-    values: Sequence[Value]
-    shared: Sequence[bool]
-    outputs: Sequence[Any]
-    answers: Sequence[Any]
-    error: OpError | None = None
+    __slots__ = ("_answers", "_checked", "_given", "_lines", "_outputs", "_shared", "_values")
+
+    def __init__(
+        self,
+        owner: int | None,
+        checked: Checked,
+        given: tuple[Sequence[Any], Sequence[float]],
+        lines: Mapping[int, engine.Origin | None],
+        values: Sequence[Value],
+        shared: Sequence[bool],
+        outputs: Sequence[Any],
+    ) -> None:
+        super().__init__(owner)
+        count = len(checked.plain.outputs)
+        self._checked = checked
+        self._given = given if checked.floats else ((), ())
+        self._lines = lines
+        self._values = [*values] if checked.floats else []
+        self._shared = shared
+        self._outputs = outputs[:count] if checked.floats else ()
+        self._answers = outputs[count:]
+
+    def is_ready(self) -> bool:
+        """Whether the program has run."""
+        return all(answer.is_ready() for answer in self._answers)
+
+    def look(self) -> OpError | None:
+        """Returns the error for a position outside, or else for what is not finite."""
+        floats = self._checked.floats
+        tables = self._answers[bool(floats) :]
+        for table, (first, places) in zip(tables, self._checked.tables, strict=True):
+            error = outside_error(in_host_memory(table), places, self._lines.get(first))
+            if error is not None:
+                return error
+        if floats:
+            finite = in_host_memory(self._answers[0])
+            bad = [place for place, fine in zip(floats, finite, strict=True) if not fine]
+            return self._blame(bad) if bad else None
+        return None
+
+    def _blame(self, bad: Sequence[int]) -> OpError | None:
+        """Returns the error of who made outputs that are not finite; None where nobody sees them.
+
+        Args:
+            bad: which outputs.
+        """
+        known = {key: blame for key, (_, blame) in _known.items()}
+        found = blames(self._checked.plain, *self._given, self._lines, known)
+        for place in bad:
+            blame, value = found[place], self._values[place] if self._values else None
+            if blame is None:  # by other rounding than the program's it is finite
+                continue
+            _known[id(self._outputs[place])] = self._outputs[place], blame
+            if blame.step is not None and (
+                value is None or not self._shared[place] or _is_shown(value)
+            ):
+                return blame.error()
+        while len(_known) > _MOST_KNOWN:
+            del _known[next(iter(_known))]
+        return None
 
 
-#: Launches whose answers nobody has looked at, or raised; nearly always empty, which is all that
-#: waits look at.
-unanswered: Final[list[Noted]] = []
+@final
+class _OfCall(_Answers):
+    """What a call of `BoundsCall` that was recorded beside an operator says.
+
+    Args:
+        owner: the thread that recorded it.
+        table: its output.
+        places: what the rows of that are about.
+    """
+
+    __slots__ = ("_places", "_table")
+
+    def __init__(self, owner: int, table: Value, places: Sequence[Where]) -> None:
+        super().__init__(owner)
+        self._table = table
+        self._places = places
+
+    def is_ready(self) -> bool:
+        """Whether it has been launched, and has run; if it has failed something else says why."""
+        table = self._table
+        return table.error is not None or (table.array is not None and table.array.is_ready())
+
+    def look(self) -> OpError | None:
+        """Returns the error for a position outside."""
+        if self._table.array is None:
+            return None
+        return outside_error(in_host_memory(self._table.array), self._places, None)
+
+
+#: What nobody has looked at, or raised; nearly always empty, which is all that waits look at.
+unanswered: Final[list[_Answers]] = []
 _lock: Final = free_in_children(RLock())
 # By the `id` of an array that is not finite: the array, and who made it.
 _known: Final[dict[int, tuple[Any, Blame]]] = {}
@@ -85,9 +193,8 @@ def checked_of(program: Program, mode: int) -> Checked:
 
 def note_answers(
     checked: Checked,
-    owner: int,
-    inputs: Sequence[Any],
-    scalars: Sequence[float],
+    owner: int | None,
+    given: tuple[Sequence[Any], Sequence[float]],
     lines: Mapping[int, engine.Origin | None],
     values: Sequence[Value],
     outputs: Sequence[Any],
@@ -98,28 +205,39 @@ def note_answers(
 
     Args:
         checked: what.
-        owner: the thread that recorded it.
-        inputs: what it was given.
-        scalars: the numbers that it was given.
+        owner: the thread that recorded it; None where that is not known.
+        given: its inputs and its numbers.
         lines: where its instructions were recorded.
-        values: the Values of its outputs, in order.
+        values: the Values of its outputs, in order; none where it has none.
         outputs: its outputs, and after them the answers.
         lists: how many lists hold the Values while this is called.
     """
-    count = len(checked.plain.outputs)
-    answers = outputs[count:]
+    answers = outputs[len(checked.plain.outputs) :]
     if not answers or Failed in map(type, answers):  # an error says more
         return
     shared = [held > ALONE + lists for held in counts(values)]
-    made = outputs[:count]
-    noted = Noted(owner, checked, inputs, scalars, lines, [*values], shared, made, answers)
+    _note(_OfLaunch(owner, checked, given, lines, values, shared, outputs))
+
+
+def note_positions(table: Value, places: Sequence[Where]) -> None:
+    """Notes what a call of `BoundsCall` will say that was recorded beside an operator.
+
+    Args:
+        table: its output.
+        places: what the rows of that are about.
+    """
+    _note(_OfCall(threading.get_ident(), table, places))
+
+
+def _note(answers: _Answers) -> None:
     with _lock:
-        mine = [one for one in unanswered if one.owner == owner]
+        mine = [one for one in unanswered if one.owner == answers.owner]
         if mine and mine[0].error is not None:
             return  # what comes after it may be its fault
-        unanswered.append(noted)
-    if len(mine) >= _KEPT:
-        _look_at(mine[0])  # this is a launch, which is not the place to raise
+        unanswered.append(answers)
+        kept = [one for one in mine if type(one) is _OfLaunch]
+    if len(kept) >= _KEPT:
+        _look_at(kept[0])  # this is a launch, which is not the place to raise
 
 
 def look_at_answers(*, everything: bool = False, wait: bool = False) -> None:
@@ -131,54 +249,35 @@ def look_at_answers(*, everything: bool = False, wait: bool = False) -> None:
 
     Raises:
         NonFiniteError: an operator has made NaN or an infinity.
+        OutOfBoundsError: a position is outside of the array.
     """
     me = threading.get_ident()
-    for noted in list(unanswered):
-        if everything or noted.owner == me:
-            if not (wait or all(answer.is_ready() for answer in noted.answers)):
-                break
-            _look_at(noted)
-            if noted.error is not None:
+    for answers in list(unanswered):
+        if everything or answers.owner in (me, None):
+            if not (wait or answers.is_ready()):
+                continue
+            _look_at(answers)
+            error = answers.error
+            if error is not None:
                 with _lock:
-                    unanswered[:] = [one for one in unanswered if one.owner != noted.owner]
-                raise noted.error
+                    unanswered[:] = [one for one in unanswered if one.owner != answers.owner]
+                raise error
 
 
 def forget() -> None:
-    """Drops the launches that nobody has looked at, and what is known of arrays."""
+    """Drops what nobody has looked at, and what is known of arrays."""
     with _lock:
         unanswered.clear()
         _known.clear()
 
 
-def _look_at(noted: Noted) -> None:
-    """Looks at the answers of a launch, and keeps it only if they say that something is wrong."""
-    checked = noted.checked
-    if checked.floats and noted.error is None:
-        finite = in_host_memory(noted.answers[0])
-        if not finite.all():
-            bad = [place for place, fine in zip(checked.floats, finite, strict=True) if not fine]
-            noted.error = _blame(noted, bad)
-    if noted.error is None:
+def _look_at(answers: _Answers) -> None:
+    """Looks at answers, and keeps them only if they say that something is wrong."""
+    if answers.error is None:
+        answers.error = answers.look()
+    if answers.error is None:
         with _lock:
-            unanswered[:] = [one for one in unanswered if one is not noted]
-
-
-def _blame(noted: Noted, bad: Sequence[int]) -> OpError | None:
-    """Returns the error of who made outputs that are not finite; None where nobody sees these."""
-    known = {key: blame for key, (_, blame) in _known.items()}
-    plain = noted.checked.plain
-    found = blames(plain, noted.inputs, noted.scalars, noted.lines, known)
-    for place in bad:
-        blame, value = found[place], noted.values[place]
-        if blame is None:  # by other rounding than the program's it is finite
-            continue
-        _known[id(noted.outputs[place])] = noted.outputs[place], blame
-        if blame.step is not None and (not noted.shared[place] or _is_shown(value)):
-            return blame.error()
-    while len(_known) > _MOST_KNOWN:
-        del _known[next(iter(_known))]
-    return None
+            unanswered[:] = [one for one in unanswered if one is not answers]
 
 
 def _is_shown(value: Value) -> bool:

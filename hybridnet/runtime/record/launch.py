@@ -297,7 +297,7 @@ def _run(segment: Segment, code: Code) -> Sequence[Any]:
         return _run_on_users(segment, code)
     inputs, scalars, made = segment.inputs, segment.scalars, segment.made
     program = cache.next(code)
-    if asked.mode:
+    if asked.mode or program.is_bounded:
         return _run_checked(segment, program)
     # The journal gets the cached program's structure and not `code`, which equals it. Otherwise it
     # would keep thousands of objects alive, all of which the garbage collector has to visit.
@@ -331,7 +331,7 @@ def _run_checked(segment: Segment, plain: Program) -> Sequence[Any]:
         with events.within(inside_of(segment)), watching:
             outputs = cache.launch(program, inputs, scalars, segment.made)
     live = segment.live
-    note_answers(checked, segment.owner, given, scalars, lines, live, outputs, lists=2)
+    note_answers(checked, segment.owner, (given, scalars), lines, live, outputs, lists=2)
     count = len(checked.plain.outputs)
     _add_lines(outputs[:count], lines)
     return outputs[:count]

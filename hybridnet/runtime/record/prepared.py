@@ -239,7 +239,8 @@ class PreparedCall:
         outputs = tuple(range(call.num_outputs))
         operands = tuple(range(-1, ~len(types), -1))
         code = Code(ctx, ((call, operands),), tuple(types), outputs, ())
-        asking = checked(code, asked.mode) if asked.mode else None
+        asks = asked.mode or call.bounded(everything=False) is not None
+        asking = checked(code, asked.mode) if asks else None
         program = cache.compiled(code if asking is None else asking.code)
         if program is None:
             return None
@@ -443,7 +444,7 @@ class PreparedCall:
         """Notes the answers to what a launch was asked."""
         lines = {0: engine.caller_origin(2)}
         owner = threading.get_ident()
-        note_answers(checked, owner, inputs, launch.scalars, lines, made, outputs, lists=1)
+        note_answers(checked, owner, (inputs, launch.scalars), lines, made, outputs, lists=1)
 
     def _open(self, scalars: Sequence[float] | None) -> tuple[journal.Launch, Any]:
         """Returns the journal's entry for a call with these numbers, and them on the device."""

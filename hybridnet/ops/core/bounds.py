@@ -1,0 +1,125 @@
+"""Bounds: which positions among the values of an operator's inputs there are.
+
+A program cannot raise. So an operator says in which of its inputs positions are held, and what they
+may be (`Bound`); what lies outside is found by NumPy where the values are at hand, and else by the
+program itself, which gives out a row of numbers (`BoundsCall`) that is looked at when somebody reads
+a value anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple, final
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from hybridnet.base.dtype import INT64
+from hybridnet.base.tensor_type import tensor_type
+from hybridnet.ops.host.namespace import jnp
+
+from .call import Arrays, Backward, Call, Types, only
+
+__all__ = ["Bound", "BoundsCall", "bounds_call", "outside"]
+
+
+class Bound(NamedTuple):
+    """What positions may be that an input of an operator holds.
+
+    Attributes:
+        input: the number of the input.
+        what: what it is called in messages.
+        sizes: the numbers of positions there are. Where there are several, the first dimension of
+            the input is as long, and each part has its own.
+        axes: the axes of the array that the positions are of, likewise; empty where it is none.
+        least: the first position; or None: negative ones count from the end, down to minus the
+            size.
+        besides: one further value that is no position, and means something; None: there is none.
+        always: whether one outside is an error always, and not only where somebody asks
+            (`hybridnet.debug.indices`), since it has a meaning.
+    """
+
+    input: int
+    what: str
+    sizes: tuple[int, ...]
+    axes: tuple[int, ...]
+    least: int | None = 0
+    besides: float | None = None
+    always: bool = False
+
+
+def outside(xp: Any, positions: Any, bound: Bound) -> Any:
+    """Returns which positions are outside, bool of their shape; fractions do not count.
+
+    Args:
+        xp: the array functions, NumPy's or JAX's.
+        positions: an array of numbers.
+        bound: what they may be.
+    """
+    sizes = np.array(bound.sizes, np.int64)
+    least = -sizes if bound.least is None else np.full_like(sizes, bound.least)
+    if len(sizes) > 1:
+        parts = (-1, *(1,) * (positions.ndim - 1))
+        sizes, least = sizes.reshape(parts), least.reshape(parts)
+    else:
+        sizes, least = sizes[0], least[0]
+    wide = positions if positions.dtype.kind == "f" else positions.astype(np.int64)
+    inside = (wide > least - 1) & (wide < sizes)  # also False of NaN
+    if bound.besides is not None:
+        inside |= wide == bound.besides
+    return xp.logical_not(inside)
+
+
+@final
+class BoundsCall(Call):
+    """Finds the first position that is outside of its bound, of each of some arrays.
+
+    Its inputs are the arrays of positions, one for each bound. Its output is int64[bounds, 2]: of
+    each, where in the flattened array it is, or -1 where all are inside; and what it is.
+    """
+
+    __slots__ = ("bounds",)
+    name = "_outside"
+
+    def __init__(self, bounds: tuple[Bound, ...]) -> None:
+        super().__init__()
+        self.bounds = bounds
+
+    def facts(self) -> Sequence[object]:
+        """The bounds."""
+        return [tuple(bound) for bound in self.bounds]
+
+    def infer(self, types: Types) -> Types:
+        """A row for each bound."""
+        return (tensor_type((len(self.bounds), 2), INT64),)
+
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
+        """Computes the rows."""
+        rows = [_first_outside(x, bound) for x, bound in zip(operands, self.bounds, strict=True)]
+        return [jnp.stack(rows)]
+
+    def evaluate(self, operands: Arrays, scalars: Arrays) -> Arrays:
+        """Computes the rows by NumPy."""
+        return self.lower("cpu", operands, scalars)
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """There is none."""
+        return [None] * len(back.inputs)
+
+
+def _first_outside(positions: Any, bound: Bound) -> Any:
+    if not positions.size:
+        return jnp.asarray(np.array([-1, 0], np.int64))
+    found = outside(jnp, positions, bound).reshape(-1)
+    place = jnp.argmax(found).astype(INT64)
+    value = positions.reshape(-1)[place].astype(INT64)
+    return jnp.stack([jnp.where(found.any(), place, -1), value])
+
+
+_calls: Final[WeakValueDictionary[Any, BoundsCall]] = WeakValueDictionary()
+
+
+def bounds_call(bounds: tuple[Bound, ...]) -> BoundsCall:
+    """Returns the call for some bounds."""
+    call: BoundsCall = only(_calls, (bounds,), BoundsCall)
+    return call

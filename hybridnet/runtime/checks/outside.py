@@ -1,0 +1,69 @@
+"""The errors for positions that are outside of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hybridnet import engine
+from hybridnet.base.errors import OutOfBoundsError
+from hybridnet.base.origins import Place
+from hybridnet.ops.core import Bound, outside
+
+from .positions import Where
+
+__all__ = ["outside_error", "require_inside"]
+
+
+def outside_error(
+    table: Any, places: Sequence[Where], outer: engine.Origin | None
+) -> OutOfBoundsError | None:
+    """Returns the error for the first row that tells of a position outside; None: all are inside.
+
+    Args:
+        table: rows as `BoundsCall` gives them, NumPy's.
+        places: what each is about.
+        outer: the line that called the graph they are of.
+    """
+    for (at, value), where in zip(table.tolist(), places, strict=True):
+        if at >= 0:
+            line = where.place.origin or outer
+            place = where.place._replace(origin=line, outer=outer)
+            return _error(where._replace(place=place), at, value)
+    return None
+
+
+def require_inside(name: str, bound: Bound, positions: Any, place: Place) -> None:
+    """Checks positions that are at hand.
+
+    Args:
+        name: of the operator.
+        bound: what they may be.
+        positions: NumPy's.
+        place: where the operator was called.
+
+    Raises:
+        OutOfBoundsError: one is outside.
+    """
+    found = outside(np, positions, bound)
+    if found.any():
+        at = int(found.argmax())
+        value = positions.reshape(-1)[at].item()
+        raise _error(Where(name, bound, positions.shape, place), at, value)
+
+
+def _error(where: Where, at: int, value: float) -> OutOfBoundsError:
+    bound = where.bound
+    at_all = tuple(map(int, np.unravel_index(at, where.shape))) if where.shape else ()
+    part = at_all[0] if len(bound.sizes) > 1 else 0
+    size = bound.sizes[part]
+    position = f", at position {list(at_all)} of {bound.what}" if at_all else f" ({bound.what})"
+    if bound.axes:
+        limit = f"is out of bounds for axis {bound.axes[part]} with size {size}"
+    else:
+        least = -size if bound.least is None else bound.least
+        limit = f"is out of bounds: it must be from {least} to {size - 1}"
+    called = f"; called{where.place}" if str(where.place) else ""
+    return OutOfBoundsError(f"{where.operator}: index {value:.0f} {limit}{position}{called}")

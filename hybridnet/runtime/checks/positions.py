@@ -1,0 +1,79 @@
+"""Graphs that also tell which positions in them are outside of arrays; see `ops.core.bounds`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from hybridnet.base.origins import Place
+from hybridnet.graph import ControlCall, Edge, Graph, Node
+from hybridnet.ops.core import Bound, Call, OpCall, Types, bounds_call
+
+__all__ = ["Where", "may_hold_positions", "positions_in"]
+
+
+class Where(NamedTuple):
+    """What a row of numbers about positions is about.
+
+    Attributes:
+        operator: the name of the operator.
+        bound: what the positions may be.
+        shape: of the input that holds them.
+        place: where the operator was called.
+    """
+
+    operator: str
+    bound: Bound
+    shape: tuple[int, ...]
+    place: Place
+
+
+def may_hold_positions(call: Call | None) -> bool:
+    """Whether a call is, or has inside, one that takes positions."""
+    if isinstance(call, OpCall):
+        return call.operator.bounds is not None
+    graph = getattr(call, "graph", None)
+    graphs = [part.graph for part in call.parts] if isinstance(call, ControlCall) else []
+    graphs += [] if graph is None else [graph]
+    return any(may_hold_positions(node.call) for graph in graphs for node in graph.nodes)
+
+
+def positions_in(
+    graph: Graph, types: Mapping[Node, Types], everything: bool
+) -> tuple[Graph, list[Where]] | None:
+    """Returns a graph with one output more, and what each row of that is about.
+
+    Args:
+        graph: the graph.
+        types: of its nodes.
+        everything: see `Call.bounded`.
+
+    Returns:
+        None where no operator in it takes positions that it looks at.
+    """
+    bounds: list[Bound] = []
+    edges: list[Edge] = []
+    places: list[Where] = []
+    for node in graph.nodes:
+        if not isinstance(node.call, OpCall):
+            continue
+        kinds = tuple(types[edge.node][edge.index] for edge in node.inputs)
+        for bound in node.call.bounds(kinds, everything=everything):
+            bounds.append(bound)
+            edges.append(node.inputs[bound.input])
+            place = Place(node.origin, None, node.name)
+            places.append(Where(node.call.name, bound, kinds[bound.input].shape, place))
+    if not bounds:
+        return None
+    row = Node(bounds_call(tuple(bounds)), tuple(edges), "outside")
+    return replace(graph, outputs=(*graph.outputs, Edge(row, 0))), places
+
+
+def of_call(call: OpCall, types: Types, everything: bool, place: Place) -> Sequence[Where]:
+    """Returns what the rows about an operator's positions are about."""
+    found: list[Any] = [
+        Where(call.name, bound, types[bound.input].shape, place)
+        for bound in call.bounds(types, everything=everything)
+    ]
+    return found
