@@ -33,7 +33,7 @@ class Place(NamedTuple):
         return allows_nans(self.origin) or allows_nans(self.outer)
 
     def __str__(self) -> str:
-        """`` at net.py:12 (node 'dense0_fwd', called at train.py:3)``; empty where nothing is known."""
+        """Such as `` at net.py:12 (node 'dense0', called at train.py:3)``; empty if not known."""
         found = engine.resolve_origin(self.origin)
         text = f" at {found[0]}:{found[1]}" if found else ""
         outer = engine.resolve_origin(self.outer)

@@ -18,6 +18,7 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core import (
     Arrays,
     Backward,
+    Bound,
     Call,
     HostForm,
     Operand,
@@ -196,6 +197,20 @@ class _ArrayIndexCall(AbstractIndexCall):
 
     __slots__ = ("_types",)
 
+    #: The number of the first input that is an index array.
+    _first: ClassVar[int] = 1
+
+    def bounds(self, types: Types, *, everything: bool) -> Sequence[Bound]:
+        """Positions on the axes that have index arrays; negative ones count from the end."""
+        found = []
+        items = [item for item in self.pattern[0] if item is not None]
+        for axis, item in enumerate(items):
+            if item == "array":
+                size = types[0].shape[axis]
+                number = self._first + len(found)
+                found.append(Bound(number, "the index", (size,), (axis,), None, always=True))
+        return found
+
     def _count_scalars(self) -> int:
         self._types: dict[Types, Types] = {}
         return 0
@@ -210,7 +225,11 @@ class _ArrayIndexCall(AbstractIndexCall):
 
 @final
 class Gather(_ArrayIndexCall):
-    """``x[index]`` with index arrays; inputs are x and the arrays. Positions are clipped."""
+    """``x[index]`` with index arrays; inputs are x and the arrays.
+
+    Positions outside are errors (`bounds`); in a program that only gives out who is to blame they
+    are clipped.
+    """
 
     __slots__ = ()
     _made: ClassVar[dict[Any, Any]] = {}
@@ -227,6 +246,7 @@ class Scatter(_ArrayIndexCall):
     """``x[index] = value`` with index arrays; inputs are x, the value and the arrays."""
 
     __slots__ = ()
+    _first = 2
     _made: ClassVar[dict[Any, Any]] = {}
 
     @property

@@ -150,7 +150,7 @@ def looked_at(call: OpCall, inputs: Sequence[Any], outputs: list[Any]) -> list[A
     return [type(x).from_value(value, x.context) for x, value in zip(outputs, made, strict=True)]
 
 
-def check_positions(call: OpCall, inputs: Sequence[Any]) -> Sequence[Where]:
+def check_positions(call: Call, inputs: Sequence[Any]) -> Sequence[Where]:
     """Checks the positions that a call is given, as far as they are at hand.
 
     Returns:

@@ -29,6 +29,7 @@ from ._advanced import (
     Window,
     WindowAssign,
 )
+from .applying import check_positions, watch_positions
 from .copies import host_array, put
 from .parts import fill_call
 
@@ -51,7 +52,12 @@ def get(x: Any, key: Index) -> Any:
     items, with_arrays = _expand(x, key)
     if with_arrays:
         pattern, arrays = _advanced(x, items)
-        return type(x).apply_call(Gather.of(*pattern), [x, *arrays])[0]
+        call, inputs = Gather.of(*pattern), [x, *arrays]
+        later = check_positions(call, inputs)
+        part = type(x).apply_call(call, inputs)[0]
+        if later:
+            watch_positions(inputs, later)
+        return part
     offset, shape, starts, pattern = _resolve(x.shape, items)
     if offset is not None:
         return x.view(offset, shape)
@@ -104,7 +110,11 @@ def assign(x: Any, key: Index, value: ArrayLike) -> None:
         operand = _operand(x, value)
         (part,) = Gather.of(*pattern).infer((x.type, *(array.type for array in arrays)))
         _check_broadcast(operand.shape, part.shape)
-        _rewrite(x, Scatter.of(*pattern), [operand, *arrays])
+        call, operands = Scatter.of(*pattern), [operand, *arrays]
+        later = check_positions(call, [x, *operands])
+        _rewrite(x, call, operands)
+        if later:
+            watch_positions([x, *operands], later)
         return
     offset, shape, starts, pattern = _resolve(x.shape, items)
     if offset is not None:

@@ -15,7 +15,6 @@ from .backward import BackwardCall as BackwardCall
 from .backward import VjpCall as VjpCall
 from .backward import vjp_call as vjp_call
 from .backward import vjp_gradient as vjp_gradient
-from .bounds import Bound as Bound
 from .bounds import bounds_call as bounds_call
 from .bounds import outside as outside
 from .call import MAKERS as MAKERS
@@ -23,6 +22,7 @@ from .call import MAKING as MAKING
 from .call import Arrays as Arrays
 from .call import Averages as Averages
 from .call import Backward as Backward
+from .call import Bound as Bound
 from .call import Bounded as Bounded
 from .call import Call as Call
 from .call import HostForm as HostForm

@@ -1,15 +1,15 @@
 """Bounds: which positions among the values of an operator's inputs there are.
 
-A program cannot raise. So an operator says in which of its inputs positions are held, and what they
-may be (`Bound`); what lies outside is found by NumPy where the values are at hand, and else by the
-program itself, which gives out a row of numbers (`BoundsCall`) that is looked at when somebody reads
-a value anyway.
+A program cannot raise. So an operator says in which of its inputs positions are held, and what
+they may be (`Bound`); what lies outside is found by NumPy where the values are at hand, and else by
+the program itself, which gives out a row of numbers (`BoundsCall`) that is looked at when somebody
+reads a value anyway.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, final
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -18,34 +18,9 @@ from hybridnet.base.dtype import INT64
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.host.namespace import jnp
 
-from .call import Arrays, Backward, Call, Types, only
+from .call import Arrays, Backward, Bound, Call, Types, only
 
-__all__ = ["Bound", "BoundsCall", "bounds_call", "outside"]
-
-
-class Bound(NamedTuple):
-    """What positions may be that an input of an operator holds.
-
-    Attributes:
-        input: the number of the input.
-        what: what it is called in messages.
-        sizes: the numbers of positions there are. Where there are several, the first dimension of
-            the input is as long, and each part has its own.
-        axes: the axes of the array that the positions are of, likewise; empty where it is none.
-        least: the first position; or None: negative ones count from the end, down to minus the
-            size.
-        besides: one further value that is no position, and means something; None: there is none.
-        always: whether one outside is an error always, and not only where somebody asks
-            (`hybridnet.debug.indices`), since it has a meaning.
-    """
-
-    input: int
-    what: str
-    sizes: tuple[int, ...]
-    axes: tuple[int, ...]
-    least: int | None = 0
-    besides: float | None = None
-    always: bool = False
+__all__ = ["BoundsCall", "bounds_call", "outside"]
 
 
 def outside(xp: Any, positions: Any, bound: Bound) -> Any:
@@ -78,24 +53,24 @@ class BoundsCall(Call):
     each, where in the flattened array it is, or -1 where all are inside; and what it is.
     """
 
-    __slots__ = ("bounds",)
+    __slots__ = ("limits",)
     name = "_outside"
 
     def __init__(self, bounds: tuple[Bound, ...]) -> None:
         super().__init__()
-        self.bounds = bounds
+        self.limits = bounds
 
     def facts(self) -> Sequence[object]:
         """The bounds."""
-        return [tuple(bound) for bound in self.bounds]
+        return [tuple(bound) for bound in self.limits]
 
     def infer(self, types: Types) -> Types:
         """A row for each bound."""
-        return (tensor_type((len(self.bounds), 2), INT64),)
+        return (tensor_type((len(self.limits), 2), INT64),)
 
     def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Computes the rows."""
-        rows = [_first_outside(x, bound) for x, bound in zip(operands, self.bounds, strict=True)]
+        rows = [_first_outside(x, bound) for x, bound in zip(operands, self.limits, strict=True)]
         return [jnp.stack(rows)]
 
     def evaluate(self, operands: Arrays, scalars: Arrays) -> Arrays:

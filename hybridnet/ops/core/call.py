@@ -94,6 +94,31 @@ class Averages(NamedTuple):
     statistics: Sequence[Any]
 
 
+class Bound(NamedTuple):
+    """What positions may be that an input of an operator holds.
+
+    Attributes:
+        input: the number of the input.
+        what: what it is called in messages.
+        sizes: the numbers of positions there are. Where there are several, the first dimension of
+            the input is as long, and each part has its own.
+        axes: the axes of the array that the positions are of, likewise; empty where it is none.
+        least: the first position; or None: negative ones count from the end, down to minus the
+            size.
+        besides: one further value that is no position, and means something; None: there is none.
+        always: whether one outside is an error always, and not only where somebody asks
+            (`hybridnet.debug.indices`), since it has a meaning.
+    """
+
+    input: int
+    what: str
+    sizes: tuple[int, ...]
+    axes: tuple[int, ...]
+    least: int | None = 0
+    besides: float | None = None
+    always: bool = False
+
+
 class Bounded(NamedTuple):
     """A call that also tells which positions are outside of arrays.
 
@@ -205,6 +230,15 @@ class Call(ABC):
             optimized: whether optimization passes are run over them first.
         """
         raise InternalError(f"{self.name} has no parts")
+
+    def bounds(self, types: Types, *, everything: bool) -> Sequence[Bound]:
+        """Returns what positions may be that its inputs hold.
+
+        Args:
+            types: of the inputs.
+            everything: also of those that have a meaning outside, and so are no error.
+        """
+        return ()
 
     def bounded(self, *, everything: bool) -> Bounded | None:
         """Returns what also tells of positions that are outside; None where it holds none.

@@ -25,8 +25,7 @@ from hybridnet.base.tensor_type import TensorType
 from ..host.namespace import NoHostForm, by_jax
 from . import alternatives
 from .backward import vjp_gradient
-from .bounds import Bound
-from .call import MAKING, Arrays, Averages, Backward, Call, HostForm, Types
+from .call import MAKING, Arrays, Averages, Backward, Bound, Call, HostForm, Types
 from .evaluation import output_types
 
 Shapes = list[tuple[int, ...] | None]

@@ -23,8 +23,7 @@ from hybridnet.base.modules import load
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.engine import RLock
 
-from .bounds import Bound
-from .call import Averages, Backward
+from .call import Averages, Backward, Bound
 from .operator import Operator, Shapes
 
 __all__ = [

@@ -10,8 +10,7 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.host.namespace import jnp, lax
 
-from ..core.bounds import Bound
-from ..core.call import Backward
+from ..core.call import Backward, Bound
 from ..core.checks import fill, require_floats, wide
 from ..core.operator import Shapes, describe
 from ..core.registry import get, operator

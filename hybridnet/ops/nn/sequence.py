@@ -14,7 +14,7 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp, lax
 
-from ..core.bounds import Bound
+from ..core.call import Bound
 from ..core.checks import fill
 from ..core.families import convert
 from ..core.operator import Shapes

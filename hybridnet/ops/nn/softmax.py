@@ -14,8 +14,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import has_host_form, jax, jnp, lax
 
 from ..core.backward import vjp_gradient
-from ..core.bounds import Bound
-from ..core.call import Backward
+from ..core.call import Backward, Bound
 from ..core.checks import fill, require_floats, wide
 from ..core.operator import describe
 from ..core.registry import get, operator

@@ -9,8 +9,7 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.host.namespace import jnp
 
-from ..core.bounds import Bound
-from ..core.call import Backward
+from ..core.call import Backward, Bound
 from ..core.checks import fill, require_floats
 from ..core.operator import Shapes, describe
 from ..core.registry import get, operator

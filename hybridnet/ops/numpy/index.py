@@ -13,8 +13,7 @@ from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp
 
-from ..core.bounds import Bound
-from ..core.call import Backward
+from ..core.call import Backward, Bound
 from ..core.checks import require_some
 from ..core.families import STEP, convert, promoted
 from ..core.registry import get, operator

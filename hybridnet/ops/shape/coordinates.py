@@ -11,7 +11,7 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import at, jnp
 
-from ..core.bounds import Bound
+from ..core.call import Bound
 from ..core.checks import require_some
 from ..core.registry import operator
 from .indexing import whole

@@ -18,8 +18,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import at, jnp
 
 from ..core.backward import vjp_gradient
-from ..core.bounds import Bound
-from ..core.call import Backward
+from ..core.call import Backward, Bound
 from ..core.checks import require_some
 from ..core.families import promoted
 from ..core.operator import Shapes, describe

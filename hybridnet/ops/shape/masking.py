@@ -13,8 +13,7 @@ from hybridnet.base.errors import DTypeError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import at, jnp, lax
 
-from ..core.bounds import Bound
-from ..core.call import Backward
+from ..core.call import Backward, Bound
 from ..core.operator import describe
 from ..core.registry import get, operator
 from ..core.rules import one_axis, same_type

@@ -9,7 +9,7 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import at, jnp
 
-from ..core.bounds import Bound
+from ..core.call import Bound
 from ..core.operator import describe
 from ..core.registry import operator
 from .indexing import whole

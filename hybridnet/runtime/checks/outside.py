@@ -16,6 +16,9 @@ from .positions import Where
 
 __all__ = ["outside_error", "require_inside"]
 
+#: Operators that users write by Python's brackets.
+_SHOWN = {"_gather": "x[index]", "_scatter": "x[index] = value"}
+
 
 def outside_error(
     table: Any, places: Sequence[Where], outer: engine.Origin | None
@@ -65,5 +68,6 @@ def _error(where: Where, at: int, value: float) -> OutOfBoundsError:
     else:
         least = -size if bound.least is None else bound.least
         limit = f"is out of bounds: it must be from {least} to {size - 1}"
+    name = _SHOWN.get(where.operator, where.operator)
     called = f"; called{where.place}" if str(where.place) else ""
-    return OutOfBoundsError(f"{where.operator}: index {value:.0f} {limit}{position}{called}")
+    return OutOfBoundsError(f"{name}: index {value:.0f} {limit}{position}{called}")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hybridnet.base.origins import Place
 from hybridnet.graph import ControlCall, Edge, Graph, Node
@@ -33,6 +33,8 @@ def may_hold_positions(call: Call | None) -> bool:
     """Whether a call is, or has inside, one that takes positions."""
     if isinstance(call, OpCall):
         return call.operator.bounds is not None
+    if call is not None and type(call).bounds is not Call.bounds:
+        return True
     graph = getattr(call, "graph", None)
     graphs = [part.graph for part in call.parts] if isinstance(call, ControlCall) else []
     graphs += [] if graph is None else [graph]
@@ -56,7 +58,7 @@ def positions_in(
     edges: list[Edge] = []
     places: list[Where] = []
     for node in graph.nodes:
-        if not isinstance(node.call, OpCall):
+        if node.call is None:
             continue
         kinds = tuple(types[edge.node][edge.index] for edge in node.inputs)
         for bound in node.call.bounds(kinds, everything=everything):
@@ -68,12 +70,3 @@ def positions_in(
         return None
     row = Node(bounds_call(tuple(bounds)), tuple(edges), "outside")
     return replace(graph, outputs=(*graph.outputs, Edge(row, 0))), places
-
-
-def of_call(call: OpCall, types: Types, everything: bool, place: Place) -> Sequence[Where]:
-    """Returns what the rows about an operator's positions are about."""
-    found: list[Any] = [
-        Where(call.name, bound, types[bound.input].shape, place)
-        for bound in call.bounds(types, everything=everything)
-    ]
-    return found

@@ -254,6 +254,7 @@ class GraphCall(Call):
         call = GraphCall(
             graph, self.input_types, self.name, self.num_visible, None, self.optimized, self
         )
+        call._bounded = {False: None, True: None}  # it tells of them already
         return Bounded(call, places)
 
     # -- its gradient ------------------------------------------------------------------------

@@ -195,7 +195,7 @@ class Program:
         instructions = code.instructions
         self.is_alone = len(instructions) == 1 and not instructions[0][0].has_parts
         graphs = [call for call, _ in instructions if call.has_parts]
-        self.is_bounded = any([call.bounded(everything=False) for call in graphs])
+        self.is_bounded = any(call.bounded(everything=False) for call in graphs)
         self.account = Account(sum([call.weight for call, _ in instructions]))
         if self.is_alone:  # nothing is known of it before it has run twice
             self.account.due = 2
