@@ -9,10 +9,10 @@ from typing import Final, NamedTuple, final
 
 from hybridnet import engine
 
-__all__ = ["Allowed", "Place", "allowing_nans", "allows_nans", "noted_origin", "recorded_at"]
+__all__ = ["Allowed", "CallSite", "allowing_nans", "allows_nans", "noted_origin", "recorded_at"]
 
 
-class Place(NamedTuple):
+class CallSite(NamedTuple):
     """Where an operator was called.
 
     Attributes:

@@ -307,7 +307,7 @@ class ControlCall(Call):
         """Whether an input of the parts, by number, is one input of the call, in every turn."""
         return True
 
-    def bounded(self, limits: Iterator[int]) -> ControlCall:
+    def with_limits(self, limits: Iterator[int]) -> ControlCall:
         """Returns the call with maxima for its loops that have none.
 
         Args:
@@ -322,7 +322,7 @@ class ControlCall(Call):
             call = node.call
             if not isinstance(call, ControlCall) or not call.num_unbounded:
                 return node.with_inputs(inputs)
-            made = replace(node, call=call.bounded(limits), inputs=inputs)
+            made = replace(node, call=call.with_limits(limits), inputs=inputs)
             places = [*range(call.num_visible), 0, *range(call.num_visible, call.num_outputs - 1)]
             return [Edge(made, place) for place in places]  # nothing reads the counts
 

@@ -80,7 +80,7 @@ class UnboundedGradient(HostOnlyCall):
         return made
 
     def _make(self, types: Types, limits: tuple[int, ...]) -> tuple[Graph, tuple[int | None, ...]]:
-        call = self.of.bounded(iter(limits))
+        call = self.of.with_limits(iter(limits))
         inputs = tuple(variable(f"input{i}") for i in range(len(types)))
         node = Node(call, tuple(Edge(source, 0) for source in inputs), call.name, self.hosts)
         outputs = tuple(Edge(node, index) for index in range(call.num_outputs))

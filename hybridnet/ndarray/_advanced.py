@@ -18,9 +18,9 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core import (
     Arrays,
     Backward,
-    Bound,
     Call,
     HostForm,
+    IndexBound,
     Operand,
     Types,
     convert,
@@ -200,15 +200,15 @@ class _ArrayIndexCall(AbstractIndexCall):
     #: The number of the first input that is an index array.
     _first: ClassVar[int] = 1
 
-    def bounds(self, types: Types, *, everything: bool) -> Sequence[Bound]:
+    def bounds(self, types: Types, *, everything: bool) -> Sequence[IndexBound]:
         """Positions on the axes that have index arrays; negative ones count from the end."""
-        found = []
+        found: list[IndexBound] = []
         items = [item for item in self.pattern[0] if item is not None]
         for axis, item in enumerate(items):
             if item == "array":
                 size = types[0].shape[axis]
                 number = self._first + len(found)
-                found.append(Bound(number, "the index", (size,), (axis,), None, always=True))
+                found.append(IndexBound(number, "the index", (size,), (axis,), None, always=True))
         return found
 
     def _count_scalars(self) -> int:

@@ -10,11 +10,11 @@ from hybridnet.base.attrs import Number
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.host_array import DeviceArray
-from hybridnet.base.origins import Place, noted_origin
+from hybridnet.base.origins import CallSite, noted_origin
 from hybridnet.ops.core import Call, OpCall, Operator, Types, bounds_call
 from hybridnet.runtime.asking import (
     INDICES,
-    Where,
+    PositionRow,
     asks,
     at_hand,
     note_positions,
@@ -150,7 +150,7 @@ def looked_at(call: OpCall, inputs: Sequence[Any], outputs: list[Any]) -> list[A
     return [type(x).from_value(value, x.context) for x, value in zip(outputs, made, strict=True)]
 
 
-def check_positions(call: Call, inputs: Sequence[Any]) -> Sequence[Where]:
+def check_positions(call: Call, inputs: Sequence[Any]) -> Sequence[PositionRow]:
     """Checks the positions that a call is given, as far as they are at hand.
 
     Returns:
@@ -162,18 +162,19 @@ def check_positions(call: Call, inputs: Sequence[Any]) -> Sequence[Where]:
     if not all(isinstance(x, AbstractArray) for x in inputs) or recorder.current_trace():
         return ()  # a graph looks at its own
     types = tuple(x.type for x in inputs)
+    call.infer(types)  # what does not fit is another error
     later = []
     for bound in call.bounds(types, everything=asks(INDICES)):
         value = inputs[bound.input].read()
-        place = Place(noted_origin(1))
+        place = CallSite(noted_origin(1))
         if value.array is not None and at_hand(value.array):
             require_inside(call.name, bound, in_host_memory(value.array), place)
         else:
-            later.append(Where(call.name, bound, value.type.shape, place))
+            later.append(PositionRow(call.name, bound, value.type.shape, place))
     return later
 
 
-def watch_positions(inputs: Sequence[Any], later: Sequence[Where]) -> None:
+def watch_positions(inputs: Sequence[Any], later: Sequence[PositionRow]) -> None:
     """Has positions checked when they have been computed.
 
     Args:

@@ -11,6 +11,7 @@ The folders, lowest first; tests/house/test_layers.py says which may import whic
     segments      what was recorded, as data; observe: who wants to know what happens is told
     tiers         who runs what, and what is worth its price: decided, and nothing done
     programs      compiled, kept in memory and on disk, dispatched
+    checks        what launches are asked while somebody debugs, and the operator that is to blame
     devices       those of JAX and of users; record: recording, launching, waiting
     graphs        graphs as calls; tuning: better recipes for programs, by measurement
     specialize    programs for weights that stay the same
@@ -22,7 +23,7 @@ What other floors use of all this is in the modules beside the folders, and nowh
     calls         graphs as calls; tasks: work of the engine's that reads and writes values
     contexts      JAX's devices and arrays on them; placing: devices by name, graphs placed on them
     between_tasks what tasks of a cluster run and send; tuner: what `hybridnet.tune` looks into
-    watching      what happens, told to who wants to know
+    watching      what happens, told to who wants to know; asking: what launches are asked
 
 For users: what ran, as text with their own lines.
 

@@ -12,7 +12,7 @@ from .checks.asked import INDICES as INDICES
 from .checks.asked import NANS as NANS
 from .checks.asked import ask, asked
 from .checks.outside import require_inside as require_inside
-from .checks.positions import Where as Where
+from .checks.positions import PositionRow as PositionRow
 from .record import recorder
 from .record.answers import forget, look_at_answers
 from .record.answers import note_positions as note_positions
@@ -20,7 +20,7 @@ from .record.answers import note_positions as note_positions
 __all__ = [
     "INDICES",
     "NANS",
-    "Where",
+    "PositionRow",
     "asking",
     "asks",
     "at_hand",

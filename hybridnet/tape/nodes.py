@@ -17,7 +17,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.origins import noted_origin
 from hybridnet.ops.core import Averages, Call, Types
 from hybridnet.runtime.recording import Value
-from hybridnet.runtime.watching import listeners
+from hybridnet.runtime.watching import asked
 
 __all__ = ["Edge", "Leaf", "TapeNode", "order", "record_call", "state"]
 
@@ -87,7 +87,7 @@ class TapeNode:
         input_ctx: the context of the inputs; it differs only for a copy between devices.
         averages: the running averages that the backward pass moves when it comes through here,
             latest first.
-        origin: where it was recorded; None where lines are not noted.
+        origin: where it was recorded; None where nobody asks who is to blame for what.
         order: numbers the nodes in the order of recording; in descending order each node comes
             before those that it depends on.
         wanted: whether something recorded later may depend on it. False once it is used up: then
@@ -174,6 +174,6 @@ def record_call(
     node.input_ctx = ctx if input_ctx is None else input_ctx
     node.averages = ()
     node.order = next(order)
-    node.origin = noted_origin(1) if listeners.lines else None
+    node.origin = noted_origin(1) if asked.mode else None
     node.wanted = True
     return node

@@ -22,7 +22,7 @@ from hybridnet.graph import EdgeHandle, Graph, Node, variable
 from hybridnet.ops.core import CASTS, Backward, Call, Scalars, Types
 from hybridnet.ops.core.registry import revision
 from hybridnet.runtime.recording import Value, recorder
-from hybridnet.runtime.watching import listeners
+from hybridnet.runtime.watching import asked
 
 from .nodes import Edge, Leaf, TapeNode
 
@@ -184,9 +184,10 @@ class Replay:
             value = side[index]
             assert value is not None
             known.append(value)
-        if listeners.lines:
+        is_asked = asked.mode
+        if is_asked:
             self._record_with_lines(nodes, known)
-        for call, operands, scalars, types in () if listeners.lines else self.steps:
+        for call, operands, scalars, types in () if is_asked else self.steps:
             if type(scalars) is int:
                 scalars = nodes[scalars].scalars
             elif scalars:

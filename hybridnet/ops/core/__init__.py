@@ -22,11 +22,11 @@ from .call import MAKING as MAKING
 from .call import Arrays as Arrays
 from .call import Averages as Averages
 from .call import Backward as Backward
-from .call import Bound as Bound
 from .call import Bounded as Bounded
 from .call import Call as Call
 from .call import HostForm as HostForm
 from .call import HostOnlyCall as HostOnlyCall
+from .call import IndexBound as IndexBound
 from .call import Parts as Parts
 from .call import Scalars as Scalars
 from .call import Types as Types

@@ -1,9 +1,9 @@
 """Bounds: which positions among the values of an operator's inputs there are.
 
 A program cannot raise. So an operator says in which of its inputs positions are held, and what
-they may be (`Bound`); what lies outside is found by NumPy where the values are at hand, and else by
-the program itself, which gives out a row of numbers (`BoundsCall`) that is looked at when somebody
-reads a value anyway.
+they may be (`IndexBound`); what lies outside is found by NumPy where the values are at hand, and
+else by the program itself, which gives out a row of numbers (`BoundsCall`) that is looked at when
+somebody reads a value anyway.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from hybridnet.base.dtype import INT64
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.host.namespace import jnp
 
-from .call import Arrays, Backward, Bound, Call, Types, only
+from .call import Arrays, Backward, Call, IndexBound, Types, only
 
 __all__ = ["BoundsCall", "bounds_call", "outside"]
 
 
-def outside(xp: Any, positions: Any, bound: Bound) -> Any:
+def outside(xp: Any, positions: Any, bound: IndexBound) -> Any:
     """Returns which positions are outside, bool of their shape; fractions do not count.
 
     Args:
@@ -56,7 +56,7 @@ class BoundsCall(Call):
     __slots__ = ("limits",)
     name = "_outside"
 
-    def __init__(self, bounds: tuple[Bound, ...]) -> None:
+    def __init__(self, bounds: tuple[IndexBound, ...]) -> None:
         super().__init__()
         self.limits = bounds
 
@@ -82,7 +82,7 @@ class BoundsCall(Call):
         return [None] * len(back.inputs)
 
 
-def _first_outside(positions: Any, bound: Bound) -> Any:
+def _first_outside(positions: Any, bound: IndexBound) -> Any:
     if not positions.size:
         return jnp.asarray(np.array([-1, 0], np.int64))
     found = outside(jnp, positions, bound).reshape(-1)
@@ -94,7 +94,7 @@ def _first_outside(positions: Any, bound: Bound) -> Any:
 _calls: Final[WeakValueDictionary[Any, BoundsCall]] = WeakValueDictionary()
 
 
-def bounds_call(bounds: tuple[Bound, ...]) -> BoundsCall:
+def bounds_call(bounds: tuple[IndexBound, ...]) -> BoundsCall:
     """Returns the call for some bounds."""
     call: BoundsCall = only(_calls, (bounds,), BoundsCall)
     return call

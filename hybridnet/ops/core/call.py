@@ -94,7 +94,7 @@ class Averages(NamedTuple):
     statistics: Sequence[Any]
 
 
-class Bound(NamedTuple):
+class IndexBound(NamedTuple):
     """What positions may be that an input of an operator holds.
 
     Attributes:
@@ -231,7 +231,7 @@ class Call(ABC):
         """
         raise InternalError(f"{self.name} has no parts")
 
-    def bounds(self, types: Types, *, everything: bool) -> Sequence[Bound]:
+    def bounds(self, types: Types, *, everything: bool) -> Sequence[IndexBound]:
         """Returns what positions may be that its inputs hold.
 
         Args:

@@ -25,7 +25,7 @@ from hybridnet.base.tensor_type import TensorType
 from ..host.namespace import NoHostForm, by_jax
 from . import alternatives
 from .backward import vjp_gradient
-from .call import MAKING, Arrays, Averages, Backward, Bound, Call, HostForm, Types
+from .call import MAKING, Arrays, Averages, Backward, Call, HostForm, IndexBound, Types
 from .evaluation import output_types
 
 Shapes = list[tuple[int, ...] | None]
@@ -102,7 +102,7 @@ class Operator:
     #: answer; None: nothing need be looked at.
     look: Callable[..., Callable[[Sequence[Any], Sequence[Any]], None] | None] | None
     #: What positions may be that inputs hold, from the types of the inputs and the parameters.
-    bounds: Callable[..., Sequence[Bound]] | None
+    bounds: Callable[..., Sequence[IndexBound]] | None
     #: Why numbers that a call takes beside its inputs have no meaning; "" where they have one.
     refuse: Callable[..., str] | None
     #: Whether it gives its first input with a part of it changed; see `Call.rewrites`.
@@ -294,7 +294,7 @@ class OpCall(Call):
             self.inferred.clear()
         return self.inferred.setdefault(types, self._infer(types))
 
-    def bounds(self, types: Types, *, everything: bool) -> Sequence[Bound]:
+    def bounds(self, types: Types, *, everything: bool) -> Sequence[IndexBound]:
         """Returns what positions may be that its inputs hold.
 
         Args:

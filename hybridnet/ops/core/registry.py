@@ -23,7 +23,7 @@ from hybridnet.base.modules import load
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.engine import RLock
 
-from .call import Averages, Backward, Bound
+from .call import Averages, Backward, IndexBound
 from .operator import Operator, Shapes
 
 __all__ = [
@@ -111,7 +111,7 @@ def operator(
     output_names: Sequence[str] = ("output",),
     takes_state: Callable[..., bool] | None = None,
     look: Callable[..., Callable[[Sequence[Any], Sequence[Any]], None] | None] | None = None,
-    bounds: Callable[..., Sequence[Bound]] | None = None,
+    bounds: Callable[..., Sequence[IndexBound]] | None = None,
     refuse: Callable[..., str] | None = None,
     rewrites: bool = False,
     doc: str = "",

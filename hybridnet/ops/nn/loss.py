@@ -10,7 +10,7 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.host.namespace import jnp, lax
 
-from ..core.call import Backward, Bound
+from ..core.call import Backward, IndexBound
 from ..core.checks import fill, require_floats, wide
 from ..core.operator import Shapes, describe
 from ..core.registry import get, operator
@@ -77,11 +77,11 @@ def _label_bounds(
     ignore_label: float,
     preserve_shape: bool,
     **_: Any,
-) -> Sequence[Bound]:
+) -> Sequence[IndexBound]:
     if label.shape == data.shape:  # probabilities
         return ()
     classes = data.shape[-1 if preserve_shape else 1]
-    return (Bound(1, "label", (classes,), (), besides=ignore_label if use_ignore else None),)
+    return (IndexBound(1, "label", (classes,), (), besides=ignore_label if use_ignore else None),)
 
 
 @operator(

@@ -14,7 +14,7 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp, lax
 
-from ..core.call import Bound
+from ..core.call import IndexBound
 from ..core.checks import fill
 from ..core.families import convert
 from ..core.operator import Shapes
@@ -63,8 +63,8 @@ def _steps_and_lengths(data: Any, lengths: Any, axis: int) -> tuple[Any, Any]:
 
 def _length_bounds(
     data: TensorType, *lengths: TensorType, axis: int, least: int, **_: Any
-) -> Sequence[Bound]:
-    return [Bound(1, "sequence_length", (data.shape[axis] + 1,), (), least) for _ in lengths]
+) -> Sequence[IndexBound]:
+    return [IndexBound(1, "sequence_length", (data.shape[axis] + 1,), (), least) for _ in lengths]
 
 
 @operator(

@@ -14,7 +14,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import has_host_form, jax, jnp, lax
 
 from ..core.backward import vjp_gradient
-from ..core.call import Backward, Bound
+from ..core.call import Backward, IndexBound
 from ..core.checks import fill, require_floats, wide
 from ..core.operator import describe
 from ..core.registry import get, operator
@@ -255,7 +255,7 @@ def _cross_entropy_check(data: TensorType, label: TensorType) -> None:
 
 @operator(
     "softmax_cross_entropy",
-    bounds=lambda data, label: (Bound(1, "label", data.shape[1:], (1,)),),
+    bounds=lambda data, label: (IndexBound(1, "label", data.shape[1:], (1,)),),
     check=_cross_entropy_check,
     infer=lambda data, label: (tensor_type((1,), data.dtype),),
     complete=lambda shapes: [

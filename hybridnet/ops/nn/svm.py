@@ -9,7 +9,7 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.host.namespace import jnp
 
-from ..core.call import Backward, Bound
+from ..core.call import Backward, IndexBound
 from ..core.checks import fill, require_floats
 from ..core.operator import Shapes, describe
 from ..core.registry import get, operator
@@ -37,7 +37,7 @@ def _gradient(back: Backward) -> Sequence[Any]:
 
 @operator(
     "SVMOutput",
-    bounds=lambda data, label, **_: (Bound(1, "label", data.shape[1:], (1,)),),
+    bounds=lambda data, label, **_: (IndexBound(1, "label", data.shape[1:], (1,)),),
     check=_check,
     infer=same_type,
     complete=_complete,

@@ -13,7 +13,7 @@ from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp
 
-from ..core.call import Backward, Bound
+from ..core.call import Backward, IndexBound
 from ..core.checks import require_some
 from ..core.families import STEP, convert, promoted
 from ..core.registry import get, operator
@@ -35,11 +35,13 @@ def _take_type(
     return (tensor_type(shape, a.dtype),)
 
 
-def _take_bounds(a: TensorType, _: TensorType, *, axis: int | None, mode: str) -> Sequence[Bound]:
+def _take_bounds(
+    a: TensorType, _: TensorType, *, axis: int | None, mode: str
+) -> Sequence[IndexBound]:
     size = a.size if axis is None else a.shape[axis]
     axes = () if axis is None else (axis % len(a.shape),)
     raises = mode == "raise"
-    bound = Bound(1, "indices", (size,), axes, None if raises else 0, always=raises)
+    bound = IndexBound(1, "indices", (size,), axes, None if raises else 0, always=raises)
     return () if mode == "wrap" else (bound,)
 
 

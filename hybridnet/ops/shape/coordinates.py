@@ -11,7 +11,7 @@ from hybridnet.base.errors import ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import at, jnp
 
-from ..core.call import Bound
+from ..core.call import IndexBound
 from ..core.checks import require_some
 from ..core.registry import operator
 from .indexing import whole
@@ -34,10 +34,12 @@ def _gather_type(data: TensorType, indices: TensorType) -> tuple[TensorType]:
     return (tensor_type(indices.shape[1:] + data.shape[depth:] or (1,), data.dtype),)
 
 
-def _coordinate_bounds(number: int, indices: TensorType, shape: Sequence[int]) -> Sequence[Bound]:
+def _coordinate_bounds(
+    number: int, indices: TensorType, shape: Sequence[int]
+) -> Sequence[IndexBound]:
     """What coordinates in an array of a shape may be, which are an input's rows."""
     sizes = tuple(shape[: indices.shape[0]])
-    return (Bound(number, "indices", sizes, tuple(range(len(sizes))), None, always=True),)
+    return (IndexBound(number, "indices", sizes, tuple(range(len(sizes))), None, always=True),)
 
 
 @operator(

@@ -1,7 +1,7 @@
 """Operators that select elements by positions held in arrays, and their inverses.
 
 Positions outside an array are clipped or wrapped, as in MXNet. Where MXNet raises (``take`` with
-``mode='raise'``), or reads what is not there, `Bound` says so, and it is an error.
+``mode='raise'``), or reads what is not there, `IndexBound` says so, and it is an error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import at, jnp
 
 from ..core.backward import vjp_gradient
-from ..core.call import Backward, Bound
+from ..core.call import Backward, IndexBound
 from ..core.checks import require_some
 from ..core.families import promoted
 from ..core.operator import Shapes, describe
@@ -48,9 +48,9 @@ def _take_type(a: TensorType, indices: TensorType, *, axis: int, mode: str) -> t
     return (tensor_type(shape, a.dtype),)
 
 
-def _take_bounds(a: TensorType, _: TensorType, *, axis: int, mode: str) -> Sequence[Bound]:
+def _take_bounds(a: TensorType, _: TensorType, *, axis: int, mode: str) -> Sequence[IndexBound]:
     axis %= len(a.shape)
-    bound = Bound(1, "indices", (a.shape[axis],), (axis,), always=mode == "raise")
+    bound = IndexBound(1, "indices", (a.shape[axis],), (axis,), always=mode == "raise")
     return () if mode == "wrap" else (bound,)
 
 
@@ -83,8 +83,8 @@ def _batch_take_type(a: TensorType, indices: TensorType) -> tuple[TensorType]:
     return (tensor_type(indices.shape, a.dtype),)
 
 
-def _column_bounds(a: TensorType, _: TensorType) -> Sequence[Bound]:
-    return (Bound(1, "indices", (a.shape[1],), (1,)),)
+def _column_bounds(a: TensorType, _: TensorType) -> Sequence[IndexBound]:
+    return (IndexBound(1, "indices", (a.shape[1],), (1,)),)
 
 
 @operator("batch_take", infer=_batch_take_type, bounds=_column_bounds)
@@ -112,9 +112,9 @@ def _pick_type(
 
 def _pick_bounds(
     data: TensorType, _: TensorType, *, axis: int, keepdims: bool, mode: str
-) -> Sequence[Bound]:
+) -> Sequence[IndexBound]:
     axis %= len(data.shape)
-    return () if mode == "wrap" else (Bound(1, "index", (data.shape[axis],), (axis,)),)
+    return () if mode == "wrap" else (IndexBound(1, "index", (data.shape[axis],), (axis,)),)
 
 
 @operator("pick", aliases=("choose_element_0index",), infer=_pick_type, bounds=_pick_bounds)
@@ -151,7 +151,7 @@ def _one_hot_type(indices: TensorType, *, depth: int, dtype: str, **_: Any) -> t
 @operator(
     "one_hot",
     infer=_one_hot_type,
-    bounds=lambda _, *, depth, **__: (Bound(0, "indices", (depth,), ()),),
+    bounds=lambda _, *, depth, **__: (IndexBound(0, "indices", (depth,), ()),),
     no_gradient="its result depends on positions, which are whole numbers",
 )
 def _one_hot(
@@ -254,8 +254,8 @@ def _embedding_gradient(back: Backward) -> Sequence[Any]:
     return [None, type(weight).from_rows(values, rows, count)]
 
 
-def _row_bounds(_: TensorType, weight: TensorType, **__: Any) -> Sequence[Bound]:
-    return (Bound(0, "data", (weight.shape[0],), (0,)),)
+def _row_bounds(_: TensorType, weight: TensorType, **__: Any) -> Sequence[IndexBound]:
+    return (IndexBound(0, "data", (weight.shape[0],), (0,)),)
 
 
 @operator(

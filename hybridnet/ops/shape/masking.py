@@ -13,7 +13,7 @@ from hybridnet.base.errors import DTypeError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import at, jnp, lax
 
-from ..core.call import Backward, Bound
+from ..core.call import Backward, IndexBound
 from ..core.operator import describe
 from ..core.registry import get, operator
 from ..core.rules import one_axis, same_type
@@ -186,7 +186,7 @@ def _index_copy_check(old: TensorType, index: TensorType, new: TensorType) -> No
     "_contrib_index_copy",
     check=_index_copy_check,
     infer=same_type,
-    bounds=lambda old, *_: (Bound(1, "index_vector", old.shape[:1], (0,), always=True),),
+    bounds=lambda old, *_: (IndexBound(1, "index_vector", old.shape[:1], (0,), always=True),),
 )
 def index_copy(old_tensor: Any, index_vector: Any, new_tensor: Any) -> Any:
     """Returns an array with some of its rows (first axis) replaced.

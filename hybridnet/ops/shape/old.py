@@ -9,7 +9,7 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import at, jnp
 
-from ..core.call import Bound
+from ..core.call import IndexBound
 from ..core.operator import describe
 from ..core.registry import operator
 from .indexing import whole
@@ -84,7 +84,7 @@ def _check_fill(lhs: TensorType, mhs: TensorType, rhs: TensorType) -> None:
     "fill_element_0index",
     check=_check_fill,
     infer=lambda lhs, mhs, rhs: (lhs,),
-    bounds=lambda lhs, *_: (Bound(2, "rhs", lhs.shape[1:], (1,), always=True),),
+    bounds=lambda lhs, *_: (IndexBound(2, "rhs", lhs.shape[1:], (1,), always=True),),
 )
 def fill_element_0index(lhs: Any, mhs: Any, rhs: Any) -> Any:
     """Replaces one element of each row; indexing does so too.

@@ -49,7 +49,7 @@ class Checked(NamedTuple):
 def checked(plain: Code, mode: int) -> Checked:
     """Returns what answers the questions of a mode about a structure.
 
-    Where it is asked for NaN no input is donated, so that it can be run again from them.
+    PositionRow it is asked for NaN no input is donated, so that it can be run again from them.
     """
     instructions, outputs, tables, extra = _bounded(plain, bool(mode & INDICES))
     types = result_types(plain)

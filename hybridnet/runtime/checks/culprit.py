@@ -20,7 +20,7 @@ from hybridnet.base.errors import NonFiniteError
 from hybridnet.ops.core import OpCall
 
 from ..segments.code import Code
-from .rerun import Cell, Step, rerun
+from .rerun import Cell, RerunStep, rerun
 
 __all__ = ["Blame", "blames"]
 
@@ -41,7 +41,7 @@ class Blame:
         came_in: the NaN was in the inputs of the launch, and `step` is the first to read it.
     """
 
-    step: Step | None
+    step: RerunStep | None
     came_in: bool = False
 
     def error(self) -> NonFiniteError:
@@ -101,7 +101,7 @@ class _Judge:
             else:  # whoever reads it first is told of a NaN; infinities may be meant
                 cell.note = Blame(None, came_in=True) if state == _NAN else _NOBODY
 
-    def look(self, step: Step) -> None:
+    def look(self, step: RerunStep) -> None:
         """Notes whether an operator is to blame for what it has made."""
         for cell in step.inputs:
             if cell.note is not None and cell.note.came_in and cell.note.step is None:
@@ -121,7 +121,7 @@ class _Judge:
                 cell.note = blame
 
 
-def _innermost(step: Step) -> Step:
+def _innermost(step: RerunStep) -> RerunStep:
     """Returns the first step inside a loop or branch that is to blame, or else that itself."""
     for inner in step.inside:
         worst = max((_state(cell.array) for cell in inner.outputs), default=_FINITE)
@@ -138,7 +138,7 @@ def _state(array: Any) -> int:
     return _NAN if np.isnan(array).any() else _INFINITE
 
 
-def _state_of_numbers(step: Step) -> int:
+def _state_of_numbers(step: RerunStep) -> int:
     """Returns the state of the numbers that an operator took, its parameters included."""
     numbers = [*step.scalars]
     if isinstance(step.call, OpCall):
@@ -156,7 +156,7 @@ def _floats(values: Iterable[Any]) -> list[float]:
     return found
 
 
-def _message(step: Step, came_in: bool) -> str:
+def _message(step: RerunStep, came_in: bool) -> str:
     """Returns ``log at net.py:12: requires ..., got ...; how to mend it``."""
     name, is_gradient = _title(step)
     place = step.place
@@ -180,7 +180,7 @@ def _message(step: Step, came_in: bool) -> str:
     )
 
 
-def _title(step: Step) -> tuple[str, bool]:
+def _title(step: RerunStep) -> tuple[str, bool]:
     """Returns the operator's name, and whether this is its gradient."""
     name = step.call.name
     return name.removeprefix(_GRADIENT), name.startswith(_GRADIENT)
@@ -198,7 +198,7 @@ def _bad(array: Any) -> str:
     return f"{int(bad.sum()):,} of {array.size:,} elements, the first{at} is {array[first]}"
 
 
-def _ranges(step: Step) -> list[str]:
+def _ranges(step: RerunStep) -> list[str]:
     """Returns of each input its type, its smallest and its largest element, and where they are."""
     names: Sequence[str] = ()
     if isinstance(step.call, OpCall):

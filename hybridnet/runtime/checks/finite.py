@@ -11,8 +11,7 @@ import numpy as np
 from hybridnet.base.dtype import BOOL
 from hybridnet.base.lazy import jnp
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.core import Arrays, Backward, Call, Types
-from hybridnet.ops.core.call import only
+from hybridnet.ops.core import Arrays, Backward, Call, Types, only
 
 __all__ = ["finite_call"]
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from hybridnet import engine
 from hybridnet.base.errors import OutOfBoundsError
-from hybridnet.base.origins import Place
-from hybridnet.ops.core import Bound, outside
+from hybridnet.base.origins import CallSite
+from hybridnet.ops.core import IndexBound, outside
 
-from .positions import Where
+from .positions import PositionRow
 
 __all__ = ["outside_error", "require_inside"]
 
@@ -21,7 +21,7 @@ _SHOWN = {"_gather": "x[index]", "_scatter": "x[index] = value"}
 
 
 def outside_error(
-    table: Any, places: Sequence[Where], outer: engine.Origin | None
+    table: Any, places: Sequence[PositionRow], outer: engine.Origin | None
 ) -> OutOfBoundsError | None:
     """Returns the error for the first row that tells of a position outside; None: all are inside.
 
@@ -38,7 +38,7 @@ def outside_error(
     return None
 
 
-def require_inside(name: str, bound: Bound, positions: Any, place: Place) -> None:
+def require_inside(name: str, bound: IndexBound, positions: Any, place: CallSite) -> None:
     """Checks positions that are at hand.
 
     Args:
@@ -54,10 +54,10 @@ def require_inside(name: str, bound: Bound, positions: Any, place: Place) -> Non
     if found.any():
         at = int(found.argmax())
         value = positions.reshape(-1)[at].item()
-        raise _error(Where(name, bound, positions.shape, place), at, value)
+        raise _error(PositionRow(name, bound, positions.shape, place), at, value)
 
 
-def _error(where: Where, at: int, value: float) -> OutOfBoundsError:
+def _error(where: PositionRow, at: int, value: float) -> OutOfBoundsError:
     bound = where.bound
     at_all = tuple(map(int, np.unravel_index(at, where.shape))) if where.shape else ()
     part = at_all[0] if len(bound.sizes) > 1 else 0

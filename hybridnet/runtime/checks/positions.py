@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from hybridnet.base.origins import Place
+from hybridnet.base.origins import CallSite
 from hybridnet.graph import ControlCall, Edge, Graph, Node
-from hybridnet.ops.core import Bound, Call, OpCall, Types, bounds_call
+from hybridnet.ops.core import Call, IndexBound, OpCall, Types, bounds_call
 
-__all__ = ["Where", "may_hold_positions", "positions_in"]
+__all__ = ["PositionRow", "may_hold_positions", "positions_in"]
 
 
-class Where(NamedTuple):
+class PositionRow(NamedTuple):
     """What a row of numbers about positions is about.
 
     Attributes:
@@ -24,9 +24,9 @@ class Where(NamedTuple):
     """
 
     operator: str
-    bound: Bound
+    bound: IndexBound
     shape: tuple[int, ...]
-    place: Place
+    place: CallSite
 
 
 def may_hold_positions(call: Call | None) -> bool:
@@ -43,7 +43,7 @@ def may_hold_positions(call: Call | None) -> bool:
 
 def positions_in(
     graph: Graph, types: Mapping[Node, Types], everything: bool
-) -> tuple[Graph, list[Where]] | None:
+) -> tuple[Graph, list[PositionRow]] | None:
     """Returns a graph with one output more, and what each row of that is about.
 
     Args:
@@ -54,9 +54,9 @@ def positions_in(
     Returns:
         None where no operator in it takes positions that it looks at.
     """
-    bounds: list[Bound] = []
+    bounds: list[IndexBound] = []
     edges: list[Edge] = []
-    places: list[Where] = []
+    places: list[PositionRow] = []
     for node in graph.nodes:
         if node.call is None:
             continue
@@ -64,8 +64,8 @@ def positions_in(
         for bound in node.call.bounds(kinds, everything=everything):
             bounds.append(bound)
             edges.append(node.inputs[bound.input])
-            place = Place(node.origin, None, node.name)
-            places.append(Where(node.call.name, bound, kinds[bound.input].shape, place))
+            place = CallSite(node.origin, None, node.name)
+            places.append(PositionRow(node.call.name, bound, kinds[bound.input].shape, place))
     if not bounds:
         return None
     row = Node(bounds_call(tuple(bounds)), tuple(edges), "outside")

@@ -11,7 +11,7 @@ from hybridnet import engine
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context
 from hybridnet.base.host_array import HostArray
-from hybridnet.base.origins import Place
+from hybridnet.base.origins import CallSite
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph import ControlCall, Graph, Node, watching_nodes
 from hybridnet.ops.core import Call
@@ -20,7 +20,7 @@ from hybridnet.ops.host import NoHostForm, by_jax, by_numpy
 from ..programs.cache import cache
 from ..segments.code import Code
 
-__all__ = ["Cell", "Step", "rerun"]
+__all__ = ["Cell", "RerunStep", "rerun"]
 
 
 @final
@@ -39,7 +39,7 @@ class Cell:
         self.note = note
 
 
-class Step(NamedTuple):
+class RerunStep(NamedTuple):
     """One operator of a launch as it was run again.
 
     Attributes:
@@ -54,11 +54,11 @@ class Step(NamedTuple):
     inputs: Sequence[Cell]
     outputs: Sequence[Cell]
     scalars: Sequence[float]
-    place: Place
-    inside: Sequence[Step] = ()
+    place: CallSite
+    inside: Sequence[RerunStep] = ()
 
 
-Look = Callable[[Step], None]
+Look = Callable[[RerunStep], None]
 
 
 def rerun(
@@ -89,7 +89,7 @@ def rerun(
     for call, operands in code.instructions:
         numbers = scalars[position : position + call.num_scalars]
         position += call.num_scalars
-        place = Place(lines.get(len(results)))
+        place = CallSite(lines.get(len(results)))
         cells = [results[i] if i >= 0 else given[~i] for i in operands]
         results += _run(code.ctx, call, cells, numbers, place, look)
     return [results[i] for i in code.outputs]
@@ -105,21 +105,21 @@ def _run(
     call: Call,
     inputs: Sequence[Cell],
     scalars: Sequence[float],
-    place: Place,
+    place: CallSite,
     look: Look,
 ) -> list[Cell]:
     graph = getattr(call, "graph", None)
     if graph is not None:
         numbers = dict(zip(call.hosts, scalars, strict=True))  # type: ignore[attr-defined]
         return _run_graph(ctx, graph, inputs, numbers, place, look)
-    inside: list[Step] = []
+    inside: list[RerunStep] = []
     arrays = [cell.array for cell in inputs]
     if isinstance(call, ControlCall):
         made = _run_control(ctx, call, arrays, scalars, place, inside)
     else:
         made = _compute(ctx, call, arrays, scalars)
     outputs = [Cell(array) for array in made]
-    look(Step(call, inputs, outputs, scalars, place, inside))
+    look(RerunStep(call, inputs, outputs, scalars, place, inside))
     return outputs
 
 
@@ -128,7 +128,7 @@ def _run_graph(
     graph: Graph,
     inputs: Sequence[Cell],
     numbers: Mapping[HostScalar, float],
-    outer: Place,
+    outer: CallSite,
     look: Look,
 ) -> list[Cell]:
     known: dict[Node, Sequence[Cell]] = {
@@ -141,7 +141,7 @@ def _run_graph(
             continue
         cells = [known[edge.node][edge.index] for edge in node.inputs]
         own = [float(numbers[x] if type(x) is HostScalar else x) for x in node.scalars]
-        place = Place(node.origin or called, called, node.name, outer.turn)
+        place = CallSite(node.origin or called, called, node.name, outer.turn)
         known[node] = _run(ctx, node.call, cells, own, place, look)
         for edge in node.inputs:
             left[edge.node] -= 1
@@ -182,8 +182,8 @@ def _run_control(
     call: ControlCall,
     arrays: Sequence[Any],
     scalars: Sequence[float],
-    outer: Place,
-    inside: list[Step],
+    outer: CallSite,
+    inside: list[RerunStep],
 ) -> list[Any]:
     """Runs a loop or a branch; adds the steps of its turns to a list, where NumPy can run them."""
     turns: dict[Node, int] = {}
@@ -191,10 +191,10 @@ def _run_control(
 
     def note(node: Node, operands: Sequence[Any], own: Any, made: Sequence[Any]) -> None:
         turns[node] = turn = turns.get(node, -1) + 1
-        place = Place(node.origin or called, called, node.name, turn)
+        place = CallSite(node.origin or called, called, node.name, turn)
         cells = [Cell(array) for array in operands], [Cell(array) for array in made]
         assert node.call is not None
-        inside.append(Step(node.call, *cells, [*map(float, own or ())], place))
+        inside.append(RerunStep(node.call, *cells, [*map(float, own or ())], place))
 
     numbers = [*map(np.float64, scalars)]
     try:

@@ -23,7 +23,7 @@ from hybridnet.engine import RLock
 from ..checks.checked import Checked, checked
 from ..checks.culprit import Blame, blames
 from ..checks.outside import outside_error
-from ..checks.positions import Where
+from ..checks.positions import PositionRow
 from ..checks.rerun import in_host_memory
 from ..programs.program import Program
 from ..programs.steps import Failed
@@ -159,7 +159,7 @@ class _OfCall(_Answers):
 
     __slots__ = ("_places", "_table")
 
-    def __init__(self, owner: int, table: Value, places: Sequence[Where]) -> None:
+    def __init__(self, owner: int, table: Value, places: Sequence[PositionRow]) -> None:
         super().__init__(owner)
         self._table = table
         self._places = places
@@ -219,7 +219,7 @@ def note_answers(
     _note(_OfLaunch(owner, checked, given, lines, values, shared, outputs))
 
 
-def note_positions(table: Value, places: Sequence[Where]) -> None:
+def note_positions(table: Value, places: Sequence[PositionRow]) -> None:
     """Notes what a call of `BoundsCall` will say that was recorded beside an operator.
 
     Args:

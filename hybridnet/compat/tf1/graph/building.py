@@ -15,8 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet.base import DEVICE, MXNetError
-from hybridnet.base.origins import noted_origin
+from hybridnet.base import DEVICE, MXNetError, noted_origin
 from hybridnet.clusters import CONTAINER
 from hybridnet.graph import NO_OP, READ, Edge, EdgeHandle, Node
 from hybridnet.graph import Graph as OurGraph
