@@ -235,10 +235,13 @@ def test_index_arrays_are_truncated_and_negative_ones_count_from_the_end():
     x = nd.array([10, 11, 12])
     np.testing.assert_array_equal(x[nd.array([-1, 0.9, 1.2])].asnumpy(), [12, 10, 11])
     np.testing.assert_array_equal(x[[-1.0, 2.0]].asnumpy(), [12, 12])
-    # Only where the values are on a device is a wrong position not an error: it is the nearest.
-    np.testing.assert_array_equal(x[nd.array([7, -7])].asnumpy(), [12, 10])
-    x[nd.array([7, 1])] = 0
-    np.testing.assert_array_equal(x.asnumpy(), [10, 0, 12])
+    for wrong in (7, -4):
+        for read in (lambda at: x[at], lambda at: x[at * 1].asnumpy()):
+            with pytest.raises(IndexError, match=f"index {wrong} is out of bounds for axis 0"):
+                read(nd.array([1, wrong]))
+    with pytest.raises(IndexError, match="index 7 is out of bounds for axis 0 with size 3"):
+        x[nd.array([7, 1])] = 0
+    np.testing.assert_array_equal(x.asnumpy(), [10, 11, 12])
 
 
 def test_whole_numbers_of_every_kind_are_positions():
