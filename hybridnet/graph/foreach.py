@@ -120,6 +120,25 @@ class ForeachCall(ControlCall):
         )
         return made if self.is_open else shared(made)
 
+    def with_table(self, graph: Graph) -> ForeachCall:
+        """Returns the loop with a further output, its last: the rows of one more of the body's.
+
+        Args:
+            graph: the body, with that as its last output.
+        """
+        loop, body = self.loop, self.parts[0]
+        *outputs, table = graph.outputs
+        outputs.insert(loop.num_out, table)
+        return ForeachCall(
+            Subgraph(replace(graph, outputs=tuple(outputs)), body.places),
+            replace(loop, num_out=loop.num_out + 1, kept=loop.kept + 1),
+            self.num_scalars,
+            False,
+            self.written,
+            self.draws,
+            self.split,
+        )
+
     def part_types(self, types: Types) -> Types:
         """With rows in the places of arrays."""
         return self.row_types(types)

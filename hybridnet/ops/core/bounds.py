@@ -50,7 +50,8 @@ class BoundsCall(Call):
     """Finds the first position that is outside of its bound, of each of some arrays.
 
     Its inputs are the arrays of positions, one for each bound. Its output is int64[bounds, 2]: of
-    each, where in the flattened array it is, or -1 where all are inside; and what it is.
+    each, where in the flattened array it is, counted from 1, or 0 where all are inside; and what
+    it is.
     """
 
     __slots__ = ("limits",)
@@ -84,11 +85,11 @@ class BoundsCall(Call):
 
 def _first_outside(positions: Any, bound: IndexBound) -> Any:
     if not positions.size:
-        return jnp.asarray(np.array([-1, 0], np.int64))
+        return jnp.asarray(np.zeros(2, np.int64))
     found = outside(jnp, positions, bound).reshape(-1)
     place = jnp.argmax(found).astype(INT64)
     value = positions.reshape(-1)[place].astype(INT64)
-    return jnp.stack([jnp.where(found.any(), place, -1), value])
+    return jnp.stack([jnp.where(found.any(), place + 1, 0), value])
 
 
 _calls: Final[WeakValueDictionary[Any, BoundsCall]] = WeakValueDictionary()

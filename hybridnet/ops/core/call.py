@@ -123,13 +123,13 @@ class Bounded(NamedTuple):
     """A call that also tells which positions are outside of arrays.
 
     Attributes:
-        call: what gives the outputs of the call that it stands for, and then int64[places, 2], as
-            `BoundsCall` does.
-        places: for each row which operator it is about, as whoever made the call has it.
+        call: what gives the outputs of the call that it stands for, and then tables as
+            `BoundsCall` does, or one such for each turn of a loop.
+        tables: of each of these, what its rows are about, as whoever made the call has it.
     """
 
     call: Call
-    places: Sequence[Any]
+    tables: Sequence[Sequence[Any]]
 
 
 class Call(ABC):

@@ -94,9 +94,9 @@ def _bounded(
         moved += range(count, count + call.num_outputs)
         count += call.num_outputs
         if found is not None:
-            tables.append((first, found.places))
-            extra.append(count)
-            count += 1
+            tables += [(first, places) for places in found.tables]
+            extra += range(count, count + len(found.tables))
+            count += len(found.tables)
             call = found.call
         instructions.append((call, tuple([moved[i] if i >= 0 else i for i in operands])))
     return instructions, [moved[i] for i in plain.outputs], tables, extra

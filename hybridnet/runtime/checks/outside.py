@@ -26,16 +26,20 @@ def outside_error(
     """Returns the error for the first row that tells of a position outside; None: all are inside.
 
     Args:
-        table: rows as `BoundsCall` gives them, NumPy's.
+        table: rows as `BoundsCall` gives them, NumPy's; of a loop, those of each turn.
         places: what each is about.
         outer: the line that called the graph they are of.
     """
-    for (at, value), where in zip(table.tolist(), places, strict=True):
-        if at >= 0:
-            line = where.place.origin or outer
-            place = where.place._replace(origin=line, outer=outer)
-            return _error(where._replace(place=place), at, value)
-    return None
+    found = np.argwhere(table[..., 0])
+    if not len(found):
+        return None
+    *turn, number = map(int, found[0])
+    row = places[number]
+    site = row.place._replace(origin=row.place.origin or outer, outer=outer)
+    if turn:
+        site = site._replace(turn=turn[0])
+    at, value = table[(*turn, number)].tolist()
+    return _error(row._replace(place=site), at - 1, value)
 
 
 def require_inside(name: str, bound: IndexBound, positions: Any, place: CallSite) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from hybridnet.base.origins import CallSite
-from hybridnet.graph import ControlCall, Edge, Graph, Node
+from hybridnet.graph import ControlCall, Edge, ForeachCall, Graph, Node, infer_types
 from hybridnet.ops.core import Call, IndexBound, OpCall, Types, bounds_call
 
 __all__ = ["PositionRow", "may_hold_positions", "positions_in"]
@@ -43,8 +43,8 @@ def may_hold_positions(call: Call | None) -> bool:
 
 def positions_in(
     graph: Graph, types: Mapping[Node, Types], everything: bool
-) -> tuple[Graph, list[PositionRow]] | None:
-    """Returns a graph with one output more, and what each row of that is about.
+) -> tuple[Graph, list[list[PositionRow]]] | None:
+    """Returns a graph with further outputs, tables, and what the rows of each are about.
 
     Args:
         graph: the graph.
@@ -54,19 +54,51 @@ def positions_in(
     Returns:
         None where no operator in it takes positions that it looks at.
     """
-    bounds: list[IndexBound] = []
+    rows: list[PositionRow] = []
     edges: list[Edge] = []
-    places: list[PositionRow] = []
-    for node in graph.nodes:
-        if node.call is None:
-            continue
+    tables: list[list[PositionRow]] = []
+    outputs: list[Edge] = []
+
+    def change(node: Node, inputs: tuple[Edge, ...]) -> Node:
+        made = node.with_inputs(inputs)
+        call = node.call
+        assert call is not None
         kinds = tuple(types[edge.node][edge.index] for edge in node.inputs)
-        for bound in node.call.bounds(kinds, everything=everything):
-            bounds.append(bound)
-            edges.append(node.inputs[bound.input])
-            place = CallSite(node.origin, None, node.name)
-            places.append(PositionRow(node.call.name, bound, kinds[bound.input].shape, place))
-    if not bounds:
+        for bound in call.bounds(kinds, everything=everything):
+            edges.append(inputs[bound.input])
+            site = CallSite(node.origin, None, node.name)
+            rows.append(PositionRow(call.name, bound, kinds[bound.input].shape, site))
+        if isinstance(call, ForeachCall):
+            found = _in_rows(call, kinds, everything)
+            if found is not None:
+                made = replace(made, call=found[0])
+                outputs.append(Edge(made, found[0].num_outputs - 1))
+                tables.append(found[1])
+        return made
+
+    changed = graph.map(change)
+    if rows:
+        call = bounds_call(tuple(row.bound for row in rows))
+        outputs.append(Edge(Node(call, tuple(edges), "outside"), 0))
+        tables.append(rows)
+    if not tables:
         return None
-    row = Node(bounds_call(tuple(bounds)), tuple(edges), "outside")
-    return replace(graph, outputs=(*graph.outputs, Edge(row, 0))), places
+    return replace(changed, outputs=(*changed.outputs, *outputs)), tables
+
+
+def _in_rows(
+    loop: ForeachCall, types: Types, everything: bool
+) -> tuple[ForeachCall, list[PositionRow]] | None:
+    """Returns a loop that gives a table for each turn as its last output.
+
+    Returns:
+        None where its body takes no positions, or has a loop inside that does.
+    """
+    body = loop.parts[0]
+    if loop.is_open or not may_hold_positions(loop):
+        return None
+    found = positions_in(body.graph, infer_types(body.graph, loop.row_types(types)), everything)
+    if found is None or len(found[1]) > 1:
+        return None
+    graph, (rows,) = found
+    return loop.with_table(graph), rows

@@ -250,12 +250,12 @@ class GraphCall(Call):
         found = positions_in(self.graph, types, everything)
         if found is None:
             return None
-        graph, places = found
+        graph, tables = found
         call = GraphCall(
             graph, self.input_types, self.name, self.num_visible, None, self.optimized, self
         )
         call._bounded = {False: None, True: None}  # it tells of them already
-        return Bounded(call, places)
+        return Bounded(call, tables)
 
     # -- its gradient ------------------------------------------------------------------------
 

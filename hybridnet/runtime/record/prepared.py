@@ -175,6 +175,9 @@ class PreparedCall:
         # The numbers on the device, and the journal's entry, if they are the same at each call.
         self._numbers = None if scalars is None else put_scalars(self.ctx, scalars)
         self._launch = None if scalars is None else journal.Launch(code, list(scalars))
+        self._compiled: Any = None
+        self._is_direct = False
+        self._replaced = -1
         self._take()
 
     def _take(self) -> bool:
