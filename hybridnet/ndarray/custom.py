@@ -14,6 +14,7 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core import RUNNERS, CustomBackward, CustomCall, Types, custom_call
+from hybridnet.runtime.asking import NANS, asks, require_finite
 from hybridnet.runtime.recording import Value, recorder
 from hybridnet.runtime.tasks import push_task
 from hybridnet.runtime.watching import events
@@ -99,7 +100,7 @@ def _forward(call: CustomCall, ctx: Context, values: Sequence[Value]) -> list[Va
         )
         return [*outputs, *aux]
 
-    task = _task(run, call.op_type, ctx, types[: call.num_visible], bool(call.train))
+    task = _task(run, call, ctx, types[: call.num_visible], bool(call.train))
     return push_task(task, values, types, name=f"{call!r}.forward")
 
 
@@ -123,13 +124,13 @@ def _backward(call: CustomBackward, ctx: Context, values: Sequence[Value]) -> li
         )
         return grads
 
-    task = _task(run, f"_backward_{of.op_type}", ctx, types, bool(of.train))
+    task = _task(run, call, ctx, types, bool(of.train))
     return push_task(task, values, types, name=f"{of!r}.backward")
 
 
 def _task(
     run: Callable[[list[NDArray], list[NDArray]], list[NDArray]],
-    name: str,
+    call: CustomCall | CustomBackward,
     ctx: Context,
     types: Types,
     train: bool,
@@ -138,11 +139,13 @@ def _task(
 
     Args:
         run: from inputs, and arrays to be filled, to results.
-        name: of the operator, for profiles.
+        call: the operator.
         ctx: where they are.
         types: of the arrays to be filled, zeros at first.
         train: whether it is in a training pass.
     """
+
+    name = f"_backward_{call.of.op_type}" if isinstance(call, CustomBackward) else call.op_type
 
     def task(*arrays: DeviceArray) -> list[DeviceArray]:
         before = tape.state.recording, tape.state.training
@@ -156,6 +159,8 @@ def _task(
             with events.custom(name):
                 made = [recorder.wait(output.read()) for output in run(inputs, filled)]
                 recorder.flush()  # of this thread, which may not record again for long
+            if asks(NANS):
+                require_finite(call, arrays, made[: len(types)])
             return made
         finally:
             tape.state.recording, tape.state.training = before

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
+from hybridnet.base import config
 from hybridnet.base.host_array import HostArray
 
 from .checks.asked import INDICES as INDICES
 from .checks.asked import NANS as NANS
 from .checks.asked import ask, asked
+from .checks.culprit import require_finite as require_finite
 from .checks.outside import require_inside as require_inside
 from .checks.positions import PositionRow as PositionRow
 from .record import recorder
@@ -25,8 +28,12 @@ __all__ = [
     "asks",
     "at_hand",
     "note_positions",
+    "require_finite",
     "require_inside",
 ]
+
+
+_BY_NAME: Final = {"nans": NANS, "indices": INDICES}
 
 
 def asks(question: int) -> bool:
@@ -39,6 +46,20 @@ def at_hand(array: Any) -> bool:
     if type(array) is HostArray:
         return True
     return bool(array.is_ready()) and next(iter(array.devices())).platform == "cpu"
+
+
+def _ask_in_whole_program() -> None:
+    """Asks what HYBRIDNET_DEBUG says, and at the end of the program looks at what is left."""
+    questions = [_BY_NAME[name] for name in config.debug() if name in _BY_NAME]
+    for question in questions:
+        ask(question, 1)
+    if questions:
+        atexit.register(_finish)
+
+
+def _finish() -> None:
+    recorder.flush_all()
+    look_at_answers(everything=True, wait=True)
 
 
 @contextmanager
@@ -55,9 +76,11 @@ def asking(question: int) -> Iterator[None]:
     ask(question, 1)
     try:
         yield
-        recorder.flush_all()
-        look_at_answers(everything=True, wait=True)
+        _finish()
     finally:
         ask(question, -1)
         if not asked.mode:
             forget()
+
+
+_ask_in_whole_program()

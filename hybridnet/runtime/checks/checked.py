@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from hybridnet.base.dtype import is_float
@@ -26,6 +27,10 @@ _SUMS: Final = frozenset(
 )
 
 
+# Structures with answers that are remembered, while launches are asked something.
+_KEPT: Final = 1024
+
+
 class Checked(NamedTuple):
     """A structure that is launched in the place of another, and answers questions beside.
 
@@ -46,6 +51,7 @@ class Checked(NamedTuple):
     tables: Sequence[tuple[int, Sequence[Any]]] = ()
 
 
+@lru_cache(_KEPT)
 def checked(plain: Code, mode: int) -> Checked:
     """Returns what answers the questions of a mode about a structure.
 

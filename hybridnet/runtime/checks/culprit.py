@@ -17,12 +17,13 @@ import numpy as np
 from hybridnet import engine
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import NonFiniteError
-from hybridnet.ops.core import OpCall
+from hybridnet.base.origins import CallSite, noted_origin
+from hybridnet.ops.core import Call, OpCall
 
 from ..segments.code import Code
-from .rerun import Cell, RerunStep, rerun
+from .rerun import Cell, RerunStep, in_host_memory, rerun
 
-__all__ = ["Blame", "blames"]
+__all__ = ["Blame", "blames", "require_finite"]
 
 _FINITE, _INFINITE, _NAN = range(3)
 _GRADIENT: Final = "_backward_"
@@ -78,6 +79,27 @@ def blames(
     judge = _Judge({slot: known[id(x)] for slot, x in enumerate(inputs) if id(x) in known})
     outputs = rerun(code, inputs, scalars, lines, judge.look, judge.begin)
     return [cell.note for cell in outputs]
+
+
+def require_finite(call: Call, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    """Checks what the user's own code has made for an operator.
+
+    Args:
+        call: the operator.
+        inputs: what it was given, arrays.
+        outputs: what it has made, likewise.
+
+    Raises:
+        NonFiniteError: an output is not finite though the inputs are.
+    """
+    judge = _Judge({})
+    given = [Cell(in_host_memory(array)) for array in inputs]
+    made = [Cell(in_host_memory(array)) for array in outputs]
+    judge.begin(given)
+    judge.look(RerunStep(call, given, made, (), CallSite(noted_origin(1))))
+    for cell in made:
+        if cell.note is not None and cell.note.step is not None:
+            raise cell.note.error()
 
 
 class _Judge:

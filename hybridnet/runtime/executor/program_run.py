@@ -13,10 +13,13 @@ from hybridnet.base.interrupts import is_from_signal
 from hybridnet.graph import Node
 from hybridnet.ops.core import Types
 
+from ..checks.asked import asked
+from ..checks.checked import checked
 from ..devices.device import Device, JaxDevice
 from ..observe import events, journal
 from ..platform.jax_devices import place
 from ..record import recorder
+from ..record.answers import note_answers
 from ..record.dispatched import note_dispatched
 from ..record.host_task import awaited
 from ..segments.code import Code
@@ -88,14 +91,19 @@ def run_program(
     journal.launches.append(note)
     if journal.is_listening():
         note.lines, note.origin, note.how = {0: origin}, origin, "as part of a graph"
+    asking = checked(program.code, asked.mode) if asked.mode else None
+    code = program.code if asking is None else asking.code
     try:
-        outputs = _observed(plan.device, program.code, list(arrays), scalars, awaited)
+        outputs = _observed(plan.device, code, list(arrays), scalars, awaited)
     except Exception as caught:
         if len(program.nodes) == 1 or is_from_signal(caught):
             raise
         return _run_nodes(plan, program, arrays, numbers)
     if outputs:
         note_dispatched(program.code.ctx, outputs[0])
+    if asking is not None:
+        note_answers(asking, None, (arrays, scalars), {0: origin}, (), outputs, lists=0)
+        outputs = outputs[: len(program.code.outputs)]
     return outputs
 
 
