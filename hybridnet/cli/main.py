@@ -17,6 +17,7 @@ from .doctor.command import add_doctor
 from .im2rec import add_im2rec
 from .launch import add_launch
 from .rec import add_rec
+from .replay import add_replay
 from .run import run
 from .train_options import add_train
 
@@ -35,6 +36,7 @@ for example:
   hybridnet im2rec train images                   the record file of it
   hybridnet run train.py --epochs 3               a script of MXNet's, as it is
   hybridnet doctor project                        what of a project of MXNet's will run
+  hybridnet replay step.hn                        a step that made NaN, operator by operator
   hybridnet launch -n 2 -s 1 python train.py      two workers and a server that adds up
   hybridnet convert --help                        models of Caffe and ONNX
   hybridnet info                                  what is installed, and which devices there are
@@ -89,6 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     add_convert(commands)
     add_doctor(commands)
     add_launch(commands)
+    add_replay(commands)
     add_completion(commands, parser)
     return parser
 

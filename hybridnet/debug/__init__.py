@@ -7,5 +7,8 @@ with hn.debug.nans():
 from .scopes import allow_nans as allow_nans
 from .scopes import indices as indices
 from .scopes import nans as nans
+from .steps import ReplayedStep as ReplayedStep
+from .steps import replay as replay
+from .steps import save_step as save_step
 
-__all__ = ["allow_nans", "indices", "nans"]
+__all__ = ["ReplayedStep", "allow_nans", "indices", "nans", "replay", "save_step"]

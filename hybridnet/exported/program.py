@@ -17,7 +17,7 @@ import numpy as np
 
 from hybridnet.base.errors import FormatError
 from hybridnet.base.lazy import jax, jnp, mlir
-from hybridnet.ops.core import Types
+from hybridnet.ops.core import PLAIN, Types, picking
 
 from .manifest import Argument, Manifest
 
@@ -52,8 +52,11 @@ def stable_hlo(
     platforms: Sequence[str],
     inputs: Sequence[Argument],
 ) -> jax.export.Exported:
-    """Returns a function exported for platforms, a `jax.export.Exported`; raises what JAX does."""
-    with jax.enable_x64(True):
+    """Returns a function exported for platforms, a `jax.export.Exported`; raises what JAX does.
+
+    Operators are lowered plainly, and not by libraries that another machine may lack.
+    """
+    with jax.enable_x64(True), picking({}, revise=lambda site, by: PLAIN):
         jitted = jax.jit(program, keep_unused=True)
         given = _structs(inputs, jax.export.SymbolicScope())
         return jax.export.export(jitted, platforms=tuple(platforms))(*given)

@@ -14,19 +14,25 @@ from .checks.asked import INDICES as INDICES
 from .checks.asked import NANS as NANS
 from .checks.asked import ask, asked
 from .checks.culprit import require_finite as require_finite
+from .checks.opened import Opened as Opened
+from .checks.opened import OpenedCall as OpenedCall
 from .checks.outside import require_inside as require_inside
 from .checks.positions import PositionRow as PositionRow
 from .record import recorder
 from .record.answers import forget, look_at_answers
+from .record.answers import last_launch as last_launch
 from .record.answers import note_positions as note_positions
 
 __all__ = [
     "INDICES",
     "NANS",
+    "Opened",
+    "OpenedCall",
     "PositionRow",
     "asking",
     "asks",
     "at_hand",
+    "last_launch",
     "note_positions",
     "require_finite",
     "require_inside",

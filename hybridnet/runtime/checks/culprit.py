@@ -40,10 +40,12 @@ class Blame:
         step: the operator, as it was run again; None where nobody is to blame: the user said that
             it is meant, or it came in with the inputs as an infinity.
         came_in: the NaN was in the inputs of the launch, and `step` is the first to read it.
+        order: how many operators of the launch have run before.
     """
 
     step: RerunStep | None
     came_in: bool = False
+    order: int = -1
 
     def error(self) -> NonFiniteError:
         """Returns the error that says so."""
@@ -111,6 +113,7 @@ class _Judge:
 
     def __init__(self, known: Mapping[int, Blame]) -> None:
         self._known = known
+        self._count = 0
 
     def begin(self, inputs: Sequence[Cell]) -> None:
         """Notes which inputs are not finite."""
@@ -125,6 +128,7 @@ class _Judge:
 
     def look(self, step: RerunStep) -> None:
         """Notes whether an operator is to blame for what it has made."""
+        self._count += 1
         for cell in step.inputs:
             if cell.note is not None and cell.note.came_in and cell.note.step is None:
                 cell.note.step = step
@@ -137,7 +141,7 @@ class _Judge:
         if step.place.is_allowed:
             blame = _NOBODY
         elif before == _FINITE or (worst == _NAN and before == _INFINITE):
-            blame = Blame(_innermost(step))
+            blame = Blame(_innermost(step), order=self._count)
         for cell in step.outputs:
             if _state(cell.array) != _FINITE:
                 cell.note = blame

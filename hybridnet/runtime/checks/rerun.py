@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from hybridnet import engine
-from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context
 from hybridnet.base.host_array import HostArray
 from hybridnet.base.origins import CallSite
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.graph import ControlCall, Graph, Node, watching_nodes
+from hybridnet.graph import ControlCall, Node, watching_nodes
 from hybridnet.ops.core import Call
 from hybridnet.ops.host import NoHostForm, by_jax, by_numpy
 
 from ..programs.cache import cache
 from ..segments.code import Code
+from .opened import OpenedCall, opened
 
 __all__ = ["Cell", "RerunStep", "rerun"]
 
@@ -82,17 +83,23 @@ def rerun(
     Returns:
         Its outputs.
     """
-    results: list[Cell] = []
+    launch = opened(code, scalars, lines)
     given = [Cell(in_host_memory(array)) for array in inputs]
     begin(given)
-    position = 0
-    for call, operands in code.instructions:
-        numbers = scalars[position : position + call.num_scalars]
-        position += call.num_scalars
-        place = CallSite(lines.get(len(results)))
-        cells = [results[i] if i >= 0 else given[~i] for i in operands]
-        results += _run(code.ctx, call, cells, numbers, place, look)
-    return [results[i] for i in code.outputs]
+    uses = Counter(i for one in launch.calls for i in one.operands)
+    uses.update(launch.outputs)
+    results: dict[int, Cell] = {}
+    count = 0
+    for one in launch.calls:
+        cells = [results[i] if i >= 0 else given[~i] for i in one.operands]
+        for cell in _run(code.ctx, one, cells, look):
+            results[count] = cell
+            count += 1
+        for i in one.operands:  # a network need not lie in memory as a whole
+            uses[i] -= 1
+            if i >= 0 and not uses[i]:
+                del results[i]
+    return [results[i] if i >= 0 else given[~i] for i in launch.outputs]
 
 
 def in_host_memory(array: Any) -> Any:
@@ -100,65 +107,17 @@ def in_host_memory(array: Any) -> Any:
     return array.numpy if type(array) is HostArray else np.asarray(array)
 
 
-def _run(
-    ctx: Context,
-    call: Call,
-    inputs: Sequence[Cell],
-    scalars: Sequence[float],
-    place: CallSite,
-    look: Look,
-) -> list[Cell]:
-    graph = getattr(call, "graph", None)
-    if graph is not None:
-        numbers = dict(zip(call.hosts, scalars, strict=True))  # type: ignore[attr-defined]
-        return _run_graph(ctx, graph, inputs, numbers, place, look)
+def _run(ctx: Context, one: OpenedCall, inputs: Sequence[Cell], look: Look) -> list[Cell]:
+    call, _, scalars, site = one
     inside: list[RerunStep] = []
     arrays = [cell.array for cell in inputs]
     if isinstance(call, ControlCall):
-        made = _run_control(ctx, call, arrays, scalars, place, inside)
+        made = _run_control(ctx, call, arrays, scalars, site, inside)
     else:
         made = _compute(ctx, call, arrays, scalars)
     outputs = [Cell(array) for array in made]
-    look(RerunStep(call, inputs, outputs, scalars, place, inside))
+    look(RerunStep(call, inputs, outputs, scalars, site, inside))
     return outputs
-
-
-def _run_graph(
-    ctx: Context,
-    graph: Graph,
-    inputs: Sequence[Cell],
-    numbers: Mapping[HostScalar, float],
-    outer: CallSite,
-    look: Look,
-) -> list[Cell]:
-    known: dict[Node, Sequence[Cell]] = {
-        node: (cell,) for node, cell in zip(graph.inputs, inputs, strict=True)
-    }
-    left = _uses(graph)
-    called = outer.outer or outer.origin
-    for node in graph.nodes:
-        if node.call is None:
-            continue
-        cells = [known[edge.node][edge.index] for edge in node.inputs]
-        own = [float(numbers[x] if type(x) is HostScalar else x) for x in node.scalars]
-        place = CallSite(node.origin or called, called, node.name, outer.turn)
-        known[node] = _run(ctx, node.call, cells, own, place, look)
-        for edge in node.inputs:
-            left[edge.node] -= 1
-            if not left[edge.node]:
-                del known[edge.node]  # a network need not lie in memory as a whole
-    return [known[edge.node][edge.index] for edge in graph.outputs]
-
-
-def _uses(graph: Graph) -> dict[Node, int]:
-    """Returns how often each node's results are read; what comes out of the graph, once more."""
-    count = dict.fromkeys((*graph.inputs, *graph.nodes), 0)
-    for node in graph.nodes:
-        for edge in node.inputs:
-            count[edge.node] += 1
-    for edge in graph.outputs:
-        count[edge.node] += 1
-    return count
 
 
 def _compute(

@@ -22,6 +22,7 @@ from hybridnet.engine import RLock
 
 from ..checks.checked import Checked, checked
 from ..checks.culprit import Blame, blames
+from ..checks.opened import Opened, opened
 from ..checks.outside import outside_error
 from ..checks.positions import PositionRow
 from ..checks.rerun import in_host_memory
@@ -32,6 +33,7 @@ from ..segments.segment import Value
 __all__ = [
     "checked_of",
     "forget",
+    "last_launch",
     "look_at_answers",
     "note_answers",
     "note_positions",
@@ -125,6 +127,17 @@ class _OfLaunch(_Answers):
             return self._blame(bad) if bad else None
         return None
 
+    def launch(self) -> tuple[Opened, list[Any]]:
+        """Returns its operators, and what it was given."""
+        inputs, scalars = self._given
+        launch = opened(self._checked.plain, scalars, self._lines)
+        return launch, [*map(in_host_memory, inputs)]
+
+    @property
+    def keeps(self) -> bool:
+        """Whether its inputs are kept."""
+        return bool(self._checked.floats)
+
     def _blame(self, bad: Sequence[int]) -> OpError | None:
         """Returns the error of who made outputs that are not finite; None where nobody sees them.
 
@@ -133,18 +146,18 @@ class _OfLaunch(_Answers):
         """
         known = {key: blame for key, (_, blame) in _known.items()}
         found = blames(self._checked.plain, *self._given, self._lines, known)
+        shown = []
         for place in bad:
             blame, value = found[place], self._values[place] if self._values else None
             if blame is None:  # by other rounding than the program's it is finite
                 continue
             _known[id(self._outputs[place])] = self._outputs[place], blame
-            if blame.step is not None and (
-                value is None or not self._shared[place] or _is_shown(value)
-            ):
-                return blame.error()
+            if value is None or not self._shared[place] or _is_shown(value):
+                shown.append(blame)
         while len(_known) > _MOST_KNOWN:
             del _known[next(iter(_known))]
-        return None
+        guilty = [blame for blame in shown if blame.step is not None]
+        return min(guilty, key=lambda blame: blame.order).error() if guilty else None
 
 
 @final
@@ -181,6 +194,21 @@ unanswered: Final[list[_Answers]] = []
 _lock: Final = free_in_children(RLock())
 # By the `id` of an array that is not finite: the array, and who made it.
 _known: Final[dict[int, tuple[Any, Blame]]] = {}
+
+
+class _Last:
+    """The launch that can be saved.
+
+    Attributes:
+        answers: its answers.
+        failed: whether an error was about it.
+    """
+
+    answers: _OfLaunch | None = None
+    failed = False
+
+
+_last: Final = _Last()
 
 
 def checked_of(program: Program, mode: int) -> Checked:
@@ -235,9 +263,20 @@ def _note(answers: _Answers) -> None:
         if mine and mine[0].error is not None:
             return  # what comes after it may be its fault
         unanswered.append(answers)
+        if type(answers) is _OfLaunch and answers.keeps:
+            _last.answers, _last.failed = answers, False
         kept = [one for one in mine if type(one) is _OfLaunch]
     if len(kept) >= _KEPT:
         _look_at(kept[0])  # this is a launch, which is not the place to raise
+
+
+def last_launch() -> tuple[Opened, list[Any]] | None:
+    """Returns the launch that the last error was about, or else the last of which inputs are kept.
+
+    Returns:
+        Its operators, and what it was given, NumPy arrays; None where there is no such launch.
+    """
+    return None if _last.answers is None else _last.answers.launch()
 
 
 def look_at_answers(*, everything: bool = False, wait: bool = False) -> None:
@@ -259,6 +298,8 @@ def look_at_answers(*, everything: bool = False, wait: bool = False) -> None:
             _look_at(answers)
             error = answers.error
             if error is not None:
+                if type(answers) is _OfLaunch and answers.keeps:
+                    _last.answers, _last.failed = answers, True
                 with _lock:
                     unanswered[:] = [one for one in unanswered if one.owner != answers.owner]
                 raise error
@@ -269,6 +310,8 @@ def forget() -> None:
     with _lock:
         unanswered.clear()
         _known.clear()
+        if not _last.failed:
+            _last.answers = None
 
 
 def _look_at(answers: _Answers) -> None:
