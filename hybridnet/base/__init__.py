@@ -12,7 +12,7 @@ from .context import Context, current_context, gpu
 from .device_name import DEVICE, DeviceName
 from .errors import *  # noqa: F403
 from .errors import __all__ as _errors
-from .origins import noted_origin
+from .origins import noted_origin, recorded_at
 
 if TYPE_CHECKING:
     from .attrs import HostScalar as HostScalar
@@ -54,7 +54,16 @@ _SOURCES: Final = {
 _NAMES: Final = {name: module for module, names in _SOURCES.items() for name in names.split()}
 _PRIVATE: Final = ("_Null", "_NullType", "_as_list")
 
-__all__ = ["DEVICE", "Context", "DeviceName", "current_context", "data_dir", "gpu", "noted_origin"]
+__all__ = [
+    "DEVICE",
+    "Context",
+    "DeviceName",
+    "current_context",
+    "data_dir",
+    "gpu",
+    "noted_origin",
+    "recorded_at",
+]
 __all__ += [*_errors, *_NAMES]
 
 

@@ -50,11 +50,14 @@ class _State(threading.local):
 
     Attributes:
         allowed: whether it is in a block in which NaN and infinity are meant.
-        instead: the origin of all that it records; None where that is where it is called.
+        instead: the origin of what `asker` has recorded; None where that is where it is called.
+        asker: the origin of the call in whose place `instead` is named: of `backward`, say. Code of
+            the user's that runs below it has lines of its own.
     """
 
     allowed = False
     instead: engine.Origin | None = None
+    asker: engine.Origin | None = None
 
 
 _state: Final = _State()
@@ -73,9 +76,9 @@ def noted_origin(depth: int) -> engine.Origin | None:
     Args:
         depth: as in `engine.caller_origin`.
     """
-    if _state.instead is not None:
-        return _state.instead
     found = engine.caller_origin(depth + 1)
+    if _state.instead is not None and found == _state.asker:
+        return _state.instead
     if found is None or not _state.allowed:
         return found
     return Allowed(found)  # type: ignore[return-value]
@@ -88,7 +91,7 @@ def allows_nans(place: engine.Origin | None) -> bool:
 
 @contextmanager
 def recorded_at(place: engine.Origin | None) -> Iterator[_State]:
-    """A block in which what this thread records has an origin, not that where it is called.
+    """A block in which what this line of the user's records gets another origin.
 
     Args:
         place: the origin; None leaves it at that of the block around this one.
@@ -96,11 +99,12 @@ def recorded_at(place: engine.Origin | None) -> Iterator[_State]:
     Yields:
         What holds it, as `instead`, where it can be changed.
     """
-    was, _state.instead = _state.instead, place or _state.instead
+    before = _state.instead, _state.asker
+    _state.instead, _state.asker = place or _state.instead, engine.caller_origin(2)
     try:
         yield _state
     finally:
-        _state.instead = was
+        _state.instead, _state.asker = before
 
 
 @contextmanager

@@ -78,6 +78,20 @@ class CondCall(ControlCall):
         """Returns the choice between two other graphs."""
         return self._remade(parts, [place - 1 for place in self.mutates], self.is_open)
 
+    def with_tables(self, graphs: Sequence[Graph], count: int) -> CondCall:
+        """Returns the choice between other graphs, which have further outputs, its last.
+
+        Args:
+            graphs: that for a condition that is not 0, and that for 0.
+            count: of further outputs.
+        """
+        parts = [Subgraph(g, part.places) for g, part in zip(graphs, self.parts, strict=True)]
+        mutated = [place - 1 for place in self.mutates]
+        shown, written = self.num_visible, self.written
+        made = CondCall(tuple(parts), shown, self.num_scalars, False, written, mutated, self.draws)
+        made.num_outputs += count
+        return made
+
     def _remade(
         self, parts: tuple[Subgraph, ...], mutated: Sequence[int], is_open: bool = False
     ) -> CondCall:

@@ -8,17 +8,18 @@ without a maximum see `unbounded`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, final
 
 from hybridnet.base.errors import GraphError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.ops.core import Arrays, Backward, Call, Operand, Types
+from hybridnet.ops.core import FIRST_ROWS, Arrays, Backward, Call, Operand, Types
 from hybridnet.ops.core.registry import get
 from hybridnet.ops.host import jnp, lax
 
 from .cond import CondCall
 from .foreach import ForeachCall, ForeachSpec, gradient_of_kept
-from .node import Edge, Graph, Node
+from .node import Edge, Graph, Node, variable
 from .subgraph import ControlCall, Subgraph, closed, opened, shared
 from .transform import prepare
 
@@ -107,6 +108,33 @@ class WhileCall(ControlCall):
         condition, body = parts
         limit = self.max_iterations if self.max_iterations is not None else limit
         return self._remade((condition, body), limit, self.written, self.is_open)
+
+    def with_table(self, body: Graph) -> WhileCall:
+        """Returns the loop with a further input and output, its last: a table as `BoundsCall` has.
+
+        The input is a table without entries; the output, of each row the first entry.
+
+        Args:
+            body: the body, with the table of one turn as its last output.
+        """
+        condition, part = self.parts
+        seen, unread = variable("outside"), variable("outside")
+        *outputs, table = body.outputs
+        first = Node(FIRST_ROWS, (Edge(seen, 0), table), "outside")
+        graphs = (
+            replace(condition.graph, inputs=(*condition.graph.inputs, unread)),
+            replace(body, inputs=(*body.inputs, seen), outputs=(*outputs, Edge(first, 0))),
+        )
+        return WhileCall(
+            (Subgraph(graphs[0], condition.places), Subgraph(graphs[1], part.places)),
+            self.num_out,
+            (*self.carried, len(body.inputs)),
+            self.num_states,
+            self.max_iterations,
+            self.num_scalars,
+            False,
+            self.written,
+        )
 
     def is_fixed(self, number: int) -> bool:
         """Loop variables are not."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 from hybridnet import tape
 from hybridnet.base.attrs import Number
@@ -11,7 +12,15 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.origins import CallSite, noted_origin
-from hybridnet.ops.core import Call, OpCall, Operator, Types, bounds_call
+from hybridnet.ops.core import (
+    Call,
+    IndexBound,
+    OpCall,
+    Operator,
+    Types,
+    bounds_call,
+    may_be_outside,
+)
 from hybridnet.runtime.asking import (
     INDICES,
     PositionRow,
@@ -39,6 +48,10 @@ __all__ = [
     "watch_positions",
     "write_out",
 ]
+
+
+# Calls that take positions, with types, of which it is remembered what these may be.
+_REMEMBERED: Final = 1024
 
 
 def changed_by(call: Call, inputs: Sequence[object], ctx: Context) -> list[object]:
@@ -150,6 +163,12 @@ def looked_at(call: OpCall, inputs: Sequence[Any], outputs: list[Any]) -> list[A
     return [type(x).from_value(value, x.context) for x, value in zip(outputs, made, strict=True)]
 
 
+@lru_cache(_REMEMBERED)
+def _bounds_of(call: Call, types: Types, everything: bool) -> Sequence[IndexBound]:
+    """Returns what positions may be that a call is given; remembered, as most come again."""
+    return tuple(call.bounds(types, everything=everything))
+
+
 def check_positions(call: Call, inputs: Sequence[Any]) -> Sequence[PositionRow]:
     """Checks the positions that a call is given, as far as they are at hand.
 
@@ -159,18 +178,23 @@ def check_positions(call: Call, inputs: Sequence[Any]) -> Sequence[PositionRow]:
     Raises:
         OutOfBoundsError: one is outside.
     """
-    if not all(isinstance(x, AbstractArray) for x in inputs) or recorder.current_trace():
+    if recorder.thread.trace is not None:
         return ()  # a graph looks at its own
-    types = tuple(x.type for x in inputs)
-    call.infer(types)  # what does not fit is another error
+    try:
+        types = tuple([x.type for x in inputs])
+    except AttributeError:  # what is no array is another error
+        return ()
     later = []
-    for bound in call.bounds(types, everything=asks(INDICES)):
+    for bound in _bounds_of(call, types, asks(INDICES)):
         value = inputs[bound.input].read()
-        place = CallSite(noted_origin(1))
-        if value.array is not None and at_hand(value.array):
-            require_inside(call.name, bound, in_host_memory(value.array), place)
-        else:
-            later.append(PositionRow(call.name, bound, value.type.shape, place))
+        array = value.array
+        if array is None or not at_hand(array):
+            site = CallSite(noted_origin(1))
+            later.append(PositionRow(call.name, bound, value.type.shape, site))
+        elif may_be_outside(in_host_memory(array), bound):
+            call.infer(types)  # what does not fit at all is another error
+            site = CallSite(noted_origin(1))
+            require_inside(call.name, bound, in_host_memory(array), site)
     return later
 
 
@@ -181,11 +205,10 @@ def watch_positions(inputs: Sequence[Any], later: Sequence[PositionRow]) -> None
         inputs: of the call that was recorded.
         later: what `check_positions` returned.
     """
-    call = bounds_call(tuple(where.bound for where in later))
-    values = [inputs[where.bound.input].read() for where in later]
-    types = call.infer(tuple(value.type for value in values))
-    ctx = inputs[0].storage.ctx
-    table = recorder.record(ctx, call, values, (), types)[0]
+    call = bounds_call(tuple([row.bound for row in later]))
+    values = [inputs[row.bound.input].read() for row in later]
+    (kind,) = call.infer(tuple([value.type for value in values]))
+    table = recorder.record_one(inputs[0].storage.ctx, call, values, (), kind)
     note_positions(table, later)
     if recorder.is_naive():
         recorder.wait(table)

@@ -15,7 +15,10 @@ from .backward import BackwardCall as BackwardCall
 from .backward import VjpCall as VjpCall
 from .backward import vjp_call as vjp_call
 from .backward import vjp_gradient as vjp_gradient
+from .bounds import FIRST_ROWS as FIRST_ROWS
+from .bounds import JOINED_ROWS as JOINED_ROWS
 from .bounds import bounds_call as bounds_call
+from .bounds import may_be_outside as may_be_outside
 from .bounds import outside as outside
 from .call import MAKERS as MAKERS
 from .call import MAKING as MAKING

@@ -20,7 +20,7 @@ from hybridnet.ops.host.namespace import jnp
 
 from .call import Arrays, Backward, Call, IndexBound, Types, only
 
-__all__ = ["BoundsCall", "bounds_call", "outside"]
+__all__ = ["FIRST_ROWS", "JOINED_ROWS", "BoundsCall", "bounds_call", "may_be_outside", "outside"]
 
 
 def outside(xp: Any, positions: Any, bound: IndexBound) -> Any:
@@ -43,6 +43,21 @@ def outside(xp: Any, positions: Any, bound: IndexBound) -> Any:
     if bound.besides is not None:
         inside |= wide == bound.besides
     return xp.logical_not(inside)
+
+
+def may_be_outside(positions: Any, bound: IndexBound) -> bool:
+    """Whether a position may be outside: a quick look, which takes all for positions on one axis.
+
+    Args:
+        positions: NumPy's.
+        bound: what they may be.
+    """
+    if not positions.size:
+        return False
+    size = min(bound.sizes)
+    least = -size if bound.least is None else bound.least
+    smallest, largest = np.minimum.reduce(positions, None), np.maximum.reduce(positions, None)
+    return not (smallest > least - 1 and largest < size)  # True of NaN
 
 
 @final
@@ -76,7 +91,14 @@ class BoundsCall(Call):
 
     def evaluate(self, operands: Arrays, scalars: Arrays) -> Arrays:
         """Computes the rows by NumPy."""
-        return self.lower("cpu", operands, scalars)
+        rows = np.zeros((len(self.limits), 2), np.int64)
+        for row, positions, bound in zip(rows, operands, self.limits, strict=True):
+            if may_be_outside(positions, bound):
+                found = outside(np, positions, bound).reshape(-1)
+                place = int(found.argmax())
+                if found[place]:
+                    row[:] = place + 1, positions.reshape(-1)[place]
+        return [rows]
 
     def gradient(self, back: Backward) -> Sequence[Any]:
         """There is none."""
@@ -92,6 +114,78 @@ def _first_outside(positions: Any, bound: IndexBound) -> Any:
     return jnp.stack([jnp.where(found.any(), place + 1, 0), value])
 
 
+@final
+class _JoinedRows(Call):
+    """Joins tables as `BoundsCall` gives them into one; of those of loops the first turn counts.
+
+    The inputs are int64[..., rows, 2], the output is int64[all rows, 2].
+    """
+
+    __slots__ = ()
+    name = "_joined_rows"
+
+    def facts(self) -> Sequence[object]:
+        """It has no parameters."""
+        return ()
+
+    def infer(self, types: Types) -> Types:
+        """As many rows as all have."""
+        return (tensor_type((sum(kind.shape[-2] for kind in types), 2), INT64),)
+
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
+        """Takes of each row the first turn in which something is outside."""
+        return [jnp.concatenate([*map(_first_turn, operands)])]
+
+    def evaluate(self, operands: Arrays, scalars: Arrays) -> Arrays:
+        """By NumPy."""
+        return self.lower("cpu", operands, scalars)
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """There is none."""
+        return [None] * len(back.inputs)
+
+
+def _first_turn(table: Any) -> Any:
+    if table.ndim == 2:
+        return table
+    turns = table.reshape(-1, *table.shape[-2:])
+    if not turns.shape[0]:
+        return jnp.zeros(table.shape[-2:], INT64)
+    first = jnp.argmax(turns[:, :, 0] > 0, axis=0)
+    return jnp.take_along_axis(turns, first[None, :, None], axis=0)[0]
+
+
+@final
+class _FirstRows(Call):
+    """Of two tables as `BoundsCall` gives them, row by row the first that tells of something."""
+
+    __slots__ = ()
+    name = "_first_rows"
+
+    def facts(self) -> Sequence[object]:
+        """It has no parameters."""
+        return ()
+
+    def infer(self, types: Types) -> Types:
+        """The type of both."""
+        return types[:1]
+
+    def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
+        """Chooses."""
+        before, now = operands
+        return [jnp.where(before[:, :1] > 0, before, now)]
+
+    def evaluate(self, operands: Arrays, scalars: Arrays) -> Arrays:
+        """By NumPy."""
+        return self.lower("cpu", operands, scalars)
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """There is none."""
+        return [None] * len(back.inputs)
+
+
+JOINED_ROWS: Final[Call] = _JoinedRows()
+FIRST_ROWS: Final[Call] = _FirstRows()
 _calls: Final[WeakValueDictionary[Any, BoundsCall]] = WeakValueDictionary()
 
 

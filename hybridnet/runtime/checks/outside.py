@@ -30,9 +30,9 @@ def outside_error(
         places: what each is about.
         outer: the line that called the graph they are of.
     """
-    found = np.argwhere(table[..., 0])
-    if not len(found):
+    if not table[..., 0].any():
         return None
+    found = np.argwhere(table[..., 0])
     *turn, number = map(int, found[0])
     row = places[number]
     site = row.place._replace(origin=row.place.origin or outer, outer=outer)

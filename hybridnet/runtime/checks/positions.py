@@ -7,8 +7,19 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from hybridnet.base.origins import CallSite
-from hybridnet.graph import ControlCall, Edge, ForeachCall, Graph, Node, infer_types
-from hybridnet.ops.core import Call, IndexBound, OpCall, Types, bounds_call
+from hybridnet.graph import (
+    CondCall,
+    ControlCall,
+    Edge,
+    ForeachCall,
+    Graph,
+    Node,
+    Subgraph,
+    WhileCall,
+    infer_types,
+)
+from hybridnet.ops.core import JOINED_ROWS, Call, IndexBound, OpCall, Types, bounds_call
+from hybridnet.ops.core.registry import get
 
 __all__ = ["PositionRow", "may_hold_positions", "positions_in"]
 
@@ -68,12 +79,13 @@ def positions_in(
             edges.append(inputs[bound.input])
             site = CallSite(node.origin, None, node.name)
             rows.append(PositionRow(call.name, bound, kinds[bound.input].shape, site))
-        if isinstance(call, ForeachCall):
-            found = _in_rows(call, kinds, everything)
+        if isinstance(call, ControlCall) and not call.is_open and may_hold_positions(call):
+            found = _in_control(made, call, kinds, everything)
             if found is not None:
-                made = replace(made, call=found[0])
-                outputs.append(Edge(made, found[0].num_outputs - 1))
-                tables.append(found[1])
+                made, inner = found
+                count = made.num_outputs - len(inner)
+                outputs.extend(Edge(made, count + number) for number in range(len(inner)))
+                tables.extend(inner)
         return made
 
     changed = graph.map(change)
@@ -86,19 +98,61 @@ def positions_in(
     return replace(changed, outputs=(*changed.outputs, *outputs)), tables
 
 
-def _in_rows(
-    loop: ForeachCall, types: Types, everything: bool
-) -> tuple[ForeachCall, list[PositionRow]] | None:
-    """Returns a loop that gives a table for each turn as its last output.
+#: A node that gives tables as its last outputs, and what their rows are about.
+_Found = tuple[Node, list[list[PositionRow]]]
 
-    Returns:
-        None where its body takes no positions, or has a loop inside that does.
-    """
-    body = loop.parts[0]
-    if loop.is_open or not may_hold_positions(loop):
+
+def _in_control(node: Node, call: ControlCall, types: Types, everything: bool) -> _Found | None:
+    """Returns a loop or a branch that gives tables as well; None where it cannot."""
+    if isinstance(call, ForeachCall):
+        found = _in_part(call.parts[0], call.row_types(types), everything)
+        if found is not None:
+            return replace(node, call=call.with_table(found[0])), [found[1]]
+    elif isinstance(call, WhileCall) and not call.draws:
+        found = _in_part(call.parts[1], types, everything)
+        if found is not None:
+            none = _no_rows(len(found[1]))
+            looping = call.with_table(found[0])
+            return replace(node, call=looping, inputs=(*node.inputs, none)), [found[1]]
+    elif isinstance(call, CondCall):
+        return _in_branches(node, call, types[1:], everything)
+    return None
+
+
+def _in_branches(node: Node, call: CondCall, types: Types, everything: bool) -> _Found | None:
+    """Returns a branch that gives the tables of both graphs; that of the other has no entries."""
+    found = [_in_part(part, types, everything) for part in call.parts]
+    tables = [one[1] for one in found if one is not None]
+    if not tables:
         return None
-    found = positions_in(body.graph, infer_types(body.graph, loop.row_types(types)), everything)
-    if found is None or len(found[1]) > 1:
+    graphs = []
+    for part, own in zip(call.parts, found, strict=True):
+        graph = part.graph if own is None else own[0]
+        heads = graph.outputs if own is None else graph.outputs[:-1]
+        given = [
+            graph.outputs[-1] if one is own else _no_rows(len(one[1]))
+            for one in found
+            if one is not None
+        ]
+        graphs.append(replace(graph, outputs=(*heads, *given)))
+    return replace(node, call=call.with_tables(graphs, len(tables))), tables
+
+
+def _in_part(
+    part: Subgraph, types: Types, everything: bool
+) -> tuple[Graph, list[PositionRow]] | None:
+    """Returns the graph of a part with one table as its last output, and what that is about."""
+    found = positions_in(part.graph, infer_types(part.graph, types), everything)
+    if found is None:
         return None
-    graph, (rows,) = found
-    return loop.with_table(graph), rows
+    graph, tables = found
+    count = len(graph.outputs) - len(tables)
+    joined = Node(JOINED_ROWS, tuple(graph.outputs[count:]), "outside")
+    outputs = (*graph.outputs[:count], Edge(joined, 0))
+    return replace(graph, outputs=outputs), [row for table in tables for row in table]
+
+
+def _no_rows(count: int) -> Edge:
+    """Returns a table that tells of nothing."""
+    zeros = get("_zeros").bind({"shape": (count, 2), "dtype": "int64"})[0]
+    return Edge(Node(zeros, (), "zeros"), 0)

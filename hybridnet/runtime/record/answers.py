@@ -42,6 +42,9 @@ __all__ = [
 
 # Launches whose inputs are kept, to be run again.
 _KEPT: Final = 2
+# Where so many wait for somebody to read a value, or later twice as many as before, those that are
+# there are looked at.
+_MANY: Final = 64
 # Arrays that are not finite and whose makers are known, though nobody was told so far.
 _MOST_KNOWN: Final = 64
 
@@ -192,20 +195,24 @@ class _OfCall(_Answers):
 #: What nobody has looked at, or raised; nearly always empty, which is all that waits look at.
 unanswered: Final[list[_Answers]] = []
 _lock: Final = free_in_children(RLock())
+# The threads that have an error to be told of.
+_failed: Final[set[int | None]] = set()
 # By the `id` of an array that is not finite: the array, and who made it.
 _known: Final[dict[int, tuple[Any, Blame]]] = {}
 
 
 class _Last:
-    """The launch that can be saved.
+    """The launch that can be saved, and how many wait.
 
     Attributes:
         answers: its answers.
         failed: whether an error was about it.
+        many: how many answers may wait before those that are there are looked at.
     """
 
     answers: _OfLaunch | None = None
     failed = False
+    many = _MANY
 
 
 _last: Final = _Last()
@@ -258,16 +265,21 @@ def note_positions(table: Value, places: Sequence[PositionRow]) -> None:
 
 
 def _note(answers: _Answers) -> None:
-    with _lock:
-        mine = [one for one in unanswered if one.owner == answers.owner]
-        if mine and mine[0].error is not None:
-            return  # what comes after it may be its fault
-        unanswered.append(answers)
-        if type(answers) is _OfLaunch and answers.keeps:
-            _last.answers, _last.failed = answers, False
-        kept = [one for one in mine if type(one) is _OfLaunch]
-    if len(kept) >= _KEPT:
-        _look_at(kept[0])  # this is a launch, which is not the place to raise
+    if answers.owner in _failed:
+        return  # what comes after an error may be its fault
+    unanswered.append(answers)
+    # A launch is not the place to raise: what is wrong waits.
+    if type(answers) is _OfLaunch and answers.keeps:
+        _last.answers, _last.failed = answers, False
+        kept = [one for one in list(unanswered) if type(one) is _OfLaunch and one.keeps]
+        mine = [one for one in kept if one.owner == answers.owner]
+        if len(mine) > _KEPT:
+            _look_at(mine[0])
+    elif len(unanswered) > _last.many:
+        for one in list(unanswered):
+            if one.is_ready():
+                _look_at(one)
+        _last.many = max(2 * len(unanswered), _MANY)
 
 
 def last_launch() -> tuple[Opened, list[Any]] | None:
@@ -302,6 +314,7 @@ def look_at_answers(*, everything: bool = False, wait: bool = False) -> None:
                     _last.answers, _last.failed = answers, True
                 with _lock:
                     unanswered[:] = [one for one in unanswered if one.owner != answers.owner]
+                    _failed.discard(answers.owner)
                 raise error
 
 
@@ -309,6 +322,7 @@ def forget() -> None:
     """Drops what nobody has looked at, and what is known of arrays."""
     with _lock:
         unanswered.clear()
+        _failed.clear()
         _known.clear()
         if not _last.failed:
             _last.answers = None
@@ -318,9 +332,11 @@ def _look_at(answers: _Answers) -> None:
     """Looks at answers, and keeps them only if they say that something is wrong."""
     if answers.error is None:
         answers.error = answers.look()
-    if answers.error is None:
-        with _lock:
-            unanswered[:] = [one for one in unanswered if one is not answers]
+    with _lock:
+        if answers.error is not None:
+            _failed.add(answers.owner)
+        elif answers in unanswered:
+            unanswered.remove(answers)
 
 
 def _is_shown(value: Value) -> bool:

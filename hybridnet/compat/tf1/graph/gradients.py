@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Any, Final, final
 
-from hybridnet.base import is_float
+from hybridnet.base import is_float, recorded_at
 from hybridnet.graph import READ, Edge, EdgeHandle, Node
 from hybridnet.ops.core import registry
 
@@ -316,7 +316,8 @@ class _Walk:
             if op is None:
                 found = self._of_node(unit, None, inputs, outputs)
             else:
-                with self._graph.colocate_with(op, ignore_existing=True):
+                line = recorded_at(op.node.origin)
+                with self._graph.colocate_with(op, ignore_existing=True), line:
                     if isinstance(unit, Operation):
                         found = self._of_operation(unit)
                     else:
