@@ -9,9 +9,12 @@ from typing import Any, Final, final
 
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.files import atomic_write
+from hybridnet.base.origins import CallSite, noted_origin
 from hybridnet.base.remote import read_file
 from hybridnet.kvstore import Key, Kind, find_kind
 from hybridnet.ndarray import NDArray
+from hybridnet.ops.core import IndexBound
+from hybridnet.runtime.asking import INDICES, asks, require_inside
 
 from .actions import Updater
 from .backend import Backend, LocalBackend
@@ -224,6 +227,8 @@ class KVStore(KVStoreBase):
             if self._backend.shape(name) is None:
                 raise MXNetError(f"row_sparse_pull: key {name!r} was not initialized")
             for target, rows in zip(targets, wanted, strict=True):
+                if asks(INDICES):
+                    _check_rows(rows, target.shape[0])
                 self._backend.pull_rows(name, target, rows, priority)
 
     def set_gradient_compression(self, compression_params: Any) -> None:
@@ -473,3 +478,9 @@ def create(name: str = "local") -> Any:
         return own()
     with translated():
         return KVStore(find_kind(name))
+
+
+def _check_rows(rows: Any, count: int) -> None:
+    """Raises OutOfBoundsError where a key has no such row; MXNet has zeros there."""
+    bound = IndexBound(0, "row_ids", (count,), (0,))
+    require_inside("row_sparse_pull", bound, rows.asnumpy(), CallSite(noted_origin(1)))

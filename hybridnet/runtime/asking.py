@@ -29,6 +29,8 @@ __all__ = [
     "Opened",
     "OpenedCall",
     "PositionRow",
+    "ask_in_whole_program",
+    "asked_now",
     "asking",
     "asks",
     "at_hand",
@@ -54,12 +56,17 @@ def at_hand(array: Any) -> bool:
     return bool(array.is_ready()) and next(iter(array.devices())).platform == "cpu"
 
 
-def _ask_in_whole_program() -> None:
+def asked_now() -> list[str]:
+    """Returns what is asked, by the names that HYBRIDNET_DEBUG takes."""
+    return [name for name, question in _BY_NAME.items() if asks(question)]
+
+
+def ask_in_whole_program() -> None:
     """Asks what HYBRIDNET_DEBUG says, and at the end of the program looks at what is left."""
-    questions = [_BY_NAME[name] for name in config.debug() if name in _BY_NAME]
-    for question in questions:
-        ask(question, 1)
-    if questions:
+    new = [name for name in config.debug() if name in _BY_NAME and name not in asked_now()]
+    for name in new:
+        ask(_BY_NAME[name], 1)
+    if new:
         atexit.register(_finish)
 
 
@@ -89,4 +96,4 @@ def asking(question: int) -> Iterator[None]:
             forget()
 
 
-_ask_in_whole_program()
+ask_in_whole_program()

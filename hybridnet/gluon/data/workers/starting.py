@@ -14,9 +14,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeVar, final
 
+from hybridnet.base import config
 from hybridnet.base.lazy import subprocess
 from hybridnet.base.locks import free_in_children, if_free
 from hybridnet.engine import RLock
+from hybridnet.runtime.asking import asked_now
 
 from .channel import Channel, ChannelClosed
 from .program import command
@@ -41,7 +43,8 @@ _TIMEOUT: Final = 10.0  # seconds that the nursery may take to end
 
 def environment() -> dict[str, str]:
     """Returns the environment variables of workers: this process's, and their own settings."""
-    return dict(os.environ) | _ENVIRONMENT
+    debug = {"HYBRIDNET_DEBUG": ",".join(config.debug().union(asked_now()))}
+    return dict(os.environ) | _ENVIRONMENT | debug
 
 
 @final

@@ -16,6 +16,7 @@ import numpy as np
 
 from hybridnet import random as generators
 from hybridnet.base.numpy_mode import mode
+from hybridnet.runtime.asking import ask_in_whole_program
 
 from ..fetching import fetch
 from .channel import Channel, ChannelClosed
@@ -136,6 +137,7 @@ def _take_over(setup: Setup, descriptor: int) -> Any:
     """Becomes like the main process; returns the dataset and batchify_fn."""
     become_like(setup)
     mode.set_everywhere(*setup["mode"])
+    ask_in_whole_program()
     # A mapping of this process's own: pages are shared until somebody writes to them.
     memory = mmap.mmap(descriptor, 0, access=mmap.ACCESS_COPY)
     os.close(descriptor)
