@@ -1,15 +1,16 @@
 """Which operator made the first NaN or infinity of a launch.
 
 Every operator whose output is not finite though its inputs are is to blame; so is one that makes
-NaN of infinities. The blame goes on with what is computed of such an output, so that what a launch
-gives out tells who is to blame for it. What is masked on the way is nobody's fault, nor is what the
-user said is meant.
+NaN of infinities that nobody is to blame for. The blame goes on with what is computed of such an
+output, so that what a launch gives out tells who is to blame for it. What is masked on the way is
+nobody's fault, nor is what the user said is meant.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final, final
 
 import numpy as np
@@ -60,6 +61,7 @@ class Blame:
 
 
 _NOBODY: Final = Blame(None)
+_order: Final = attrgetter("order")
 
 
 def blames(
@@ -137,10 +139,11 @@ class _Judge:
             return
         before = max((_state(cell.array) for cell in step.inputs), default=_FINITE)
         before = max(before, _state_of_numbers(step))
-        blame = next((cell.note for cell in step.inputs if cell.note is not None), _NOBODY)
+        notes = [cell.note for cell in step.inputs if cell.note is not None]
+        blame = min((note for note in notes if note.step is not None), key=_order, default=_NOBODY)
         if step.place.is_allowed:
             blame = _NOBODY
-        elif before == _FINITE or (worst == _NAN and before == _INFINITE):
+        elif before == _FINITE or (worst == _NAN and before == _INFINITE and blame is _NOBODY):
             blame = Blame(_innermost(step), order=self._count)
         for cell in step.outputs:
             if _state(cell.array) != _FINITE:

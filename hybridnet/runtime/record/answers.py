@@ -12,6 +12,7 @@ import gc
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Final, final
 
 from hybridnet import engine
@@ -160,7 +161,7 @@ class _OfLaunch(_Answers):
         while len(_known) > _MOST_KNOWN:
             del _known[next(iter(_known))]
         guilty = [blame for blame in shown if blame.step is not None]
-        return min(guilty, key=lambda blame: blame.order).error() if guilty else None
+        return min(guilty, key=attrgetter("order")).error() if guilty else None
 
 
 @final

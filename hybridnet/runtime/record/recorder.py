@@ -35,6 +35,7 @@ from hybridnet.base.tensor_type import TensorType
 from hybridnet.engine import RLock
 from hybridnet.ops.core import Call, Types
 
+from ..checks.asked import asked
 from ..devices.device import users
 from ..observe.journal import listeners
 from ..platform.collecting import is_collecting, running
@@ -387,7 +388,7 @@ def mark() -> None:
         if thread.segments or thread.late:
             flush()
         thread.in_pass = False
-        if unanswered:
+        if unanswered and asked.mode:
             look_at_answers()
 
 
