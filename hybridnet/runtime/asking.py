@@ -19,7 +19,7 @@ from .checks.opened import OpenedCall as OpenedCall
 from .checks.outside import require_inside as require_inside
 from .checks.positions import PositionRow as PositionRow
 from .record import recorder
-from .record.answers import forget, look_at_answers
+from .record.answers import forget, forget_last_launch, look_at_answers
 from .record.answers import last_launch as last_launch
 from .record.answers import note_positions as note_positions
 
@@ -86,6 +86,8 @@ def asking(question: int) -> Iterator[None]:
         OpError: the answer of one of them, at the latest at the end.
     """
     recorder.flush_all()
+    if not asked.mode:
+        forget_last_launch()
     ask(question, 1)
     try:
         yield

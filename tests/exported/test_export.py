@@ -52,6 +52,16 @@ def exported(tmp_path_factory):
     return net, path
 
 
+def test_a_convolution_of_these_sizes_is_exported_without_the_libraries_of_this_machine(tmp_path):
+    net = gluon.nn.Conv2D(16, 3)
+    net.initialize()
+    x = nd.random.uniform(shape=(4, 8, 32, 32))
+    expected = net(x).asnumpy()
+    hn.export(net, tmp_path / "conv.hnx", x, batch=False)
+    found = hn.load(tmp_path / "conv.hnx")(x).asnumpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
 def test_a_network_is_exported_for_every_batch(exported):
     net, path = exported
     model = hn.load(path)

@@ -34,6 +34,7 @@ from ..segments.segment import Value
 __all__ = [
     "checked_of",
     "forget",
+    "forget_last_launch",
     "last_launch",
     "look_at_answers",
     "note_answers",
@@ -327,6 +328,11 @@ def forget() -> None:
         _known.clear()
         if not _last.failed:
             _last.answers = None
+
+
+def forget_last_launch() -> None:
+    """Drops the launch that the last error was about."""
+    _last.answers, _last.failed = None, False
 
 
 def _look_at(answers: _Answers) -> None:
