@@ -2,7 +2,8 @@
 
 Times are of the CPU that this thread took, the least tenth of many turns, so that they can be read
 on a busy machine; what XLA computes in threads of its own is not in them. The floor is Python's: as
-many calls and objects as recording an operator needs, with nothing done in them.
+many calls and objects as recording an operator needs, with nothing done in them. At the end, what
+the scopes of `hn.debug` cost whole training steps, by the clock.
 
 python benchmarks/costs.py
 """
@@ -11,9 +12,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
+from statistics import median
 from typing import Any
 
+from works.lenet import LeNet
 from works.mlp import MLP
+from works.resnet import ResNet18
+from works.training import Network
 
 import hybridnet as hn
 from hybridnet.runtime.programs import program
@@ -151,6 +157,51 @@ def step() -> Parts:
     return parts
 
 
+#: Steps of a block, of which the last half is timed: the first ones prepare what the others repeat.
+_BLOCK = {LeNet: 60, ResNet18: 12}
+_BLOCKS = 6
+
+
+def debugged(kind: type[Network]) -> str:
+    """What the scopes of `hn.debug` cost a hybridized training step, in blocks that take turns."""
+    network = kind()
+    data, label = (hn.nd.array(array) for array in network.batches()[0])
+    net, loss_of = network.block(hn), hn.gluon.loss.SoftmaxCrossEntropyLoss()
+    net.initialize(hn.init.Xavier())
+    net.hybridize(static_alloc=True, static_shape=True)
+    trainer = hn.gluon.Trainer(
+        net.collect_params(), "sgd", {"learning_rate": 0.01, "momentum": 0.9}
+    )
+
+    def block() -> list[float]:
+        times = []
+        for _ in range(_BLOCK[kind]):
+            began = time.perf_counter()
+            with hn.autograd.record():
+                loss = loss_of(net(data), label)
+            loss.backward()
+            trainer.step(len(label))
+            loss.mean().asscalar()
+            times.append(time.perf_counter() - began)
+        return times[len(times) // 2 :]
+
+    scopes = {"off": nullcontext, "nans()": hn.debug.nans, "indices()": hn.debug.indices}
+    spent: dict[str, list[float]] = {name: [] for name in scopes}
+    for turn in range(-2, _BLOCKS):
+        for name, scope in scopes.items():
+            with scope():
+                times = block()
+            if turn >= 0:
+                spent[name].append(median(times))
+            hn.engine.wait_for_all()  # for compilations
+    off = spent.pop("off")
+    ratios = [
+        f"{name} {median(on / base for on, base in zip(times, off, strict=True)):.3f}"
+        for name, times in spent.items()
+    ]
+    return f"  {kind.__name__:<12}{1e3 * median(off):8.2f} ms a step; of that: {', '.join(ratios)}"
+
+
 def main() -> None:
     floor = []
     for _ in range(_TURNS):
@@ -164,6 +215,9 @@ def main() -> None:
     chain(taped=True).show(_CHAIN, "us an operator")
     print("training step of an MLP 64-128-128-10, batch 32")
     step().show(1, "us")
+    print("training steps inside of hn.debug's scopes, wall time")
+    for kind in _BLOCK:
+        print(debugged(kind), flush=True)
 
 
 if __name__ == "__main__":
