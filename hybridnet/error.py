@@ -11,9 +11,21 @@ from typing import Any, Final, TypeVar
 
 from hybridnet.base.errors import InternalError as InternalError
 from hybridnet.base.errors import MXNetError as MXNetError
+from hybridnet.base.errors import NonFiniteError as NonFiniteError
 from hybridnet.base.errors import NotImplementedForSymbol, ParameterError
+from hybridnet.base.errors import OutOfBoundsError as OutOfBoundsError
+from hybridnet.base.errors import OutOfMemoryError as OutOfMemoryError
 
-__all__ = ["InternalError", "MXNetError", "error_types", "register", "register_error"]
+__all__ = [
+    "InternalError",
+    "MXNetError",
+    "NonFiniteError",
+    "OutOfBoundsError",
+    "OutOfMemoryError",
+    "error_types",
+    "register",
+    "register_error",
+]
 
 _Error = TypeVar("_Error", bound=type[BaseException])
 

@@ -315,10 +315,12 @@ def test_what_the_host_refuses_xla_does():
     # Whole numbers divided by 0, which NumPy and XLA see differently, and positions outside.
     x = nd.array([5, 7], dtype="int32")
     assert (x % nd.array([0, 2], dtype="int32")).asnumpy().tolist() == [0, 1]
-    with autograd.record():  # where nobody looks at them
-        taken = nd.take(nd.arange(3), nd.array([1, 9]), mode="raise").asnumpy()
-    assert taken[0] == 1
-    assert np.isnan(taken[1])
+    with autograd.record():
+        taken = nd.take(nd.arange(3), nd.array([1, 9]) * 1, mode="raise")
+    with pytest.raises(IndexError):
+        taken.asnumpy()
+    assert taken.asnumpy()[0] == 1
+    assert np.isnan(taken.asnumpy()[1])
 
 
 def test_gradients_of_a_new_structure_each_time():
