@@ -11,6 +11,8 @@ from .errors import ParameterError
 
 #: The topics of HYBRIDNET_LOG.
 _TOPICS: Final = ("programs",)
+#: The names that HYBRIDNET_DEBUG takes.
+_DEBUGGED: Final = ("nans", "indices", "memory")
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _SIZE: Final = re.compile(r"([0-9]+) *([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
@@ -42,6 +44,21 @@ def explain() -> bool:
     microsecond an operator.
     """
     return _flag("HYBRIDNET_EXPLAIN")
+
+
+def debug() -> frozenset[str]:
+    """HYBRIDNET_DEBUG: what to look for in the whole program, names with commas (default nothing).
+
+    ``nans``, ``indices`` and ``memory`` are what the scopes of `hybridnet.debug` look for.
+    """
+    text = os.environ.get("HYBRIDNET_DEBUG", "")
+    names = frozenset(name for name in map(str.strip, text.split(",")) if name)
+    if not names <= set(_DEBUGGED):
+        raise ParameterError(
+            f"HYBRIDNET_DEBUG must be names of {', '.join(_DEBUGGED)}, with commas between, "
+            f"got {text!r}"
+        )
+    return names
 
 
 def passes() -> bool:

@@ -12,6 +12,7 @@ The folders, lowest first; tests/house/test_layers.py says which may import whic
     tiers         who runs what, and what is worth its price: decided, and nothing done
     programs      compiled, kept in memory and on disk, dispatched
     devices       those of JAX and of users; record: recording, launching, waiting
+    live          the arrays that are alive, and what is said where there is no room
     graphs        graphs as calls; tuning: better recipes for programs, by measurement
     specialize    programs for weights that stay the same
     executor      graphs on several devices

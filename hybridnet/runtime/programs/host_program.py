@@ -41,6 +41,7 @@ from ..segments.code import Code
 from ..tiers.choice import is_small
 from ..tiers.ledger import Account
 from ..tiers.prices import prices
+from .room import LARGE_BYTES, look_for_room
 
 Array = np.ndarray[Any, Any]
 
@@ -71,7 +72,7 @@ class HostProgram:
 
     __slots__ = (
         *("_alone", "_call", "_code", "_compute", "_can_straighten", "_is_timed", "_numbers"),
-        *("_operands", "_rent", "_wanted"),
+        *("_operands", "_rent", "_size", "_wanted"),
     )
 
     def __init__(self, code: Code, types: Types, account: Account) -> None:
@@ -81,6 +82,7 @@ class HostProgram:
         self._operands = tuple([~i for i in operands])
         self._wanted = [(i, types[i]) for i in code.outputs]
         self._rent, self._alone = account.by_numpy, account.by_steps
+        self._size = sum([kind.nbytes for _, kind in self._wanted])
         self._is_timed = True
         inputs = tuple([code.input_types[i] for i in self._operands])
         self._compute, self._numbers, self._can_straighten = self._call.host_form(inputs)
@@ -121,7 +123,10 @@ class HostProgram:
 
         Raises:
             NoHostForm: NumPy cannot run it, with these arrays or at all.
+            OutOfMemoryError: there is no room for its results.
         """
+        if self._size >= LARGE_BYTES and spare is None:
+            look_for_room(self._code, self._size, again=self._rent.runs > 0)
         started = perf_counter() if self._is_timed else 0.0
         kinds = {*map(type, operands)}
         if kinds != _ARRAYS:
