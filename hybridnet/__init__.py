@@ -25,7 +25,7 @@ __version__ = "0.1.0"
 
 #: Public names of modules that are called so.
 _OWN: Final = (
-    "attribute autograd base callback checkpoint clusters context contrib distributed engine "
+    "attribute autograd base callback checkpoint clusters context contrib debug distributed engine "
     "error executor executor_manager gluon image initializer io kv kvstore log lr_scheduler "
     "metric model module monitor name ndarray numpy numpy_extension numpy_op_signature onnx "
     "operator optimizer passes profiler random recordio rnn runtime session symbol test_utils "
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from . import clusters as clusters
     from . import context as context
     from . import contrib as contrib
+    from . import debug as debug
     from . import distributed as distributed
     from . import engine as engine
     from . import error as error
