@@ -17,6 +17,7 @@ several.
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 from functools import cache
 from typing import Any, Final
@@ -120,6 +121,15 @@ def has_room(size: int) -> bool:
     block = malloc(size)
     free(block)
     return block is not None
+
+
+def can_map(size: int) -> bool:
+    """Whether that many bytes of addresses can be had beside the heap, as threads need them."""
+    try:
+        mmap.mmap(-1, size).close()
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def largest_block(size: int) -> int:

@@ -13,6 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+try:
+    import resource
+except ImportError:  # on Windows
+    resource = None  # type: ignore[assignment]
+
 __all__ = ["MemoryLimit", "address_space", "tightest_limit"]
 
 _GROUPS: Final = Path("/sys/fs/cgroup")
@@ -99,7 +104,9 @@ def _number(path: Path) -> int | None:
     return int(text) if text.isdigit() and int(text) < _NO_LIMIT else None
 
 
-def address_space(proc: Path = _PROC) -> int:
+def address_space() -> int:
     """Returns the most bytes of addresses that this process may have (``ulimit -v``); 0: any."""
-    limit = re.search(r"(?m)^Max address space\s+(\d+)", _read(proc / "self" / "limits"))
-    return int(limit[1]) if limit else 0
+    if resource is None:
+        return 0
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return 0 if limit == resource.RLIM_INFINITY else limit

@@ -55,7 +55,7 @@ class LiveArray(NamedTuple):
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
 
 
-class _Block(NamedTuple):
+class _HeldMemory(NamedTuple):
     """An array's memory.
 
     Attributes:
@@ -146,17 +146,17 @@ def _names(owners: Iterable[Any]) -> dict[int, list[str]]:
     return names
 
 
-def _on_host(hosts: Iterable[HostArray]) -> Iterator[_Block]:
+def _on_host(hosts: Iterable[HostArray]) -> Iterator[_HeldMemory]:
     """Yields NumPy's arrays in the places of JAX's."""
     ctx = str(cpu())
     for host in hosts:
         array = getattr(host, "numpy", None)  # None while it is being made
         if array is not None:
             start = array.ctypes.data
-            yield _Block(array.shape, array.dtype.name, start, array.nbytes, ctx, [id(host)])
+            yield _HeldMemory(array.shape, array.dtype.name, start, array.nbytes, ctx, [id(host)])
 
 
-def _of_jax(hosts: Iterable[HostArray]) -> Iterator[_Block]:
+def _of_jax(hosts: Iterable[HostArray]) -> Iterator[_HeldMemory]:
     """Yields JAX's arrays, the user's own included."""
     if not _has_jax():
         return
@@ -177,7 +177,7 @@ def _of_jax(hosts: Iterable[HostArray]) -> Iterator[_Block]:
             if shard.device not in names:
                 names[shard.device] = str(context_of(shard.device))
             name = names[shard.device]
-            yield _Block(part.shape, part.dtype.name, start, part.nbytes, name, ids)
+            yield _HeldMemory(part.shape, part.dtype.name, start, part.nbytes, name, ids)
 
 
 def _has_jax() -> bool:
@@ -198,13 +198,13 @@ def _jax_arrays() -> list[Any]:
     return [*{id(array): array for array in found}.values()]
 
 
-def _counted_once(blocks: Iterable[_Block]) -> list[tuple[_Block, int]]:
+def _counted_once(blocks: Iterable[_HeldMemory]) -> list[tuple[_HeldMemory, int]]:
     """Returns blocks with those of their bytes that no other was counted for, if there are any.
 
     A block that lies within another hands its `ids` on to that.
     """
-    found: list[tuple[_Block, int]] = []
-    placed: list[tuple[str, int, int, _Block]] = []
+    found: list[tuple[_HeldMemory, int]] = []
+    placed: list[tuple[str, int, int, _HeldMemory]] = []
     for block in blocks:
         if block.nbytes and block.start is None:
             found.append((block, block.nbytes))
@@ -214,7 +214,7 @@ def _counted_once(blocks: Iterable[_Block]) -> list[tuple[_Block, int]]:
             placed.append((memory, block.start, -block.nbytes, block))
     placed.sort(key=lambda one: one[:3])
     where, end = "", 0
-    last: _Block | None = None
+    last: _HeldMemory | None = None
     for memory, start, size, block in placed:
         if memory != where:
             where, end = memory, 0

@@ -7,6 +7,7 @@ it while programs run. Numbers of what would fit are computed from the launch's 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from traceback import clear_frames
 from typing import Final
 
 from hybridnet import engine
@@ -20,7 +21,7 @@ from ..platform.jax_devices import device_of
 from ..programs.room import room_left
 from ..segments.code import Code
 from .arrays import LiveArray, live_arrays
-from .needs import Made, Peak, peak_of
+from .needs import MadeInLaunch, Peak, peak_of
 from .noting import notes_all
 
 __all__ = ["explained", "told_lack"]
@@ -48,6 +49,7 @@ def told_lack(
     """
     cause = error.__cause__
     first = error
+    _let_go(error)
     if isinstance(cause, OutOfMemoryError) and not isinstance(error, OutOfMemoryError):
         first = cause  # of a step of the launch, with its own numbers
     told = OutOfMemoryError(str(first))
@@ -55,6 +57,17 @@ def told_lack(
         told.needed, told.limit, told.planned = first.needed, first.limit, first.planned
         told.structure = first.structure
     return explained(told, code, origins)
+
+
+def _let_go(error: BaseException) -> None:
+    """Drops the arrays that a launch had made, which the tracebacks of its error keep alive."""
+    waiting, seen = [error], set[int]()
+    while waiting:
+        one = waiting.pop()
+        seen.add(id(one))
+        clear_frames(one.__traceback__)
+        around = (one.__cause__, one.__context__)
+        waiting += [other for other in around if other is not None and id(other) not in seen]
 
 
 def explained(
@@ -117,21 +130,21 @@ def _limit(error: OutOfMemoryError, code: Code | None, needed: int) -> MemoryLim
     return found or error.limit
 
 
-def _largest(error: OutOfMemoryError, peak: Peak) -> Sequence[Made]:
+def _largest(error: OutOfMemoryError, peak: Peak) -> Sequence[MadeInLaunch]:
     """Returns the largest results, what the step made first that found no room."""
     found = sorted(peak.made, key=lambda one: -one.type.nbytes)
     structure = error.structure
     if structure is not None and len(structure.instructions) == 1:
-        name = structure.instructions[0][0].name
-        if any(one.call == name for one in found):
-            found.sort(key=lambda one: (one.call != name, -one.type.nbytes))
-    kept: dict[tuple[str, object, str], Made] = {}
+        ((call, operands),) = structure.instructions
+        kinds = call.infer(tuple(structure.input_types[~i] for i in operands))
+        found.sort(key=lambda one: one.call != call.name or one.type not in kinds)
+    kept: dict[tuple[str, object, str], MadeInLaunch] = {}
     for one in found:
         kept.setdefault((one.call, one.type, _line(one.origin)), one)
     return list(kept.values())[:_RESULTS]
 
 
-def _told(made: Made) -> str:
+def _told(made: MadeInLaunch) -> str:
     place = _line(made.origin)
     at = f" at {place}" if place else ""
     return f"{_size(made.type.nbytes)} {made.call} {made.type}{at}"
@@ -177,8 +190,8 @@ def _advice(code: Code, peak: Peak, needed: int, left: int) -> Iterator[str]:
         fits = int(batch * (left - fixed) / (needed * growing))
         if 0 < fits < batch:
             yield f"a batch of about {_rounded(fits):,} instead of {batch:,}"
-        elif fits <= 0:
-            yield f"no batch: one of 1 takes {_size(int(fixed + needed * growing / batch))}"
+        elif fixed > left:
+            yield f"no batch: {_size(int(fixed))} of it do not grow with the batch"
     yield from _mirrored(code, needed, left)
     factor = _WIDE.get(peak.alive[0].type.dtype.name, 1)
     if factor > 1 and needed / factor <= left:

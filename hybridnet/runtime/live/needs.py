@@ -18,13 +18,13 @@ from hybridnet.ops.core import Call
 
 from ..segments.code import Code
 
-__all__ = ["Made", "Peak", "peak_of"]
+__all__ = ["MadeInLaunch", "Peak", "peak_of"]
 
 # Operators whose results have the memory of their input, on NumPy and in XLA.
 _SAME: Final = frozenset({"Reshape", "reshape", "Flatten", "expand_dims", "squeeze", "BlockGrad"})
 
 
-class Made(NamedTuple):
+class MadeInLaunch(NamedTuple):
     """A result of an operator in a launch.
 
     Attributes:
@@ -48,8 +48,8 @@ class Peak(NamedTuple):
     """
 
     nbytes: int
-    alive: Sequence[Made]
-    made: Sequence[Made]
+    alive: Sequence[MadeInLaunch]
+    made: Sequence[MadeInLaunch]
 
 
 def peak_of(code: Code, origins: Mapping[int, engine.Origin | None]) -> Peak:
@@ -82,7 +82,7 @@ class _Walk:
 
     def __init__(self, inputs: Sequence[TensorType]) -> None:
         self._inputs = inputs
-        self.made: list[Made] = []
+        self.made: list[MadeInLaunch] = []
         self.born: list[int] = []
         self.last: dict[int, int] = {}
         self.steps = 0
@@ -109,7 +109,7 @@ class _Walk:
             return [operands[0]]
         first = len(self.made)
         for kind in kinds:
-            self.made.append(Made(call.name, kind, origin))
+            self.made.append(MadeInLaunch(call.name, kind, origin))
             self.born.append(self.steps)
         self.steps += 1
         return range(first, len(self.made))

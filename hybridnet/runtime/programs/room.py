@@ -10,12 +10,17 @@ from __future__ import annotations
 
 import math
 import os
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
 from operator import attrgetter
 from time import perf_counter
 from typing import Any, Final
 
-from hybridnet.base.allocator import free_memory, has_room, largest_block, release_memory
+from hybridnet.base.allocator import can_map, free_memory, has_room, largest_block, release_memory
 from hybridnet.base.errors import OutOfMemoryError
+from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.lazy import jax
 from hybridnet.base.memory_limits import MemoryLimit, address_space, tightest_limit
 
@@ -25,17 +30,22 @@ from .executable import innermost
 
 __all__ = [
     "LARGE_BYTES",
+    "LEAST_BYTES",
     "check_extents",
     "is_lack",
     "look_for_bytes",
+    "look_for_compiler",
     "look_for_room",
     "memory_of",
+    "promise",
     "room_left",
     "tight_limit",
 ]
 
-#: What makes less does without: a look takes some microseconds, which these have not.
+#: Programs that allocate so much are large, for whoever asks.
 LARGE_BYTES: Final = 32 << 20
+#: What makes less is not looked at: a look takes some microseconds, which these have not.
+LEAST_BYTES: Final = 8 << 20
 # XLA counts bytes in 64 bits, and ends the process where an array has more.
 _COUNTED: Final = 1 << 63
 # Operators that an error names.
@@ -43,11 +53,15 @@ _NAMED: Final = 6
 # What is asked for is nothing beside what was left less than so long ago: nobody looks again.
 _FRESH: Final = 0.1  # seconds; to read the system's numbers takes some 100 us
 _SHARE: Final = 16
+# XLA ends the process where it cannot start a thread. One takes a heap of glibc's (64 MiB, found
+# aligned among twice as many addresses) and a stack; its compiler takes some.
+_THREADS: Final = (2 * 64 + 8) << 20
+_COMPILER: Final = 2 * _THREADS
 _left_of: Final = attrgetter("left")
 
 
-def memory_of(code: Code, compiled: object) -> int:
-    """Returns the bytes that a program allocates each time it runs; 0 if they are few."""
+def memory_of(code: Code, compiled: object, least: int = LARGE_BYTES) -> int:
+    """Returns the bytes that a program allocates each time it runs; 0 if fewer than `least`."""
     if code.ctx.device_type == "gpu":
         return 0  # XLA allocates them before it takes anything over
     try:
@@ -55,7 +69,7 @@ def memory_of(code: Code, compiled: object) -> int:
         size = found.temp_size_in_bytes + found.output_size_in_bytes - found.alias_size_in_bytes
     except (AttributeError, RuntimeError, NotImplementedError, TypeError):
         return 0  # a program of another kind, or one that does not tell
-    return int(size) if size >= LARGE_BYTES else 0
+    return int(size) if size >= least else 0
 
 
 def check_extents(code: Code, closed: ClosedJaxpr) -> None:
@@ -128,13 +142,31 @@ def look_for_bytes(what: str, size: int) -> None:
     Raises:
         OutOfMemoryError: it cannot.
     """
-    limit = tight_limit(size) if size >= LARGE_BYTES else None
+    limit = tight_limit(size) if size >= LEAST_BYTES else None
     if limit is not None:
         error = OutOfMemoryError(
             f"{what}: needs {size / 2**20:,.0f} MiB, which the process cannot get"
         )
         error.needed, error.limit = size, limit
         raise error
+
+
+def look_for_compiler(code: Code) -> None:
+    """Sees that XLA can compile a structure: where it cannot start a thread, it ends the process.
+
+    Raises:
+        OutOfMemoryError: it cannot.
+    """
+    if address_space() and not can_map(_COMPILER):
+        release_memory()
+        if not can_map(_COMPILER):
+            error = OutOfMemoryError(
+                f"{_named(code)} on {code.ctx}: compiling it needs {_COMPILER >> 20} MiB of "
+                "addresses, which the process cannot get; go on with smaller batches, or drop "
+                "arrays, or raise the limit (ulimit -v)"
+            )
+            error.limit, error.structure = _block(_COMPILER), code
+            raise error
 
 
 class _Known:
@@ -147,6 +179,39 @@ class _Known:
 _known: Final = _Known()
 
 
+# The programs that were found room for and may not have taken it yet: bytes, and an array each
+# makes. Pages are given out when they are written, so that the system does not count them before.
+_promised: Final[deque[tuple[int, weakref.ref[Any]]]] = deque(maxlen=64)
+
+
+def promise(size: int, outputs: Sequence[DeviceArray]) -> None:
+    """Notes that a program which was found room for was dispatched, and what it makes."""
+    if outputs and size:
+        _promised.append((size, weakref.ref(outputs[0])))
+
+
+def _under_way(*, wait: bool = False) -> int:
+    """Returns the bytes that were promised to programs which XLA has not run yet.
+
+    Args:
+        wait: whether to wait until it has, and there are none.
+    """
+    size = 0
+    for entry in list(_promised):
+        array = entry[1]()
+        done = array is None or array.is_deleted() or array.is_ready()
+        if not done and wait:
+            with suppress(RuntimeError):  # who reads it is told
+                array.block_until_ready()
+            done = True
+        if not done:
+            size += entry[0]
+        else:
+            with suppress(ValueError):  # another thread was quicker
+                _promised.remove(entry)
+    return size
+
+
 def tight_limit(size: int, *, again: bool = False) -> MemoryLimit | None:
     """Returns the limit that does not leave so many bytes; None if they can be had.
 
@@ -155,19 +220,19 @@ def tight_limit(size: int, *, again: bool = False) -> MemoryLimit | None:
         again: whether as much was allocated and freed before, so that it may be among what the C
             library keeps. Otherwise that is given back first, as it may lie in pieces.
     """
-    if not has_room(size):
+    if not has_room(size + _reserve()):
         return _block(size)
     if size <= _known.left and perf_counter() < _known.until:
         return None
     limit = tightest_limit()
-    if limit is not None and size > limit.left:
-        if again and size <= min(free_memory(), limit.size):
-            return None
-        release_memory()
-        limit = tightest_limit()
-        if limit is not None and size > limit.left:
-            return limit
-    if limit is not None:
+    if limit is not None and size + _under_way() > limit.left:
+        _under_way(wait=True)
+        if not (again and size <= min(free_memory(), limit.size)):
+            release_memory()
+            limit = tightest_limit()
+            if limit is not None and size > limit.left:
+                return limit
+    elif limit is not None:
         _known.left, _known.until = limit.left // _SHARE, perf_counter() + _FRESH
     return None
 
@@ -178,7 +243,7 @@ def room_left(size: int) -> MemoryLimit | None:
     Args:
         size: how many bytes are wanted; whether more can be allocated is not looked at.
     """
-    limits = [tightest_limit(), None if has_room(size) else _block(size)]
+    limits = [tightest_limit(), None if has_room(size + _reserve()) else _block(size)]
     return min((limit for limit in limits if limit is not None), key=_left_of, default=None)
 
 
@@ -186,7 +251,13 @@ def _block(size: int) -> MemoryLimit:
     """Returns the limit on what can be allocated in one block, of which there is less than so."""
     addresses = address_space()
     name = "the limit of address space (ulimit -v)" if addresses else "what the system promises"
-    return MemoryLimit(name, addresses, largest_block(size))
+    reserve = _reserve()
+    return MemoryLimit(name, addresses, max(largest_block(size + reserve) - reserve, 0))
+
+
+def _reserve() -> int:
+    """Returns the bytes that must stay free for libraries; 0 where addresses have no limit."""
+    return _THREADS if address_space() else 0
 
 
 def _result_bytes(code: Code) -> int:
@@ -215,6 +286,7 @@ def _planned(compiled: object) -> str:
 
 def _after_fork_in_child() -> None:
     _known.until = 0.0
+    _promised.clear()
 
 
 if hasattr(os, "register_at_fork"):

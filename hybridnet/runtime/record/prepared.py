@@ -42,6 +42,7 @@ from ..programs.cache import cache
 from ..programs.dispatch import put_scalars
 from ..programs.executable import direct, start
 from ..programs.program import Program, replaced
+from ..programs.room import promise
 from ..segments.code import Code
 from ..segments.flight import Flight
 from ..segments.segment import Value, note_origin, origins
@@ -346,6 +347,7 @@ class PreparedCall:
             if isinstance(error, _NOT_RUN):
                 return None
             raise OpError(self._failed(error)) from error
+        promise(self._program.memory or 0, outputs)
         self._note(launch, arrays)  # not earlier: now it is sure that there was a launch
         if outputs:
             note_dispatched(self.ctx, outputs[0])
@@ -450,6 +452,7 @@ class PreparedCall:
             outputs.extend(starmap(self._compiled, (inputs,)))  # as `start` does
         else:
             start(self._compiled, inputs, outputs)
+        promise(self._program.memory or 0, outputs[0])
         note_dispatched(self.ctx, outputs[0][0])
 
     def _did_not_run(self, before: Sequence[Value]) -> str:
