@@ -2,7 +2,9 @@
 
 Nothing is kept for this while programs run, but the lines (`Value.origin`). Who asks goes over all
 objects that the garbage collector knows, and over JAX's arrays, which takes some tens of
-milliseconds. Memory is counted once, by its addresses: arrays of NumPy and of JAX may share it.
+milliseconds. It does not see what is frozen (`gc.freeze`), and so in a forked child what the
+parent has made: the child counts its own. Memory is counted once, by its addresses: arrays of NumPy
+and of JAX may share it.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from hybridnet.base.host_array import HostArray
 from hybridnet.base.jax_private import backends_have_begun
 from hybridnet.base.lazy import jax
 
-from ..platform.jax_devices import context_of, has_begun
+from ..platform.jax_devices import context_of, fork, has_begun
 from ..segments.segment import Value
 
 __all__ = ["LiveArray", "live_arrays", "nbytes_by_context"]
@@ -182,7 +184,7 @@ def _of_jax(hosts: Iterable[HostArray]) -> Iterator[_HeldMemory]:
 
 def _has_jax() -> bool:
     """Whether JAX may have arrays; it is not loaded for that."""
-    if "jax" not in sys.modules:
+    if "jax" not in sys.modules or fork.is_child:
         return False
     try:
         return backends_have_begun()

@@ -18,13 +18,13 @@ from hybridnet.base.memory_limits import MemoryLimit
 from hybridnet.ops.core import Call
 
 from ..platform.jax_devices import device_of
-from ..programs.room import room_left
+from ..programs.room import LEAST_BYTES, room_left, tight_limit
 from ..segments.code import Code
 from .arrays import LiveArray, live_arrays
 from .needs import MadeInLaunch, Peak, peak_of
 from .noting import notes_all
 
-__all__ = ["explained", "told_lack"]
+__all__ = ["explained", "look_for_bytes", "told_lack"]
 
 # How many lines, arrays and results are named.
 _LINES: Final = 3
@@ -32,6 +32,8 @@ _ARRAYS: Final = 5
 _RESULTS: Final = 3
 # What would fit is to fit: the model is a straight line, and programs are not.
 _SURE: Final = 0.85
+# What runs operator by operator makes some arrays more on the way.
+_ON_THE_WAY: Final = 1.5
 # What grows with the batch must be most of it, or a smaller batch is no help.
 _MOSTLY: Final = 0.5
 _WIDE: Final = {"float32": 2, "float64": 4}
@@ -57,6 +59,23 @@ def told_lack(
         told.needed, told.limit, told.planned = first.needed, first.limit, first.planned
         told.structure = first.structure
     return explained(told, code, origins)
+
+
+def look_for_bytes(what: str, size: int) -> None:
+    """Sees that an array can be made, if it is large.
+
+    Args:
+        what: who makes it, for the message.
+        size: its bytes.
+
+    Raises:
+        OutOfMemoryError: it cannot.
+    """
+    limit = tight_limit(size) if size >= LEAST_BYTES else None
+    if limit is not None:
+        error = OutOfMemoryError(f"{what}: needs {_size(size)}, which the process cannot get")
+        error.needed, error.limit = size, limit
+        raise explained(error)
 
 
 def _let_go(error: BaseException) -> None:
@@ -99,7 +118,7 @@ def _about(
     planned = [error.planned] if error.planned and is_whole else []
     needed = error.needed or 0
     if peak is not None and not planned and peak.nbytes:
-        needed = max(needed, peak.nbytes)
+        needed = max(needed, int(peak.nbytes * _ON_THE_WAY))
         planned.append(
             f"{_size(peak.nbytes)} for results that are there at once, at the most, of "
             f"{len(peak.made):,} in the whole launch"
@@ -127,7 +146,7 @@ def _limit(error: OutOfMemoryError, code: Code | None, needed: int) -> MemoryLim
     if device is not None:
         return device
     found = room_left(needed) if needed else None
-    return found or error.limit
+    return found if found is not None and found.left < needed else error.limit or found
 
 
 def _largest(error: OutOfMemoryError, peak: Peak) -> Sequence[MadeInLaunch]:

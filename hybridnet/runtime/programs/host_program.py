@@ -19,10 +19,11 @@ from weakref import WeakSet
 import numpy as np
 
 from hybridnet.base import config
-from hybridnet.base.allocator import has_room, keep_memory
+from hybridnet.base.allocator import keep_memory
 from hybridnet.base.context import Context
 from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.interrupts import is_from_signal
+from hybridnet.base.memory_limits import address_space
 from hybridnet.ops.core import Call, Types
 from hybridnet.ops.host import (
     FUNCTIONS,
@@ -182,15 +183,14 @@ class HostProgram:
             size: bytes of the results.
 
         Raises:
-            NoHostForm: XLA may need less, and says how much before it runs. (What NumPy cannot
-                allocate is an error of its own; what is not there, the system ends the process
-                for.)
+            NoHostForm: XLA may need less, and says how much before it runs. (Where addresses have
+                a limit NumPy raises an error by itself, and XLA's compiler may end the process.)
             OutOfMemoryError: there is not even room for the results.
         """
         if tight_limit(self._might, again=self._rent.runs > 0) is None:
             return
         look_for_room(self._code, size)
-        if has_room(self._might) and config.host() != "only":
+        if not address_space() and config.host() != "only":
             raise NoHostForm("too little memory")
 
     def _straighten(self, operands: Sequence[Any]) -> None:

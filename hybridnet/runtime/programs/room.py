@@ -33,7 +33,6 @@ __all__ = [
     "LEAST_BYTES",
     "check_extents",
     "is_lack",
-    "look_for_bytes",
     "look_for_compiler",
     "look_for_room",
     "memory_of",
@@ -129,25 +128,6 @@ def look_for_room(code: Code, size: int, compiled: object = None, *, again: bool
         )
         error.needed, error.limit, error.structure = size, limit, code
         error.planned = _planned(compiled)
-        raise error
-
-
-def look_for_bytes(what: str, size: int) -> None:
-    """Sees that an array can be made, if it is large.
-
-    Args:
-        what: who makes it, for the message.
-        size: its bytes.
-
-    Raises:
-        OutOfMemoryError: it cannot.
-    """
-    limit = tight_limit(size) if size >= LEAST_BYTES else None
-    if limit is not None:
-        error = OutOfMemoryError(
-            f"{what}: needs {size / 2**20:,.0f} MiB, which the process cannot get"
-        )
-        error.needed, error.limit = size, limit
         raise error
 
 
