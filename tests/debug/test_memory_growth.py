@@ -64,5 +64,5 @@ def test_a_list_that_keeps_all_losses_is_what_grows(hybridized):
     (most, *others) = growth.lines
     line = inspect.getsourcelines(step)[1] + 3
     assert most.title.endswith(f"test_memory_growth.py:{line}")
-    assert (most.nbytes, most.count) == (7 * 8 * 4, 7)
+    assert (most.nbytes, most.number) == (7 * 8 * 4, 7)
     assert all(abs(one.nbytes) < most.nbytes for one in others), str(growth)

@@ -33,10 +33,10 @@ class MemoryGrowth:
         return sum(one.nbytes for one in self.lines)
 
     def __str__(self) -> str:
-        total = count_of(sum(one.count for one in self.lines), "+")
+        total = count_of(sum(one.number for one in self.lines), "+")
         text = [f"{size_of(self.nbytes, '+')}  all in all, {total}"]
         text += [
-            f"{size_of(one.nbytes, '+')}  {one.title}, {count_of(one.count, '+')}"
+            f"{size_of(one.nbytes, '+')}  {one.title}, {count_of(one.number, '+')}"
             for one in self.lines[:_ROWS]
         ]
         if len(self.lines) > _ROWS:
@@ -56,5 +56,5 @@ def growth_of(older: Iterable[LiveArray], newer: Iterable[LiveArray]) -> MemoryG
         nothing = LineSum(title, 0, 0)
         old, new = before.get(title, nothing), after.get(title, nothing)
         if old != new:
-            found.append(LineSum(title, new.nbytes - old.nbytes, new.count - old.count))
-    return MemoryGrowth(sorted(found, key=lambda one: (-one.nbytes, -one.count, one.title)))
+            found.append(LineSum(title, new.nbytes - old.nbytes, new.number - old.number))
+    return MemoryGrowth(sorted(found, key=lambda one: (-one.nbytes, -one.number, one.title)))

@@ -61,7 +61,7 @@ class MemorySnapshot:
         text += ["", "by line"]
         sums = self.by_line()
         text += [
-            f"{size_of(one.nbytes)}  {one.title}, {count_of(one.count)}" for one in sums[:_LINES]
+            f"{size_of(one.nbytes)}  {one.title}, {count_of(one.number)}" for one in sums[:_LINES]
         ]
         text += _rest([one.nbytes for one in sums[_LINES:]], "lines and kinds")
         text += ["", "largest arrays"]

@@ -16,12 +16,12 @@ class LineSum(NamedTuple):
     Attributes:
         title: the line, such as ``train.py:12``; of arrays whose line was not noted their kind.
         nbytes: of all of them.
-        count: how many they are.
+        number: how many they are.
     """
 
     title: str
     nbytes: int
-    count: int
+    number: int
 
 
 def group_of(array: LiveArray) -> str:
@@ -37,7 +37,7 @@ def sums_by_line(arrays: Iterable[LiveArray]) -> list[LineSum]:
         sizes[0] += array.nbytes
         sizes[1] += 1
     found = [LineSum(title, *sizes) for title, sizes in sums.items()]
-    return sorted(found, key=lambda one: (-one.nbytes, -one.count, one.title))
+    return sorted(found, key=lambda one: (-one.nbytes, -one.number, one.title))
 
 
 def size_of(nbytes: int, sign: str = "") -> str:

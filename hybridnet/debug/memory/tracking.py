@@ -95,7 +95,7 @@ def tracking_memory() -> Iterator[MemoryTrack]:
         ...     for _ in range(3):
         ...         kept.append(nd.ones((256, 1024)) + 1)
         ...         nd.waitall()
-        >>> seen.growth().lines[0].count
+        >>> seen.growth().lines[0].number
         3
     """
     note_all_origins(1)

@@ -179,16 +179,14 @@ def _under_way(*, wait: bool = False) -> int:
     size = 0
     for entry in list(_promised):
         array = entry[1]()
-        done = array is None or array.is_deleted() or array.is_ready()
-        if not done and wait:
-            with suppress(RuntimeError):  # who reads it is told
+        if array is not None and wait:
+            with suppress(RuntimeError):  # it failed, or was given away: who reads it is told
                 array.block_until_ready()
-            done = True
-        if not done:
+        elif array is not None and not (array.is_deleted() or array.is_ready()):
             size += entry[0]
-        else:
-            with suppress(ValueError):  # another thread was quicker
-                _promised.remove(entry)
+            continue
+        with suppress(ValueError):  # another thread was quicker
+            _promised.remove(entry)
     return size
 
 
