@@ -50,7 +50,7 @@ BEGIN = """
     """
 WAYS = {
     "eager": """
-        net = gluon.nn.Dense(1400, in_units=64)
+        net = gluon.nn.Dense(1800, in_units=64)
         net.initialize()
         large = nd.ones((300_000, 64))
         limit(1400)
@@ -62,7 +62,7 @@ WAYS = {
     "hybridized": """
         class Net(gluon.HybridBlock):
             def hybrid_forward(self, F, x):
-                return F.tile(x, (1, 22)) + 1  # here
+                return F.tile(x, (1, 28)) + 1  # here
         net = Net()
         net.initialize()
         net.hybridize()
@@ -75,7 +75,7 @@ WAYS = {
     "function": """
         @hn.function
         def run(x):
-            return nd.tile(x, (1, 22)) + 1  # here
+            return nd.tile(x, (1, 28)) + 1  # here
         small, large = nd.ones((30, 64)), nd.ones((300_000, 64))
         for _ in range(5):
             run(small).wait_to_read()
@@ -83,14 +83,14 @@ WAYS = {
         refused(lambda: run(large).wait_to_read())
         """,
     "executor": """
-        made = sym.tile(sym.var("data"), reps=(1, 22)) + 1  # here
+        made = sym.tile(sym.var("data"), reps=(1, 28)) + 1  # here
         large = nd.ones((300_000, 64))
         large.wait_to_read()
         limit(1400)
         refused(lambda: made.bind(hn.cpu(), {"data": large}).forward()[0].wait_to_read())
         """,
     "module": """
-        made = sym.tile(sym.var("data"), reps=(1, 22)) + 1  # here
+        made = sym.tile(sym.var("data"), reps=(1, 28)) + 1  # here
         module = hn.mod.Module(made, label_names=None)
         module.bind([("data", (300_000, 64))], for_training=False)
         module.init_params()
