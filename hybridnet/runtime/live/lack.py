@@ -33,7 +33,7 @@ _RESULTS: Final = 3
 # What would fit is to fit: the model is a straight line, and programs are not.
 _SURE: Final = 0.85
 # What runs operator by operator makes some arrays more on the way.
-_ON_THE_WAY: Final = 1.5
+_ON_THE_WAY: Final = 2
 # What grows with the batch must be most of it, or a smaller batch is no help.
 _MOSTLY: Final = 0.5
 _WIDE: Final = {"float32": 2, "float64": 4}

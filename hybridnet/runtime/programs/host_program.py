@@ -187,7 +187,7 @@ class HostProgram:
                 a limit NumPy raises an error by itself, and XLA's compiler may end the process.)
             OutOfMemoryError: there is not even room for the results.
         """
-        if tight_limit(self._might, again=self._rent.runs > 0) is None:
+        if tight_limit(self._might) is None:
             return
         look_for_room(self._code, size)
         if not address_space() and config.host() != "only":

@@ -335,7 +335,7 @@ class Program:
         if self.memory is None:
             self.memory = memory_of(self.code, self.compiled, LEAST_BYTES)
         if self.memory:
-            look_for_room(self.code, self.memory, self.compiled, again=self.account.runs > 0)
+            look_for_room(self.code, self.memory, self.compiled)
 
     def note_run(self, inputs: Sequence[DeviceArray], scalars: Sequence[float]) -> None:
         """Counts a run, and now and then has the improvers look at the program.

@@ -18,7 +18,7 @@ from operator import attrgetter
 from time import perf_counter
 from typing import Any, Final
 
-from hybridnet.base.allocator import can_map, free_memory, has_room, largest_block, release_memory
+from hybridnet.base.allocator import can_map, has_room, largest_block, release_memory
 from hybridnet.base.errors import OutOfMemoryError
 from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.lazy import jax
@@ -106,19 +106,18 @@ def is_lack(error: BaseException | None) -> bool:
     return isinstance(error, RuntimeError) and "RESOURCE_EXHAUSTED" in str(error)
 
 
-def look_for_room(code: Code, size: int, compiled: object = None, *, again: bool = False) -> None:
+def look_for_room(code: Code, size: int, compiled: object = None) -> None:
     """Sees that a program's memory can be had.
 
     Args:
         code: the structure.
         size: bytes that it needs beside its inputs.
         compiled: its executable, if it has one.
-        again: whether it has run before.
 
     Raises:
         OutOfMemoryError: it cannot; nothing has happened.
     """
-    limit = tight_limit(size, again=again)
+    limit = tight_limit(size)
     if limit is not None:
         needs, results = (f"{n / 2**20:,.0f} MiB" for n in (size, _result_bytes(code)))
         error = OutOfMemoryError(
@@ -190,13 +189,11 @@ def _under_way(*, wait: bool = False) -> int:
     return size
 
 
-def tight_limit(size: int, *, again: bool = False) -> MemoryLimit | None:
+def tight_limit(size: int) -> MemoryLimit | None:
     """Returns the limit that does not leave so many bytes; None if they can be had.
 
-    Args:
-        size: how many.
-        again: whether as much was allocated and freed before, so that it may be among what the C
-            library keeps. Otherwise that is given back first, as it may lie in pieces.
+    Where it is tight, what the C library keeps of freed memory is given back first: it may lie in
+    pieces, and nobody knows how much of it has pages.
     """
     if not has_room(size + _reserve()):
         return _block(size)
@@ -205,11 +202,10 @@ def tight_limit(size: int, *, again: bool = False) -> MemoryLimit | None:
     limit = tightest_limit()
     if limit is not None and size + _under_way() > limit.left:
         _under_way(wait=True)
-        if not (again and size <= min(free_memory(), limit.size)):
-            release_memory()
-            limit = tightest_limit()
-            if limit is not None and size > limit.left:
-                return limit
+        release_memory()
+        limit = tightest_limit()
+        if limit is not None and size > limit.left:
+            return limit
     elif limit is not None:
         _known.left, _known.until = limit.left // _SHARE, perf_counter() + _FRESH
     return None
