@@ -17,6 +17,7 @@ several.
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 from functools import cache
 from typing import Any, Final
@@ -110,7 +111,8 @@ def _malloc() -> tuple[Any, Any] | None:
 def has_room(size: int) -> bool:
     """Whether that many bytes can be allocated now; True where it cannot be told.
 
-    The system may promise more than it has, and end the process when all of it is used.
+    The system may promise more than it has, and end the process when all of it is used: see
+    `memory_limits`.
     """
     functions = _malloc()
     if functions is None:
@@ -119,3 +121,27 @@ def has_room(size: int) -> bool:
     block = malloc(size)
     free(block)
     return block is not None
+
+
+def can_map(size: int) -> bool:
+    """Whether that many bytes of addresses can be had beside the heap, as threads need them."""
+    try:
+        mmap.mmap(-1, size).close()
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def largest_block(size: int) -> int:
+    """Returns how many bytes can be allocated in one block, within a hundredth; at most `size`.
+
+    What the C library keeps of freed memory is given back: blocks that are tried here would stay.
+    """
+    low, high = 0, size
+    if has_room(size):
+        return size
+    while high - low > max(size // 100, 1):
+        middle = (low + high) // 2
+        low, high = (middle, high) if has_room(middle) else (low, middle)
+    release_memory()
+    return low

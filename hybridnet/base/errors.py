@@ -5,6 +5,8 @@ Every message has the form ``where: what is required, got what was given; how to
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "DTypeError",
     "FormatError",
@@ -113,7 +115,19 @@ class NonFiniteError(OpError, FloatingPointError):
 
 
 class OutOfMemoryError(OpError, MemoryError):
-    """There is no room for what a program would make; what it was to overwrite is as it was."""
+    """There is no room for what a program would make; what it was to overwrite is as it was.
+
+    Attributes:
+        needed: bytes that were to be allocated; None where that is not known.
+        limit: what did not leave as many, a `memory_limits.MemoryLimit`; None where not known.
+        planned: in words what XLA planned; empty where it did not tell.
+        structure: of the program, for messages; None where there is none.
+    """
+
+    needed: int | None = None
+    limit: Any = None
+    planned: str = ""
+    structure: Any = None
 
 
 class FormatError(MXNetError, ValueError):

@@ -15,6 +15,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet.base import config
+from hybridnet.base.array_owners import owns_arrays
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
@@ -73,6 +74,7 @@ def _draws_always(graph: Graph) -> bool:
     )
 
 
+@owns_arrays
 @final
 class Executor:
     """A symbol with the arrays it computes with. Made by `Symbol.bind` and `Symbol.simple_bind`.
@@ -150,6 +152,15 @@ class Executor:
         self._by_parts: tuple[int, ...] = ()
         self._take_parts()
         self._programs.inference(self._types)  # raises now where the arrays do not fit
+
+    def named_arrays(self) -> list[tuple[str, NDArray]]:
+        """Returns its arrays, each with the name of its argument or output."""
+        found = [*self.arg_dict.items(), *self.aux_dict.items()]
+        for name, grad in self.grad_dict.items():
+            if grad is not None:
+                found.append((f"gradient of {name}", grad))
+        outputs = zip(self._symbol.list_outputs(), self._outputs, strict=False)
+        return [*found, *((f"output {name}", array) for name, array in outputs)]
 
     def _take_parts(self) -> None:
         """Makes programs take the parts of csr arrays where the graph only multiplies by them."""

@@ -9,6 +9,7 @@ from typing import Any, Final, TypedDict
 import numpy as np
 
 from hybridnet import autograd, initializer, ndarray, symbol
+from hybridnet.base.array_owners import owns_arrays
 from hybridnet.base.array_types import ArrayLike, DTypeLike
 from hybridnet.base.context import Context, cpu, current_context
 from hybridnet.base.dtype import as_dtype
@@ -78,6 +79,7 @@ def is_known(shape: tuple[int, ...] | None) -> bool:
     return shape is not None and all(size > 0 for size in shape)
 
 
+@owns_arrays
 class Parameter(PrivateNames):
     """An array that is learned.
 
@@ -287,6 +289,16 @@ class Parameter(PrivateNames):
         self.times_set += 1
         self._attach()
         changes.note()
+
+    def named_arrays(self) -> list[tuple[str, NDArray]]:
+        """Returns the values and gradients that there are, each with a name."""
+        found = []
+        for array in list(self._values.values()):
+            found.append((self.name, array))
+            grad = array.grad
+            if grad is not None:
+                found.append((f"gradient of {self.name}", grad))
+        return found
 
     def _attach(self) -> None:
         """Gives the values gradients, zeros, as `grad_req` says."""

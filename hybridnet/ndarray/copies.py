@@ -18,7 +18,7 @@ from hybridnet.base.params_file import load_array
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core import Backward, HostOnlyCall, Operand, Types
 from hybridnet.ops.core.registry import get
-from hybridnet.runtime.contexts import device_of, is_forked, receive
+from hybridnet.runtime.contexts import device_of, is_forked, look_for_bytes, receive
 from hybridnet.runtime.contexts import put as place
 from hybridnet.runtime.recording import Value, note_dispatched, recorder
 
@@ -76,7 +76,12 @@ def aligned(shape: tuple[int, ...], dtype: DType) -> NumpyArray:
 
 
 def put(host: NumpyArray, ctx: Context) -> Value:
-    """Returns a Value holding a copy of host memory; the caller may change the original at once."""
+    """Returns a Value holding a copy of host memory; the caller may change the original at once.
+
+    Raises:
+        OutOfMemoryError: there is no room for it.
+    """
+    look_for_bytes(f"nd.array of shape {host.shape} on {ctx}", host.nbytes)
     copy = aligned(host.shape, host.dtype)
     copy[...] = host
     (array,) = place(ctx, (copy,))

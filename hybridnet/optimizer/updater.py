@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, final
 
+from hybridnet.base.array_owners import owns_arrays
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import FormatError, MXNetError
 from hybridnet.ndarray import NDArray, array
@@ -25,6 +26,7 @@ from .restoring import Assign, assign_all, assign_known, restored_optimizer
 __all__ = ["Updater", "get_updater"]
 
 
+@owns_arrays
 @final
 class Updater:
     """Applies an optimizer to weights; makes the state of each when it first sees it.
@@ -96,6 +98,15 @@ class Updater:
             return type(state)(self.sync_state_context(item, context) for item in state)
         return state
 
+    def named_arrays(self) -> list[tuple[str, NDArray]]:
+        """Returns the arrays of the states, each with the name of its weight."""
+        optimizer, found = self.optimizer, []
+        for index, state in list(self.states.items()):
+            param = optimizer.param_dict.get(index)
+            name = optimizer.idx2name.get(index, index) if param is None else param.name
+            found += [(f"state of {name}", array) for array in _arrays(state)]
+        return found
+
     def get_states(self, dump_optimizer: bool = False) -> bytes:
         """Returns the states, and what updates change in the optimizer itself, as bytes.
 
@@ -164,6 +175,14 @@ class Updater:
             self.optimizer = restored_optimizer(self.optimizer, settings, assign)
         self.states = states
         self.states_synced = dict.fromkeys(states, False)
+
+
+def _arrays(state: State) -> list[NDArray]:
+    """Returns the arrays in a state."""
+    if isinstance(state, NDArray):
+        return [state]
+    parts = state if isinstance(state, (tuple, list)) else ()
+    return [array for part in parts for array in _arrays(part)]
 
 
 def get_updater(optimizer: Optimizer) -> Updater:

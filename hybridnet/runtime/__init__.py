@@ -13,6 +13,7 @@ The folders, lowest first; tests/house/test_layers.py says which may import whic
     programs      compiled, kept in memory and on disk, dispatched
     checks        what launches are asked while somebody debugs, and the operator that is to blame
     devices       those of JAX and of users; record: recording, launching, waiting
+    live          the arrays that are alive, and what is said where there is no room
     graphs        graphs as calls; tuning: better recipes for programs, by measurement
     specialize    programs for weights that stay the same
     executor      graphs on several devices

@@ -1,6 +1,7 @@
 """Contexts as devices of JAX, and arrays put on them."""
 
 from .devices.device import receive as receive
+from .live.lack import look_for_bytes as look_for_bytes
 from .platform.dlpack_exports import note_exported as note_exported
 from .platform.jax_devices import check_device as check_device
 from .platform.jax_devices import context_of as context_of

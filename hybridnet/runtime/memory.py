@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
 
 from hybridnet.base.allocator import free_memory
-from hybridnet.base.context import cpu
-from hybridnet.base.host_array import HostArray
-from hybridnet.base.lazy import jax
 
-from .platform.jax_devices import context_of
+from .live.arrays import live_arrays, nbytes_by_context
 from .programs.cache import cache
 from .specialize.constants import memory as constants
 
@@ -63,18 +58,9 @@ def memory() -> Memory:
     It waits for nothing: arrays that are still being computed count, and operators that are
     recorded and not launched yet have none.
     """
-    arrays = dict[str, int]()
-    for held in gc.get_objects():
-        if type(held) is HostArray and held.placed is None:
-            name = str(cpu())
-            arrays[name] = arrays.get(name, 0) + held.nbytes
-    for array in jax.live_arrays() if "jax" in sys.modules else ():
-        for shard in array.addressable_shards:
-            name = str(context_of(shard.device))
-            arrays[name] = arrays.get(name, 0) + shard.data.nbytes
     compiled = [program for program in cache.programs() if program.compiled is not None]
     return Memory(
-        arrays=dict(sorted(arrays.items())),
+        arrays=nbytes_by_context(live_arrays()),
         programs=cache.statistics().nbytes,
         num_programs=len(compiled),
         constants=constants.nbytes(),

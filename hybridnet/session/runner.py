@@ -16,6 +16,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet.base.array_owners import owns_arrays
 from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.device_name import DeviceName
@@ -53,6 +54,7 @@ _SMALL_BYTES: Final = 1 << 20
 _WIDE_DTYPES: Final = frozenset(map(np.dtype, ("float64", "int64")))
 
 
+@owns_arrays
 @final
 class Runner:
     """The variables of a session, by node, and its programs.
@@ -104,6 +106,10 @@ class Runner:
     def variables(self) -> Mapping[Node, NDArray]:
         """The values of the variables, which nobody changes: a run puts another dict here."""
         return self._held
+
+    def named_arrays(self) -> list[tuple[str, NDArray]]:
+        """Returns the values of the variables, each with its name."""
+        return [(node.name, value) for node, value in self._held.items()]
 
     def set(self, values: Mapping[Node, NDArray]) -> None:
         """Gives variables values, all at once."""

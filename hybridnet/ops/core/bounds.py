@@ -56,7 +56,7 @@ def may_be_outside(positions: Any, bound: IndexBound) -> bool:
         return False
     size = min(bound.sizes)
     least = -size if bound.least is None else bound.least
-    smallest, largest = np.minimum.reduce(positions, None), np.maximum.reduce(positions, None)
+    smallest, largest = positions.min(), positions.max()
     return not (smallest > least - 1 and largest < size)  # True of NaN
 
 

@@ -259,7 +259,7 @@ class GraphCall(Call):
 
     # -- its gradient ------------------------------------------------------------------------
 
-    def training(self, wanted: tuple[int, ...]) -> GraphCall:
+    def training(self, wanted: tuple[int, ...], mirrored: bool | None = None) -> GraphCall:
         """Returns the call for training, whose hidden outputs are what its gradient needs.
 
         These outputs are called residuals. What is not among them is computed again by the gradient
@@ -267,8 +267,10 @@ class GraphCall(Call):
 
         Args:
             wanted: the numbers of the inputs whose gradients will be asked for.
+            mirrored: whether results are computed again to save memory; default as
+                MXNET_BACKWARD_DO_MIRROR says.
         """
-        key = wanted, config.do_mirror()
+        key = wanted, config.do_mirror() if mirrored is None else mirrored
         made = self._training.get(key)
         if made is None:
             whole = not any(is_float(self.input_types[i].dtype) for i in wanted)
@@ -338,6 +340,22 @@ class GraphCall(Call):
     def _gradient_call(self, graph: Graph, types: Types) -> GraphCall:
         name = f"_backward_{self.name}"
         return GraphCall(graph, types, name, optimized=self.optimized, origin=self)
+
+    def kept_for_gradient(self) -> tuple[int, int] | None:
+        """Returns the bytes of what it keeps for its gradient, and of what it would, mirrored.
+
+        None for a call that was not made for training.
+        """
+        split, origin = self.split, self.origin
+        if split is None or origin is None:
+            return None
+        wanted = next(key[0] for key, made in origin._training.items() if made is self)
+        mirrored = origin.training(wanted, mirrored=True)
+        return self._residual_bytes(), mirrored._residual_bytes()
+
+    def _residual_bytes(self) -> int:
+        assert self.split is not None
+        return sum(kind.nbytes for kind in self.output_types[self.first_residual(self.split) :])
 
     def first_residual(self, split: GradientGraph) -> int:
         """Returns the number of the first output that is kept for the gradient."""

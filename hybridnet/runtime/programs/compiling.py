@@ -35,7 +35,7 @@ from .equations import ClosedJaxpr
 from .executable import Executable
 from .program_rules import picks_for, rule_for
 from .recipe import BY_RULES, Options, Recipe
-from .room import check_extents
+from .room import check_extents, look_for_compiler
 from .transposes import sink
 
 _FLOAT64: Final = np.dtype(np.float64)
@@ -104,8 +104,10 @@ def compile_code(
         in_background: whether nobody waits for it, so that XLA leaves the processors to others.
 
     Raises:
+        OutOfMemoryError: there is no room to compile it in.
         Exception: whatever a lowering or XLA has against it.
     """
+    look_for_compiler(code)
     traced, sites = _traced_to_compile(code, recipe)
     check_extents(code, traced.jaxpr)
     beside = options_beside(code, traced.jaxpr, in_blocks=not for_disk)

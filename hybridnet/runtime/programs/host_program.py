@@ -23,6 +23,7 @@ from hybridnet.base.allocator import keep_memory
 from hybridnet.base.context import Context
 from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.interrupts import is_from_signal
+from hybridnet.base.memory_limits import address_space
 from hybridnet.ops.core import Call, Types
 from hybridnet.ops.host import (
     FUNCTIONS,
@@ -41,6 +42,7 @@ from ..segments.code import Code
 from ..tiers.choice import is_small
 from ..tiers.ledger import Account
 from ..tiers.prices import prices
+from .room import LEAST_BYTES, look_for_room, tight_limit
 
 Array = np.ndarray[Any, Any]
 
@@ -50,6 +52,9 @@ FEW_ELEMENTS: Final = 1 << 14
 
 # How fast NumPy is, before anything has run.
 _NUMPY: Final = DeviceCost()
+# NumPy runs an operator in pieces, of which some are there at once: up to so many arrays as large
+# as the largest that it reads or returns (BatchNorm, Pooling).
+_TEMPORARY: Final = 4
 _ARRAYS: Final = frozenset({np.ndarray})
 _HOST_ARRAYS: Final = frozenset({HostArray})
 _numpy_of: Final = attrgetter("numpy")
@@ -71,7 +76,7 @@ class HostProgram:
 
     __slots__ = (
         *("_alone", "_call", "_code", "_compute", "_can_straighten", "_is_timed", "_numbers"),
-        *("_operands", "_rent", "_wanted"),
+        *("_might", "_operands", "_rent", "_size", "_wanted"),
     )
 
     def __init__(self, code: Code, types: Types, account: Account) -> None:
@@ -81,6 +86,9 @@ class HostProgram:
         self._operands = tuple([~i for i in operands])
         self._wanted = [(i, types[i]) for i in code.outputs]
         self._rent, self._alone = account.by_numpy, account.by_steps
+        self._size = sum([kind.nbytes for _, kind in self._wanted])
+        largest = [kind.nbytes for kind in (*types, *code.input_types)]
+        self._might = _TEMPORARY * max(largest, default=0)
         self._is_timed = True
         inputs = tuple([code.input_types[i] for i in self._operands])
         self._compute, self._numbers, self._can_straighten = self._call.host_form(inputs)
@@ -121,7 +129,10 @@ class HostProgram:
 
         Raises:
             NoHostForm: NumPy cannot run it, with these arrays or at all.
+            OutOfMemoryError: there is no room for its results.
         """
+        if self._might >= _TEMPORARY * LEAST_BYTES:
+            self._look_for_room(0 if spare is not None else self._size)
         started = perf_counter() if self._is_timed else 0.0
         kinds = {*map(type, operands)}
         if kinds != _ARRAYS:
@@ -140,6 +151,8 @@ class HostProgram:
         except Exception as error:  # if the call is wrong, running it by XLA will say how
             if is_from_signal(error):
                 raise
+            if isinstance(error, MemoryError):
+                look_for_room(self._code, self._might)
             raise NoHostForm(str(error)) from error
         several = type(results) is tuple or type(results) is list
         made = []
@@ -162,6 +175,23 @@ class HostProgram:
                 self._can_straighten = False
                 self._straighten(operands)
         return made
+
+    def _look_for_room(self, size: int) -> None:
+        """Sees that there is room for the results, and for what NumPy makes on the way.
+
+        Args:
+            size: bytes of the results.
+
+        Raises:
+            NoHostForm: XLA may need less, and says how much before it runs. (Where addresses have
+                a limit NumPy raises an error by itself, and XLA's compiler may end the process.)
+            OutOfMemoryError: there is not even room for the results.
+        """
+        if tight_limit(self._might) is None:
+            return
+        look_for_room(self._code, size)
+        if not address_space() and config.host() != "only":
+            raise NoHostForm("too little memory")
 
     def _straighten(self, operands: Sequence[Any]) -> None:
         """Replaces the lowering by its straight line, if it has one; see `straight_line`."""

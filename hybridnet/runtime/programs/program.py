@@ -30,7 +30,7 @@ from ..tiers.prices import prices
 from .dispatch import dispatch
 from .executable import Executable, ExecutableWrapper, innermost, last_wrapper
 from .host_program import HostProgram, host_program
-from .room import look_for_room, memory_of
+from .room import LEAST_BYTES, look_for_room, memory_of, promise
 
 _is_kept: Final = attrgetter("kept")
 _host_of: Final = attrgetter("host")
@@ -268,8 +268,12 @@ class Program:
             self.look_for_room()
         self.note_run(inputs, scalars)
         if events.observer is None:
-            return dispatch(self.code.ctx, compiled, inputs, scalars, made)
-        return self._dispatch(compiled, inputs, scalars, made)
+            outputs = dispatch(self.code.ctx, compiled, inputs, scalars, made)
+        else:
+            outputs = self._dispatch(compiled, inputs, scalars, made)
+        if self.memory:
+            promise(self.memory, outputs)
+        return outputs
 
     def take_over(self) -> Any:
         """Makes the executable in `ready` run the program from now on; returns the one in use then.
@@ -335,9 +339,9 @@ class Program:
             OutOfMemoryError: it cannot.
         """
         if self.memory is None:
-            self.memory = memory_of(self.code, self.compiled)
+            self.memory = memory_of(self.code, self.compiled, LEAST_BYTES)
         if self.memory:
-            look_for_room(self.code, self.memory)
+            look_for_room(self.code, self.memory, self.compiled)
 
     def note_run(self, inputs: Sequence[DeviceArray], scalars: Sequence[float]) -> None:
         """Counts a run, and now and then has the improvers look at the program.

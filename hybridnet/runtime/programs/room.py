@@ -1,33 +1,66 @@
 """Room for what a program makes, looked for before it is given anything.
 
 XLA allocates the memory of a program when it has taken over that of its inputs, on CPUs when it
-runs at last: where that fails, the weights of a training step are gone. So the memory of large
-programs is asked for, and given back, before they are dispatched.
+runs at last: where that fails, the weights of a training step are gone. And Linux promises more
+memory than there is, and ends the process when it is used. So large programs are looked at before
+they are dispatched: whether their memory can be allocated, and whether it is there.
 """
 
 from __future__ import annotations
 
 import math
+import os
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from operator import attrgetter
+from time import perf_counter
 from typing import Any, Final
 
-from hybridnet.base.allocator import has_room
+from hybridnet.base.allocator import can_map, has_room, largest_block, release_memory
 from hybridnet.base.errors import OutOfMemoryError
+from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.lazy import jax
+from hybridnet.base.memory_limits import MemoryLimit, address_space, tightest_limit
 
 from ..segments.code import Code
 from .equations import ClosedJaxpr
 from .executable import innermost
 
-#: Programs that make less do without: a look takes some microseconds, which these have not.
-_LARGE_BYTES: Final = 32 << 20
+__all__ = [
+    "LARGE_BYTES",
+    "LEAST_BYTES",
+    "check_extents",
+    "is_lack",
+    "look_for_compiler",
+    "look_for_room",
+    "memory_of",
+    "promise",
+    "room_left",
+    "tight_limit",
+]
+
+#: Programs that allocate so much are large, for whoever asks.
+LARGE_BYTES: Final = 32 << 20
+#: What makes less is not looked at: a look takes some microseconds, which these have not.
+LEAST_BYTES: Final = 8 << 20
 # XLA counts bytes in 64 bits, and ends the process where an array has more.
 _COUNTED: Final = 1 << 63
 # Operators that an error names.
 _NAMED: Final = 6
+# What is asked for is nothing beside what was left less than so long ago: nobody looks again.
+_FRESH: Final = 0.1  # seconds; to read the system's numbers takes some 100 us
+_SHARE: Final = 16
+# XLA ends the process where it cannot start a thread. One takes a heap of glibc's (64 MiB, found
+# aligned among twice as many addresses) and a stack; its compiler takes some.
+_THREADS: Final = (2 * 64 + 8) << 20
+_COMPILER: Final = 2 * _THREADS
+_left_of: Final = attrgetter("left")
 
 
-def memory_of(code: Code, compiled: object) -> int:
-    """Returns the bytes that a program allocates each time it runs; 0 if they are few."""
+def memory_of(code: Code, compiled: object, least: int = LARGE_BYTES) -> int:
+    """Returns the bytes that a program allocates each time it runs; 0 if fewer than `least`."""
     if code.ctx.device_type == "gpu":
         return 0  # XLA allocates them before it takes anything over
     try:
@@ -35,7 +68,7 @@ def memory_of(code: Code, compiled: object) -> int:
         size = found.temp_size_in_bytes + found.output_size_in_bytes - found.alias_size_in_bytes
     except (AttributeError, RuntimeError, NotImplementedError, TypeError):
         return 0  # a program of another kind, or one that does not tell
-    return int(size) if size >= _LARGE_BYTES else 0
+    return int(size) if size >= least else 0
 
 
 def check_extents(code: Code, closed: ClosedJaxpr) -> None:
@@ -66,19 +99,139 @@ def _named(code: Code) -> str:
     return f"{', '.join(names[:_NAMED])}{more}"
 
 
-def look_for_room(code: Code, size: int) -> None:
-    """Sees that a program's memory can be allocated.
+def is_lack(error: BaseException | None) -> bool:
+    """Whether an error, Python's or XLA's, says that there was not enough memory."""
+    if isinstance(error, MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and "RESOURCE_EXHAUSTED" in str(error)
+
+
+def look_for_room(code: Code, size: int, compiled: object = None) -> None:
+    """Sees that a program's memory can be had.
+
+    Args:
+        code: the structure.
+        size: bytes that it needs beside its inputs.
+        compiled: its executable, if it has one.
 
     Raises:
         OutOfMemoryError: it cannot; nothing has happened.
     """
-    if not has_room(size):
+    limit = tight_limit(size)
+    if limit is not None:
         needs, results = (f"{n / 2**20:,.0f} MiB" for n in (size, _result_bytes(code)))
-        raise OutOfMemoryError(
+        error = OutOfMemoryError(
             f"{_named(code)} on {code.ctx}: needs {needs} beside its inputs "
             f"({results} of it for results), which the process cannot get; no array was changed: "
             "go on with smaller batches, or drop arrays"
         )
+        error.needed, error.limit, error.structure = size, limit, code
+        error.planned = _planned(compiled)
+        raise error
+
+
+def look_for_compiler(code: Code) -> None:
+    """Sees that XLA can compile a structure: where it cannot start a thread, it ends the process.
+
+    Raises:
+        OutOfMemoryError: it cannot.
+    """
+    if address_space() and not can_map(_COMPILER):
+        release_memory()
+        if not can_map(_COMPILER):
+            error = OutOfMemoryError(
+                f"{_named(code)} on {code.ctx}: compiling it needs {_COMPILER >> 20} MiB of "
+                "addresses, which the process cannot get; go on with smaller batches, or drop "
+                "arrays, or raise the limit (ulimit -v)"
+            )
+            error.limit, error.structure = _block(_COMPILER), code
+            raise error
+
+
+class _Known:
+    """What the system left when it was last asked, and until when that is taken to be so."""
+
+    left = 0
+    until = 0.0
+
+
+_known: Final = _Known()
+
+
+# The programs that were found room for and may not have taken it yet: bytes, and an array each
+# makes. Pages are given out when they are written, so that the system does not count them before.
+_promised: Final[deque[tuple[int, weakref.ref[Any]]]] = deque(maxlen=64)
+
+
+def promise(size: int, outputs: Sequence[DeviceArray]) -> None:
+    """Notes that a program which was found room for was dispatched, and what it makes."""
+    if outputs and size:
+        _promised.append((size, weakref.ref(outputs[0])))
+
+
+def _under_way(*, wait: bool = False) -> int:
+    """Returns the bytes that were promised to programs which XLA has not run yet.
+
+    Args:
+        wait: whether to wait until it has, and there are none.
+    """
+    size = 0
+    for entry in list(_promised):
+        array = entry[1]()
+        if array is not None and wait:
+            with suppress(RuntimeError):  # it failed, or was given away: who reads it is told
+                array.block_until_ready()
+        elif array is not None and not (array.is_deleted() or array.is_ready()):
+            size += entry[0]
+            continue
+        with suppress(ValueError):  # another thread was quicker
+            _promised.remove(entry)
+    return size
+
+
+def tight_limit(size: int) -> MemoryLimit | None:
+    """Returns the limit that does not leave so many bytes; None if they can be had.
+
+    Where it is tight, what the C library keeps of freed memory is given back first: it may lie in
+    pieces, and nobody knows how much of it has pages.
+    """
+    if not has_room(size + _reserve()):
+        return _block(size)
+    if size <= _known.left and perf_counter() < _known.until:
+        return None
+    limit = tightest_limit()
+    if limit is not None and size + _under_way() > limit.left:
+        _under_way(wait=True)
+        release_memory()
+        limit = tightest_limit()
+        if limit is not None and size > limit.left:
+            return limit
+    elif limit is not None:
+        _known.left, _known.until = limit.left // _SHARE, perf_counter() + _FRESH
+    return None
+
+
+def room_left(size: int) -> MemoryLimit | None:
+    """Returns the limit that leaves least now; None where the system tells of none.
+
+    Args:
+        size: how many bytes are wanted; whether more can be allocated is not looked at.
+    """
+    limits = [tightest_limit(), None if has_room(size + _reserve()) else _block(size)]
+    return min((limit for limit in limits if limit is not None), key=_left_of, default=None)
+
+
+def _block(size: int) -> MemoryLimit:
+    """Returns the limit on what can be allocated in one block, of which there is less than so."""
+    addresses = address_space()
+    name = "the limit of address space (ulimit -v)" if addresses else "what the system promises"
+    reserve = _reserve()
+    return MemoryLimit(name, addresses, max(largest_block(size + reserve) - reserve, 0))
+
+
+def _reserve() -> int:
+    """Returns the bytes that must stay free for libraries; 0 where addresses have no limit."""
+    return _THREADS if address_space() else 0
 
 
 def _result_bytes(code: Code) -> int:
@@ -86,3 +239,29 @@ def _result_bytes(code: Code) -> int:
     for call, operands in code.instructions:
         types += call.infer(tuple(types[i] if i >= 0 else code.input_types[~i] for i in operands))
     return sum(math.prod(types[i].shape) * types[i].dtype.itemsize for i in code.outputs)
+
+
+def _planned(compiled: object) -> str:
+    """Returns what XLA says that a program needs, in words; empty where it does not tell."""
+    try:
+        found = innermost(compiled).memory_analysis()
+        numbers = (
+            *(found.temp_size_in_bytes, found.output_size_in_bytes),
+            *(found.alias_size_in_bytes, found.argument_size_in_bytes),
+        )
+    except (AttributeError, RuntimeError, NotImplementedError, TypeError):
+        return ""
+    temporary, results, reused, inputs = (f"{n / 2**20:,.0f} MiB" for n in numbers)
+    return (
+        f"{temporary} for what it computes on the way, {results} for results "
+        f"({reused} of them in the memory of inputs), beside {inputs} of inputs"
+    )
+
+
+def _after_fork_in_child() -> None:
+    _known.until = 0.0
+    _promised.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

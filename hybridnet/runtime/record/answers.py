@@ -203,7 +203,7 @@ _failed: Final[set[int | None]] = set()
 _known: Final[dict[int, tuple[Any, Blame]]] = {}
 
 
-class _Last:
+class _KeptLaunch:
     """The launch that can be saved, and how many wait.
 
     Attributes:
@@ -217,7 +217,7 @@ class _Last:
     many = _MANY
 
 
-_last: Final = _Last()
+_last: Final = _KeptLaunch()
 
 
 def checked_of(program: Program, mode: int) -> Checked:

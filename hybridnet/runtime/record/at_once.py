@@ -42,7 +42,7 @@ from ..programs.cache import cache
 from ..programs.host_program import FEW_ELEMENTS, HostProgram, host_elements, put_owned
 from ..programs.program import Program
 from ..segments.code import Code
-from ..segments.segment import Value
+from ..segments.segment import Value, note_origin, origins
 from ..tiers.ledger import current
 from ..tiers.prices import SAMPLES, prices
 
@@ -222,4 +222,6 @@ def _values(
         value.type = kind
         value.array = array
         outputs.append(value)
+    if not origins.least:
+        note_origin(outputs, 3)
     return outputs

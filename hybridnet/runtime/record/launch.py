@@ -31,12 +31,14 @@ from hybridnet.base.host_array import HostArray
 from hybridnet.base.interrupts import defer_interrupts, is_from_signal
 
 from ..checks.asked import NANS, asked
+from ..live.lack import told_lack
 from ..observe import events
 from ..observe.journal import Launch, Lines, Watching, launches, listeners
 from ..platform.collecting import is_collecting, running
 from ..platform.jax_devices import fork, is_stranded, refuse_forked
 from ..programs.cache import cache
 from ..programs.program import Program
+from ..programs.room import is_lack
 from ..programs.steps import Failed
 from ..segments.code import Code
 from ..segments.flight import Flight
@@ -222,6 +224,7 @@ def _execute(segment: Segment) -> None:
         segment.live = []
         return
     lack = next((x.error for x in made if type(x) is Failed and _is_lack(x.error)), None)
+    numbers = tuple([value.index for value in segment.live])
     if lack is not None:
         made = segment.made[0] = segment.restored(made)
     segment.inputs.clear()
@@ -230,7 +233,16 @@ def _execute(segment: Segment) -> None:
     segment.live = []
     if lack is not None:
         note_told(lack)
-        raise OutOfMemoryError(str(lack)) from lack.__cause__
+        del made
+        raise _told_lack(segment, numbers, lack) from lack.__cause__
+
+
+def _told_lack(segment: Segment, outputs: tuple[int, ...], lack: BaseException) -> OutOfMemoryError:
+    """Returns the error for a launch that found no room, with what can be said of it."""
+    kinds = tuple(segment.input_types)
+    code = Code(segment.ctx, tuple(segment.instructions), kinds, outputs, ())
+    known = {value.index: value.origin for value in segment.results if value.origin is not None}
+    return told_lack(lack, code, {**known, **lines_of(segment)})
 
 
 def _tell_dropped(segment: Segment) -> None:
@@ -242,8 +254,7 @@ def _tell_dropped(segment: Segment) -> None:
 
 def _is_lack(error: BaseException) -> bool:
     """Whether an error, hybridnet's, Python's or XLA's, says that there was not enough memory."""
-    cause = error.__cause__
-    return isinstance(error, MemoryError) or isinstance(cause, MemoryError)
+    return isinstance(error, MemoryError) or is_lack(error.__cause__)
 
 
 def _dispatch(segment: Segment) -> OpError | None:
@@ -264,7 +275,8 @@ def _dispatch(segment: Segment) -> OpError | None:
     except Exception as caught:
         if is_from_signal(caught):
             raise
-        error = OpError(f"{_names(segment)} on {segment.ctx} failed: {caught}{where(segment)}")
+        kind = OutOfMemoryError if is_lack(caught) else OpError
+        error = kind(f"{_names(segment)} on {segment.ctx} failed: {caught}{where(segment)}")
         error.__cause__ = caught
         return error
     return None

@@ -46,9 +46,10 @@ from ..programs.cache import cache
 from ..programs.dispatch import put_scalars
 from ..programs.executable import direct, start
 from ..programs.program import Program, replaced
+from ..programs.room import promise
 from ..segments.code import Code
 from ..segments.flight import Flight
-from ..segments.segment import Value
+from ..segments.segment import Value, note_origin, origins
 from . import recorder
 from .answers import note_answers
 from .dispatched import note_dispatched
@@ -62,8 +63,8 @@ _ATTEMPTS: Final = 8
 #: How often this process was forked. A program can only run in the process that compiled it.
 _forks: Final = [0]
 
-# Errors after which a call can still be recorded: the inputs do not fit the program, or there is
-# not enough memory. Nothing has run then.
+# Errors after which a call can still be recorded: the inputs do not fit the program or are missing,
+# or there is not enough memory. Nothing has run then.
 _NOT_RUN: Final = (TypeError, ValueError, OutOfMemoryError)
 _LOST: Final = (
     "{failed}. It had been given the memory of arrays that it overwrites by then; these have no "
@@ -121,6 +122,7 @@ class PreparedCall:
         "_forks",
         "_is_direct",
         "_launch",
+        "_mebibytes",
         "_numbers",
         "_order",
         "_places",
@@ -155,6 +157,8 @@ class PreparedCall:
         call, operands = code.instructions[0]
         types = call.infer(code.input_types[: len(operands)])
         self._types = [types[number] for number in code.outputs]
+        #: Of the largest output.
+        self._mebibytes = max([kind.mebibytes for kind in self._types], default=0)
         self._results = list(results)
         #: How often it was dispatched.
         self.dispatched = 0
@@ -350,6 +354,8 @@ class PreparedCall:
         else:
             numbers = self._numbers
         try:
+            if self._program.memory != 0:
+                self._program.look_for_room()
             if wide:
                 with jax.enable_x64(True):
                     outputs = self._compiled(*arrays, numbers)
@@ -358,9 +364,10 @@ class PreparedCall:
         except Exception as error:
             if is_from_signal(error):
                 raise
-            if isinstance(error, (TypeError, ValueError)):  # an input has another type, or is None
+            if isinstance(error, _NOT_RUN):
                 return None
             raise OpError(self._failed(error)) from error
+        promise(self._program.memory or 0, outputs)
         self._note(launch, arrays)  # not earlier: now it is sure that there was a launch
         if outputs:
             note_dispatched(self.ctx, outputs[0])
@@ -372,6 +379,8 @@ class PreparedCall:
             made.append(value)
         if self._checked is not None:
             self._note_answers(self._checked, arrays, launch, made, outputs)
+        if self._mebibytes >= origins.least:
+            note_origin(made, 2)
         return made
 
     def _overwrite(
@@ -385,6 +394,8 @@ class PreparedCall:
             value.type = kind
             value.segment = flight
             made.append(value)
+        if self._mebibytes >= origins.least:
+            note_origin(made, 2)
         with flight.lock:
             try:
                 with in_place:
@@ -482,6 +493,7 @@ class PreparedCall:
             outputs.extend(starmap(self._compiled, (inputs,)))  # as `start` does
         else:
             start(self._compiled, inputs, outputs)
+        promise(self._program.memory or 0, outputs[0])
         note_dispatched(self.ctx, outputs[0][0])
         return launch
 

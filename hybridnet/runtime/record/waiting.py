@@ -8,12 +8,14 @@ from typing import Any, Final
 
 from hybridnet import engine
 from hybridnet.base.context import cpu
-from hybridnet.base.errors import MXNetError, OpError
+from hybridnet.base.errors import MXNetError, OpError, OutOfMemoryError
 from hybridnet.base.host_array import HostArray
 from hybridnet.base.lazy import jax
 
+from ..live.lack import explained
 from ..observe import events
 from ..platform.jax_devices import fork, is_stranded, on_device, refuse_forked
+from ..programs.room import is_lack
 from ..segments.segment import Value
 from ..tiers.ledger import current
 from .answers import look_at_answers, unanswered
@@ -63,7 +65,8 @@ def settled(value: Value) -> Any:
         try:
             engine.wait_for_var(value.var)
         except engine.TaskError as error:
-            raise OpError(str(error)) from error.__cause__
+            kind = OutOfMemoryError if is_lack(error.__cause__) else OpError
+            raise kind(str(error)) from error.__cause__
         except KeyboardInterrupt:
             _interrupt_loops()
             raise
@@ -122,7 +125,10 @@ def _finished(array: Any) -> Any:
     try:
         return array.block_until_ready()
     except RuntimeError as error:
-        raise OpError(f"a program failed while it ran: {error}") from error
+        message = f"a program failed while it ran: {error}"
+        raise (
+            explained(OutOfMemoryError(message)) if is_lack(error) else OpError(message)
+        ) from error
 
 
 def wait_all() -> None:

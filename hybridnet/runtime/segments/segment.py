@@ -34,6 +34,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any, Final
 
+from hybridnet import engine
 from hybridnet.base.attrs import Number
 from hybridnet.base.context import Context
 from hybridnet.base.host_array import DeviceArray, HostArray
@@ -44,9 +45,27 @@ from hybridnet.ops.core import Call, Types
 
 from .code import Code, Instruction
 
-__all__ = ["Segment", "Value"]
+__all__ = ["Segment", "Value", "note_origin", "origins"]
 
 _new: Final = object.__new__
+
+
+class _Origins:
+    """Of which arrays it is noted where they were made.
+
+    Attributes:
+        usual: of those of so many mebibytes or more. To look for a line takes one or two
+            microseconds, and to write a mebibyte a hundred.
+        least: the same, and 0 while somebody wants the lines of all.
+    """
+
+    __slots__ = ("least", "usual")
+
+    def __init__(self) -> None:
+        self.least = self.usual = 1
+
+
+origins: Final = _Origins()
 
 
 class Value:
@@ -64,6 +83,8 @@ class Value:
         shared: None, or the DLPack capsule by which others (DLPack, a JAX user) use the array's
             memory as well. Shared memory is never donated: not by hybridnet, and not by XLA, which
             sees the capsule.
+        origin: the user's line that made it, for `engine.resolve_origin`; None where it was not
+            noted. Of large arrays it always is: see `origins`.
     """
 
     # No __slots__, so that attributes with a default cost nothing until they are set: one Value is
@@ -76,6 +97,7 @@ class Value:
     over = 0
     spare: Any = None
     shared: Any = None
+    origin: engine.Origin | None = None
 
     def __init__(
         self, type: TensorType, array: DeviceArray | None = None, *, shared: object = None
@@ -84,6 +106,23 @@ class Value:
         self.array = array
         if shared is not None:
             self.shared = shared
+        if type.mebibytes >= origins.least:
+            self.origin = engine.caller_origin(2)
+
+
+def note_origin(values: Sequence[Value], depth: int) -> None:
+    """Notes of Values that the user's line that runs now makes them.
+
+    Args:
+        values: which; of each that is too small for it nothing is noted.
+        depth: as for `engine.caller_origin`.
+    """
+    least = origins.least
+    found = None
+    for value in values:
+        if value.type.mebibytes >= least:
+            found = found or engine.caller_origin(depth)
+            value.origin = found
 
 
 class Segment:
@@ -194,6 +233,8 @@ class Segment:
                 results.append(value)
                 made.append(value)
                 load += kind.mebibytes
+            if load - call.weight >= origins.least:
+                note_origin(made, 3)
             if scalars:
                 self.scalars += scalars
             self.load += load
@@ -240,7 +281,10 @@ class Segment:
             results.append(made)
             if scalars:
                 self.scalars += scalars
-            self.load += call.weight + type.mebibytes
+            mebibytes = type.mebibytes
+            if mebibytes >= origins.least:
+                made.origin = engine.caller_origin(2)
+            self.load += call.weight + mebibytes
             self.instructions.append((call, tuple(operands)))
         except BaseException:
             self._cut()

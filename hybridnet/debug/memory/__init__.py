@@ -1,0 +1,1 @@
+"""Snapshots of memory: taken, printed, compared, and shown as a page."""

@@ -1,0 +1,63 @@
+"""The page of snapshots: which arrays there were, over time, by line and by name.
+
+The page has the arrays in it, equal ones as one row with their number, and adds them up itself, as
+far as they belong to what was clicked on: a moment, a line, a name. It shows what users called
+things as text only, never as HTML.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+from hybridnet.base.html_page import HtmlPage
+from hybridnet.runtime.watching import LiveArray
+
+from .script import SCRIPT, STYLE
+from .sums import group_of
+
+__all__ = ["memory_page"]
+
+#: More rows of a snapshot make a page that opens slowly; the others are one row.
+_ROWS: Final = 2000
+_BODY: Final = """\
+<div><button id="all">show all</button> <span id="sum"></span></div>
+<div id="scroll"><svg id="moments" role="img" aria-label="bytes at each snapshot"></svg></div>
+<div class="beside">
+<div><h4>Lines</h4>
+<table><thead><tr><th>line<th>MiB<th>arrays<th>since the first</thead>
+<tbody id="lines"></tbody></table></div>
+<div><h4>Names</h4>
+<table><thead><tr><th>name<th>MiB<th>arrays<th>since the first</thead>
+<tbody id="names"></tbody></table></div>
+</div>
+<h4>Arrays</h4>
+<table><thead><tr><th>line<th>name<th>kind<th>on<th>arrays<th>MiB</thead>
+<tbody id="arrays"></tbody></table>
+"""
+
+
+def memory_page(snapshots: Sequence[Sequence[LiveArray]]) -> HtmlPage:
+    """Returns the page of the arrays of some snapshots, in their order."""
+    words: dict[str, int] = {}
+    moments = [_rows(arrays, words) for arrays in snapshots]
+    data = json.dumps({"words": list(words), "moments": moments})
+    script = f"const data = {data.replace('<', chr(92) + 'u003c')};\n{SCRIPT}"
+    return HtmlPage("Where the memory is", _BODY, STYLE, script, 640)
+
+
+def _rows(arrays: Sequence[LiveArray], words: dict[str, int]) -> list[list[int]]:
+    """Returns rows of a line, a name, a kind and a context, as numbers of words; bytes, a count."""
+    sums: dict[tuple[str, str, str, str], list[int]] = {}
+    for one in arrays:
+        key = group_of(one), ", ".join(one.names), one.kind, one.ctx
+        sizes = sums.setdefault(key, [0, 0])
+        sizes[0] += one.nbytes
+        sizes[1] += 1
+    rows = sorted(sums.items(), key=lambda row: -row[1][0])
+    more = rows[_ROWS:]
+    if more:
+        size = [sum(sizes[at] for _, sizes in more) for at in (0, 1)]
+        rows = [*rows[:_ROWS], (("all others", "", "", ""), size)]
+    return [[*(words.setdefault(word, len(words)) for word in key), *sizes] for key, sizes in rows]
