@@ -41,7 +41,7 @@ class Special:
             library=library,
             planted=planted,
             text=write(text, draw_values(rng), planted, rng),
-            alone=self.alone,
+            alone=self.alone or self.front == "tf1",  # names of variables are a process's
         )
 
     def programs(self, seed: int) -> list[Program]:
