@@ -146,7 +146,7 @@ $w = (jnp.arange(1, $N + 1) / ($N + 1)).reshape($R, $C)
 for $turn in range($T):
     $loss, slope = step($w, jnp.ones(($R, $C)) * 0.5)
     $w = $w - 0.001 * slope
-results = [$w.tolist()]
+results = [$w.tolist(), $loss.tolist()]
 """,
             "np",
             trains=True,

@@ -151,7 +151,7 @@ for $turn in range($T):
     with torch.no_grad():
         $w -= 0.001 * $w.grad
         $w.grad = None
-results = [$w.tolist()]
+results = [$w.tolist(), $loss.item()]
 """,
             "torch",
             trains=True,

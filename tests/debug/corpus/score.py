@@ -7,7 +7,7 @@ Each row of the table is a kind of bug and a way to write programs, each column 
 many programs the error names the planted line, names or raises at another, and in how many nothing
 is said. By the same rule for all: see `judge.py`. PYTHON is an interpreter with that library.
 
-hybridnet's programs run inside of `hn.debug.nans()`, `indices()` or `memory()`, by their kind; sound
+hybridnet's programs run inside of `hn.debug.nans()`, `indices()` or `tracking_memory()`, by their kind; sound
 ones inside of the first two, and once without, for the same results. PyTorch's run with
 `set_detect_anomaly` and JAX's with `jax_debug_nans`, where NaN is what is looked for.
 """
@@ -35,7 +35,7 @@ from program import Program
 
 _RUNNER = Path(__file__).with_name("run_program.py")
 #: Scopes that programs with a bug run in, by its kind.
-_SCOPES = {"nan": ["nans"], "index": ["indices"], "memory": ["memory"], "shape": []}
+_SCOPES = {"nan": ["nans"], "index": ["indices"], "memory": ["tracking_memory"], "shape": []}
 #: Seconds that one program may take.
 _PATIENCE = 90
 _ENVIRONMENT = {

@@ -187,12 +187,12 @@ results = [jnp.sum(kept[-1]).tolist()]
 import hybridnet as mx
 from hybridnet import autograd, nd
 
-$w = nd.ones((512, 512)) * 0.001
+$w = nd.ones((2048, 2048)) * 0.001
 $w.attach_grad()
 total = nd.zeros((1,))
 with autograd.record():
     for $turn in range({{3000 || 3}}):
-        $y = nd.dot($w, $w + $turn)
+        $y = nd.tanh($w * $turn)  # !
         total = total + nd.sum($y * $y)  # !
         total.wait_to_read()
 total.backward()
@@ -340,13 +340,13 @@ import numpy
 
 import hybridnet.compat.tf1 as tf
 
-v = tf.placeholder(tf.float32, [None, 1])
+v = tf.placeholder(tf.float32, [None, 3])
 pairs = tf.matmul(v, v, transpose_b=True)  # !
-total = tf.reduce_max(pairs)
+halves = pairs * 0.5
 with tf.Session() as session:
     for size in (4, {{300_000 || 8}}):
-        found = session.run(total, {v: numpy.ones((size, 1))})
-results = [float(found)]
+        found = session.run(halves, {v: numpy.ones((size, 3))})
+results = [found.shape]
 """,
     ),
 ]
