@@ -14,10 +14,10 @@ RIGHT, ELSEWHERE, SILENT = "right", "another line", "silent"
 
 #: What hybridnet's error is to be, by the kind of the program.
 CLASSES = {
-    "nan": "FloatingPointError",
-    "index": "IndexError",
-    "memory": "OutOfMemoryError",
-    "shape": "MXNetError",
+    "nan": {"FloatingPointError"},
+    "index": {"IndexError"},
+    "memory": {"OutOfMemoryError"},
+    "shape": {"MXNetError", "IndexError", "TypeError", "ValueError"},
 }
 
 #: How many places a message may name: one that lists the whole program tells nothing.
@@ -71,7 +71,7 @@ def judge(program: Program, file: str, outcome: dict[str, Any]) -> tuple[str, st
         return SILENT, said
     is_named = any(_within(one, right) for one in [*named[:_FIRST], *([line] for line in frames)])
     # Programs of TensorFlow wait for TensorFlow's classes.
-    wanted = {"MXNetError"} if program.front == "tf1" else {CLASSES[program.kind]}
+    wanted = {"MXNetError"} if program.front == "tf1" else CLASSES[program.kind]
     wrong_class = program.library == "hybridnet" and not wanted & {*outcome["raised"]}
     lines = f"wanted {right}, named {named}, raised at {frames}"
     if is_named and not wrong_class:

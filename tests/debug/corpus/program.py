@@ -55,6 +55,7 @@ class Program:
         planted: whether it has the bug; the others are sound.
         text: its Python.
         alone: it is run in a process of its own.
+        servers: its worker is started with a server that imports the program, too.
         limit: MiB of address space that it may take beside what it has after the imports; 0 for
             any. With a limit it is run alone, too.
     """
@@ -66,6 +67,7 @@ class Program:
     planted: bool
     text: str
     alone: bool = False
+    servers: bool = False
     limit: int = 0
 
 

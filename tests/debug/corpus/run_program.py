@@ -12,10 +12,13 @@ import importlib
 import json
 import os
 import re
+import subprocess
 import sys
+import tempfile
 import traceback
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 #: What a library does before the memory is limited: threads and programs of its own take some.
@@ -44,6 +47,8 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         first. `results`: the program's `results` as nested lists.
     """
     file = request["file"]
+    if request.get("servers"):
+        return _launched(request)
     if request.get("limit"):
         exec(_WARM[request["library"]], {})
         _limit(request["limit"])
@@ -74,6 +79,23 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         "frames": frames[::-1],
         "results": None,
     }
+
+
+def _launched(request: dict[str, Any]) -> dict[str, Any]:
+    """Runs a program as the worker of a server that imports it, too."""
+    file = Path(request["file"])
+    with tempfile.TemporaryDirectory() as folder:
+        answer = Path(folder) / "answer"
+        again = json.dumps({**request, "servers": False, "answer": str(answer)})
+        launch = [sys.executable, "-m", "hybridnet", "launch", "-n", "1", "-s", "1"]
+        worker = [sys.executable, __file__, again]
+        subprocess.run(
+            [*launch, "--import", file.stem, *worker],
+            cwd=file.parent,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        return json.loads(answer.read_text())
 
 
 @contextlib.contextmanager
@@ -107,7 +129,11 @@ def _plain(value: Any) -> Any:
 
 
 def main() -> None:
-    """Answers requests until there are no more."""
+    """Answers requests until there are no more, or the one that is given."""
+    if sys.argv[1:]:
+        request = json.loads(sys.argv[1])
+        Path(request["answer"]).write_text(json.dumps(run(request)))
+        return
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)

@@ -133,6 +133,7 @@ def _score_one(program: Program, folder: Path, runner: Runner) -> Verdict:
     file = folder / f"{program.name}.py"
     file.write_text(program.text)
     request = {"file": str(file), "library": program.library, "limit": program.limit}
+    request["servers"] = program.servers
     if program.planted:
         scopes = _SCOPES[program.kind] if program.library == "hybridnet" else []
         if program.kind == "nan" and not scopes:

@@ -20,6 +20,7 @@ class Special:
         text: its template.
         peers: library -> the same program in its words.
         alone: it is run in a process of its own.
+        servers: it is a worker's program, and a server imports it.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Special:
     text: str
     peers: dict[str, str] = field(default_factory=dict)
     alone: bool = False
+    servers: bool = False
 
     def program(self, seed: int, planted: bool, library: str = "hybridnet") -> Program:
         """Writes it."""
@@ -40,6 +42,7 @@ class Special:
             front=self.front,
             library=library,
             planted=planted,
+            servers=self.servers,
             text=write(text, draw_values(rng), planted, rng),
             alone=self.alone or self.front == "tf1",  # names of variables are a process's
         )

@@ -212,6 +212,43 @@ with tf.Session() as session:
 """,
     ),
     Special(
+        "a rule of a server does not fit its weights",
+        "shape",
+        "kvstore",
+        """
+import hybridnet as mx
+from hybridnet import nd
+
+
+@mx.optimizer.register
+class $Own(mx.optimizer.Optimizer):
+    def create_state(self, index, weight):
+        return nd.zeros((weight.size {{+ 1||}},))
+
+    def update(self, index, weight, grad, state):
+        state[:] = state * 0.9 + grad.reshape((-1,))  # !
+        weight[:] = weight - self.lr * state.reshape(weight.shape)
+
+
+def train():
+    store = mx.kv.create("dist_sync")
+    store.init("$name1", nd.ones(($R, $C)))
+    store.set_optimizer($Own(learning_rate=0.1))
+    out = nd.zeros(($R, $C))
+    for $turn in range($T):
+        store.push("$name1", nd.ones(($R, $C)))
+        store.pull("$name1", out=out)
+        out.wait_to_read()
+    return out.asnumpy()
+
+
+if __name__ == "__main__":
+    results = [train()]
+""",
+        alone=True,
+        servers=True,
+    ),
+    Special(
         "an optimizer's state of another shape",
         "shape",
         "optimizer",
