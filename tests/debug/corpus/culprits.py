@@ -1,7 +1,7 @@
 """What a planted bug is, apart from where it stands: a few lines that make `$y` of `$x`.
 
-`$x` has `$R` rows and `$C` columns of numbers between 0 and 1: whatever comes before the lines keeps
-them there. `$y` has the same shape.
+`$x` has `$R` rows and `$C` columns of numbers between 0 and 1: whatever comes before the lines
+keeps them there. `$y` has the same shape.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ from culprits import Culprit
 MEMORY = [
     Culprit(
         "zeros",
-        "$y = F.broadcast_add($x, F.mean(F.sort(F.zeros(({{2 ** 20 || 2}}, {{2 ** 20 || 3}})))).reshape((1, 1)))  # !",
+        "$y = $x + F.mean(F.sort(F.zeros(({{2 ** 20 || 2}}, {{2 ** 20 || 3}})))"
+        ").reshape((1, 1)).broadcast_like($x)  # !",
         "$y = $x + np.mean(np.sort(np.zeros(({{2 ** 20 || 2}}, {{2 ** 20 || 3}}))))  # !",
         "$y = $x + torch.mean(torch.zeros({{2 ** 20 || 2}}, {{2 ** 20 || 3}}) + 1)  # !",
     ),
@@ -60,20 +61,23 @@ $y = $x + torch.max($z)
         "a convolution's padding",
         """
 $z = F.reshape($x, shape=(1, 1, $R, $C))
-$z = F.Convolution($z, F.ones((1, 1, 1, 1)), kernel=(1, 1), num_filter=1, no_bias=True, pad=({{2 ** 18 || 1}}, {{2 ** 18 || 1}}))  # !
+kernel, pad = F.ones((1, 1, 1, 1)), ({{2 ** 18 || 1}}, {{2 ** 18 || 1}})
+$z = F.Convolution($z, kernel, kernel=(1, 1), num_filter=1, no_bias=True, pad=pad)  # !
 $y = F.broadcast_add($x, F.max(F.sort($z)).reshape((1, 1)))
 """,
         None,
         """
 $z = torch.reshape($x, (1, 1, $R, $C))
-$z = torch.nn.functional.conv2d($z, torch.ones(1, 1, 1, 1), padding=({{2 ** 18 || 1}}, {{2 ** 18 || 1}}))  # !
+pad = {{2 ** 18 || 1}}
+$z = torch.nn.functional.conv2d($z, torch.ones(1, 1, 1, 1), padding=(pad, pad))  # !
 $y = $x + torch.max($z)
 """,
     ),
     Culprit(
         "an image made larger",
         """
-$z = F.UpSampling(F.reshape($x, shape=(1, 1, $R, $C)), scale={{2 ** 17 || 2}}, sample_type="nearest")  # !
+$z = F.reshape($x, shape=(1, 1, $R, $C))
+$z = F.UpSampling($z, scale={{2 ** 17 || 2}}, sample_type="nearest")  # !
 $y = F.broadcast_add($x, F.max(F.sort($z)).reshape((1, 1)))
 """,
         None,
@@ -156,7 +160,8 @@ $y = $x + torch.max($z)
         "a border as wide as a screen is not",
         """
 $z = F.reshape($x, shape=(1, 1, $R, $C))
-$z = F.pad($z, mode="constant", constant_value=0.5, pad_width=(0, 0, 0, 0, {{2 ** 18 || 1}}, 2, {{2 ** 18 || 1}}, 2))  # !
+wide = {{2 ** 18 || 1}}
+$z = F.pad($z, mode="constant", constant_value=0.5, pad_width=(0, 0, 0, 0, wide, 2, wide, 2))  # !
 $y = F.broadcast_add($x, F.max(F.sort($z)).reshape((1, 1)))
 """,
         """
@@ -186,7 +191,8 @@ $y = $x + torch.max($z)
     Culprit(
         "a layer of too many units",
         """
-$z = F.FullyConnected($x, F.ones(({{2 ** 36 || 2}}, $C)), num_hidden={{2 ** 36 || 2}}, no_bias=True)  # !
+units = {{2 ** 36 || 2}}
+$z = F.FullyConnected($x, F.ones((units, $C)), num_hidden=units, no_bias=True)  # !
 $y = F.broadcast_add($x, F.max(F.sort($z)).reshape((1, 1)))
 """,
         """

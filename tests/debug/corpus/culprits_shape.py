@@ -61,7 +61,8 @@ $y = $x + $z  # !
     ),
     Culprit(
         "FullyConnected",
-        "$y = F.FullyConnected($x, F.ones(($C, {{$C + 3 || $C}})), no_bias=True, num_hidden=$C) / $C  # !",
+        "$y = F.FullyConnected("
+        "$x, F.ones(($C, {{$C + 3 || $C}})), no_bias=True, num_hidden=$C) / $C  # !",
         None,
         "$y = torch.nn.functional.linear($x, torch.ones($C, {{$C + 3 || $C}})) / $C  # !",
     ),
@@ -106,7 +107,7 @@ $y = F.reshape($z, shape=($R, $C))
 """,
         None,
         """
-$z = torch.reshape($x, ({{1, 2, $R, -1 || 1, 1, $R, $C}}))
+$z = torch.reshape($x, ({{$R, $C || 1, 1, $R, $C}}))
 $z = torch.nn.functional.conv2d($z, torch.ones(1, 1, 1, 1))  # !
 $y = torch.reshape($z, ($R, $C))
 """,
@@ -170,7 +171,8 @@ $y = $z.float()
     ),
     Culprit(
         "a layer norm of another width",
-        "$y = F.LayerNorm($x, F.ones(({{$C * 2 || $C}},)), F.zeros(({{$C * 2 || $C}},))) * 0.1  # !",
+        "$y = F.LayerNorm("
+        "$x, F.ones(({{$C * 2 || $C}},)), F.zeros(({{$C * 2 || $C}},))) * 0.1  # !",
         None,
         "$y = torch.nn.functional.layer_norm($x, ({{$C * 2 || $C}},)) * 0.1  # !",
     ),

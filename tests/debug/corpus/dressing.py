@@ -37,9 +37,7 @@ def dress(text: str, rng: random.Random, mark: str) -> str:
     tree = ast.parse(text)
     starts = {node.lineno for node in ast.walk(tree) if isinstance(node, ast.stmt)}
     # No remark between a decorator and its function, nor before `else`, which is no statement.
-    starts -= {
-        node.lineno for node in ast.walk(tree) if getattr(node, "decorator_list", None)
-    }
+    starts -= {node.lineno for node in ast.walk(tree) if getattr(node, "decorator_list", None)}
     made = [rng.choice(_HEADS)]
     for number, line in enumerate(text.split("\n"), 1):
         if number in starts and not line.startswith(("import", "from")) and rng.random() < 0.15:
@@ -65,8 +63,9 @@ def _broken(text: str, mark: str) -> str:
             called = ast.get_source_segment(text, value.func)
             inner = [ast.get_source_segment(text, one) for one in value.args]
             inner += [
-                f"{one.arg}={ast.get_source_segment(text, one.value)}" if one.arg else
-                f"**{ast.get_source_segment(text, one.value)}"
+                f"{one.arg}={ast.get_source_segment(text, one.value)}"
+                if one.arg
+                else f"**{ast.get_source_segment(text, one.value)}"
                 for one in value.keywords
             ]
             begin, end = f"{indent}{target} = {called}(  {mark}", f"{indent})"

@@ -27,9 +27,11 @@ from skeletons_flow import FLOW
 from skeletons_gluon import GLUON
 from skeletons_python import PYTHON
 from skeletons_sym import FUNCTIONS, SYMBOLS
+from skeletons_updates import UPDATES
 from specials_index import INDEX as INDEX_PLACES
 from specials_index_more import INDEX_MORE
 from specials_memory import MEMORY as MEMORY_PLACES
+from specials_memory_more import MEMORY_MORE
 from specials_nan import NAN
 from specials_nan_more import NAN_MORE
 from specials_shape import SHAPE as SHAPE_PLACES
@@ -52,12 +54,13 @@ _SPECIALS = [
     *INDEX_PLACES,
     *INDEX_MORE,
     *MEMORY_PLACES,
+    *MEMORY_MORE,
     *SHAPE_PLACES,
     *SHAPE_MORE,
 ]
 #: Sound programs in which NaN is meant or not seen, or positions are at the borders.
 MEANT = [*UNSEEN, *AT_EDGES, *BORDERS]
-_SKELETONS = [*EAGER, *GLUON, *SYMBOLS, *FUNCTIONS, *FLOW, *PYTHON]
+_SKELETONS = [*EAGER, *GLUON, *SYMBOLS, *FUNCTIONS, *FLOW, *PYTHON, *UPDATES]
 _CULPRITS = {"nan": FORWARD + BACKWARD, "index": INDEX, "memory": MEMORY, "shape": SHAPE}
 
 

@@ -151,9 +151,7 @@ results = [$w.tolist(), $loss.tolist()]
             "np",
             trains=True,
         ),
-        Skeleton(
-            "module", "gluon", _NET + "results = [jax.jit($net)($data, $w).tolist()]\n", "np"
-        ),
+        Skeleton("module", "gluon", _NET + "results = [jax.jit($net)($data, $w).tolist()]\n", "np"),
         Skeleton(
             "training",
             "gluon",

@@ -37,7 +37,7 @@ _WORDS = {
     "w": "w weight table kernel_ factors theta",
     "data": "data0 source samples rows_in observed corpus_ start",
     "loss": "loss cost objective penalty energy",
-    "turn": "turn step epoch i t iteration",
+    "turn": "turn epoch i t iteration trip",
     "s": "s state memory_ carry history_",
     "name": "enc dec tower score gate mix stem head",
 }

@@ -105,8 +105,7 @@ def _watched(request: dict[str, Any]) -> Iterator[None]:
             import hybridnet as hn
 
             for name in request["scopes"]:
-                if hasattr(getattr(hn, "debug", None), name):  # until it is there
-                    stack.enter_context(getattr(hn.debug, name)())
+                stack.enter_context(getattr(hn.debug, name)())
         elif request["library"] == "torch" and request["scopes"]:
             stack.enter_context(importlib.import_module("torch").autograd.set_detect_anomaly(True))
         elif request["library"] == "jax":

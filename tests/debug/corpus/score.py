@@ -5,10 +5,11 @@
 
 Each row of the table is a kind of bug and a way to write programs, each column a library: in how
 many programs the error names the planted line, names or raises at another, and in how many nothing
-is said. By the same rule for all: see `judge.py`. PYTHON is an interpreter with that library.
+is said, or the process ends. By the same rule for all: see `judge.py`. PYTHON is an interpreter
+that has the library.
 
-hybridnet's programs run inside of `hn.debug.nans()`, `indices()` or `tracking_memory()`, by their kind; sound
-ones inside of the first two, and once without, for the same results. PyTorch's run with
+hybridnet's programs run inside of `hn.debug.nans()`, `indices()` or `tracking_memory()`, by their
+kind; sound ones inside of the first two, and once without, for the same results. PyTorch's run with
 `set_detect_anomaly` and JAX's with `jax_debug_nans`, where NaN is what is looked for.
 """
 
@@ -35,7 +36,7 @@ from program import Program
 
 _RUNNER = Path(__file__).with_name("run_program.py")
 #: Scopes that programs with a bug run in, by its kind.
-_SCOPES = {"nan": ["nans"], "index": ["indices"], "memory": ["tracking_memory"], "shape": []}
+SCOPES = {"nan": ["nans"], "index": ["indices"], "memory": ["tracking_memory"], "shape": []}
 #: Seconds that one program may take.
 _PATIENCE = 90
 _ENVIRONMENT = {
@@ -135,7 +136,7 @@ def _score_one(program: Program, folder: Path, runner: Runner) -> Verdict:
     request = {"file": str(file), "library": program.library, "limit": program.limit}
     request["servers"] = program.servers
     if program.planted:
-        scopes = _SCOPES[program.kind] if program.library == "hybridnet" else []
+        scopes = SCOPES[program.kind] if program.library == "hybridnet" else []
         if program.kind == "nan" and not scopes:
             scopes = ["their own"]
         outcome = runner.run({**request, "scopes": scopes}, program.alone)
@@ -145,24 +146,33 @@ def _score_one(program: Program, folder: Path, runner: Runner) -> Verdict:
     for how, outcome in (("plain", plain), ("watched", watched)):
         if outcome["raised"] or outcome["results"] is None:
             return Verdict(program, "error", f"{how}: {outcome['raised'][:1]} {outcome['text']}")
-    same = _same(plain["results"], watched["results"])
-    return Verdict(program, "fine" if same else "differs", "")
+    is_same = same(plain["results"], watched["results"])
+    return Verdict(program, "fine" if is_same else "differs", "")
 
 
-def _same(one: Any, other: Any) -> bool:
+def same(one: Any, other: Any) -> bool:
+    """Whether two results are the same, but for what operators round when they are fused."""
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
+        return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=1e-5, abs_tol=1e-6) or (one != one) and other != other
+        both_missing = math.isnan(one) and math.isnan(other)
+        return both_missing or math.isclose(one, other, rel_tol=1e-5, abs_tol=1e-6)
     return bool(one == other)
 
 
 def table(verdicts: Sequence[Verdict]) -> str:
     """Returns the table as Markdown: right / another line / silent, by kind, way and library."""
-    libraries = [x for x in ("hybridnet", "torch", "jax") if any(v.program.library == x for v in verdicts)]
-    counted = Counter((v.program.kind, v.program.front, v.program.library, v.what) for v in verdicts)
+    libraries = [
+        x for x in ("hybridnet", "torch", "jax") if any(v.program.library == x for v in verdicts)
+    ]
+    counted = Counter(
+        (v.program.kind, v.program.front, v.program.library, v.what) for v in verdicts
+    )
     fronts = {(v.program.kind, v.program.front): None for v in verdicts if v.program.planted}
-    lines = [f"| kind | written with | {' | '.join(libraries)} |", "| --- " * (2 + len(libraries)) + "|"]
+    lines = [
+        f"| kind | written with | {' | '.join(libraries)} |",
+        "| --- " * (2 + len(libraries)) + "|",
+    ]
     totals: Counter[tuple[str, str, str]] = Counter()
     for kind in KINDS:
         for front in [name for of, name in fronts if of == kind] + ["all"]:
@@ -220,9 +230,9 @@ def main() -> None:
         for found in pool.map(lambda share: list(score(share, folder, pythons)), shares):
             verdicts += found
     for one in verdicts:
-        if given.say or one.what not in (RIGHT, "fine"):
-            if one.program.library == "hybridnet" or given.say:
-                print(f"{one.what}: {one.program.name}: {one.why}\n")
+        is_told = one.program.library == "hybridnet" and one.what not in (RIGHT, "fine")
+        if given.say or is_told:
+            print(f"{one.what}: {one.program.name}: {one.why}\n")
     print(table(verdicts))
 
 

@@ -1,8 +1,8 @@
 """What a program is, apart from the bug: where its lines stand, and what is around them.
 
-`$CULPRIT` stands for the lines of a culprit, `$EXPR` for those that are one expression. `$before` and
-`$after` are a drawn number of other operators on `$x` and on `$y`, which keep numbers between 0 and
-1; `$layers_before` and `$layers_after` are layers added to `$net`.
+`$CULPRIT` stands for the lines of a culprit, `$EXPR` for those that are one expression. `$before`
+and `$after` are a drawn number of other operators on `$x` and on `$y`, which keep numbers between 0
+and 1; `$layers_before` and `$layers_after` are layers added to `$net`.
 """
 
 from __future__ import annotations
@@ -44,9 +44,25 @@ class Skeleton:
 
 
 _FILLERS = {
-    "mx": ("F.sigmoid({})", "F.tanh({})", "F.softmax({}, axis=-1)", "{} * 0.5 + 0.25", "F.softsign(F.relu({}))"),
-    "np": ("np.tanh({})", "{} * 0.5 + 0.25", "1 / (1 + np.exp(-{}))", "np.minimum(np.abs({}) + 0.1, 0.9)"),
-    "torch": ("torch.sigmoid({})", "torch.tanh({})", "torch.softmax({}, dim=-1)", "{} * 0.5 + 0.25"),
+    "mx": (
+        "F.sigmoid({})",
+        "F.tanh({})",
+        "F.softmax({}, axis=-1)",
+        "{} * 0.5 + 0.25",
+        "F.softsign(F.relu({}))",
+    ),
+    "np": (
+        "np.tanh({})",
+        "{} * 0.5 + 0.25",
+        "1 / (1 + np.exp(-{}))",
+        "np.minimum(np.abs({}) + 0.1, 0.9)",
+    ),
+    "torch": (
+        "torch.sigmoid({})",
+        "torch.tanh({})",
+        "torch.softmax({}, dim=-1)",
+        "{} * 0.5 + 0.25",
+    ),
 }
 _LAYERS = {
     "mx": (

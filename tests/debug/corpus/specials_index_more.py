@@ -177,4 +177,103 @@ results = [jax.grad($f)(table, jnp.array([1, $R + 3])).tolist()]
 """,
         },
     ),
+    Special(
+        "labels of a module's loss",
+        "index",
+        "module",
+        """
+import numpy
+
+import hybridnet as mx
+from hybridnet import sym
+
+h = sym.FullyConnected(sym.var("data"), num_hidden=3, name="$name1")
+logs = sym.log_softmax(h)
+chosen = sym.pick(logs, sym.var("label"))  # !
+$net = sym.MakeLoss(-sym.mean(chosen), name="$name2")
+rows = numpy.linspace(-1, 1, $N, dtype="float32").reshape($R, $C)
+labels = numpy.full($R, {{3 || 2}}, "float32")
+module = mx.mod.Module($net, label_names=("label",))
+module.bind([("data", ($R, $C))], [("label", ($R,))])
+mx.random.seed($SEED)
+module.init_params(mx.init.Uniform(0.1))
+module.init_optimizer()
+batches = mx.io.NDArrayIter(rows, labels, batch_size=$R, label_name="label")
+for batch in batches:
+    module.forward(batch, is_train=True)
+    module.backward()
+    module.update()
+results = [one.asnumpy() for one in module.get_outputs()]
+""",
+    ),
+    Special(
+        "a dataset reads one row too far",
+        "index",
+        "data",
+        """
+import numpy
+
+import hybridnet as mx
+from hybridnet import gluon, nd
+
+
+class $Net(gluon.data.Dataset):
+    def __init__(self, rows, span):
+        self.rows = rows
+        self.span = span
+
+    def __len__(self):
+        return self.rows.shape[0] - self.span {{+ 1||}}
+
+    def __getitem__(self, index):
+        window = nd.arange(index, index + self.span + 1)
+        return nd.take(self.rows, window, mode="{{raise || clip}}")  # !
+
+
+rows = nd.array(numpy.linspace(0, 1, 4 * $N).reshape(4 * $R, $C))
+loader = gluon.data.DataLoader($Net(rows, 2), batch_size=3, num_workers=$WORKERS)
+results = [[batch.shape[0] for batch in loader]]
+""",
+        {
+            "torch": """
+import torch
+
+
+class $Net(torch.utils.data.Dataset):
+    def __init__(self, rows, span):
+        self.rows = rows
+        self.span = span
+
+    def __len__(self):
+        return len(self.rows) - self.span + 1
+
+    def __getitem__(self, index):
+        window = torch.arange(index, index + self.span + 1)
+        return self.rows[window]  # !
+
+
+rows = torch.linspace(0, 1, 4 * $N).reshape(4 * $R, $C)
+loader = torch.utils.data.DataLoader($Net(rows, 2), batch_size=3, num_workers=$WORKERS)
+results = [[batch.shape[0] for batch in loader]]
+""",
+        },
+        alone=True,
+    ),
+    Special(
+        "rows of a store that it does not have",
+        "index",
+        "kvstore",
+        """
+import hybridnet as mx
+from hybridnet import nd
+
+store = mx.kv.create("local")
+table = nd.ones(($R, $C)).tostype("row_sparse")
+store.init("$name1", table)
+out = mx.nd.sparse.zeros("row_sparse", ($R, $C))
+wanted = nd.array([0, {{$R + 1 || $R - 1}}])
+store.row_sparse_pull("$name1", out=out, row_ids=wanted)  # !
+results = [out.asnumpy()]
+""",
+    ),
 ]

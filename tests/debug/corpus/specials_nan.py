@@ -298,49 +298,4 @@ results = [$loss.item()]
 """,
         },
     ),
-    Special(
-        "a metric divides by how many there were",
-        "nan",
-        "metric",
-        """
-import hybridnet as mx
-from hybridnet import nd
-
-
-def recall(labels, preds):
-    hits = nd.sum(preds * labels)
-    return nd.broadcast_div(hits, nd.sum(labels)).asscalar()  # !
-
-
-given = [nd.ones(($R,)), nd.{{zeros || ones}}(($R,)), nd.ones(($R,))]
-found = [recall(labels, nd.ones(($R,))) for labels in given]
-results = [sum(found) / len(found)]
-""",
-        {
-            "torch": """
-import torch
-
-
-def recall(labels, preds):
-    hits = torch.sum(preds * labels)
-    return (hits / torch.sum(labels)).item()  # !
-
-
-found = [recall(one, torch.ones($R)) for one in (torch.ones($R), torch.zeros($R))]
-results = [sum(found) / len(found)]
-""",
-            "jax": """
-import jax.numpy as jnp
-
-
-def recall(labels, preds):
-    hits = jnp.sum(preds * labels)
-    return (hits / jnp.sum(labels)).item()  # !
-
-
-found = [recall(one, jnp.ones($R)) for one in (jnp.ones($R), jnp.zeros($R))]
-results = [sum(found) / len(found)]
-""",
-        },
-    ),
 ]

@@ -1,4 +1,4 @@
-"""More of `specials_shape.py`: operators in Python, contexts, traced functions, TensorFlow's graphs."""
+"""More of `specials_shape.py`: operators in Python, contexts, functions, TensorFlow."""
 
 from __future__ import annotations
 
