@@ -181,9 +181,8 @@ def test_code_that_is_sent_knows_its_file() -> None:
     def here(i: int) -> str:
         return here.__code__.co_filename
 
-    assert list(DataLoader([0], batchify_fn=lambda rows: here(rows[0]), num_workers=1)) == [
-        __file__
-    ]
+    loader = DataLoader([0], 1, batchify_fn=lambda rows: here(rows[0]), num_workers=1)
+    assert list(loader) == [__file__]
 
 
 def test_errors_that_cannot_be_sent() -> None:
