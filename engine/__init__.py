@@ -37,7 +37,15 @@ from .manual import ManualPool
 from .process import NaiveEngine, ThreadedEngine, get, set_engine, wanted_kind
 from .rlock import RLock
 from .signals import handlers_put_off, raised_by_handler
-from .task import LANES, Completion, Origin, Var, caller_origin, resolve_origin
+from .task import (
+    LANES,
+    Completion,
+    Origin,
+    Var,
+    caller_origin,
+    raised_origin,
+    resolve_origin,
+)
 
 __all__ = [
     "LANES",
@@ -70,6 +78,7 @@ __all__ = [
     "push",
     "push_async",
     "raised_by_handler",
+    "raised_origin",
     "resolve_origin",
     "set_bulk_size",
     "set_engine",

@@ -44,6 +44,9 @@ DELETED: Final = "deleted"
 Origin = tuple[str | CodeType, int]
 # Modules that call a function on behalf of others: the origin of a push is never a line of theirs.
 _GLUE: Final = frozenset({"contextlib", "functools", "threading"})
+# Packages whose code the user's calls, and not the other way around: an error that is raised there
+# was brought about further out.
+_BENEATH: Final = frozenset({"hybridnet", "jax", "jaxlib", "numpy"})
 
 
 class Latch(Protocol):
@@ -280,6 +283,25 @@ def caller_origin(depth: int) -> Origin | None:
             return frame.f_code, frame.f_lasti
         frame = frame.f_back
     return None if current.task is None else current.task.origin
+
+
+def raised_origin(error: BaseException) -> Origin | None:
+    """Where in the user's code an error that was caught came from: its innermost call there.
+
+    Args:
+        error: with its traceback, which ends where it was caught.
+
+    Returns:
+        As `caller_origin`; None where no code of the user's was running.
+    """
+    found: Origin | None = None
+    trace = error.__traceback__
+    while trace is not None:
+        module = trace.tb_frame.f_globals.get("__name__", "")
+        if not (module.partition(".")[0] in _BENEATH or module in _GLUE):
+            found = trace.tb_frame.f_code, trace.tb_lasti
+        trace = trace.tb_next
+    return found
 
 
 def resolve_origin(origin: Origin | None) -> tuple[str, int] | None:

@@ -13,7 +13,7 @@ from .evaluate import evaluate, host_scalars_of, infer_types, watching_nodes
 from .foreach import ForeachCall, ForeachSpec, open_foreach
 from .gate import is_gate
 from .gradient import REROUTED, EdgeHandle, fitted, gradients, with_own_gradients
-from .node import Edge, Graph, Moves, Node, topological, variable
+from .node import Edge, Graph, Moves, Node, at_node, topological, variable
 from .open_shapes import has_open_shapes, settled
 from .probes import with_probes
 from .recompute import Segments, needed_again, recomputed, renarrowed
@@ -50,6 +50,7 @@ __all__ = [
     "Subgraph",
     "UnboundedGradient",
     "WhileCall",
+    "at_node",
     "attributes_of",
     "call_with_train",
     "differentiate",

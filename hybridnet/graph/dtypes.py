@@ -18,7 +18,7 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core import Call, OpCall, promote_types, wide
 
 from .control_infer import insides
-from .node import Edge, Node
+from .node import Edge, Node, at_node
 from .shapes import Inference, infer_call
 from .subgraph import ControlCall
 
@@ -176,7 +176,7 @@ class _DtypeInference(Inference[DType]):
             try:
                 found = self.probed[key] = _probe(call, dtypes)
             except MXNetError as error:
-                raise type(error)(f"at node {node.name!r}: {error}") from error
+                raise at_node(node, error) from error
         return found
 
 

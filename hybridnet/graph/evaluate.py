@@ -16,7 +16,7 @@ from hybridnet.base.lazy import jnp
 from hybridnet.ops.core import Arrays, Call, Types
 from hybridnet.ops.host import NoHostForm
 
-from .node import Graph, Node
+from .node import Graph, Node, at_node
 
 #: Called with a node, its operands, its numbers and what it has made.
 Watcher = Callable[[Node, Sequence[Any], Any, Sequence[Any]], None]
@@ -120,18 +120,17 @@ def infer_types(
     graph: Graph,
     inputs: Arrays,
     *,
-    titles: bool = False,
     infer: Callable[[Call, Types], Types] = lambda call, types: call.infer(types),
 ) -> dict[Node, Types]:
     """Returns the types of every node's outputs.
 
     Args:
         inputs: the types of the graph's inputs.
-        titles: whether messages name a node's operator and line, too.
         infer: from a call and the types of its inputs to those of its outputs.
 
     Raises:
-        ShapeError, DTypeError: an operator's requirement is not met; the message names the node.
+        ShapeError, DTypeError: an operator's requirement is not met; the message names the node
+            and the line that made it.
     """
     types: dict[Node, Types] = {
         node: (kind,) for node, kind in zip(graph.inputs, inputs, strict=True)
@@ -143,8 +142,7 @@ def infer_types(
             operands = tuple(types[edge.node][edge.index] for edge in node.inputs)
             types[node] = infer(node.call, operands)
         except MXNetError as error:
-            where = node.title if titles else repr(node.name)
-            raise type(error)(f"at node {where}: {error}") from error
+            raise at_node(node, error) from error
     return types
 
 

@@ -180,7 +180,7 @@ def fitted(node: Node, grad: EdgeHandle, x: EdgeHandle) -> EdgeHandle:
         return grad
     if grad.type.shape != x.type.shape:
         raise ShapeError(
-            f"at node {node.name!r}: the gradient rule must return a gradient of shape "
+            f"at node {node.title}: the gradient rule must return a gradient of shape "
             f"{x.type.shape} for an input of this shape, got {grad.type.shape}"
         )
     cast: EdgeHandle = grad.apply_operator(get("Cast"), [grad], {"dtype": x.type.dtype.name})

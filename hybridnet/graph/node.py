@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import ClassVar, Final, NamedTuple, final
 
 from hybridnet import engine
-from hybridnet.base.errors import GraphError
+from hybridnet.base.errors import GraphError, MXNetError
 from hybridnet.ops.core import Call, Scalars
 
 _NO_ATTRS: Final[Mapping[str, str]] = {}
@@ -89,6 +89,11 @@ class Node:
     def __repr__(self) -> str:
         what = "variable" if self.call is None else repr(self.call)
         return f"<{what} {self.name!r}>"
+
+
+def at_node(node: Node, error: MXNetError) -> MXNetError:
+    """Returns an error that says at which node it was: its name, its operator and its line."""
+    return type(error)(f"at node {node.title}: {error}")
 
 
 def variable(

@@ -49,7 +49,7 @@ def settled(graph: Graph, types: Types) -> Graph:
             told = node.call.attrs["shape"]
             if UNKNOWN in told:
                 raise ShapeError(
-                    f"at node {node.name!r}: the sizes -1 of shape {told} do not follow from the "
+                    f"at node {node.title}: the sizes -1 of shape {told} do not follow from the "
                     "rest of the graph; give them"
                 )
             return node.with_inputs(inputs)

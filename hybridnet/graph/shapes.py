@@ -33,7 +33,7 @@ from hybridnet.ops.core import (
 
 from .control_infer import insides
 from .input_shapes import SIZES, infer_inputs, keeps_shape
-from .node import Edge, Node
+from .node import Edge, Node, at_node
 from .subgraph import ControlCall
 from .transform import STATE
 
@@ -158,7 +158,7 @@ class _ShapeInference(Inference[Shape]):
             joined = _join(before, shape)
             if joined is None:
                 raise ShapeError(
-                    f"at node {where.name!r}: {edge.node.name!r} must have shape {shape}, but it "
+                    f"at node {where.title}: {edge.node.name!r} must have shape {shape}, but it "
                     f"has shape {before}"
                 )
         if joined != before:
@@ -294,7 +294,7 @@ class _ShapeInference(Inference[Shape]):
         try:
             return infer_call(node.call, types)
         except MXNetError as error:
-            raise type(error)(f"at node {node.name!r}: {error}") from error
+            raise at_node(node, error) from error
 
     def probe(self, node: Node, shapes: Sequence[Shape]) -> Sequence[Shape | None]:
         """Returns the output shapes for inputs with unknown dimensions."""

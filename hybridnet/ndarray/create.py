@@ -245,7 +245,8 @@ def eye(
     With `out`, that array is overwritten and returned.
     """
     rows, columns = size_of("nd.eye", N), size_of("nd.eye", M or N)
-    made = array(np.eye(rows, columns, k), ctx, as_dtype(dtype or FLOAT32))
+    attrs = {"N": rows, "M": columns, "k": k, "dtype": name_of(dtype or FLOAT32)}
+    made = create_by("_eye", attrs, ctx)
     return made if out is None else made.copyto(out)
 
 

@@ -81,7 +81,7 @@ class Request(NamedTuple):
 
 
 def _checked(graph: Graph, types: Sequence[TensorType]) -> Graph:
-    infer_types(graph, types, titles=True)
+    infer_types(graph, types)
     return graph
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final, final
 
 import numpy as np
 
+from hybridnet import engine
 from hybridnet.kvstore.cluster import Cluster
 from hybridnet.kvstore.drivers.driver import Driver
 from hybridnet.kvstore.drivers.plans import identity_of, plan_of
@@ -229,7 +230,7 @@ class ServerDriver(Driver):
             act(*args)
         except Exception as error:  # whatever an optimizer raises
             store = self._parts.get(part)
-            what = f"{type(error).__name__}: {error}"
+            what = _said(error)
             self.handle(Broke(part, None if store is None else store.record, what))
             return what
         return ""
@@ -263,7 +264,7 @@ class ServerDriver(Driver):
         try:
             updates = self._find(settings.optimizer)
         except Exception as error:  # whatever a user's module raises
-            failing = _Failing(f"{type(error).__name__}: {error}")
+            failing = _Failing(_said(error))
             self._stores[settings.store] = _Store(name, failing, threshold, is_async)
             return
         self._stores[settings.store] = _Store(name, updates, threshold, is_async)
@@ -390,6 +391,13 @@ class _Store:
 
 
 _NEW_STORE: Final = _Store("", Assign({}), _THRESHOLD, False)
+
+
+def _said(error: Exception) -> str:
+    """Returns what workers are told of an error in a user's optimizer: its line, too."""
+    place = engine.resolve_origin(engine.raised_origin(error))
+    where = f"; raised at {place[0]}:{place[1]}" if place else ""
+    return f"{type(error).__name__}: {error}{where}"
 
 
 def _name_of(optimizer: str) -> str:

@@ -6,6 +6,7 @@ import inspect
 import itertools
 import threading
 
+import numpy as np
 import pytest
 
 from hybridnet import engine as hn_engine
@@ -19,6 +20,7 @@ from hybridnet.engine import (
     TaskError,
     ThreadedEngine,
     VarError,
+    raised_origin,
     resolve_origin,
 )
 
@@ -501,3 +503,14 @@ def test_the_default_engine(monkeypatch):
         assert hn_engine.statistics().pushed == 2
     finally:
         hn_engine.set_engine(previous or ThreadedEngine())
+
+
+def test_where_an_error_came_from_is_the_innermost_line_of_the_users():
+    def convert():
+        np.asarray([1, "two"]).astype(float)
+
+    with pytest.raises(ValueError, match="two") as caught:
+        convert()
+    file, line = resolve_origin(raised_origin(caught.value))
+    assert file.endswith("test_api.py") and line == convert.__code__.co_firstlineno + 1
+    assert raised_origin(ValueError("never raised")) is None

@@ -13,7 +13,7 @@ from helpers import run_script
 import hybridnet as hn
 from hybridnet import engine, nd
 from hybridnet.base.dtype import FLOAT32, INT32
-from hybridnet.base.errors import MXNetError, OpError
+from hybridnet.base.errors import MXNetError, OpError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.record.failures import was_told
@@ -121,6 +121,18 @@ def test_an_error_is_raised_where_the_result_is_read():
         with pytest.raises(OpError, match="save failed: the disk is full") as caught:
             one.asnumpy()
         assert isinstance(caught.value.__cause__, ValueError)
+        assert f"test_host_task.py:{fail.__code__.co_firstlineno + 1}" in str(caught.value)
+
+
+def test_an_error_of_ours_says_where_the_task_raised_it():
+    def misfit(*_):
+        return nd.ones((2, 3)) + nd.ones((4,))
+
+    (value,) = push_task(misfit, [], (FOUR,), name="save")
+    line = rf"got lhs .*; raised at .*test_host_task.py:{misfit.__code__.co_firstlineno + 1}$"
+    for _ in range(2):
+        with pytest.raises(ShapeError, match=line):
+            array_of(value).asnumpy()
 
 
 def test_what_does_not_depend_on_a_failed_task_is_computed():

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from multiprocessing.context import TimeoutError as ProcessTimeout
 from typing import Any
 
+from hybridnet import engine
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.ndarray import NDArray
@@ -43,15 +44,25 @@ def fetch(dataset: Samples, positions: Sequence[int], batchify: Batchify) -> Any
     except Exception as error:
         number = failed_sample(error)
         if number is not None:
-            error.add_note(f"DataLoader: raised by sample {positions[number]} of the dataset")
+            where = _raised_at(error)
+            error.add_note(
+                f"DataLoader: raised by sample {positions[number]} of the dataset{where}"
+            )
         raise
     try:
         return batchify(samples)
     except Exception as error:
         first = ", ".join(map(str, positions[:8]))
         more = ", ..." if len(positions) > 8 else ""
-        error.add_note(f"DataLoader: raised by batchify_fn, with samples {first}{more}")
+        where = _raised_at(error)
+        error.add_note(f"DataLoader: raised by batchify_fn{where}, with samples {first}{more}")
         raise
+
+
+def _raised_at(error: Exception) -> str:
+    """Returns the user's line for a note: the traceback of an error in a worker ends there."""
+    place = engine.resolve_origin(engine.raised_origin(error))
+    return f" at {place[0]}:{place[1]}" if place else ""
 
 
 def as_in_context(data: Any, ctx: Context) -> Any:

@@ -250,11 +250,16 @@ class _HostTask:
     def give_up(self, caught: BaseException) -> None:
         """Notes why nothing was made; raises what is no mere error."""
         error = caught
+        where = journal.ranges([engine.raised_origin(caught)])
+        raised = f"; raised at {where}" if where and where not in str(caught) else ""
         if not isinstance(error, MXNetError):
             where = journal.ranges([self.origin])
             pushed = f"; pushed at {where}" if where else ""
-            error = OpError(f"{self._name or 'host task'} failed: {caught}{pushed}")
+            error = OpError(f"{self._name or 'host task'} failed: {caught}{raised}{pushed}")
             error.__cause__ = caught
+        elif raised and len(error.args) == 1:
+            # Whoever waits raises it anew, by what it says: its traceback is not seen.
+            error.args = (f"{error}{raised}",)
         fail([*self.made, *self._ends], error)
         if not isinstance(caught, Exception):
             raise caught

@@ -87,7 +87,7 @@ def test_a_shape_that_only_a_run_can_tell_is_refused():
     n = variable("n")
     state = Edge(Node(get("_random_randint").bind({"low": 1, "high": 5})[0], (), "draw"), 0)
     drawn = Graph((), (_by_value("_zeros", [], {"shape": state}),))
-    with pytest.raises(GraphError, match=r"at node 'late__zeros': .*'draw'.* only a run can tell"):
+    with pytest.raises(GraphError, match=r"at node 'late__zeros' .*'draw'.* only a run can tell"):
         resolve(drawn, [])
     with pytest.raises(GraphError, match="must follow from constants, shapes and what is fed"):
         resolve(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
+import re
 import threading
 from multiprocessing.pool import ThreadPool
 from typing import Any
@@ -66,7 +67,8 @@ def test_errors_say_which_sample(how: dict[str, Any]) -> None:
     bad = DataLoader([1, 2], batch_size=2, batchify_fn=lambda rows: rows[5], **how)
     with pytest.raises(IndexError) as caught:
         next(iter(bad))
-    assert "raised by batchify_fn, with samples 0, 1" in "".join(caught.value.__notes__)
+    (note,) = caught.value.__notes__
+    assert re.search(r"by batchify_fn at .*test_loader.py:\d+, with samples 0, 1$", note)
 
 
 def test_shuffled_as_mxnet_does() -> None:

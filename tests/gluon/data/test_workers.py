@@ -6,6 +6,7 @@ import gc
 import multiprocessing
 import os
 import random
+import re
 import resource
 import signal
 import subprocess
@@ -164,12 +165,24 @@ def test_an_error_comes_with_its_traceback_and_sample() -> None:
     assert [next(batches).asscalar() for _ in range(3)] == [0, 1, 2]
     with pytest.raises(KeyError, match="no such picture") as caught:
         next(batches)
-    assert "raised by sample 3 of the dataset" in "".join(caught.value.__notes__)
+    line = fail.__code__.co_firstlineno
+    (note,) = caught.value.__notes__
+    found = re.fullmatch(r"DataLoader: raised by sample 3 of the dataset at (.*):(\d+)", note)
+    assert found and Path(found[1]).name == Path(__file__).name
+    assert line < int(found[2]) < line + 5
     assert "in fail" in str(caught.value.__cause__)
     assert "in a worker process of DataLoader" in str(caught.value.__cause__)
     with pytest.raises(StopIteration):
         next(batches)
     assert next(iter(loader)).asscalar() == 0
+
+
+def test_code_that_is_sent_knows_its_file() -> None:
+    def here(i: int) -> str:
+        return here.__code__.co_filename
+
+    loader = DataLoader([0], 1, batchify_fn=lambda rows: here(rows[0]), num_workers=1)
+    assert list(loader) == [__file__]
 
 
 def test_errors_that_cannot_be_sent() -> None:

@@ -13,7 +13,17 @@ from dataclasses import replace
 from typing import Any, Final, final
 
 from hybridnet.base import MXNetError
-from hybridnet.graph import Edge, EdgeHandle, Graph, Moves, Node, evaluate, fitted, variable
+from hybridnet.graph import (
+    Edge,
+    EdgeHandle,
+    Graph,
+    Moves,
+    Node,
+    at_node,
+    evaluate,
+    fitted,
+    variable,
+)
 from hybridnet.ops.core import (
     Arrays,
     Backward,
@@ -120,7 +130,7 @@ def expanded(graph: Graph, types: Sequence[TensorType]) -> Graph:
             assert made.call is not None
             known[made] = made.call.infer(operands)
         except MXNetError as error:
-            raise type(error)(f"at node {node.title}: {error}") from error
+            raise at_node(node, error) from error
         moves.note(node, made)
     return Graph(graph.inputs, moves.edges(graph.outputs), moves.nodes(graph.targets))
 

@@ -14,7 +14,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet.base import GraphError, HostScalar, MXNetError
-from hybridnet.graph import STATE, ControlCall, Edge, Graph, Moves, Node, Subgraph
+from hybridnet.graph import STATE, ControlCall, Edge, Graph, Moves, Node, Subgraph, at_node
 from hybridnet.ops.core import OpCall, TensorType, Types
 from hybridnet.passes import NUMPY, computed_now
 
@@ -100,7 +100,7 @@ def _resolve(graph: Graph, known: _Known) -> Graph:
                 made = _resolved_inside(known, made, node.call)
             known.note(made)
         except MXNetError as error:
-            raise type(error)(f"at node {node.name!r}: {error}") from error
+            raise at_node(node, error) from error
         moves.note(node, made)
     return Graph(graph.inputs, moves.edges(graph.outputs), moves.nodes(graph.targets))
 

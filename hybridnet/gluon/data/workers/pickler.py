@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.machinery import ModuleSpec
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, BinaryIO
 
 import cloudpickle
@@ -49,6 +49,14 @@ else:
 
 def _rebuild(kind: type[NDArray], host: NumpyArray) -> NDArray:
     return adopt(host, kind)
+
+
+def _code(file: str, make: Callable[..., CodeType], parts: tuple[Any, ...]) -> CodeType:
+    """Returns code that knows the file it is from, for the lines that errors name.
+
+    Cloudpickle has all code be from "<dynamic-code>".
+    """
+    return make(*parts).replace(co_filename=file)
 
 
 def _is_found_elsewhere(name: str) -> bool:
@@ -105,6 +113,9 @@ class Pickler(cloudpickle.Pickler):
             self._look_at(obj.__name__)
             if type(obj) is not ModuleType and sys.modules.get(obj.__name__) is obj:
                 return importlib.import_module, (obj.__name__,)  # cloudpickle knows plain ones
+        if isinstance(obj, CodeType):
+            made: tuple[Any, ...] = self.dispatch_table[CodeType](obj)
+            return _code, (obj.co_filename, *made)
         if isinstance(obj, FunctionType):
             with _with_annotations(obj):
                 return super().reducer_override(obj)
