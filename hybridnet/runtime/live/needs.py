@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from hybridnet import engine
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph import Graph
+from hybridnet.graph import ControlCall, ForeachCall, Graph
 from hybridnet.ops.core import Call
 
 from ..segments.code import Code
@@ -59,63 +59,89 @@ def peak_of(code: Code, origins: Mapping[int, engine.Origin | None]) -> Peak:
         code: its structure.
         origins: where its instructions were recorded, by the numbers of their first results.
     """
-    walk = _Walk(code.input_types)
-    numbers: list[int] = []
+    walk = _Walk()
+    inputs = [*map(_Value, code.input_types)]
+    results: list[_Value] = []
     for call, operands in code.instructions:
-        given = [numbers[i] if i >= 0 else i for i in operands]
-        numbers += walk.add(call, given, origins.get(len(numbers)))
-    last = dict(walk.last)
+        given = [results[i] if i >= 0 else inputs[~i] for i in operands]
+        results += walk.add(call, given, origins.get(len(results)))
     for number in code.outputs:
-        last[numbers[number]] = walk.steps
-    return _peak(walk, last)
+        walk.read(results[number])
+    return _peak(walk, walk.last)
+
+
+class _Value(NamedTuple):
+    """An input or a result on the way.
+
+    Attributes:
+        type: shape and dtype.
+        memory: the number of the result whose memory it has; None of what is given.
+    """
+
+    type: TensorType
+    memory: int | None = None
 
 
 class _Walk:
-    """Operators in their order, with those inside of graphs in the place of these.
+    """Operators in their order, with those inside of graphs, loops and branches among them.
 
     Attributes:
-        made: the results; each has a number, its place here. Inputs are ``~i``.
+        made: the results; each has a number, its place here.
         born: at which step each was made.
         last: the last step that reads a result.
         steps: how many operators there were.
     """
 
-    def __init__(self, inputs: Sequence[TensorType]) -> None:
-        self._inputs = inputs
+    def __init__(self) -> None:
         self.made: list[MadeInLaunch] = []
         self.born: list[int] = []
         self.last: dict[int, int] = {}
         self.steps = 0
 
     def add(
-        self, call: Call, operands: Sequence[int], origin: engine.Origin | None
-    ) -> Sequence[int]:
-        """Adds a call; returns the numbers of its results."""
+        self, call: Call, operands: Sequence[_Value], origin: engine.Origin | None
+    ) -> Sequence[_Value]:
+        """Adds a call; returns its results."""
         graph = getattr(call, "graph", None)
         if call.has_parts and isinstance(graph, Graph) and len(graph.inputs) == len(operands):
-            known: dict[Any, Sequence[int]] = {
-                node: (number,) for node, number in zip(graph.inputs, operands, strict=True)
-            }
-            for node in graph.nodes:
-                if node.call is not None:
-                    given = [known[edge.node][edge.index] for edge in node.inputs]
-                    known[node] = self.add(node.call, given, node.origin or origin)
-            return [known[edge.node][edge.index] for edge in graph.outputs]
-        for number in operands:
-            self.last[number] = self.steps
-        kinds = call.infer(tuple(map(self._type, operands)))
-        if call.name in _SAME and operands[0] >= 0:
+            return self._add_graph(graph, operands, origin)
+        for value in operands:
+            self.read(value)
+        types = tuple(value.type for value in operands)
+        kinds = call.infer(types)
+        if call.name in _SAME:
             self.steps += 1
-            return [operands[0]]
-        first = len(self.made)
+            return [_Value(kinds[0], operands[0].memory)]
+        if isinstance(call, ControlCall) and not call.is_open:
+            inside = (
+                call.row_types(types) if isinstance(call, ForeachCall) else call.part_types(types)
+            )
+            for part in call.parts:  # what one turn makes is gone in the next
+                self._add_graph(part.graph, [*map(_Value, inside)], origin)
+        results = []
         for kind in kinds:
+            results.append(_Value(kind, len(self.made)))
             self.made.append(MadeInLaunch(call.name, kind, origin))
             self.born.append(self.steps)
         self.steps += 1
-        return range(first, len(self.made))
+        return results
 
-    def _type(self, number: int) -> TensorType:
-        return self.made[number].type if number >= 0 else self._inputs[~number]
+    def read(self, value: _Value) -> None:
+        """Notes that the next operator reads a value."""
+        if value.memory is not None:
+            self.last[value.memory] = self.steps
+
+    def _add_graph(
+        self, graph: Graph, operands: Sequence[_Value], origin: engine.Origin | None
+    ) -> list[_Value]:
+        known: dict[Any, Sequence[_Value]] = {
+            node: (value,) for node, value in zip(graph.inputs, operands, strict=True)
+        }
+        for node in graph.nodes:
+            if node.call is not None:
+                given = [known[edge.node][edge.index] for edge in node.inputs]
+                known[node] = self.add(node.call, given, node.origin or origin)
+        return [known[edge.node][edge.index] for edge in graph.outputs]
 
 
 def _peak(walk: _Walk, last: Mapping[int, int]) -> Peak:
