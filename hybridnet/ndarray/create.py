@@ -9,7 +9,7 @@ import numpy as np
 from hybridnet.base.array_types import ArrayLike, Dims, DTypeLike
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import FLOAT32, as_dtype, name_of
-from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.base.errors import OutOfMemoryError, ParameterError, ShapeError
 from hybridnet.base.numpy_mode import mode
 from hybridnet.base.shape_arguments import size_of, sizes_of
 from hybridnet.ops.core import registry
@@ -245,8 +245,15 @@ def eye(
     With `out`, that array is overwritten and returned.
     """
     rows, columns = size_of("nd.eye", N), size_of("nd.eye", M or N)
-    attrs = {"N": rows, "M": columns, "k": k, "dtype": name_of(dtype or FLOAT32)}
-    made = create_by("_eye", attrs, ctx)
+    kind = as_dtype(dtype or FLOAT32)
+    try:
+        # Not by the operator: XLA's compiler ends the process where there are 2**36 elements.
+        host = np.eye(rows, columns, k, kind)
+    except MemoryError as lack:
+        raise OutOfMemoryError(
+            f"nd.eye: there is no room for ({rows}, {columns}): {lack}"
+        ) from lack
+    made = array(host, ctx, kind)
     return made if out is None else made.copyto(out)
 
 
