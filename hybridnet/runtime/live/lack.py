@@ -15,6 +15,7 @@ from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.base.errors import OutOfMemoryError
 from hybridnet.base.memory_limits import MemoryLimit
+from hybridnet.graph import ControlCall
 from hybridnet.ops.core import Call
 
 from ..platform.jax_devices import device_of
@@ -155,8 +156,9 @@ def _largest(error: OutOfMemoryError, peak: Peak) -> Sequence[MadeInLaunch]:
     structure = error.structure
     if structure is not None and len(structure.instructions) == 1:
         ((call, operands),) = structure.instructions
-        kinds = call.infer(tuple(structure.input_types[~i] for i in operands))
-        found.sort(key=lambda one: one.call != call.name or one.type not in kinds)
+        if not isinstance(call, ControlCall):  # there something inside is what is large
+            kinds = call.infer(tuple(structure.input_types[~i] for i in operands))
+            found.sort(key=lambda one: one.call != call.name or one.type not in kinds)
     kept: dict[tuple[str, object, str], MadeInLaunch] = {}
     for one in found:
         kept.setdefault((one.call, one.type, _line(one.origin)), one)

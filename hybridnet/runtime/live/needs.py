@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from hybridnet import engine
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph import ControlCall, ForeachCall, Graph
+from hybridnet.graph import ControlCall, Graph
 from hybridnet.ops.core import Call
 
 from ..segments.code import Code
@@ -113,11 +113,9 @@ class _Walk:
             self.steps += 1
             return [_Value(kinds[0], operands[0].memory)]
         if isinstance(call, ControlCall) and not call.is_open:
-            inside = (
-                call.row_types(types) if isinstance(call, ForeachCall) else call.part_types(types)
-            )
+            inside = [*map(_Value, call.part_types(types))]
             for part in call.parts:  # what one turn makes is gone in the next
-                self._add_graph(part.graph, [*map(_Value, inside)], origin)
+                self._add_graph(part.graph, inside, origin)
         results = []
         for kind in kinds:
             results.append(_Value(kind, len(self.made)))
