@@ -159,7 +159,7 @@ def step() -> Parts:
 
 #: Steps of a block, of which the last half is timed: the first ones prepare what the others repeat.
 _BLOCK = {LeNet: 60, ResNet18: 12}
-_BLOCKS = 6
+_BLOCKS = 8
 
 
 def debugged(kind: type[Network]) -> str:
