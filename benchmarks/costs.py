@@ -165,7 +165,7 @@ _BLOCKS = 8
 def debugged(kind: type[Network]) -> str:
     """What the scopes of `hn.debug` cost a hybridized training step, in blocks that take turns."""
     network = kind()
-    data, label = (hn.nd.array(array) for array in network.batches()[0])
+    batches = [tuple(map(hn.nd.array, batch)) for batch in network.batches()]
     net, loss_of = network.block(hn), hn.gluon.loss.SoftmaxCrossEntropyLoss()
     net.initialize(hn.init.Xavier())
     net.hybridize(static_alloc=True, static_shape=True)
@@ -175,7 +175,8 @@ def debugged(kind: type[Network]) -> str:
 
     def block() -> list[float]:
         times = []
-        for _ in range(_BLOCK[kind]):
+        for turn in range(_BLOCK[kind]):
+            data, label = batches[turn % len(batches)]
             began = time.perf_counter()
             with hn.autograd.record():
                 loss = loss_of(net(data), label)
