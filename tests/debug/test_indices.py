@@ -277,6 +277,19 @@ def test_what_is_outside_by_numpy(positions, size, dtype, counts_from_end):
     np.testing.assert_array_equal(by_program[:, 0], wanted[:, 0])
 
 
+@pytest.mark.parametrize("computed", [False, True])
+def test_nan_and_infinity_are_no_positions(computed):
+    for wrong in (np.nan, np.inf, -np.inf):
+        at = nd.array([0.0, wrong])
+        with pytest.raises(IndexError, match=r"at position \[1\]"):
+            nd.take(nd.ones((3, 2)), at * 1 if computed else at, mode="raise").asnumpy()
+
+
+def test_no_positions_at_all():
+    empty = nd.array(np.zeros((0,), "int32"))
+    assert nd.ones((3, 2))[empty].shape == (0, 2)
+
+
 def test_the_first_position_of_several_axes():
     data = nd.ones((2, 3, 4))
     at = np.array([[0, 1], [2, 2], [3, 9]])

@@ -60,13 +60,33 @@ def may_be_outside(positions: Any, bound: IndexBound) -> bool:
     return not (smallest > least - 1 and largest < size)  # True of NaN
 
 
+class _TableCall(Call):
+    """A call that makes or changes tables: what positions are outside, int64[rows, 2].
+
+    A row says where in the flattened array of positions the first one outside is, counted from 1,
+    or 0 where all are inside; and what it is.
+    """
+
+    __slots__ = ()
+
+    def facts(self) -> Sequence[object]:
+        """It has no parameters."""
+        return ()
+
+    def evaluate(self, operands: Arrays, scalars: Arrays) -> Arrays:
+        """As for XLA, by NumPy."""
+        return self.lower("cpu", operands, scalars)
+
+    def gradient(self, back: Backward) -> Sequence[Any]:
+        """There is none."""
+        return [None] * len(back.inputs)
+
+
 @final
-class BoundsCall(Call):
+class BoundsCall(_TableCall):
     """Finds the first position that is outside of its bound, of each of some arrays.
 
-    Its inputs are the arrays of positions, one for each bound. Its output is int64[bounds, 2]: of
-    each, where in the flattened array it is, counted from 1, or 0 where all are inside; and what
-    it is.
+    Its inputs are the arrays of positions, one for each bound; its output has a row for each.
     """
 
     __slots__ = ("limits",)
@@ -97,12 +117,9 @@ class BoundsCall(Call):
                 found = outside(np, positions, bound).reshape(-1)
                 place = int(found.argmax())
                 if found[place]:
-                    row[:] = place + 1, positions.reshape(-1)[place]
+                    value = positions.reshape(-1)[place]
+                    row[:] = place + 1, 0 if value != value else value  # NaN is no number here
         return [rows]
-
-    def gradient(self, back: Backward) -> Sequence[Any]:
-        """There is none."""
-        return [None] * len(back.inputs)
 
 
 def _first_outside(positions: Any, bound: IndexBound) -> Any:
@@ -115,7 +132,7 @@ def _first_outside(positions: Any, bound: IndexBound) -> Any:
 
 
 @final
-class _JoinedRows(Call):
+class _JoinedRows(_TableCall):
     """Joins tables as `BoundsCall` gives them into one; of those of loops the first turn counts.
 
     The inputs are int64[..., rows, 2], the output is int64[all rows, 2].
@@ -124,10 +141,6 @@ class _JoinedRows(Call):
     __slots__ = ()
     name = "_joined_rows"
 
-    def facts(self) -> Sequence[object]:
-        """It has no parameters."""
-        return ()
-
     def infer(self, types: Types) -> Types:
         """As many rows as all have."""
         return (tensor_type((sum(kind.shape[-2] for kind in types), 2), INT64),)
@@ -135,14 +148,6 @@ class _JoinedRows(Call):
     def lower(self, platform: str, operands: Arrays, scalars: Arrays) -> Arrays:
         """Takes of each row the first turn in which something is outside."""
         return [jnp.concatenate([*map(_first_turn, operands)])]
-
-    def evaluate(self, operands: Arrays, scalars: Arrays) -> Arrays:
-        """By NumPy."""
-        return self.lower("cpu", operands, scalars)
-
-    def gradient(self, back: Backward) -> Sequence[Any]:
-        """There is none."""
-        return [None] * len(back.inputs)
 
 
 def _first_turn(table: Any) -> Any:
@@ -156,15 +161,11 @@ def _first_turn(table: Any) -> Any:
 
 
 @final
-class _FirstRows(Call):
+class _FirstRows(_TableCall):
     """Of two tables as `BoundsCall` gives them, row by row the first that tells of something."""
 
     __slots__ = ()
     name = "_first_rows"
-
-    def facts(self) -> Sequence[object]:
-        """It has no parameters."""
-        return ()
 
     def infer(self, types: Types) -> Types:
         """The type of both."""
@@ -174,14 +175,6 @@ class _FirstRows(Call):
         """Chooses."""
         before, now = operands
         return [jnp.where(before[:, :1] > 0, before, now)]
-
-    def evaluate(self, operands: Arrays, scalars: Arrays) -> Arrays:
-        """By NumPy."""
-        return self.lower("cpu", operands, scalars)
-
-    def gradient(self, back: Backward) -> Sequence[Any]:
-        """There is none."""
-        return [None] * len(back.inputs)
 
 
 JOINED_ROWS: Final[Call] = _JoinedRows()
