@@ -17,6 +17,7 @@ engine; a program around it is cut in two there.
 
 from __future__ import annotations
 
+import ctypes
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import count
@@ -30,6 +31,8 @@ from hybridnet.ndarray import NDArray
 from hybridnet.ops.core import PROPS, registry
 from hybridnet.symbol import Custom, Symbol
 
+# MXNet's module says no `__all__`, so that what it imports comes along: scripts for monitors have
+# `ctypes` from ``from mxnet.operator import *``.
 __all__ = [
     "CustomOp",
     "CustomOpProp",
@@ -37,6 +40,7 @@ __all__ = [
     "NumpyOp",
     "OperatorArguments",
     "PythonOp",
+    "ctypes",
     "get_all_registered_operators",
     "get_operator_arguments",
     "register",
