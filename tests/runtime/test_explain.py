@@ -268,8 +268,9 @@ def test_errors_of_tasks_say_where_they_were_pushed():
         (made,) = push_task(fail, [], (one,), name="reader")
         return nd.NDArray.from_value(made, hn.cpu()) * 2
 
-    where = f"{re.escape(__file__)}:{line_of(work) + 1}"
-    with pytest.raises(OpError, match=f"reader failed: disk on fire; pushed at {where}$"):
+    raised, pushed = (f"{re.escape(__file__)}:{line_of(one) + 1}" for one in (fail, work))
+    said = f"reader failed: disk on fire; raised at {raised}; pushed at {pushed}$"
+    with pytest.raises(OpError, match=said):
         work().asnumpy()
 
 

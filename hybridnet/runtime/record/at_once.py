@@ -28,11 +28,13 @@ import numpy as np
 
 from hybridnet.base import config
 from hybridnet.base.context import Context
+from hybridnet.base.dtype import is_float
 from hybridnet.base.host_array import HostArray
 from hybridnet.base.interrupts import defer_interrupts, is_from_signal
 from hybridnet.ops.core import Call, Types
 from hybridnet.ops.host import NoHostForm, by_numpy
 
+from ..checks.asked import NANS, asked
 from ..devices.device import users
 from ..observe import events
 from ..observe.journal import Launch, launches, listeners
@@ -127,7 +129,7 @@ def compute(
                 return None
     except RuntimeError:  # its memory is gone, which is said where it is read
         return None
-    if events.observer is not None or listeners.lines or (users and ctx in users):
+    if events.observer is not None or listeners.count or (users and ctx in users):
         return None
     kinds = tuple(map(_type_of, values))
     if thread.is_new and _is_first(ctx, call, kinds, types):
@@ -148,8 +150,14 @@ def compute(
         made = by_numpy(host.run, arrays, scalars)
     except NoHostForm:
         return None
+    if asked.mode & NANS and not _are_finite(made):
+        return None  # a launch says who is to blame
     thread.seconds -= rent.best
     return _values(ctx, program.code, scalars, types, made)
+
+
+def _are_finite(arrays: Sequence[Any]) -> bool:
+    return all(np.isfinite(array).all() for array in arrays if is_float(array.dtype))
 
 
 def _host_of(program: Program, types: Types) -> HostProgram | None:
@@ -200,6 +208,8 @@ def _computed_first(
     for array, kind in zip(made, types, strict=True):
         if array.shape != kind.shape or array.dtype != kind.dtype:
             return None
+    if asked.mode & NANS and not _are_finite(made):
+        return None
     thread.seconds -= perf_counter() - started
     if thread.seconds <= 0:
         thread.stop()
