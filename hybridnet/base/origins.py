@@ -78,7 +78,7 @@ def noted_origin(depth: int) -> engine.Origin | None:
     """
     found = engine.caller_origin(depth + 1)
     if _state.instead is not None and found == _state.asker:
-        return _state.instead
+        found = _state.instead
     if found is None or not _state.allowed:
         return found
     return Allowed(found)  # type: ignore[return-value]

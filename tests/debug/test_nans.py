@@ -248,6 +248,27 @@ def test_a_line_or_a_block_is_allowed():
         (y - y).asnumpy()
 
 
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_a_backward_pass_is_allowed(hybrid):
+    """As loss scaling needs, which overflows on purpose."""
+
+    class Root(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return F.sqrt(x)
+
+    net = Root()
+    if hybrid:
+        net.hybridize()
+    x = nd.array([0.0, 4.0])
+    x.attach_grad()
+    with hn.debug.nans():
+        with autograd.record():
+            loss = net(x).sum()
+        with hn.debug.allow_nans():
+            loss.backward()
+        assert x.grad.asnumpy().tolist() == [np.inf, 0.25]
+
+
 def test_results_are_those_without_the_scope():
     def step(scope):
         hn.random.seed(3)
