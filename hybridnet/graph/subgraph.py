@@ -303,6 +303,22 @@ class ControlCall(Call):
         """Returns the types of what the parts take, from those of the call's inputs."""
         return types[self.offset :]
 
+    def largest_inside(self, types: Types) -> int:
+        """Returns the bytes of the largest array that is made inside.
+
+        Args:
+            types: of the call's inputs.
+        """
+        most = 0
+        for part in self.parts:
+            found = infer_types(part.graph, self.part_types(types))
+            most = max(most, *(kind.nbytes for kinds in found.values() for kind in kinds))
+            for node in part.graph.nodes:
+                if isinstance(node.call, ControlCall):
+                    given = tuple(found[edge.node][edge.index] for edge in node.inputs)
+                    most = max(most, node.call.largest_inside(given))
+        return most
+
     def is_fixed(self, number: int) -> bool:
         """Whether an input of the parts, by number, is one input of the call, in every turn."""
         return True

@@ -165,7 +165,12 @@ def looked_at(call: OpCall, inputs: Sequence[Any], outputs: list[Any]) -> list[A
 
 @lru_cache(_REMEMBERED)
 def _bounds_of(call: Call, types: Types, everything: bool) -> Sequence[IndexBound]:
-    """Returns what positions may be that a call is given; remembered, as most come again."""
+    """Returns what positions may be that a call is given; remembered, as most come again.
+
+    Raises:
+        ShapeError, DTypeError: the types do not fit.
+    """
+    call.infer(types)
     return tuple(call.bounds(types, everything=everything))
 
 
@@ -192,7 +197,6 @@ def check_positions(call: Call, inputs: Sequence[Any]) -> Sequence[PositionRow]:
             site = CallSite(noted_origin(1))
             later.append(PositionRow(call.name, bound, value.type.shape, site))
         elif may_be_outside(in_host_memory(array), bound):
-            call.infer(types)  # what does not fit at all is another error
             site = CallSite(noted_origin(1))
             require_inside(call.name, bound, in_host_memory(array), site)
     return later

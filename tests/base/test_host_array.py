@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 from eager_runs import before_jax
@@ -44,6 +46,7 @@ def test_it_becomes_jaxs_with_its_type(dtype, monkeypatch):
 
 
 def test_memory_counts_it():
+    gc.collect()  # arrays of other tests must not be freed meanwhile
     before = hn.runtime.memory().arrays.get("cpu(0)", 0)
     with before_jax():
         x = nd.ones((1 << 18,))

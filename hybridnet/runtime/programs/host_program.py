@@ -19,11 +19,12 @@ from weakref import WeakSet
 import numpy as np
 
 from hybridnet.base import config
-from hybridnet.base.allocator import keep_memory
+from hybridnet.base.allocator import has_room, keep_memory
 from hybridnet.base.context import Context
 from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.memory_limits import address_space
+from hybridnet.graph import ControlCall
 from hybridnet.ops.core import Call, Types
 from hybridnet.ops.host import (
     FUNCTIONS,
@@ -76,7 +77,7 @@ class HostProgram:
 
     __slots__ = (
         *("_alone", "_call", "_code", "_compute", "_can_straighten", "_is_timed", "_numbers"),
-        *("_might", "_operands", "_rent", "_size", "_wanted"),
+        *("_inside", "_might", "_operands", "_rent", "_size", "_wanted"),
     )
 
     def __init__(self, code: Code, types: Types, account: Account) -> None:
@@ -88,9 +89,13 @@ class HostProgram:
         self._rent, self._alone = account.by_numpy, account.by_steps
         self._size = sum([kind.nbytes for _, kind in self._wanted])
         largest = [kind.nbytes for kind in (*types, *code.input_types)]
+        inputs = tuple([code.input_types[i] for i in self._operands])
+        self._inside = 0
+        if isinstance(self._call, ControlCall):
+            self._inside = self._call.largest_inside(inputs)
+            largest.append(self._inside)
         self._might = _TEMPORARY * max(largest, default=0)
         self._is_timed = True
-        inputs = tuple([code.input_types[i] for i in self._operands])
         self._compute, self._numbers, self._can_straighten = self._call.host_form(inputs)
 
     def __call__(
@@ -189,7 +194,9 @@ class HostProgram:
         """
         if tight_limit(self._might) is None:
             return
-        look_for_room(self._code, size)
+        # What is made inside of a loop XLA may do without, but not an array that no machine has
+        # room for, which it would take hours to compile.
+        look_for_room(self._code, size if has_room(self._inside) else self._inside)
         if not address_space() and config.host() != "only":
             raise NoHostForm("too little memory")
 
