@@ -26,16 +26,19 @@ from typing import Any, Final, NamedTuple, TypeVar
 from hybridnet.base.attrs import REQUIRED
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
+from hybridnet.base.legacy import NDArrayHandle
 from hybridnet.base.unsupported import missing
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core import PROPS, registry
 from hybridnet.symbol import Custom, Symbol
 
 # MXNet's module says no `__all__`, so that what it imports comes along: scripts for monitors have
-# `ctypes` from ``from mxnet.operator import *``.
+# `ctypes`, `NDArray` and `NDArrayHandle` from ``from mxnet.operator import *``.
 __all__ = [
     "CustomOp",
     "CustomOpProp",
+    "NDArray",
+    "NDArrayHandle",
     "NDArrayOp",
     "NumpyOp",
     "OperatorArguments",
