@@ -143,13 +143,13 @@ class NDArray(InPlaceMethods):
         if unknown and all(isinstance(x, NDArray) for x in inputs):
             attrs = op.measured(attrs, inputs)
         call, scalars = op.bind(attrs, tape.state.training)
+        later = () if op.bounds is None else check_positions(call, inputs)
         if out is not None:
             targets = targets_of(call, out)
             if recorder.several:
                 recorder.launch_others([*inputs, *targets])
             # Whole dense arrays, and nothing recorded: most get the results as they are.
             plain = not (op.refuse or op.look or tape.state.recording)
-            later = () if op.bounds is None else check_positions(call, inputs)
             with in_place:
                 direct = targets if plain and are_dense(targets) else None
                 outputs = cls.apply_call(call, inputs, scalars, ctx, out=direct)
@@ -162,13 +162,9 @@ class NDArray(InPlaceMethods):
                 if direct is None or outputs.count(None) < len(outputs):
                     write_out(call, outputs, targets)
             return out
-        if op.bounds is None:
-            outputs = cls.apply_call(call, inputs, scalars, ctx)
-        else:
-            later = check_positions(call, inputs)
-            outputs = cls.apply_call(call, inputs, scalars, ctx)
-            if later:
-                watch_positions(inputs, later)
+        outputs = cls.apply_call(call, inputs, scalars, ctx)
+        if later:
+            watch_positions(inputs, later)
         if op.refuse is not None:
             outputs = refused(op, scalars, outputs)
         if op.look is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
 from operator import attrgetter
 from typing import Any, Final
 
@@ -68,6 +69,8 @@ def reachable(edges: Sequence[Edge]) -> list[TapeNode]:
 
 
 _order: Final = attrgetter("order")
+# Of nodes whose line nobody asked for.
+_HERE: Final = nullcontext()
 
 
 def _checked(head: Any, grad: Any) -> Any:
@@ -274,7 +277,7 @@ def _step(
         wrap(value, node.ctx, Edge(node, index) if create_graph else None)
         for index, value in enumerate(node.outputs)
     ]
-    with recorded_at(node.origin):
+    with _HERE if node.origin is None else recorded_at(node.origin):
         apply_rule(node, node.scalars, inputs, outputs, outs, grads, reached)
 
 

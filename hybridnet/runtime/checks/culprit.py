@@ -21,8 +21,9 @@ from hybridnet.base.errors import NonFiniteError
 from hybridnet.base.origins import CallSite, noted_origin
 from hybridnet.ops.core import Call, OpCall
 
+from ..programs.host_program import in_host_memory
 from ..segments.code import Code
-from .rerun import Cell, RerunStep, in_host_memory, rerun
+from .rerun import Cell, RerunStep, rerun
 
 __all__ = ["Blame", "blames", "require_finite"]
 

@@ -18,6 +18,7 @@ from hybridnet.ops.core import Call
 from hybridnet.ops.host import NoHostForm, by_jax, by_numpy
 
 from ..programs.cache import cache
+from ..programs.host_program import in_host_memory
 from ..segments.code import Code
 from .opened import OpenedCall, opened
 
@@ -100,11 +101,6 @@ def rerun(
             if i >= 0 and not uses[i]:
                 del results[i]
     return [results[i] if i >= 0 else given[~i] for i in launch.outputs]
-
-
-def in_host_memory(array: Any) -> Any:
-    """Returns an array of JAX's, or a `HostArray`, as NumPy's."""
-    return array.numpy if type(array) is HostArray else np.asarray(array)
 
 
 def _run(ctx: Context, one: OpenedCall, inputs: Sequence[Cell], look: Look) -> list[Cell]:

@@ -141,7 +141,7 @@ class HostProgram:
         started = perf_counter() if self._is_timed else 0.0
         kinds = {*map(type, operands)}
         if kinds != _ARRAYS:
-            operands = [*map(_numpy_of if kinds == _HOST_ARRAYS else _as_numpy, operands)]
+            operands = [*map(_numpy_of if kinds == _HOST_ARRAYS else in_host_memory, operands)]
         if numbers:
             given = zip(self._numbers, numbers, strict=True)
             operands = [*operands, *[number(value) for number, value in given]]
@@ -206,7 +206,8 @@ class HostProgram:
             self._compute = straight_line(self._compute, operands)
 
 
-def _as_numpy(array: Any) -> Array:
+def in_host_memory(array: Any) -> Array:
+    """Returns an array of JAX, or a `HostArray`, as one of NumPy."""
     return array.numpy if type(array) is HostArray else np.asarray(array)
 
 

@@ -26,7 +26,7 @@ from ..checks.culprit import Blame, blames
 from ..checks.opened import Opened, opened
 from ..checks.outside import outside_error
 from ..checks.positions import PositionRow
-from ..checks.rerun import in_host_memory
+from ..programs.host_program import in_host_memory
 from ..programs.program import Program
 from ..programs.steps import Failed
 from ..segments.segment import Value

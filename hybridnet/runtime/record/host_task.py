@@ -14,13 +14,13 @@ from typing import Any, Final, final
 import numpy as np
 
 from hybridnet import engine
-from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import MXNetError, OpError
-from hybridnet.base.host_array import DeviceArray, HostArray
+from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core import Types
 
 from ..observe import journal
+from ..programs.host_program import in_host_memory
 from ..segments.segment import Value
 from . import recorder
 from .failures import fail
@@ -30,7 +30,6 @@ __all__ = [
     "awaited",
     "awaited_ends",
     "failed",
-    "in_host_memory",
     "push_async_task",
     "push_task",
 ]
@@ -263,8 +262,3 @@ class _HostTask:
         fail([*self.made, *self._ends], error)
         if not isinstance(caught, Exception):
             raise caught
-
-
-def in_host_memory(array: DeviceArray) -> NumpyArray:
-    """Returns an array of JAX, or a `HostArray`, as one of NumPy."""
-    return array.numpy if isinstance(array, HostArray) else np.asarray(array)
