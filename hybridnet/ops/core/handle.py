@@ -281,6 +281,10 @@ def split_arguments(
             inputs.append(value)
     while inputs and inputs[-1] is None:
         inputs.pop()
+    if op.presence:
+        for name, value in zip(op.inputs, inputs, strict=False):
+            if value is not None and name in op.presence:
+                kwargs.setdefault(op.presence[name], True)
     if op.takes is not None and any(given is None for given in inputs):
         inputs = _without_untaken(op, inputs, kwargs)
     return inputs, kwargs

@@ -78,6 +78,8 @@ class Operator:
     #: Which of `inputs` a call with these parameters takes; None: all of them. Of a variadic
     #: operator, the names of inputs that are fixed by these parameters; empty where any number is.
     takes: Callable[..., Sequence[str]] | None
+    #: Optional inputs, by name -> the parameter that says whether a call has them.
+    presence: Mapping[str, str]
     #: Types of the outputs from types of the inputs; None: by abstract evaluation of the lowering.
     infer: Callable[..., Sequence[TensorType]] | None
     #: Raises ShapeError or DTypeError with the requirement in words; run before inference.

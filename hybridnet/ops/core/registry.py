@@ -99,6 +99,7 @@ def operator(
     mutates: Mapping[str, int] | Callable[..., Mapping[int, int]] | None = None,
     averages: Callable[..., Averages | None] | None = None,
     takes: Callable[..., Sequence[str]] | None = None,
+    presence: Mapping[str, str] | None = None,
     infer: Callable[..., Sequence[TensorType]] | None = None,
     check: Callable[..., None] | None = None,
     complete: Callable[..., Shapes] | None = None,
@@ -139,6 +140,8 @@ def operator(
             where they stay.
         takes: a function (**params) that returns the names of the inputs that a call takes; default
             all.
+        presence: the name of an optional input -> the parameter, a bool, that says whether it is
+            given, and which a call with that input need not set.
         infer: a function (*types, **params) that returns the types of the outputs; default: JAX
             evaluates the lowering on types alone.
         check: a function (*types, **params) that raises ShapeError or DTypeError if the inputs do
@@ -198,6 +201,7 @@ def operator(
             ),
             averages=averages,
             takes=takes,
+            presence=presence or {},
             infer=infer,
             check=check,
             complete=complete,

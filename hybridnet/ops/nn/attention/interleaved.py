@@ -13,10 +13,10 @@ from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp
 
-from ..core.checks import require_floats, require_one_dtype
-from ..core.operator import describe
-from ..core.registry import operator
-from ..core.rules import same_type
+from ...core.checks import require_floats, require_one_dtype
+from ...core.operator import describe
+from ...core.registry import operator
+from ...core.rules import same_type
 
 Heads = Annotated[int, Range(1)]
 
