@@ -1,7 +1,7 @@
 """`gluon.nn`: the layers."""
 
 from ..block import Block, HybridBlock, SymbolBlock
-from .activations import ELU, GELU, SELU, Activation, LeakyReLU, PReLU, Swish
+from .activations import ELU, GELU, SELU, Activation, LeakyReLU, PReLU, SiLU, Swish
 from .basic import (
     Dense,
     Dropout,
@@ -13,7 +13,7 @@ from .basic import (
     Sequential,
 )
 from .conv import Conv1D, Conv1DTranspose, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose
-from .norm import BatchNorm, BatchNormReLU, GroupNorm, InstanceNorm, LayerNorm
+from .norm import BatchNorm, BatchNormReLU, GroupNorm, InstanceNorm, LayerNorm, RMSNorm
 from .pool import (
     AvgPool1D,
     AvgPool2D,
@@ -70,7 +70,9 @@ __all__ = [
     "MaxPool3D",
     "PReLU",
     "ReflectionPad2D",
+    "RMSNorm",
     "Sequential",
+    "SiLU",
     "Swish",
     "SymbolBlock",
 ]

@@ -12,7 +12,7 @@ from hybridnet.ops.core import registry
 from ..block import HybridBlock
 from ..types import BlockNames, Data, Operators
 
-__all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "Swish"]
+__all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "SiLU", "Swish"]
 
 
 class Activation(HybridBlock):
@@ -132,11 +132,31 @@ class SELU(HybridBlock):
 
 
 class GELU(HybridBlock):
-    """x · Φ(x), with Φ the normal distribution function (Hendrycks and Gimpel 2016)."""
+    """x · Φ(x), with Φ the normal distribution function (Hendrycks and Gimpel 2016).
+
+    Args:
+        approximation: 'erf' for Φ itself, 'tanh' for what stands for it in GPT-2.
+    """
+
+    def __init__(self, approximation: str = "erf", **kwargs: Unpack[BlockNames]) -> None:
+        if approximation not in ("erf", "tanh"):
+            raise ParameterError(
+                f"GELU: approximation must be 'erf' or 'tanh', got {approximation!r}"
+            )
+        super().__init__(**kwargs)
+        self._act_type = "gelu" if approximation == "erf" else "gelu_tanh"
 
     def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
         """Applies the function."""
-        return F.LeakyReLU(x, act_type="gelu", name="fwd")
+        return F.LeakyReLU(x, act_type=self._act_type, name="fwd")
+
+
+class SiLU(HybridBlock):
+    """x · sigmoid(x) (Hendrycks and Gimpel 2016)."""
+
+    def hybrid_forward(self, F: Operators[Data], x: Data) -> Data:
+        """Applies the function."""
+        return x * F.sigmoid(x, name="fwd")
 
 
 class Swish(HybridBlock):

@@ -14,7 +14,7 @@ from ..parameter import Parameter, ParameterDict
 from ..types import BlockNames, Data, Operators
 from .axes import deferred
 
-__all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm"]
+__all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "RMSNorm"]
 
 
 class BatchNorm(HybridBlock):
@@ -189,6 +189,39 @@ class LayerNorm(_Norm):
     def hybrid_forward(self, F: Operators[Data], data: Data, gamma: Data, beta: Data) -> Data:
         """Normalizes."""
         return F.LayerNorm(data, gamma=gamma, beta=beta, **self._kwargs)
+
+
+class RMSNorm(HybridBlock):
+    """Scales along one axis by the root of the mean square (Zhang and Sennrich 2019).
+
+    Args:
+        axis: the axis.
+        epsilon: added to the mean square.
+        gamma_initializer: first values of the learned scale.
+        in_channels: the axis's size; 0 to find out from the first input.
+
+    The output has the shape of the input.
+    """
+
+    def __init__(
+        self,
+        axis: int = -1,
+        epsilon: float = 1e-6,
+        gamma_initializer: InitLike | None = "ones",
+        in_channels: int = 0,
+        **kwargs: Unpack[BlockNames],
+    ) -> None:
+        super().__init__(**kwargs)
+        self._kwargs = {"axis": axis, "eps": epsilon}
+        self.gamma = deferred(self, "gamma", (in_channels,), gamma_initializer)
+
+    def __repr__(self) -> str:
+        options = ", ".join(f"{name}={value}" for name, value in self._kwargs.items())
+        return f"RMSNorm({options}, in_channels={(self.gamma.shape or (0,))[0]})"
+
+    def hybrid_forward(self, F: Operators[Data], data: Data, gamma: Data) -> Data:
+        """Normalizes."""
+        return F.RMSNorm(data, gamma=gamma, **self._kwargs)
 
 
 class InstanceNorm(_Norm):

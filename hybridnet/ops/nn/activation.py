@@ -163,7 +163,9 @@ def leaky_relu(
     data: Any,
     gamma: Any = None,
     *,
-    act_type: Literal["elu", "gelu", "leaky", "prelu", "rrelu", "selu"] = "leaky",
+    act_type: Literal[
+        "elu", "gelu", "gelu_tanh", "leaky", "prelu", "rrelu", "selu"
+    ] = "leaky",
     slope: float = 0.25,
     lower_bound: float = 0.125,
     upper_bound: float = 0.334,
@@ -179,7 +181,8 @@ def leaky_relu(
         act_type: what becomes of x < 0: 'leaky' ``slope * x``, 'prelu' ``gamma * x``,
             'rrelu' a random slope for each element in training and the mean one otherwise,
             'elu' ``slope * (exp(x) - 1)``, 'selu' (Klambauer et al., 2017, which scales x > 0
-            too). 'gelu' is ``x * Phi(x)`` for every x, Phi the normal distribution function.
+            too). 'gelu' is ``x * Phi(x)`` for every x, Phi the normal distribution function, and
+            'gelu_tanh' an approximation of it by tanh, which GPT-2 has.
         slope: see `act_type`.
         lower_bound: the least slope of 'rrelu'.
         upper_bound: its greatest slope.
@@ -189,8 +192,8 @@ def leaky_relu(
     """
     if act_type == "rrelu":
         return _random_rectifier(data, lower_bound, upper_bound, train, state)
-    if act_type == "gelu":
-        return jax.nn.gelu(data, approximate=False)
+    if act_type in ("gelu", "gelu_tanh"):
+        return jax.nn.gelu(data, approximate=act_type == "gelu_tanh")
     if act_type == "selu":
         return jax.nn.selu(data)
     if act_type == "elu":

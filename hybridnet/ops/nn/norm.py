@@ -120,6 +120,42 @@ def layer_norm(
     return _with_statistics(output, x, (axis,), eps, data.dtype, output_mean_var)
 
 
+def _rms_check(*types: TensorType, axis: int, **_: Any) -> None:
+    axis = one_axis("RMSNorm", axis, types[0])
+    because = f"axis {axis} of data {types[0]}"
+    _check_vectors("RMSNorm", types, types[0].shape[axis], because)
+
+
+@operator(
+    "RMSNorm",
+    aliases=("_npx_rms_norm",),
+    check=_rms_check,
+    infer=same_type,
+    complete=_layer_shapes,
+    cost=lambda data, *_, **__: 4.0 * data.size,
+)
+def rms_norm(data: Any, gamma: Any, *, axis: int = -1, eps: float = 1e-6) -> Any:
+    """Scales along one axis by the root of the mean square: ``gamma * data / rms``.
+
+    Zhang and Sennrich, "Root mean square layer normalization", 2019.
+    ``rms = sqrt(mean(data ** 2) + eps)``.
+
+    Args:
+        data: any shape, floating point.
+        gamma: (data.shape[axis],), the scale.
+        axis: what is normalized.
+
+    Returns:
+        The shape and dtype of `data`. Narrow floats are computed in float32.
+    """
+    axis %= data.ndim
+    dtype = wide(data.dtype)
+    x = jnp.astype(data, dtype)
+    output = x * lax.rsqrt(jnp.mean(x * x, (axis,), keepdims=True) + eps)
+    output = times(output, along(jnp.astype(gamma, dtype), data.ndim, axis))
+    return jnp.astype(output, data.dtype)
+
+
 def _instance_check(*types: TensorType, **_: Any) -> None:
     data = types[0]
     if len(data.shape) < 3:
