@@ -26,7 +26,7 @@ def _check_vectors(op: str, types: Sequence[TensorType], length: int, because: s
     """Checks that gamma and beta are vectors of this length."""
     require_floats(op, _INPUTS, types)
     require_one_dtype(op, _INPUTS, types)
-    for name, type_ in zip(_INPUTS[1:], types[1:], strict=True):
+    for name, type_ in zip(_INPUTS[1:], types[1:], strict=False):
         require_shape(op, name, type_, (length,), because)
 
 
