@@ -2,6 +2,7 @@
 
 from ..block import Block, HybridBlock, SymbolBlock
 from .activations import ELU, GELU, SELU, Activation, LeakyReLU, PReLU, SiLU, Swish
+from .attention import KeyValueCache
 from .basic import (
     Dense,
     Dropout,
@@ -61,6 +62,7 @@ __all__ = [
     "HybridBlock",
     "HybridLambda",
     "HybridSequential",
+    "KeyValueCache",
     "InstanceNorm",
     "Lambda",
     "LayerNorm",
