@@ -9,15 +9,20 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from hybridnet.base.array_types import DTypeLike, NumpyArray
-from hybridnet.base.context import Context, cpu
+from hybridnet.base.context import Context
 from hybridnet.base.dtype import as_dtype, is_float
 from hybridnet.base.errors import DTypeError, FormatError, ShapeError
+from hybridnet.base.numpy_mode import mode
+from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.adopt import adopt
+from hybridnet.ndarray.copies import aligned
 
+from ..._parameter import contexts_of
 from ...block import HybridBlock
 from .family import Family, Weight
 from .json_files import read_object
 from .settings import Settings
+from .shared_zeros import SharedZeros
 from .tensors import DTYPES, Stored, files_of, open_tensors, read_tensor, stored_in
 
 _CONFIG: Final = "config.json"
@@ -189,18 +194,24 @@ def _dtype(settings: Settings, found: Sequence[_Found], wanted: DTypeLike | None
 
 
 def _fill(found: Sequence[_Found], ctx: Context | Sequence[Context] | None) -> None:
+    contexts, zeros = contexts_of(ctx), SharedZeros()
     for file in dict.fromkeys(one.stored.file for one in found):
         with open_tensors(file) as opened:
             for name, stored, weight in found:
                 if stored.file == file:
-                    _set(weight, read_tensor(opened, name, stored.code), ctx)
+                    host = read_tensor(opened, name, stored.code)
+                    weight.parameter.take_over(_placed(weight, host, contexts), zeros)
 
 
-def _set(weight: Weight, host: NumpyArray, ctx: Context | Sequence[Context] | None) -> None:
-    if weight.transposed:
-        host = host.T
-    dtype = as_dtype(weight.parameter.dtype)
-    host = np.ascontiguousarray(host, dtype)  # casts and transposes at once
-    weight.parameter.initialize_with(adopt(host, cpu()), ctx)
-    for array in weight.parameter.list_data():
-        array.wait_to_read()
+def _placed(weight: Weight, host: NumpyArray, contexts: Sequence[Context]) -> list[NDArray]:
+    """Returns a tensor of a file as the values of its parameter, of the parameter's dtype."""
+    host = host.T if weight.transposed else host
+    placed = []
+    for ctx in contexts:
+        memory = aligned(host.shape, as_dtype(weight.parameter.dtype))
+        memory[...] = host  # casts and transposes at once
+        array = adopt(memory, ctx)
+        array = array.as_np_ndarray() if mode.array else array
+        array.wait_to_read()  # so that no more than one tensor is elsewhere than in its place
+        placed.append(array)
+    return placed
