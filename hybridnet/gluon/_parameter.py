@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypedDict
 
 import numpy as np
@@ -49,6 +49,10 @@ class ParameterOptions(TypedDict, total=False):
 
 class DeferredInitializationError(MXNetError):
     """A parameter was asked for before its shape was known: nothing has been run through yet."""
+
+
+#: Makes an array of zeros of the shape, the dtype and the context of another.
+Zeros = Callable[[NDArray], NDArray]
 
 
 def contexts_of(ctx: Context | Sequence[Context] | None) -> list[Context]:
@@ -250,6 +254,21 @@ class Parameter(PrivateNames):
             self._set_all(data, contexts_of(ctx))
         self._deferred = None
 
+    def take_over(self, values: Sequence[NDArray], zeros: Zeros) -> None:
+        """Gives the parameter its first value in arrays that nobody else holds, without a copy.
+
+        Args:
+            values: one for each context, each of its dtype.
+            zeros: makes the gradient that a value has before there is one.
+        """
+        self.shape = values[0].shape
+        with autograd.pause(), init_scope():
+            self._values = {array.context: array for array in values}
+            self.times_set += 1
+            self._attach(zeros)
+        self._deferred = None
+        changes.note()
+
     @property
     def is_initialized(self) -> bool:
         """Whether it has a value."""
@@ -300,16 +319,19 @@ class Parameter(PrivateNames):
                 found.append((f"gradient of {self.name}", grad))
         return found
 
-    def _attach(self) -> None:
+    def _attach(self, zeros: Zeros | None = None) -> None:
         """Gives the values gradients, zeros, as `grad_req` says."""
         with init_scope():
             for array in self._values.values():
                 if self._grad_req == "null":
                     array.set_edge(None)
-                else:
+                    continue
+                if zeros is None or self.grad_stype != "default":
                     array.attach_grad(self._grad_req, self.grad_stype)
-                    if array.edge is not None:
-                        array.edge.node.summed = len(self._values) > 1
+                else:
+                    array.mark_variable(zeros(array), self._grad_req)
+                if array.edge is not None:
+                    array.edge.node.summed = len(self._values) > 1
         self.note_grads_used()
         changes.note()
 

@@ -138,7 +138,12 @@ INSIDE = {
         ".": (),
     },
     "gluon/contrib": {"cnn": (), "data": (), "estimator": (), "nn": (), "rnn": (), ".": ()},
-    "gluon/model_zoo": {"vision": (".",), ".": ()},
+    "gluon/model_zoo": {
+        "folders": (),
+        "vision": ("folders", "."),
+        "text": ("vision",),
+        ".": (),
+    },
     "gluon/data": {
         "sampler": (),
         "samples": (),
@@ -335,7 +340,13 @@ OUTSIDE = {
         "base": "loads it at its first use",
         "runtime": "how many threads NumPy's OpenBLAS has",
     },
-    "safetensors": {"checkpoint": "its files of tensors"},
+    "safetensors": {
+        "checkpoint": "its files of tensors",
+        "gluon": "the tensors of Hugging Face's folders",
+    },
+    "huggingface_hub": {"gluon": "fetches folders of networks"},
+    "tokenizers": {"gluon": "text as numbers and back"},
+    "jinja2": {"gluon": "how a conversation is written as one text"},
     "zmq": {"kvstore": "messages between processes and machines"},
     "scipy": {
         "base": "loads it at its first use",
@@ -359,6 +370,12 @@ LATE = {
         "brings in cloudpickle, which only loaders with worker processes need"
     ),
     "hybridnet/checkpoint/tensor_file.py: safetensors": "an extra",
+    "hybridnet/gluon/model_zoo/folders/tensors.py: safetensors": "an extra",
+    "hybridnet/gluon/model_zoo/folders/tensors.py: safetensors.numpy": "of that extra",
+    "hybridnet/gluon/model_zoo/folders/places.py: huggingface_hub": "only hf:// needs it",
+    "hybridnet/gluon/model_zoo/text/tokenizer.py: tokenizers": "an extra",
+    "hybridnet/gluon/model_zoo/text/tokenizer.py: jinja2": "an extra",
+    "hybridnet/gluon/model_zoo/text/tokenizer.py: jinja2.sandbox": "of that extra",
     "hybridnet/cli/main.py: hybridnet.cli.info.print_info": "brings in JAX; help must not wait",
     "hybridnet/cli/main.py: hybridnet.cli.cache.run_cache": "brings in JAX; help must not wait",
     "hybridnet/cli/main.py: hybridnet.cli.train.train": "brings in JAX; help must not wait",

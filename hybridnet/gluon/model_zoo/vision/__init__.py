@@ -78,6 +78,12 @@ from .vgg import (
     vgg19,
     vgg19_bn,
 )
+from .vit import (
+    ViT,
+    ViTFeatures,
+    ViTSizes,
+    vit,
+)
 
 __all__ = [
     "VGG",
@@ -93,6 +99,9 @@ __all__ = [
     "ResNetV1",
     "ResNetV2",
     "SqueezeNet",
+    "ViT",
+    "ViTFeatures",
+    "ViTSizes",
     "alexnet",
     "densenet121",
     "densenet161",
@@ -132,6 +141,7 @@ __all__ = [
     "vgg16_bn",
     "vgg19",
     "vgg19_bn",
+    "vit",
 ]
 
 _MODELS: Final[dict[str, Callable[..., HybridBlock]]] = {

@@ -1,0 +1,379 @@
+"""BERT: Devlin et al., "BERT: pre-training of deep bidirectional transformers", 2018."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Unpack
+
+from hybridnet import initializer
+from hybridnet.base.errors import ParameterError
+
+from ... import nn
+from ...block import HybridBlock
+from ...types import BlockNames, Data, Operators
+from ..folders import (
+    Family,
+    Settings,
+    Weight,
+    activation,
+    check_count,
+    check_sizes,
+    weights_of,
+)
+
+__all__ = ["Bert", "BertClassifier", "BertMasked", "BertSizes", "bert"]
+
+
+@dataclass(frozen=True)
+class BertSizes:
+    """What makes one BERT differ from another.
+
+    Attributes:
+        vocab_size: how many tokens there are.
+        units: the length of the vector of a position.
+        layers: how many.
+        heads: of the attention of each layer; they divide `units`.
+        hidden_units: of the feed-forward part of a layer.
+        max_length: the longest sequence.
+        token_types: how many: of the first sentence and of the second.
+        activation: of the feed-forward part, by Hugging Face's name.
+        dropout, attention_dropout: probabilities, while training.
+        classifier_dropout: that before a classifier; None for `dropout`.
+        epsilon: added to the variance by the norms.
+        spread: the standard deviation of new weights.
+    """
+
+    vocab_size: int = 30522
+    units: int = 768
+    layers: int = 12
+    heads: int = 12
+    hidden_units: int = 3072
+    max_length: int = 512
+    token_types: int = 2
+    activation: str = "gelu"
+    dropout: float = 0.1
+    attention_dropout: float = 0.1
+    classifier_dropout: float | None = None
+    epsilon: float = 1e-12
+    spread: float = 0.02
+
+    def __post_init__(self) -> None:
+        check_sizes("bert", self)
+
+
+def bert(head: str | None = None, classes: int = 2, **sizes: Any) -> HybridBlock:
+    """Returns a new BERT, the smaller of the published ones where nothing else is said.
+
+    Args:
+        head: None for `Bert`, 'masked' for `BertMasked`, 'classifier' for `BertClassifier`.
+        classes: of a classifier.
+        sizes: the attributes of `BertSizes`: ``bert(layers=6, units=384, heads=6)``.
+    """
+    made = BertSizes(**sizes)
+    if head is None:
+        return Bert(made)
+    if head == "masked":
+        return BertMasked(made)
+    if head == "classifier":
+        return BertClassifier(made, classes)
+    raise ParameterError(f"bert: head must be None, 'masked' or 'classifier', got {head!r}")
+
+
+class Bert(HybridBlock):
+    """Layers of attention over tokens, of which each sees all.
+
+    Args:
+        sizes: what it consists of.
+        pooled: whether there is a pooled output.
+        kwargs: ``prefix`` and ``params``.
+
+    Attributes:
+        sizes: as given.
+        config: the settings as Hugging Face's config.json has them.
+    """
+
+    def __init__(self, sizes: BertSizes, pooled: bool = True, **kwargs: Unpack[BlockNames]) -> None:
+        super().__init__(**kwargs)
+        self.sizes = sizes
+        self.config = _config(sizes, "BertModel")
+        with self.name_scope():
+            self.tokens = _embedding(sizes, sizes.vocab_size)
+            self.positions = _embedding(sizes, sizes.max_length)
+            self.token_types = _embedding(sizes, sizes.token_types)
+            self.norm = _norm(sizes)
+            self.dropout = nn.Dropout(sizes.dropout)
+            self.layers = nn.HybridSequential()
+            with self.layers.name_scope():
+                for _ in range(sizes.layers):
+                    self.layers.add(_BertLayer(sizes))
+            self.pooler = _dense(sizes, sizes.units, activation="tanh") if pooled else None
+
+    def hybrid_forward(
+        self,
+        F: Operators[Data],
+        tokens: Data,
+        token_types: Data | None = None,
+        lengths: Data | None = None,
+        mask: Data | None = None,
+    ) -> Any:
+        """Returns the hidden states, and what the first token's say of the whole sequence.
+
+        Args:
+            F: `nd` or `sym`.
+            tokens: (batch, length), whole numbers below `vocab_size`.
+            token_types: (batch, length), which sentence a token is of; None for all of the first.
+            lengths: (batch,), how many tokens of a sequence there are, from the front; what is
+                computed of the others means nothing. None for all.
+            mask: (batch, length), not 0 where there is a token, wherever that is. None for all.
+
+        Returns:
+            (batch, length, units) and (batch, units); the first alone without a pooled output.
+        """
+        positions = self.positions(F.contrib.arange_like(tokens, axis=1))
+        kinds = F.zeros_like(tokens) if token_types is None else token_types
+        hidden = F.broadcast_add(self.tokens(tokens), F.expand_dims(positions, axis=0))
+        hidden = self.dropout(self.norm(hidden + self.token_types(kinds)))
+        if mask is not None:
+            mask = F.expand_dims(mask, axis=1)
+        for layer in self.layers:
+            hidden = layer(hidden, lengths, mask)
+        if self.pooler is None:
+            return hidden
+        return hidden, self.pooler(_first(F, hidden))
+
+
+class BertMasked(HybridBlock):
+    """Scores of the word at each position, for words that are masked.
+
+    Args:
+        sizes: what it consists of.
+        kwargs: ``prefix`` and ``params``.
+
+    Attributes:
+        features: a `Bert` without a pooled output.
+        config: the settings as Hugging Face's config.json has them.
+    """
+
+    def __init__(self, sizes: BertSizes, **kwargs: Unpack[BlockNames]) -> None:
+        super().__init__(**kwargs)
+        self.sizes = sizes
+        self.config = _config(sizes, "BertForMaskedLM")
+        with self.name_scope():
+            self.features = Bert(sizes, pooled=False, prefix="features_")
+            self.hidden = _dense(sizes, sizes.units)
+            self.activation = activation(sizes.activation)
+            self.norm = _norm(sizes)
+            # The same dict of parameters is the same weight; the bias is the output's own.
+            shared = self.features.tokens.params
+            self.output = _dense(sizes, sizes.vocab_size, use_bias=False, params=shared)
+            self.bias = self.params.get("bias", shape=(sizes.vocab_size,), init="zeros")
+
+    def hybrid_forward(
+        self, F: Operators[Data], tokens: Data, *args: Data | None, bias: Data
+    ) -> Data:
+        """Returns (batch, length, vocab_size).
+
+        Args:
+            F: `nd` or `sym`.
+            tokens, args: as for `Bert`.
+            bias: of the output.
+        """
+        hidden = self.norm(self.activation(self.hidden(self.features(tokens, *args))))
+        return F.broadcast_add(self.output(hidden), bias)
+
+
+class BertClassifier(HybridBlock):
+    """Scores of classes for whole sequences.
+
+    Args:
+        sizes: what it consists of.
+        classes: how many.
+        kwargs: ``prefix`` and ``params``.
+
+    Attributes:
+        features: a `Bert`.
+        output: the scores of what it has pooled.
+        config: the settings as Hugging Face's config.json has them.
+    """
+
+    def __init__(self, sizes: BertSizes, classes: int = 2, **kwargs: Unpack[BlockNames]) -> None:
+        super().__init__(**kwargs)
+        check_count("bert", "classes", classes)
+        self.sizes = sizes
+        labels = {"id2label": {str(number): f"LABEL_{number}" for number in range(classes)}}
+        self.config = {**_config(sizes, "BertForSequenceClassification"), **labels}
+        rate = sizes.dropout if sizes.classifier_dropout is None else sizes.classifier_dropout
+        with self.name_scope():
+            self.features = Bert(sizes, prefix="features_")
+            self.dropout = nn.Dropout(rate)
+            self.output = _dense(sizes, classes)
+
+    def hybrid_forward(self, F: Operators[Data], tokens: Data, *args: Data | None) -> Data:
+        """Returns (batch, classes).
+
+        Args:
+            F: `nd` or `sym`.
+            tokens, args: as for `Bert`.
+        """
+        _, pooled = self.features(tokens, *args)
+        scores: Data = self.output(self.dropout(pooled))
+        return scores
+
+
+class _BertLayer(HybridBlock):
+    """Attention and a feed-forward part, each added to what comes in, and then normed."""
+
+    def __init__(self, sizes: BertSizes, **kwargs: Unpack[BlockNames]) -> None:
+        super().__init__(**kwargs)
+        self._heads = sizes.heads
+        self._attention_dropout = sizes.attention_dropout
+        with self.name_scope():
+            self.queries = _dense(sizes, sizes.units)
+            self.keys = _dense(sizes, sizes.units)
+            self.values = _dense(sizes, sizes.units)
+            self.attention_output = _dense(sizes, sizes.units)
+            self.attention_norm = _norm(sizes)
+            self.hidden = _dense(sizes, sizes.hidden_units)
+            self.activation = activation(sizes.activation)
+            self.hidden_output = _dense(sizes, sizes.units, in_units=sizes.hidden_units)
+            self.hidden_norm = _norm(sizes)
+            self.dropout = nn.Dropout(sizes.dropout)
+
+    def hybrid_forward(
+        self, F: Operators[Data], x: Data, lengths: Data | None = None, mask: Data | None = None
+    ) -> Data:
+        """Returns (batch, length, units) of the same."""
+        layers = (self.queries, self.keys, self.values)
+        heads = [F.reshape(layer(x), shape=(0, 0, self._heads, -1)) for layer in layers]
+        attended = F.contrib.dot_product_attention(
+            *heads, mask=mask, lengths=lengths, dropout=self._attention_dropout
+        )
+        attended = self.attention_output(F.reshape(attended, shape=(0, 0, -1)))
+        x = self.attention_norm(self.dropout(attended) + x)
+        hidden = self.hidden_output(self.activation(self.hidden(x)))
+        return self.hidden_norm(self.dropout(hidden) + x)
+
+
+def _first(F: Operators[Data], hidden: Data) -> Data:
+    """Returns (batch, units), the first of (batch, length, units)."""
+    return F.reshape(F.slice_axis(hidden, axis=1, begin=0, end=1), shape=(0, -1))
+
+
+def _embedding(sizes: BertSizes, rows: int) -> nn.Embedding:
+    init = initializer.Normal(sizes.spread)
+    return nn.Embedding(rows, sizes.units, weight_initializer=init)
+
+
+def _norm(sizes: BertSizes) -> nn.LayerNorm:
+    return nn.LayerNorm(epsilon=sizes.epsilon, in_channels=sizes.units)
+
+
+def _dense(sizes: BertSizes, units: int, in_units: int | None = None, **kwargs: Any) -> nn.Dense:
+    init = initializer.Normal(sizes.spread)
+    inputs = sizes.units if in_units is None else in_units
+    return nn.Dense(units, flatten=False, weight_initializer=init, in_units=inputs, **kwargs)
+
+
+# -- folders ---------------------------------------------------------------------------------------
+
+#: Hugging Face's settings -> ours.
+_SETTINGS: Final = {
+    "vocab_size": "vocab_size",
+    "hidden_size": "units",
+    "num_hidden_layers": "layers",
+    "num_attention_heads": "heads",
+    "intermediate_size": "hidden_units",
+    "max_position_embeddings": "max_length",
+    "type_vocab_size": "token_types",
+    "hidden_act": "activation",
+    "hidden_dropout_prob": "dropout",
+    "attention_probs_dropout_prob": "attention_dropout",
+    "classifier_dropout": "classifier_dropout",
+    "layer_norm_eps": "epsilon",
+    "initializer_range": "spread",
+}
+#: Hugging Face's names of tensors -> ours; and of the parts of each layer, and of the heads.
+_BODY: Final = {
+    "embeddings.word_embeddings": "tokens",
+    "embeddings.position_embeddings": "positions",
+    "embeddings.token_type_embeddings": "token_types",
+    "embeddings.LayerNorm": "norm",
+    "pooler.dense": "pooler",
+}
+_LAYER: Final = {
+    "attention.self.query": "queries",
+    "attention.self.key": "keys",
+    "attention.self.value": "values",
+    "attention.output.dense": "attention_output",
+    "attention.output.LayerNorm": "attention_norm",
+    "intermediate.dense": "hidden",
+    "output.dense": "hidden_output",
+    "output.LayerNorm": "hidden_norm",
+}
+_MASKED: Final = {
+    "cls.predictions.transform.dense": "hidden",
+    "cls.predictions.transform.LayerNorm": "norm",
+}
+
+
+def _weights(net: Bert | BertMasked | BertClassifier) -> Iterator[Weight]:
+    body = net if isinstance(net, Bert) else net.features
+    for theirs, ours in _BODY.items():
+        if getattr(body, ours) is not None:
+            yield from weights_of(theirs, getattr(body, ours))
+    for number, layer in enumerate(body.layers):
+        for theirs, ours in _LAYER.items():
+            yield from weights_of(f"encoder.layer.{number}.{theirs}", getattr(layer, ours))
+    if isinstance(net, BertMasked):
+        for theirs, ours in _MASKED.items():
+            yield from weights_of(theirs, getattr(net, ours))
+        yield Weight("cls.predictions.bias", net.bias)
+    elif isinstance(net, BertClassifier):
+        yield from weights_of("classifier", net.output)
+
+
+def _config(sizes: BertSizes, architecture: str) -> dict[str, Any]:
+    return {
+        "architectures": [architecture],
+        "model_type": "bert",
+        **{theirs: getattr(sizes, ours) for theirs, ours in _SETTINGS.items()},
+        "pad_token_id": 0,
+    }
+
+
+def _build(settings: Settings, architecture: str) -> HybridBlock:
+    settings.only("is_decoder", False)
+    settings.only("add_cross_attention", False)
+    settings.only("position_embedding_type", "absolute")
+    settings.only("tie_word_embeddings", True)
+    sizes = settings.sizes(_SETTINGS, BertSizes)
+    return bert(_HEADS[architecture], classes=settings.classes(), **sizes)
+
+
+_HEADS: Final = {
+    "BertModel": None,
+    "BertForMaskedLM": "masked",
+    "BertForSequenceClassification": "classifier",
+}
+FAMILY: Final = Family(
+    model_types=("bert",),
+    architectures=tuple(_HEADS),
+    bodies=("BertModel",),
+    prefix="bert.",
+    heads=("cls.", "classifier."),
+    replaced=("cls.", "classifier.", "pooler."),
+    build=_build,
+    weights=_weights,
+    # Numbers of positions, which older files hold; the output's weight and bias, which are tied;
+    # and what networks for masked words have learned beside: whether a sentence is the next one.
+    ignored=re.compile(
+        r"embeddings\.position_ids|cls\.predictions\.decoder\.(weight|bias)"
+        r"|(pooler\.dense|cls\.seq_relationship)\.(weight|bias)"
+    ),
+    renamed=(
+        (re.compile(r"LayerNorm\.gamma$"), "LayerNorm.weight"),
+        (re.compile(r"LayerNorm\.beta$"), "LayerNorm.bias"),
+    ),
+)
