@@ -81,9 +81,7 @@ def in_blocks(visible: Visible) -> list[Loop]:
     whole, rest = divmod(sizes.queries, count)
     bounds = [whole * number // _LOOPS for number in range(_LOOPS + 1)]
     parts = [
-        (first * count, last - first, count)
-        for first, last in pairwise(bounds)
-        if last > first
+        (first * count, last - first, count) for first, last in pairwise(bounds) if last > first
     ]
     if rest:
         parts.append((whole * count, 1, rest))
