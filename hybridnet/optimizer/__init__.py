@@ -7,6 +7,7 @@ updater(0, weight.grad, weight)
 from . import contrib as contrib
 from .adam import FTML, Adam, Adamax, Nadam
 from .adaptive import AdaDelta, AdaGrad, Ftrl, RMSProp
+from .decoupled import AdamW, Lion
 from .json_form import optimizer_from_json, optimizer_to_json
 from .large_batch import LBSGD
 from .layerwise import LAMB, LARS
@@ -26,8 +27,10 @@ __all__ = [
     "AdaDelta",
     "AdaGrad",
     "Adam",
+    "AdamW",
     "Adamax",
     "Ftrl",
+    "Lion",
     "Nadam",
     "Optimizer",
     "RMSProp",

@@ -104,6 +104,17 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         Sample(_ATTENTION, {"dropout": 0.4}, train=True),
         Sample(_ATTENTION, {"dropout": 0.4}, train=False),
     ],
+    "_contrib_linear_cross_entropy": [
+        sample(random(4, 3), random(5, 3, seed=1), np.array([0.0, 4, 2, 2]), skip=(2,)),
+        sample(
+            random(4, 3),
+            random(5, 3, seed=1),
+            np.array([0.0, -1, 2, -1]),
+            skip=(2,),
+            smoothing=0.2,
+            ignore_label=-1,
+        ),
+    ],
     "_contrib_rotary_embedding": [
         sample(
             random(2, 3, 2, 6), np.arange(3.0), np.array([1.0, 0.1]), skip=(1, 2), interleaved=pairs

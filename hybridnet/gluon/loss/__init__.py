@@ -6,6 +6,7 @@ from .base import reshape_like as _reshape_like
 from .distance import HuberLoss, L1Loss, L2Loss
 from .entropy import (
     KLDivLoss,
+    LinearCrossEntropyLoss,
     LogisticLoss,
     PoissonNLLLoss,
     SigmoidBCELoss,
@@ -24,6 +25,7 @@ __all__ = [
     "KLDivLoss",
     "L1Loss",
     "L2Loss",
+    "LinearCrossEntropyLoss",
     "LogisticLoss",
     "Loss",
     "PoissonNLLLoss",

@@ -12,6 +12,7 @@ from .base import Loss, apply_weighting, reshape_like
 
 __all__ = [
     "KLDivLoss",
+    "LinearCrossEntropyLoss",
     "LogisticLoss",
     "PoissonNLLLoss",
     "SigmoidBCELoss",
@@ -82,6 +83,8 @@ class SoftmaxCrossEntropyLoss(Loss):
         from_logits: whether pred are log-probabilities already.
         weight: a factor.
         batch_axis: the axis of the examples.
+        smoothing: how much of a label is spread over all classes, from 0 to 1 (Szegedy et al.
+            2016).
 
     Inputs pred (batch, ..., classes, ...), label without the class axis (or like pred), and
     optionally sample_weight, which is broadcast; output (batch,).
@@ -94,12 +97,15 @@ class SoftmaxCrossEntropyLoss(Loss):
         from_logits: bool = False,
         weight: float | None = None,
         batch_axis: int = 0,
+        smoothing: float = 0.0,
         **kwargs: Unpack[BlockNames],
     ) -> None:
+        _check_smoothing(type(self).__name__, smoothing)
         super().__init__(weight, batch_axis, **kwargs)
         self._axis = axis
         self._sparse_label = sparse_label
         self._from_logits = from_logits
+        self._smoothing = smoothing
 
     def hybrid_forward(
         self, F: Operators[Data], pred: Data, label: Data, sample_weight: Data | None = None
@@ -111,10 +117,59 @@ class SoftmaxCrossEntropyLoss(Loss):
             loss = -F.pick(pred, label, axis=self._axis, keepdims=True)
         else:
             loss = -F.sum(pred * reshape_like(F, label, pred), axis=self._axis, keepdims=True)
+        if self._smoothing:
+            spread = -F.mean(pred, axis=self._axis, keepdims=True)
+            loss = (1 - self._smoothing) * loss + self._smoothing * spread
         return self._average(F, loss, sample_weight, self._weight)
 
 
 SoftmaxCELoss = SoftmaxCrossEntropyLoss
+
+
+def _check_smoothing(name: str, smoothing: float) -> None:
+    if not 0 <= smoothing <= 1:
+        raise ParameterError(f"{name}: smoothing must be from 0 to 1, got {smoothing}")
+
+
+class LinearCrossEntropyLoss(Loss):
+    """The softmax cross-entropy of a dense layer's outputs, which need not be kept.
+
+    With a large vocabulary scores take more memory than the network; here some rows of them are
+    there at a time. ``loss(net.features(tokens), net.output.weight.data(), labels)``.
+
+    Args:
+        smoothing: how much of a label is spread over all classes, from 0 to 1.
+        ignore_label: a label whose positions have no loss; None: there is none.
+        weight: a factor.
+        batch_axis: the axis of the examples, the first.
+
+    Inputs: hidden states (batch, ..., units), the weight (classes, units) and labels (batch, ...);
+    output (batch,), the mean over all positions, ignored ones as 0.
+    """
+
+    def __init__(
+        self,
+        smoothing: float = 0.0,
+        ignore_label: int | None = None,
+        weight: float | None = None,
+        batch_axis: int = 0,
+        **kwargs: Unpack[BlockNames],
+    ) -> None:
+        _check_smoothing(type(self).__name__, smoothing)
+        super().__init__(weight, batch_axis, **kwargs)
+        self._smoothing = smoothing
+        self._ignore_label = ignore_label
+
+    def hybrid_forward(self, F: Operators[Data], pred: Data, weight: Data, label: Data) -> Data:
+        """Computes the loss."""
+        loss = F.contrib.linear_cross_entropy(
+            F.reshape(pred, shape=(-1, 0), reverse=True),
+            weight,
+            F.reshape(label, shape=(-1,)),
+            smoothing=self._smoothing,
+            ignore_label=self._ignore_label,
+        )
+        return self._average(F, reshape_like(F, loss, label), None, self._weight)
 
 
 class KLDivLoss(Loss):

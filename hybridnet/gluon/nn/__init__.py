@@ -2,7 +2,12 @@
 
 from ..block import Block, HybridBlock, SymbolBlock
 from .activations import ELU, GELU, SELU, Activation, LeakyReLU, PReLU, SiLU, Swish
-from .attention import KeyValueCache
+from .attention import (
+    LearnedPositions,
+    MultiHeadAttention,
+    RotaryEmbedding,
+    SinusoidalPositions,
+)
 from .basic import (
     Dense,
     Dropout,
@@ -13,6 +18,7 @@ from .basic import (
     Lambda,
     Sequential,
 )
+from .cache import KeyValueCache
 from .conv import Conv1D, Conv1DTranspose, Conv2D, Conv2DTranspose, Conv3D, Conv3DTranspose
 from .norm import BatchNorm, BatchNormReLU, GroupNorm, InstanceNorm, LayerNorm, RMSNorm
 from .pool import (
@@ -29,6 +35,12 @@ from .pool import (
     MaxPool2D,
     MaxPool3D,
     ReflectionPad2D,
+)
+from .transformer import (
+    PositionwiseFFN,
+    SwiGLU,
+    TransformerDecoderLayer,
+    TransformerEncoderLayer,
 )
 
 __all__ = [
@@ -67,14 +79,22 @@ __all__ = [
     "Lambda",
     "LayerNorm",
     "LeakyReLU",
+    "LearnedPositions",
     "MaxPool1D",
     "MaxPool2D",
     "MaxPool3D",
+    "MultiHeadAttention",
     "PReLU",
+    "PositionwiseFFN",
     "RMSNorm",
     "ReflectionPad2D",
+    "RotaryEmbedding",
     "Sequential",
     "SiLU",
+    "SinusoidalPositions",
+    "SwiGLU",
     "Swish",
     "SymbolBlock",
+    "TransformerDecoderLayer",
+    "TransformerEncoderLayer",
 ]

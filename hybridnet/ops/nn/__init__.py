@@ -7,6 +7,7 @@ from . import conv as conv
 from . import ctc as ctc
 from . import dense as dense
 from . import entropy as entropy
+from . import linear_entropy as linear_entropy
 from . import loss as loss
 from . import norm as norm
 from . import quantized as quantized

@@ -174,10 +174,10 @@ def _prompts(
     tokens: Tokens, lengths: Sequence[int] | None, net: Decoder, most: int | None
 ) -> _Prompts:
     rows = _rows(tokens, lengths)
-    counts = np.array([len(row) for row in rows], np.int32)
-    if not len(rows) or counts.min() < 1:
+    counts = [len(row) for row in rows]
+    if not rows or min(counts) < 1:
         raise ParameterError("generate: each prompt must have a token or more, got an empty one")
-    longest, room = int(counts.max()), net.max_length
+    longest, room = max(counts), net.max_length
     if most is not None and most < 1:
         raise ParameterError(f"generate: max_new_tokens must be >= 1, or None, got {most}")
     if longest + (most or 1) > room:
@@ -189,7 +189,7 @@ def _prompts(
     filled = np.zeros((len(rows), min(_size(longest), room)), np.int32)
     for place, row in zip(filled, rows, strict=True):
         place[: len(row)] = row
-    return _Prompts(filled, counts, most, room)
+    return _Prompts(filled, np.array(counts, np.int32), most, room)
 
 
 def _rows(tokens: Tokens, lengths: Sequence[int] | None) -> list[NumpyArray]:
@@ -225,7 +225,8 @@ def _rows(tokens: Tokens, lengths: Sequence[int] | None) -> list[NumpyArray]:
 
 def _size(count: int) -> int:
     """Returns the size up to which something of this length is filled up."""
-    return max(_SMALLEST, 1 << (count - 1).bit_length())
+    bits: int = (count - 1).bit_length()
+    return max(_SMALLEST, 1 << bits)
 
 
 #: The tokens that end an answer, and the sequences that do.
