@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -17,7 +18,6 @@ from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.adopt import adopt
 from hybridnet.ndarray.copies import aligned
 
-from ..._parameter import contexts_of
 from ...block import HybridBlock
 from .family import Family, Weight
 from .json_files import read_object
@@ -194,24 +194,20 @@ def _dtype(settings: Settings, found: Sequence[_Found], wanted: DTypeLike | None
 
 
 def _fill(found: Sequence[_Found], ctx: Context | Sequence[Context] | None) -> None:
-    contexts, zeros = contexts_of(ctx), SharedZeros()
+    zeros = SharedZeros()
     for file in dict.fromkeys(one.stored.file for one in found):
         with open_tensors(file) as opened:
             for name, stored, weight in found:
                 if stored.file == file:
                     host = read_tensor(opened, name, stored.code)
-                    weight.parameter.take_over(_placed(weight, host, contexts), zeros)
+                    weight.parameter.take_over(partial(_placed, weight, host), ctx, zeros)
 
 
-def _placed(weight: Weight, host: NumpyArray, contexts: Sequence[Context]) -> list[NDArray]:
-    """Returns a tensor of a file as the values of its parameter, of the parameter's dtype."""
+def _placed(weight: Weight, host: NumpyArray, ctx: Context) -> NDArray:
+    """Returns a tensor of a file as the value of its parameter, of the parameter's dtype."""
     host = host.T if weight.transposed else host
-    placed = []
-    for ctx in contexts:
-        memory = aligned(host.shape, as_dtype(weight.parameter.dtype))
-        memory[...] = host  # casts and transposes at once
-        array = adopt(memory, ctx)
-        array = array.as_np_ndarray() if mode.array else array
-        array.wait_to_read()  # so that no more than one tensor is elsewhere than in its place
-        placed.append(array)
-    return placed
+    memory = aligned(host.shape, as_dtype(weight.parameter.dtype))
+    memory[...] = host  # casts and transposes at once
+    array = adopt(memory, ctx)
+    array.wait_to_read()  # so that no more than one tensor is elsewhere than in its place
+    return array.as_np_ndarray() if mode.array else array
