@@ -30,6 +30,8 @@ _WHOLE_WEIGHT: Final = np.array([[1, -2, 3, 127], [-127, 0, 9, 44], [5, 5, -5, 1
 _WHOLE_BIAS: Final = np.array([127, -3, 40], "int8")
 _WHOLE_IMAGE: Final = (np.arange(36).reshape(1, 4, 3, 3) * 7 - 120).astype("int8")
 _WHOLE_FILTERS: Final = (np.arange(48).reshape(3, 4, 2, 2) * 5 - 110).astype("int8")
+# Queries, keys and values, with two heads of queries for one of the others.
+_ATTENTION: Final = (random(2, 3, 2, 4), random(2, 4, 1, 4, seed=1), random(2, 4, 1, 3, seed=2))
 _DETECTED: Final = (random(1, 3, 4, low=0.1, high=0.9), random(1, 16), _CORNERS[None] / 4)
 
 SAMPLES: Final[dict[str, list[Sample]]] = {
@@ -86,6 +88,31 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         sample(random(2, 2, 8), random(4, 3, 2, seed=1), heads=2)
     ],
     "_contrib_div_sqrt_dim": [sample(_CUBE)],
+    "_contrib_dot_product_attention": [
+        sample(*_ATTENTION),
+        sample(*_ATTENTION, causal=True, window=2, scale=0.7),
+        sample(
+            *_ATTENTION,
+            random(2, 1, 3, 4, seed=3) > -0.5,
+            random(1, 2, 3, 1, seed=4),
+            np.array([4.0, 2.0]),
+            np.array([0.0, 1.0]),
+            skip=(3, 5, 6),
+            causal=True,
+            **{f"use_{name}": True for name in ("mask", "bias", "lengths", "starts")},
+        ),
+        Sample(_ATTENTION, {"dropout": 0.4}, train=True),
+        Sample(_ATTENTION, {"dropout": 0.4}, train=False),
+    ],
+    "_contrib_rotary_embedding": [
+        sample(
+            random(2, 3, 2, 6), np.arange(3.0), np.array([1.0, 0.1]), skip=(1, 2), interleaved=pairs
+        )
+        for pairs in (False, True)
+    ],
+    "_contrib_cache_write": [
+        sample(random(2, 4, 3), random(2, 2, 3, seed=1), np.array([0.0, 2.0]), skip=(2,))
+    ],
     "_contrib_DeformableConvolution": [
         sample(
             _IMAGE,

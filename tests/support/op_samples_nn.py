@@ -70,7 +70,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         for act_type in ("relu", "sigmoid", "softrelu", "softsign", "tanh")
     ],
     "LeakyReLU": [
-        *(sample(_X, act_type=act_type) for act_type in ("leaky", "elu", "selu", "gelu")),
+        *(sample(_X, act_type=kind) for kind in ("leaky", "elu", "selu", "gelu", "gelu_tanh")),
         sample(_X, random(3, low=0.1, high=0.4), act_type="prelu"),
         Sample((_X,), {"act_type": "rrelu"}, train=True),
     ],
@@ -133,6 +133,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         for name, attrs in (("BatchNorm", {}), ("_contrib_SyncBatchNorm", {"key": "bn"}))
     },
     "LayerNorm": [sample(_CUBE, random(3, seed=1), random(3, seed=2), eps=1e-2)],
+    "RMSNorm": [sample(_CUBE, random(3, seed=1), eps=1e-2)],
     "InstanceNorm": [sample(_CUBE, _CHANNELS[0], _CHANNELS[1])],
     "GroupNorm": [sample(_CUBE, _CHANNELS[0][:2], _CHANNELS[1][:2], num_groups=2)],
     "L2Normalization": [sample(_CUBE, mode=mode) for mode in ("instance", "channel", "spatial")],

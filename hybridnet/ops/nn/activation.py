@@ -163,9 +163,7 @@ def leaky_relu(
     data: Any,
     gamma: Any = None,
     *,
-    act_type: Literal[
-        "elu", "gelu", "gelu_tanh", "leaky", "prelu", "rrelu", "selu"
-    ] = "leaky",
+    act_type: Literal["elu", "gelu", "gelu_tanh", "leaky", "prelu", "rrelu", "selu"] = "leaky",
     slope: float = 0.25,
     lower_bound: float = 0.125,
     upper_bound: float = 0.334,

@@ -24,6 +24,7 @@ from ..folders import Family, local_folder, read_folder, write_folder
 from ..vision.vit import FAMILY as _VIT
 from .bert import FAMILY as _BERT
 from .bert import Bert, BertClassifier, BertMasked, BertSizes, bert
+from .generation import Decoder, generate, stream
 from .gpt2 import FAMILY as _GPT2
 from .gpt2 import GPT2, GPT2Sizes, gpt2
 from .llama import FAMILY as _LLAMA
@@ -37,17 +38,20 @@ __all__ = [
     "BertClassifier",
     "BertMasked",
     "BertSizes",
+    "Decoder",
     "GPT2Sizes",
     "Llama",
     "LlamaSizes",
     "RopeScaling",
     "Tokenizer",
     "bert",
+    "generate",
     "gpt2",
     "llama",
     "load",
     "load_tokenizer",
     "save",
+    "stream",
 ]
 
 _FAMILIES: Final[tuple[Family, ...]] = (_GPT2, _LLAMA, _BERT, _VIT)

@@ -11,6 +11,7 @@ values (batch, key heads, length, units), in float32 or wider. The queries are s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
@@ -52,19 +53,19 @@ class Loop(NamedTuple):
     Attributes:
         first: the first query.
         blocks: how many blocks there are.
-        count: queries of a block.
+        rows: queries of a block.
         low, high: the keys, as of a `Block`.
     """
 
     first: int
     blocks: int
-    count: int
+    rows: int
     low: int
     high: int
 
     def block(self, first: Any) -> Block:
         """Returns the block that begins with a query."""
-        return Block(first, self.count, self.low, self.high)
+        return Block(first, self.rows, self.low, self.high)
 
 
 def at_once(sizes: Sizes) -> list[Loop]:
@@ -80,9 +81,7 @@ def in_blocks(visible: Visible) -> list[Loop]:
     whole, rest = divmod(sizes.queries, count)
     bounds = [whole * number // _LOOPS for number in range(_LOOPS + 1)]
     parts = [
-        (first * count, last - first, count)
-        for first, last in zip(bounds, bounds[1:], strict=False)
-        if last > first
+        (first * count, last - first, count) for first, last in pairwise(bounds) if last > first
     ]
     if rest:
         parts.append((whole * count, 1, rest))
@@ -90,6 +89,21 @@ def in_blocks(visible: Visible) -> list[Loop]:
         Loop(first, blocks, rows, *visible.span(first, first + blocks * rows))
         for first, blocks, rows in parts
     ]
+
+
+@final
+class Way(NamedTuple):
+    """What an attention is beside its arrays, and how it is computed.
+
+    Attributes:
+        visible: who sees what.
+        loops: the blocks.
+        dropout: of the scores; None: none.
+    """
+
+    visible: Visible
+    loops: Sequence[Loop]
+    dropout: Dropout | None
 
 
 # -- one block -------------------------------------------------------------------------------------
@@ -124,36 +138,33 @@ def _where_seen(seen: Any, x: Any) -> Any:
     return x if seen is None else jnp.where(seen, x, np.zeros((), x.dtype))
 
 
-def _attend(
-    queries: Any, keys: Any, values: Any, visible: Visible, block: Block, dropout: Dropout | None
-) -> tuple[Any, Any]:
+def _attend(queries: Any, keys: Any, values: Any, block: Block, way: Way) -> tuple[Any, Any]:
     """Computes a block.
 
     Args:
         queries: (batch, key heads, group, queries of the block, units).
         keys, values: those of the block.
-        visible, block: what they see.
-        dropout: of the scores; None: none.
+        block: which.
+        way: what they see.
 
     Returns:
         The outputs, (batch, key heads, group, queries, units), and the logarithms of the sums of
         the exponentials of the scores, without the last axis. Where nothing is seen, 0.
     """
-    batch, key_heads, group, count, _ = queries.shape
-    rows = queries.reshape(batch, key_heads, group * count, -1)
+    batch, key_heads, group, count, units = queries.shape
+    rows = queries.reshape(batch, key_heads, group * count, units)
     products = jnp.matmul(rows, jnp.swapaxes(keys, 2, 3))
-    products = products.reshape(batch, key_heads, group, count, -1)
-    scores, seen = _scores(products, visible, block, 4)
+    products = products.reshape(batch, key_heads, group, count, keys.shape[2])
+    scores, seen = _scores(products, way.visible, block, 4)
     highest = jnp.max(scores, axis=4, keepdims=True, initial=_lowest(scores))
     shares = _where_seen(seen, jnp.exp(scores - highest))
     sums = jnp.sum(shares, axis=4, keepdims=True)
     sums = jnp.where(sums == 0, np.ones((), sums.dtype), sums)
-    if dropout is not None:
-        shares = _where_seen(dropout.keeping(block), shares * dropout.scale)
-    mixed = jnp.matmul(shares.reshape(batch, key_heads, group * count, -1), values)
-    return mixed.reshape(batch, key_heads, group, count, -1) / sums, (highest + jnp.log(sums))[
-        ..., 0
-    ]
+    if way.dropout is not None:
+        shares = _where_seen(way.dropout.keeping(block), shares * way.dropout.scale)
+    mixed = jnp.matmul(shares.reshape(batch, key_heads, group * count, keys.shape[2]), values)
+    output = mixed.reshape(batch, key_heads, group, count, values.shape[3]) / sums
+    return output, (highest + jnp.log(sums))[..., 0]
 
 
 @final
@@ -174,30 +185,32 @@ class _Head(NamedTuple):
 
 
 def _attend_back(
-    head: _Head, keys: Any, values: Any, visible: Visible, block: Block, dropout: Dropout | None
+    head: _Head, keys: Any, values: Any, block: Block, way: Way
 ) -> tuple[Any, Any, Any, Any]:
     """Returns the gradients of the queries, keys, values and scores, (..., keys, group, queries).
 
     The keys come before the queries here, so that no product but one is of a matrix that has to be
     turned first: XLA takes three quarters of the time.
     """
-    batch, key_heads, group, count, _ = head.queries.shape
-    rows = head.queries.reshape(batch, key_heads, group * count, -1)
-    grads = head.grad.reshape(batch, key_heads, group * count, -1)
+    batch, key_heads, group, count, units = head.queries.shape
+    length = keys.shape[2]
+    rows = head.queries.reshape(batch, key_heads, group * count, units)
+    grads = head.grad.reshape(batch, key_heads, group * count, values.shape[3])
 
     def by_key(x: Any, y: Any) -> Any:
-        return jnp.matmul(x, jnp.swapaxes(y, 2, 3)).reshape(batch, key_heads, -1, group, count)
+        products = jnp.matmul(x, jnp.swapaxes(y, 2, 3))
+        return products.reshape(batch, key_heads, length, group, count)
 
-    scores, seen = _scores(by_key(keys, rows), visible, block, 2)
+    scores, seen = _scores(by_key(keys, rows), way.visible, block, 2)
     shares = _where_seen(seen, jnp.exp(scores - head.sums[:, :, None]))
     of_shares = by_key(values, grads)
     kept = shares
-    if dropout is not None:
-        keeping = jnp.moveaxis(dropout.keeping(block), 4, 2)
-        of_shares = _where_seen(keeping, of_shares * dropout.scale)
-        kept = _where_seen(keeping, shares * dropout.scale)
+    if way.dropout is not None:
+        keeping = jnp.moveaxis(way.dropout.keeping(block), 4, 2)
+        of_shares = _where_seen(keeping, of_shares * way.dropout.scale)
+        kept = _where_seen(keeping, shares * way.dropout.scale)
     of_scores = shares * (of_shares - head.dots[:, :, None])
-    flat = batch, key_heads, -1, group * count
+    flat = batch, key_heads, length, group * count
     of_rows = of_scores.reshape(flat)
     of_queries = jnp.matmul(jnp.swapaxes(of_rows, 2, 3), keys)
     return (
@@ -227,7 +240,7 @@ def _of_bias(of_scores: Any, bias: Any, sizes: Sizes) -> Any:
 
 def _cut(x: Any, loop: Loop, first: Any) -> Any:
     """Returns the queries of a block, along axis 3."""
-    return x if x.shape[3] == loop.count else lax.dynamic_slice_in_dim(x, first, loop.count, 3)
+    return x if x.shape[3] == loop.rows else lax.dynamic_slice_in_dim(x, first, loop.rows, 3)
 
 
 def _seen_by(x: Any, loop: Loop) -> Any:
@@ -236,7 +249,7 @@ def _seen_by(x: Any, loop: Loop) -> Any:
 
 
 def _firsts(loop: Loop) -> Any:
-    return loop.first + loop.count * jnp.arange(loop.blocks, dtype=np.int32)
+    return loop.first + loop.rows * jnp.arange(loop.blocks, dtype=np.int32)
 
 
 def _in_a_row(x: Any, axis: int) -> Any:
@@ -246,22 +259,15 @@ def _in_a_row(x: Any, axis: int) -> Any:
     return moved.reshape(*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :])
 
 
-def forward(
-    queries: Any,
-    keys: Any,
-    values: Any,
-    visible: Visible,
-    loops: Sequence[Loop],
-    dropout: Dropout | None,
-) -> tuple[Any, Any]:
+def forward(queries: Any, keys: Any, values: Any, way: Way) -> tuple[Any, Any]:
     """Computes attention; see `_attend`."""
     outputs, sums = [], []
-    for loop in loops:
+    for loop in way.loops:
         mine = _seen_by(keys, loop), _seen_by(values, loop)
 
         def one(first: Any, loop: Loop = loop, mine: tuple[Any, Any] = mine) -> tuple[Any, Any]:
             part = _cut(queries, loop, first)
-            return _attend(part, *mine, visible, loop.block(first), dropout)
+            return _attend(part, *mine, loop.block(first), way)
 
         if loop.blocks == 1:
             output, logs = one(loop.first)
@@ -288,9 +294,7 @@ def backward(
     head: Sequence[Any],
     keys: Any,
     values: Any,
-    visible: Visible,
-    loops: Sequence[Loop],
-    dropout: Dropout | None,
+    way: Way,
     *,
     with_bias: bool,
 ) -> Gradients:
@@ -299,20 +303,19 @@ def backward(
     Args:
         head: the fields of a `_Head` for all queries.
         keys, values: all.
-        visible: who sees what.
-        loops: the blocks.
-        dropout: as it was.
+        way: as it was computed.
         with_bias: whether the gradient of the bias is wanted.
     """
     of_queries = []
     of_keys, of_values = jnp.zeros_like(keys), jnp.zeros_like(values)
+    visible = way.visible
     bias = jnp.zeros(visible.bias.shape, keys.dtype) if with_bias else None
-    for loop in loops:
+    for loop in way.loops:
         mine = _seen_by(keys, loop), _seen_by(values, loop)
 
         def one(first: Any, loop: Loop = loop, mine: tuple[Any, Any] = mine) -> Gradients:
             part = _Head(*(_cut(x, loop, first) for x in head))
-            found = _attend_back(part, *mine, visible, loop.block(first), dropout)
+            found = _attend_back(part, *mine, loop.block(first), way)
             added = _of_bias(found[3], visible.bias, visible.sizes) if with_bias else None
             return Gradients(*found[:3], added)
 
@@ -331,7 +334,7 @@ def _over_blocks(one: Callable[[Any], Gradients], loop: Loop, visible: Visible) 
     shapes = jax.eval_shape(one, np.int32(0))
     zeros = tuple(jnp.zeros(x.shape, x.dtype) for x in (shapes.keys, shapes.values))
 
-    def step(sums: tuple[Any, Any], first: Any) -> tuple[Any, tuple[Any, Any]]:
+    def step(sums: tuple[Any, ...], first: Any) -> tuple[Any, tuple[Any, Any]]:
         found = one(first)
         return (sums[0] + found.keys, sums[1] + found.values), (found.queries, found.bias)
 

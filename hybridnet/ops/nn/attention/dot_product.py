@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 
 from hybridnet.base.attrs import REQUIRED, Platform, RandomState, Range, Shape, Train
 from hybridnet.base.dtype import is_float
-from hybridnet.base.errors import DTypeError, ShapeError
+from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.host.namespace import jnp
 
@@ -50,6 +50,11 @@ def _takes(**params: Any) -> tuple[str, ...]:
 
 def _check(*types: TensorType, **params: Any) -> None:
     names = _takes(**params)
+    if len(types) < len(names):
+        flags = " and ".join(_FLAGS[name] for name in names[3:])
+        raise ParameterError(
+            f"{_OP}: requires {', '.join(names)}, as {flags} says, got {len(types)} inputs"
+        )
     require_floats(_OP, _NEEDED[:1], types[:1])
     require_one_dtype(_OP, _NEEDED, types[:3])
     if any(len(one.shape) != 4 for one in types[:3]):
@@ -65,8 +70,7 @@ def _check(*types: TensorType, **params: Any) -> None:
         )
     if not keys[2] or queries[2] % keys[2]:
         raise ShapeError(
-            f"{_OP}: the heads of keys must divide those of queries, got "
-            f"{describe(_NEEDED, types)}"
+            f"{_OP}: the heads of keys must divide those of queries, got {describe(_NEEDED, types)}"
         )
     sizes = sizes_of(*types[:2])
     for name, one in zip(names[3:], types[3:], strict=False):
@@ -147,7 +151,7 @@ def _grouped(x: Any, sizes: Sizes) -> Any:
 
 
 def _scale(queries: Any, scale: float | None) -> float:
-    return queries.shape[3] ** -0.5 if scale is None else scale
+    return max(queries.shape[3], 1) ** -0.5 if scale is None else scale
 
 
 def _dropout(key: Any, p: float, sizes: Sizes, on_host: bool) -> blocked.Dropout:
@@ -158,7 +162,7 @@ def _dropout(key: Any, p: float, sizes: Sizes, on_host: bool) -> blocked.Dropout
 
 def _prepared(
     arrays: Sequence[Any], key: Any, platform: str, in_blocks: bool, params: Mapping[str, Any]
-) -> tuple[list[Any], Visible, Sequence[blocked.Loop], blocked.Dropout | None]:
+) -> tuple[list[Any], blocked.Way]:
     """Returns queries, keys and values as they are computed with, and what says how."""
     inputs = dict(zip(_takes(**params), arrays, strict=False))
     sizes, dtype = sizes_of(*arrays[:2]), wide(arrays[0].dtype)
@@ -169,7 +173,7 @@ def _prepared(
         dropout = _dropout(key, params["dropout"], sizes, platform == "host")
     queries, keys, values = (_heads_first(x, dtype) for x in arrays[:3])
     queries = _grouped(queries * _scale(arrays[0], params["scale"]), sizes)
-    return [queries, keys, values], visible, loops, dropout
+    return [queries, keys, values], blocked.Way(visible, loops, dropout)
 
 
 def _key(state: Any, p: float, train: bool) -> tuple[Any, Any]:
@@ -187,8 +191,8 @@ def _lowering(
 ) -> Sequence[Any]:
     p = params["dropout"]
     key, state = _key(state, p, train)
-    (queries, keys, values), *ways = _prepared(arrays, key, platform, in_blocks, params)
-    output, sums = blocked.forward(queries, keys, values, *ways)
+    (queries, keys, values), way = _prepared(arrays, key, platform, in_blocks, params)
+    output, sums = blocked.forward(queries, keys, values, way)
     made = jnp.astype(_heads_last(output), arrays[0].dtype), _heads_last(sums)
     return (*made, state) if p > 0 else made
 
@@ -308,13 +312,13 @@ def _backward_lowering(
     inputs = arrays[: len(names)]
     output, sums, grad = arrays[-3:]
     key, _ = _key(arrays[len(names)], p, train)
-    (queries, keys, values), visible, *ways = _prepared(inputs, key, platform, in_blocks, params)
+    (queries, keys, values), way = _prepared(inputs, key, platform, in_blocks, params)
     output, grad, sums = (
-        _grouped(_heads_first(x, queries.dtype), visible.sizes) for x in (output, grad, sums)
+        _grouped(_heads_first(x, queries.dtype), way.visible.sizes) for x in (output, grad, sums)
     )
     head = queries, grad, sums, jnp.sum(output * grad, axis=4)
     with_bias = any(names[number] == "bias" for number in wanted)
-    found = blocked.backward(head, keys, values, visible, *ways, with_bias=with_bias)
+    found = blocked.backward(head, keys, values, way, with_bias=with_bias)
     of_queries = _heads_last(found.queries * _scale(inputs[0], params["scale"]))
     made = {"queries": of_queries, "bias": found.bias}
     made |= {name: jnp.moveaxis(getattr(found, name), 1, 2) for name in ("keys", "values")}

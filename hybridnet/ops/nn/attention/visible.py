@@ -50,13 +50,13 @@ class Block(NamedTuple):
 
     Attributes:
         first: the first query; in a loop a tracer.
-        count: queries.
+        rows: queries.
         low: the first key.
         high: the key after the last.
     """
 
     first: Any
-    count: int
+    rows: int
     low: int
     high: int
 
@@ -108,16 +108,15 @@ class Visible(NamedTuple):
     def _near(self, block: Block) -> Any:
         if not self.causal and self.window is None:
             return None
-        rows = block.first + jnp.arange(block.count, dtype=np.int32)
+        places = block.first + jnp.arange(block.rows, dtype=np.int32)
         if self.starts is None:
-            rows = (rows + (self.sizes.keys - self.sizes.queries))[None]
+            places = (places + (self.sizes.keys - self.sizes.queries))[None]
         else:
-            rows = rows + self.starts.astype(np.int32)[:, None]
-        distance = rows[:, :, None] - _keys(block)
-        near = distance >= 0 if self.causal else None
+            places = places + self.starts.astype(np.int32)[:, None]
+        distance = places[:, :, None] - _keys(block)
+        near = distance >= 0 if self.causal else distance == distance
         if self.window is not None:
-            close = (distance if self.causal else abs(distance)) < self.window
-            near = close if near is None else near & close
+            near = near & ((distance if self.causal else abs(distance)) < self.window)
         return near[:, None, None]
 
     def added(self, block: Block) -> Any:
@@ -127,8 +126,8 @@ class Visible(NamedTuple):
     def part(self, whole: Any, block: Block) -> Any:
         """Returns a block of a mask or a bias, as it broadcasts to the scores."""
         batch, heads, queries, keys = whole.shape
-        if queries != 1 and block.count != queries:
-            whole = lax.dynamic_slice_in_dim(whole, block.first, block.count, 2)
+        if queries != 1 and block.rows != queries:
+            whole = lax.dynamic_slice_in_dim(whole, block.first, block.rows, 2)
         if keys != 1 and block.high - block.low != keys:
             whole = whole[:, :, :, block.low : block.high]
         by_group = (1, 1) if heads == 1 else (self.sizes.key_heads, self.sizes.group)
@@ -170,8 +169,8 @@ def kept(key: Any, p: float, sizes: Sizes, block: Block, on_host: bool) -> Any:
         return keep_mask(jax.random.fold_in(key, number), shape, 1 - p)
 
     if on_host:
-        drawn = jnp.stack([row(number) for number in range(block.count)], 3)
+        drawn = jnp.stack([row(number) for number in range(block.rows)], 3)
     else:
-        rows = (block.first + jnp.arange(block.count)).astype(np.uint32)
+        rows = (block.first + jnp.arange(block.rows)).astype(np.uint32)
         drawn = jax.vmap(row, out_axes=3)(rows)
     return drawn[..., block.low : block.high]
