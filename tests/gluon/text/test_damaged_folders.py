@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from hybridnet.base.errors import (
 )
 from hybridnet.gluon import nn
 from hybridnet.gluon.model_zoo import text, vision
+from hybridnet.gluon.model_zoo.folders import reading
 
 NAME = "transformer.h.1.mlp.c_fc.weight"
 
@@ -201,12 +203,23 @@ def test_layers_that_the_config_does_not_have(folder):
     refused(folder, FormatError, "lacks", "h.2.")
 
 
-def test_nothing_of_the_network_is_made_before_all_is_checked(folder):
-    """A wrong tensor at the end is found before others are read."""
+@pytest.mark.parametrize("name", ["gpt2", "llama", "bert", "vit"])
+def test_sizes_of_no_end_take_no_memory(name, tmp_path):
+    """Neither layers nor weights are made before the files are known to have them."""
+    folder = copied(name, tmp_path)
+    layers = "n_layer" if name == "gpt2" else "num_hidden_layers"
+    change_config(folder, **{layers: 10**9})
+    refused(folder, FormatError, layers, "at most")
+    shutil.rmtree(folder)
+    folder = copied(name, tmp_path)
+    change_config(folder, **{"n_inner" if name == "gpt2" else "intermediate_size": 10**12})
+    refused(folder, ShapeError, str(10**12))
+
+
+def test_nothing_is_read_before_all_is_checked(folder, monkeypatch):
     change_tensors(folder, lambda tensors: tensors.update({NAME: np.zeros((1,), "float32")}))
-    before = (folder / "model.safetensors").stat().st_atime_ns
+    monkeypatch.setattr(reading, "read_tensor", lambda *_: pytest.fail("it was read"))
     refused(folder, ShapeError, NAME)
-    assert (folder / "model.safetensors").stat().st_atime_ns >= before
 
 
 # -- settings --------------------------------------------------------------------------------------

@@ -65,12 +65,14 @@ def read_folder(
         OSError: a file is not there, or cannot be read.
     """
     settings = _settings(folder, dict(changes or {}))
+    stored = [(file, stored_in(file)) for file in files_of(folder)]
+    settings = Settings(settings.values, settings.where, sum(len(one) for _, one in stored))
     family = _family(settings, families)
     chosen = _architecture(settings, family, architecture)
     net: Any = family.build(settings, chosen)  # has a config
     net.config = {**net.config, **settings.values, "architectures": [chosen]}
     weights = {weight.name: weight for weight in family.weights(net)}
-    found = _matched(folder, family, weights, architecture is not None)
+    found = _matched(folder, stored, family, weights, architecture is not None)
     missing = [name for name in weights if name not in {one.weight.name for one in found}]
     new = _check_missing(folder, family, missing, architecture is not None)
     net.cast(_dtype(settings, found, dtype))
@@ -117,13 +119,17 @@ def _architecture(settings: Settings, family: Family, wanted: str | None) -> str
 
 
 def _matched(
-    folder: Path, family: Family, weights: Mapping[str, Weight], replaces_head: bool
+    folder: Path,
+    files: Iterable[tuple[Path, Mapping[str, Stored]]],
+    family: Family,
+    weights: Mapping[str, Weight],
+    replaces_head: bool,
 ) -> list[_Found]:
     """Returns the tensors that the network has, in the order of the files, each once."""
     found: dict[str, _Found] = {}
     surplus: list[str] = []
-    for file in files_of(folder):
-        for name, stored in stored_in(file).items():
+    for file, tensors in files:
+        for name, stored in tensors.items():
             own = family.own_name(name)
             if own not in weights:
                 is_old_head = replaces_head and own.startswith(family.replaced)
