@@ -11,6 +11,7 @@ import hybridnet
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.interrupts import defer_interrupts
 
+from .chat import add_chat
 from .completion import add_completion
 from .convert import add_convert
 from .doctor.command import add_doctor
@@ -37,6 +38,7 @@ for example:
   hybridnet run train.py --epochs 3               a script of MXNet's, as it is
   hybridnet doctor project                        what of a project of MXNet's will run
   hybridnet replay step.hn                        a step that made NaN, operator by operator
+  hybridnet chat folder                           a network of Hugging Face's, at the terminal
   hybridnet launch -n 2 -s 1 python train.py      two workers and a server that adds up
   hybridnet convert --help                        models of Caffe and ONNX
   hybridnet info                                  what is installed, and which devices there are
@@ -92,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     add_doctor(commands)
     add_launch(commands)
     add_replay(commands)
+    add_chat(commands)
     add_completion(commands, parser)
     return parser
 

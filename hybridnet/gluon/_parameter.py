@@ -254,16 +254,21 @@ class Parameter(PrivateNames):
             self._set_all(data, contexts_of(ctx))
         self._deferred = None
 
-    def take_over(self, values: Sequence[NDArray], zeros: Zeros) -> None:
+    def take_over(
+        self,
+        place: Callable[[Context], NDArray],
+        ctx: Context | Sequence[Context] | None,
+        zeros: Zeros,
+    ) -> None:
         """Gives the parameter its first value in arrays that nobody else holds, without a copy.
 
         Args:
-            values: one for each context, each of its dtype.
+            place: makes the array for a context, of the parameter's shape and dtype.
+            ctx: one context or several; default the current one.
             zeros: makes the gradient that a value has before there is one.
         """
-        self.shape = values[0].shape
         with autograd.pause(), init_scope():
-            self._values = {array.context: array for array in values}
+            self._values = {one: place(one) for one in contexts_of(ctx)}
             self.times_set += 1
             self._attach(zeros)
         self._deferred = None

@@ -18,7 +18,7 @@ def test_the_examples_of_the_help_are_commands(capsys):
         main(["--help"])
     shown = capsys.readouterr().out
     found = re.findall(r"(?m)^  hybridnet (.+?)(?:  +.*)?$", shown)
-    assert len(found) == 10
+    assert len(found) == 11
     for words in map(shlex.split, found):
         if "--help" not in words:
             assert _parser().parse_args(words).command == words[0]
@@ -48,7 +48,7 @@ def completed(*words: str) -> list[str]:
     "words, offered",
     [
         (["hybridnet", "tr"], ["train"]),
-        (["hybridnet", "c"], ["cache", "convert", "completion"]),
+        (["hybridnet", "c"], ["cache", "convert", "chat", "completion"]),
         (["hybridnet", "cache", "c"], ["clear"]),
         (["hybridnet", "launch", "--launcher", "s"], ["ssh", "sge", "slurm"]),
         (["hybridnet", "launch", "-n", "2", "--st"], ["--standby", "--state-dir"]),

@@ -17,7 +17,7 @@ RUN = [
     ROOT / "README.md",
     *(
         ROOT / "docs" / f"{name}.md"
-        for name in ("architecture", "extending", "data", "interchange")
+        for name in ("architecture", "extending", "data", "interchange", "text")
     ),
 ]
 #: Those that name files.

@@ -380,6 +380,8 @@ LATE = {
     "hybridnet/cli/main.py: hybridnet.cli.cache.run_cache": "brings in JAX; help must not wait",
     "hybridnet/cli/main.py: hybridnet.cli.train.train": "brings in JAX; help must not wait",
     "hybridnet/cli/doctor/command.py: hybridnet.cli.doctor.examine.examine": "brings in all of nd",
+    "hybridnet/cli/chat.py: hybridnet.random": "brings in JAX; help must not wait",
+    "hybridnet/cli/chat.py: hybridnet.gluon.model_zoo.text": "brings in JAX; help must not wait",
     "hybridnet/cli/replay.py: hybridnet.debug.steps.replay": "brings in JAX; help must not wait",
     "hybridnet/cli/convert.py: hybridnet.contrib.caffe.import_caffe": "brings in JAX",
     "hybridnet/cli/convert.py: hybridnet.onnx.import_model": "brings in JAX",

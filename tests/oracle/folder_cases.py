@@ -114,3 +114,43 @@ def token_types() -> np.ndarray:
 def pictures() -> np.ndarray:
     """Returns (3, 3, 8, 8), float32."""
     return np.random.RandomState(2).rand(3, 3, 8, 8).astype(np.float32)
+
+
+def make(torch: Any, transformers: Any, name: str) -> Any:
+    """Returns a network with values that show what is wrong."""
+    model_class, config_class, settings = CASES[name]
+    torch.manual_seed(sum(map(ord, name)))
+    config = getattr(transformers, config_class)(**settings)
+    model = getattr(transformers, model_class)(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(0.3 * torch.randn(parameter.shape) + (parameter.ndim == 1))
+    return model
+
+
+def answers(torch: Any, name: str, model: Any) -> dict[str, np.ndarray]:
+    """Returns what a network gives for the inputs of the"""
+    with torch.no_grad():
+        if name in VITS:
+            found = model(torch.tensor(pictures()))
+        elif name in BERTS:
+            mask = np.arange(11) < LENGTHS[:, None]
+            found = model(
+                torch.tensor(tokens()).long(),
+                token_type_ids=torch.tensor(token_types()).long(),
+                attention_mask=torch.tensor(mask).long(),
+            )
+        else:
+            given = torch.tensor(tokens()).long()
+            prompt = given[:, :PROMPT]
+            generated = model.generate(
+                prompt,
+                attention_mask=torch.ones_like(prompt),
+                do_sample=False,
+                max_new_tokens=NEW,
+                pad_token_id=0,
+            )
+            logits = model(given).logits.numpy()
+            return {"logits": logits, "generated": generated.numpy().astype(np.int32)}
+    keys = ("logits", "last_hidden_state", "pooler_output")
+    return {key: found[key].numpy() for key in keys if key in found}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -17,7 +18,6 @@ from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.adopt import adopt
 from hybridnet.ndarray.copies import aligned
 
-from ..._parameter import contexts_of
 from ...block import HybridBlock
 from .family import Family, Weight
 from .json_files import read_object
@@ -65,12 +65,14 @@ def read_folder(
         OSError: a file is not there, or cannot be read.
     """
     settings = _settings(folder, dict(changes or {}))
+    stored = [(file, stored_in(file)) for file in files_of(folder)]
+    settings = Settings(settings.values, settings.where, sum(len(one) for _, one in stored))
     family = _family(settings, families)
     chosen = _architecture(settings, family, architecture)
     net: Any = family.build(settings, chosen)  # has a config
     net.config = {**net.config, **settings.values, "architectures": [chosen]}
     weights = {weight.name: weight for weight in family.weights(net)}
-    found = _matched(folder, family, weights, architecture is not None)
+    found = _matched(folder, stored, family, weights, architecture is not None)
     missing = [name for name in weights if name not in {one.weight.name for one in found}]
     new = _check_missing(folder, family, missing, architecture is not None)
     net.cast(_dtype(settings, found, dtype))
@@ -117,13 +119,17 @@ def _architecture(settings: Settings, family: Family, wanted: str | None) -> str
 
 
 def _matched(
-    folder: Path, family: Family, weights: Mapping[str, Weight], replaces_head: bool
+    folder: Path,
+    files: Iterable[tuple[Path, Mapping[str, Stored]]],
+    family: Family,
+    weights: Mapping[str, Weight],
+    replaces_head: bool,
 ) -> list[_Found]:
     """Returns the tensors that the network has, in the order of the files, each once."""
     found: dict[str, _Found] = {}
     surplus: list[str] = []
-    for file in files_of(folder):
-        for name, stored in stored_in(file).items():
+    for file, tensors in files:
+        for name, stored in tensors.items():
             own = family.own_name(name)
             if own not in weights:
                 is_old_head = replaces_head and own.startswith(family.replaced)
@@ -194,24 +200,20 @@ def _dtype(settings: Settings, found: Sequence[_Found], wanted: DTypeLike | None
 
 
 def _fill(found: Sequence[_Found], ctx: Context | Sequence[Context] | None) -> None:
-    contexts, zeros = contexts_of(ctx), SharedZeros()
+    zeros = SharedZeros()
     for file in dict.fromkeys(one.stored.file for one in found):
         with open_tensors(file) as opened:
             for name, stored, weight in found:
                 if stored.file == file:
                     host = read_tensor(opened, name, stored.code)
-                    weight.parameter.take_over(_placed(weight, host, contexts), zeros)
+                    weight.parameter.take_over(partial(_placed, weight, host), ctx, zeros)
 
 
-def _placed(weight: Weight, host: NumpyArray, contexts: Sequence[Context]) -> list[NDArray]:
-    """Returns a tensor of a file as the values of its parameter, of the parameter's dtype."""
+def _placed(weight: Weight, host: NumpyArray, ctx: Context) -> NDArray:
+    """Returns a tensor of a file as the value of its parameter, of the parameter's dtype."""
     host = host.T if weight.transposed else host
-    placed = []
-    for ctx in contexts:
-        memory = aligned(host.shape, as_dtype(weight.parameter.dtype))
-        memory[...] = host  # casts and transposes at once
-        array = adopt(memory, ctx)
-        array = array.as_np_ndarray() if mode.array else array
-        array.wait_to_read()  # so that no more than one tensor is elsewhere than in its place
-        placed.append(array)
-    return placed
+    memory = aligned(host.shape, as_dtype(weight.parameter.dtype))
+    memory[...] = host  # casts and transposes at once
+    array = adopt(memory, ctx)
+    array.wait_to_read()  # so that no more than one tensor is elsewhere than in its place
+    return array.as_np_ndarray() if mode.array else array

@@ -21,11 +21,13 @@ class Settings:
     Args:
         values: by name.
         where: begins messages: the file, and where in it.
+        tensors: how many tensors the files have: there are no more layers than that.
     """
 
-    def __init__(self, values: Mapping[str, Any], where: str) -> None:
+    def __init__(self, values: Mapping[str, Any], where: str, tensors: int = 0) -> None:
         self.values = values
         self.where = where
+        self._tensors = tensors
 
     def size(self, name: str, default: int | None = None, least: int = 1) -> int:
         """Returns a whole number."""
@@ -95,7 +97,12 @@ class Settings:
             return self.flag(theirs, default)
         if isinstance(default, float):
             return self.number(theirs, default)
-        return self.size(theirs, default)
+        found = self.size(theirs, default)
+        if ours == "layers" and found > self._tensors:
+            # Before so many are made, which may take all memory.
+            wanted = f"{self._tensors} at most, since the files have no more tensors"
+            raise self.refuse(theirs, wanted, found)
+        return found
 
     def part(self, name: str) -> Settings:
         """Returns the settings in an object; none where there is no object, or null."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Unpack
 
 from hybridnet import initializer
-from hybridnet.base.errors import ParameterError
+from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.ndarray import NDArray
 
 from ... import nn
 from ...block import HybridBlock
@@ -22,6 +23,7 @@ from ..folders import (
     check_sizes,
     weights_of,
 )
+from .table import Table
 
 __all__ = ["Bert", "BertClassifier", "BertMasked", "BertSizes", "bert"]
 
@@ -99,9 +101,9 @@ class Bert(HybridBlock):
         self.sizes = sizes
         self.config = _config(sizes, "BertModel")
         with self.name_scope():
-            self.tokens = _embedding(sizes, sizes.vocab_size)
-            self.positions = _embedding(sizes, sizes.max_length)
-            self.token_types = _embedding(sizes, sizes.token_types)
+            self.tokens = Table(sizes.vocab_size, sizes.units, sizes.spread)
+            self.positions = Table(sizes.max_length, sizes.units, sizes.spread)
+            self.token_types = Table(sizes.token_types, sizes.units, sizes.spread)
             self.norm = _norm(sizes)
             self.dropout = nn.Dropout(sizes.dropout)
             self.layers = nn.HybridSequential()
@@ -131,6 +133,11 @@ class Bert(HybridBlock):
         Returns:
             (batch, length, units) and (batch, units); the first alone without a pooled output.
         """
+        if isinstance(tokens, NDArray) and tokens.shape[1] > self.sizes.max_length:
+            raise ShapeError(
+                f"bert: has {self.sizes.max_length} positions, got {tokens.shape[1]} tokens; cut "
+                "them"
+            )
         positions = self.positions(F.contrib.arange_like(tokens, axis=1))
         kinds = F.zeros_like(tokens) if token_types is None else token_types
         hidden = F.broadcast_add(self.tokens(tokens), F.expand_dims(positions, axis=0))
@@ -259,11 +266,6 @@ class _BertLayer(HybridBlock):
 def _first(F: Operators[Data], hidden: Data) -> Data:
     """Returns (batch, units), the first of (batch, length, units)."""
     return F.reshape(F.slice_axis(hidden, axis=1, begin=0, end=1), shape=(0, -1))
-
-
-def _embedding(sizes: BertSizes, rows: int) -> nn.Embedding:
-    init = initializer.Normal(sizes.spread)
-    return nn.Embedding(rows, sizes.units, weight_initializer=init)
 
 
 def _norm(sizes: BertSizes) -> nn.LayerNorm:

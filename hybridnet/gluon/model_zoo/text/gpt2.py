@@ -18,6 +18,7 @@ from ... import nn
 from ...block import HybridBlock
 from ...types import BlockNames
 from ..folders import Family, Settings, Weight, activation, check_sizes, weights_of
+from .table import Table
 
 __all__ = ["GPT2", "GPT2Sizes", "gpt2"]
 
@@ -123,8 +124,8 @@ class GPT2Features(HybridBlock):
         super().__init__(**kwargs)
         self._max_length = sizes.max_length
         with self.name_scope():
-            self.tokens = _embedding(sizes, sizes.vocab_size)
-            self.positions = _embedding(sizes, sizes.max_length)
+            self.tokens = Table(sizes.vocab_size, sizes.units, sizes.spread)
+            self.positions = Table(sizes.max_length, sizes.units, sizes.spread)
             self.dropout = nn.Dropout(sizes.embedding_dropout)
             self.layers = nn.HybridSequential()
             with self.layers.name_scope():
@@ -197,11 +198,6 @@ class _GPT2Layer(HybridBlock):
             dropout=self._attention_dropout,
         )
         return attended.reshape((0, 0, -1))
-
-
-def _embedding(sizes: GPT2Sizes, rows: int) -> nn.Embedding:
-    init = initializer.Normal(sizes.spread)
-    return nn.Embedding(rows, sizes.units, weight_initializer=init)
 
 
 def _norm(sizes: GPT2Sizes) -> nn.LayerNorm:

@@ -23,6 +23,7 @@ from ...block import HybridBlock
 from ...types import BlockNames
 from ..folders import Family, Settings, Weight, activation, check_sizes, weights_of
 from .rope import RopeScaling, frequencies, read_scaling, rope_settings
+from .table import Table
 
 __all__ = ["Llama", "LlamaSizes", "llama"]
 
@@ -171,8 +172,7 @@ class LlamaFeatures(HybridBlock):
         super().__init__(**kwargs)
         self._frequencies = frequencies(sizes.head_size, sizes.rope_base, sizes.rope_scaling)
         with self.name_scope():
-            init = initializer.Normal(sizes.spread)
-            self.tokens = nn.Embedding(sizes.vocab_size, sizes.units, weight_initializer=init)
+            self.tokens = Table(sizes.vocab_size, sizes.units, sizes.spread)
             self.layers = nn.HybridSequential()
             with self.layers.name_scope():
                 for number in range(sizes.layers):

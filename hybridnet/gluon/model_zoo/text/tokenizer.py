@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -104,7 +106,11 @@ class Tokenizer:
         }
         try:
             made: str = _compiled(template).render(
-                messages=list(messages), add_generation_prompt=add_generation_prompt, **special
+                messages=list(messages),
+                add_generation_prompt=add_generation_prompt,
+                tools=None,
+                documents=None,
+                **special,
             )
         except jinja.TemplateError as error:
             raise ParameterError(f"{self.folder}: the chat template: {error}") from error
@@ -114,10 +120,11 @@ class Tokenizer:
         """Copies the tokenizer's files to a folder, which is made where it is not there."""
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
+        if target.samefile(self.folder):
+            return
         for name in (_RULES, _SETTINGS, _TEMPLATE, "special_tokens_map.json"):
-            path = self.folder / name
-            if path.exists() and not (target / name).exists():
-                shutil.copyfile(path, target / name)
+            if (self.folder / name).exists():
+                shutil.copyfile(self.folder / name, target / name)
 
     def _template(self) -> str | None:
         path = self.folder / _TEMPLATE
@@ -183,7 +190,10 @@ def _compiled(template: str) -> Any:
     world = _import_jinja().sandbox.ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
     )
+    # What transformers gives to templates beside.
     world.globals["raise_exception"] = _refuse
+    world.globals["strftime_now"] = lambda form: datetime.now().strftime(form)
+    world.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False)
     return world.from_string(template)
 
 
