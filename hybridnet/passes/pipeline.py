@@ -23,7 +23,7 @@ from hybridnet.engine import RLock
 from hybridnet.graph import Graph
 from hybridnet.ops.core import Types
 
-from . import arithmetic, dead, duplicates, epilogue, fold, layout, prune, remap
+from . import arithmetic, attention, dead, duplicates, epilogue, fold, layout, prune, remap
 from .context import PassContext
 from .ordered import ControlFreeGraph, has_order
 from .report import Record, Report, size_of
@@ -141,6 +141,7 @@ class Pipeline(Sequence[Pass]):
 #: All passes, in their order.
 PIPELINE: Final = Pipeline(
     (
+        Pass("attention", attention.run, attention.RULES),
         Pass("prune", prune.run, prune.RULES),
         Pass("fold", fold.run, fold.RULES),
         Pass("arithmetic", arithmetic.run, arithmetic.RULES),

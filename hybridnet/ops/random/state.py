@@ -22,6 +22,7 @@ __all__ = [
     "initial_state",
     "integers",
     "keep_mask",
+    "keep_rows",
     "next_key",
     "normals",
     "uniforms",
@@ -83,6 +84,42 @@ def keep_mask(key: Any, shape: tuple[int, ...], keep: float) -> Any:
     blocks = _blocks(key, -(-count // 4))
     bits = lax.bitcast_convert_type(blocks, np.uint16).reshape(-1)[:count].reshape(shape)
     return bits.astype(np.uint32) < np.uint32(round(keep * 65536))
+
+
+def keep_rows(key: Any, shape: tuple[int, ...], first: Any, count: int, keep: float) -> Any:
+    """Draws some rows of what `keep_mask` draws; with JAX alone, where `first` may be a tracer.
+
+    Args:
+        key: a key from `next_key`.
+        shape: (..., rows, columns), of the whole mask.
+        first: the first row.
+        count: how many rows.
+        keep: from 0 to 1.
+
+    Returns:
+        bool (..., count, columns).
+    """
+    from jax.extend import random as cipher
+
+    *lead, rows, columns = shape
+    each = count * columns
+    # The elements that each group of rows begins with, and the blocks that hold them.
+    begin = (np.arange(math.prod(lead), dtype=np.uint64) * np.uint64(rows)) + jnp.astype(
+        jnp.asarray(first), np.uint64
+    )
+    begin = begin * np.uint64(columns)
+    blocks = np.arange(each // 4 + 2, dtype=np.uint64)
+    numbers = (begin[:, None] >> np.uint64(2)) + blocks
+    halves = [jnp.astype(part, np.uint32) for part in (numbers >> np.uint64(32), numbers)]
+    made = cipher.threefry_2x32(jax.random.key_data(key), jnp.stack(halves))
+    high, low = made[0], made[1]
+    half, word = np.uint32(0xFFFF), np.uint32(16)
+    parts = [low & half, low >> word, high & half, high >> word]
+    bits = jnp.stack(parts, -1).reshape(len(begin), -1)
+    if columns % 4:  # a row begins anywhere in a block
+        offsets = jnp.astype(begin & np.uint64(3), np.int32)
+        bits = jax.vmap(lambda row, at: lax.dynamic_slice_in_dim(row, at, each))(bits, offsets)
+    return (bits[:, :each] < np.uint32(round(keep * 65536))).reshape(*lead, count, columns)
 
 
 def uniforms(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:

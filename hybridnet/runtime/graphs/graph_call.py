@@ -48,6 +48,8 @@ from ..record.waiting import ready_array
 _ANY_NODES: Final = 1
 _MANY_NODES: Final = 500
 
+_ATTENTION: Final = (PIPELINE["attention"],)
+
 #: For each wanted input the number of the output that is its gradient, or None.
 _Numbers = tuple[int | None, ...]
 
@@ -454,6 +456,17 @@ _shared: Final[WeakValueDictionary[Any, GraphCall]] = WeakValueDictionary()
 _COUNTER: Final = re.compile(r"(?<=[a-z])[0-9]+(?=_|$)")
 
 
+def _with_attention(graph: Graph, input_types: Types) -> Graph:
+    """Returns a graph with what is attention, written out, as one operator.
+
+    Here, where numbers are known, and before a gradient is derived. It is the one rule that is not
+    exact and is used all the same: as another lowering of an operator would, it rounds otherwise.
+    """
+    if not any(node.call is not None and node.call.name == "softmax" for node in graph.nodes):
+        return graph
+    return optimize(graph, PassContext(input_types), _ATTENTION, lenient=True)[0]
+
+
 def shared_call(
     graph: Graph, input_types: Types, name: str, num_visible: int
 ) -> tuple[GraphCall, tuple[Any, ...]]:
@@ -467,6 +480,8 @@ def shared_call(
     Returns:
         The call, and the graph's scalars in the order in which the call takes them.
     """
+    if passes_enabled():
+        graph = _with_attention(graph, input_types)
     structure, scalars = structure_of(graph)
     # Blocks and symbols without a name of their own get a counter, which does not matter here.
     kind = _COUNTER.sub("", name)

@@ -2,7 +2,7 @@
 
 Rabe and Staats, "Self-attention does not need O(n^2) memory", 2021; the gradient computes the
 scores again from their sums, as Dao et al., "FlashAttention", 2022. All scores as one block are the
-plain way.
+plain attention.
 
 Arrays have their heads in front here: queries (batch, key heads, group, length, units), keys and
 values (batch, key heads, length, units), in float32 or wider. The queries are scaled.
@@ -92,7 +92,7 @@ def in_blocks(visible: Visible) -> list[Loop]:
 
 
 @final
-class Way(NamedTuple):
+class Attention(NamedTuple):
     """What an attention is beside its arrays, and how it is computed.
 
     Attributes:
@@ -138,14 +138,16 @@ def _where_seen(seen: Any, x: Any) -> Any:
     return x if seen is None else jnp.where(seen, x, np.zeros((), x.dtype))
 
 
-def _attend(queries: Any, keys: Any, values: Any, block: Block, way: Way) -> tuple[Any, Any]:
+def _attend(
+    queries: Any, keys: Any, values: Any, block: Block, attention: Attention
+) -> tuple[Any, Any]:
     """Computes a block.
 
     Args:
         queries: (batch, key heads, group, queries of the block, units).
         keys, values: those of the block.
         block: which.
-        way: what they see.
+        attention: what they see.
 
     Returns:
         The outputs, (batch, key heads, group, queries, units), and the logarithms of the sums of
@@ -155,13 +157,13 @@ def _attend(queries: Any, keys: Any, values: Any, block: Block, way: Way) -> tup
     rows = queries.reshape(batch, key_heads, group * count, units)
     products = jnp.matmul(rows, jnp.swapaxes(keys, 2, 3))
     products = products.reshape(batch, key_heads, group, count, keys.shape[2])
-    scores, seen = _scores(products, way.visible, block, 4)
+    scores, seen = _scores(products, attention.visible, block, 4)
     highest = jnp.max(scores, axis=4, keepdims=True, initial=_lowest(scores))
     shares = _where_seen(seen, jnp.exp(scores - highest))
     sums = jnp.sum(shares, axis=4, keepdims=True)
     sums = jnp.where(sums == 0, np.ones((), sums.dtype), sums)
-    if way.dropout is not None:
-        shares = _where_seen(way.dropout.keeping(block), shares * way.dropout.scale)
+    if attention.dropout is not None:
+        shares = _where_seen(attention.dropout.keeping(block), shares * attention.dropout.scale)
     mixed = jnp.matmul(shares.reshape(batch, key_heads, group * count, keys.shape[2]), values)
     output = mixed.reshape(batch, key_heads, group, count, values.shape[3]) / sums
     return output, (highest + jnp.log(sums))[..., 0]
@@ -185,7 +187,7 @@ class _Head(NamedTuple):
 
 
 def _attend_back(
-    head: _Head, keys: Any, values: Any, block: Block, way: Way
+    head: _Head, keys: Any, values: Any, block: Block, attention: Attention
 ) -> tuple[Any, Any, Any, Any]:
     """Returns the gradients of the queries, keys, values and scores, (..., keys, group, queries).
 
@@ -201,14 +203,14 @@ def _attend_back(
         products = jnp.matmul(x, jnp.swapaxes(y, 2, 3))
         return products.reshape(batch, key_heads, length, group, count)
 
-    scores, seen = _scores(by_key(keys, rows), way.visible, block, 2)
+    scores, seen = _scores(by_key(keys, rows), attention.visible, block, 2)
     shares = _where_seen(seen, jnp.exp(scores - head.sums[:, :, None]))
     of_shares = by_key(values, grads)
     kept = shares
-    if way.dropout is not None:
-        keeping = jnp.moveaxis(way.dropout.keeping(block), 4, 2)
-        of_shares = _where_seen(keeping, of_shares * way.dropout.scale)
-        kept = _where_seen(keeping, shares * way.dropout.scale)
+    if attention.dropout is not None:
+        keeping = jnp.moveaxis(attention.dropout.keeping(block), 4, 2)
+        of_shares = _where_seen(keeping, of_shares * attention.dropout.scale)
+        kept = _where_seen(keeping, shares * attention.dropout.scale)
     of_scores = shares * (of_shares - head.dots[:, :, None])
     flat = batch, key_heads, length, group * count
     of_rows = of_scores.reshape(flat)
@@ -259,15 +261,15 @@ def _in_a_row(x: Any, axis: int) -> Any:
     return moved.reshape(*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :])
 
 
-def forward(queries: Any, keys: Any, values: Any, way: Way) -> tuple[Any, Any]:
+def forward(queries: Any, keys: Any, values: Any, attention: Attention) -> tuple[Any, Any]:
     """Computes attention; see `_attend`."""
     outputs, sums = [], []
-    for loop in way.loops:
+    for loop in attention.loops:
         mine = _seen_by(keys, loop), _seen_by(values, loop)
 
         def one(first: Any, loop: Loop = loop, mine: tuple[Any, Any] = mine) -> tuple[Any, Any]:
             part = _cut(queries, loop, first)
-            return _attend(part, *mine, loop.block(first), way)
+            return _attend(part, *mine, loop.block(first), attention)
 
         if loop.blocks == 1:
             output, logs = one(loop.first)
@@ -294,7 +296,7 @@ def backward(
     head: Sequence[Any],
     keys: Any,
     values: Any,
-    way: Way,
+    attention: Attention,
     *,
     with_bias: bool,
 ) -> Gradients:
@@ -303,19 +305,19 @@ def backward(
     Args:
         head: the fields of a `_Head` for all queries.
         keys, values: all.
-        way: as it was computed.
+        attention: as it was computed.
         with_bias: whether the gradient of the bias is wanted.
     """
     of_queries = []
     of_keys, of_values = jnp.zeros_like(keys), jnp.zeros_like(values)
-    visible = way.visible
+    visible = attention.visible
     bias = jnp.zeros(visible.bias.shape, keys.dtype) if with_bias else None
-    for loop in way.loops:
+    for loop in attention.loops:
         mine = _seen_by(keys, loop), _seen_by(values, loop)
 
         def one(first: Any, loop: Loop = loop, mine: tuple[Any, Any] = mine) -> Gradients:
             part = _Head(*(_cut(x, loop, first) for x in head))
-            found = _attend_back(part, *mine, loop.block(first), way)
+            found = _attend_back(part, *mine, loop.block(first), attention)
             added = _of_bias(found[3], visible.bias, visible.sizes) if with_bias else None
             return Gradients(*found[:3], added)
 

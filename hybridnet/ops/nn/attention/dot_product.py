@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Final
 
-from hybridnet.base.attrs import REQUIRED, Platform, RandomState, Range, Shape, Train
+from hybridnet.base.attrs import REQUIRED, RandomState, Range, Shape, Train
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
@@ -76,9 +76,12 @@ def _check(*types: TensorType, **params: Any) -> None:
     for name, one in zip(names[3:], types[3:], strict=False):
         if name in ("mask", "bias"):
             _check_scores(name, one, sizes)
-        elif one.shape != (sizes.batch,):
+            continue
+        each, by_query = (sizes.batch,), (sizes.batch, sizes.queries)
+        if one.shape != each and (name != "lengths" or one.shape != by_query):
+            also = f", or {by_query}, one for each query" if name == "lengths" else ""
             raise ShapeError(
-                f"{_OP}: {name} must have shape ({sizes.batch},), a number for each sequence, got "
+                f"{_OP}: {name} must have shape {each}, a number for each sequence{also}, got "
                 f"{name} {one}"
             )
 
@@ -154,15 +157,15 @@ def _scale(queries: Any, scale: float | None) -> float:
     return max(queries.shape[3], 1) ** -0.5 if scale is None else scale
 
 
-def _dropout(key: Any, p: float, sizes: Sizes, on_host: bool) -> blocked.Dropout:
+def _dropout(key: Any, p: float, sizes: Sizes) -> blocked.Dropout:
     # With p = 1 nothing is kept, and there is no scale that would keep the mean.
     scale = 1 / (1 - p) if p < 1 else 0.0
-    return blocked.Dropout(lambda block: kept(key, p, sizes, block, on_host), scale)
+    return blocked.Dropout(lambda block: kept(key, p, sizes, block), scale)
 
 
 def _prepared(
-    arrays: Sequence[Any], key: Any, platform: str, in_blocks: bool, params: Mapping[str, Any]
-) -> tuple[list[Any], blocked.Way]:
+    arrays: Sequence[Any], key: Any, in_blocks: bool, params: Mapping[str, Any]
+) -> tuple[list[Any], blocked.Attention]:
     """Returns queries, keys and values as they are computed with, and what says how."""
     inputs = dict(zip(_takes(**params), arrays, strict=False))
     sizes, dtype = sizes_of(*arrays[:2]), wide(arrays[0].dtype)
@@ -170,10 +173,10 @@ def _prepared(
     loops = blocked.in_blocks(visible) if in_blocks else blocked.at_once(sizes)
     dropout = None
     if key is not None:
-        dropout = _dropout(key, params["dropout"], sizes, platform == "host")
+        dropout = _dropout(key, params["dropout"], sizes)
     queries, keys, values = (_heads_first(x, dtype) for x in arrays[:3])
     queries = _grouped(queries * _scale(arrays[0], params["scale"]), sizes)
-    return [queries, keys, values], blocked.Way(visible, loops, dropout)
+    return [queries, keys, values], blocked.Attention(visible, loops, dropout)
 
 
 def _key(state: Any, p: float, train: bool) -> tuple[Any, Any]:
@@ -184,15 +187,14 @@ def _key(state: Any, p: float, train: bool) -> tuple[Any, Any]:
 def _lowering(
     *arrays: Any,
     train: bool,
-    platform: str,
     state: Any = None,
     in_blocks: bool = False,
     **params: Any,
 ) -> Sequence[Any]:
     p = params["dropout"]
     key, state = _key(state, p, train)
-    (queries, keys, values), way = _prepared(arrays, key, platform, in_blocks, params)
-    output, sums = blocked.forward(queries, keys, values, way)
+    (queries, keys, values), attention = _prepared(arrays, key, in_blocks, params)
+    output, sums = blocked.forward(queries, keys, values, attention)
     made = jnp.astype(_heads_last(output), arrays[0].dtype), _heads_last(sums)
     return (*made, state) if p > 0 else made
 
@@ -246,7 +248,6 @@ def dot_product_attention(
     use_lengths: bool = False,
     use_starts: bool = False,
     train: Train,
-    platform: Platform,
     state: RandomState = None,
 ) -> Any:
     """Mixes values by how well their keys fit each query: ``softmax(scale * q kᵀ + bias) v``.
@@ -263,7 +264,8 @@ def dot_product_attention(
         mask: where a query sees a key: not 0. (batch, heads, queries, keys), each of which may be
             1; or (batch, queries, keys), or (queries, keys).
         bias: added to the scores, of the shapes that `mask` may have.
-        lengths: (batch,), how many keys of a sequence there are, from the front.
+        lengths: (batch,), how many keys of a sequence there are, from the front; or (batch,
+            queries), how many a query sees.
         starts: (batch,), the position of the first query among the keys, for `causal` and `window`;
             default: the last query is where the last key is.
         causal: hide the keys after a query.
@@ -284,7 +286,6 @@ def dot_product_attention(
         values,
         *given,
         train=train,
-        platform=platform,
         state=state,
         causal=causal,
         window=window,
@@ -304,7 +305,6 @@ def _backward_lowering(
     *arrays: Any,
     wanted: tuple[int, ...],
     train: bool,
-    platform: str,
     in_blocks: bool = False,
     **params: Any,
 ) -> Sequence[Any]:
@@ -312,13 +312,14 @@ def _backward_lowering(
     inputs = arrays[: len(names)]
     output, sums, grad = arrays[-3:]
     key, _ = _key(arrays[len(names)], p, train)
-    (queries, keys, values), way = _prepared(inputs, key, platform, in_blocks, params)
+    (queries, keys, values), attention = _prepared(inputs, key, in_blocks, params)
     output, grad, sums = (
-        _grouped(_heads_first(x, queries.dtype), way.visible.sizes) for x in (output, grad, sums)
+        _grouped(_heads_first(x, queries.dtype), attention.visible.sizes)
+        for x in (output, grad, sums)
     )
     head = queries, grad, sums, jnp.sum(output * grad, axis=4)
     with_bias = any(names[number] == "bias" for number in wanted)
-    found = blocked.backward(head, keys, values, way, with_bias=with_bias)
+    found = blocked.backward(head, keys, values, attention, with_bias=with_bias)
     of_queries = _heads_last(found.queries * _scale(inputs[0], params["scale"]))
     made = {"queries": of_queries, "bias": found.bias}
     made |= {name: jnp.moveaxis(getattr(found, name), 1, 2) for name in ("keys", "values")}

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from hybridnet.ops.host.namespace import jax, jnp, lax
+from hybridnet.ops.host.namespace import jnp, lax
 
-from ...random.state import keep_mask
+from ...random.state import keep_mask, keep_rows
 
 
 @final
@@ -69,7 +69,7 @@ class Visible(NamedTuple):
         sizes: of the attention.
         mask: (batch, heads, queries, keys) or 1 for any of them, where it is not 0; None: all.
         bias: added to the scores, of such a shape; None: nothing.
-        lengths: (batch,), how many keys there are from the front; None: all.
+        lengths: (batch,) or (batch, queries), how many keys there are from the front; None: all.
         starts: (batch,), the position of the first query among the keys; None: the last query is
             where the last key is.
         causal: whether keys after the query are hidden.
@@ -103,7 +103,11 @@ class Visible(NamedTuple):
         if self.lengths is None:
             return None
         lengths = self.lengths.astype(np.int32)
-        return (_keys(block) < lengths[:, None])[:, None, None, None]
+        if lengths.ndim == 1:
+            lengths = lengths[:, None]
+        elif block.rows != self.sizes.queries:
+            lengths = lax.dynamic_slice_in_dim(lengths, block.first, block.rows, 1)
+        return (_keys(block) < lengths[:, :, None])[:, None, None]
 
     def _near(self, block: Block) -> Any:
         if not self.causal and self.window is None:
@@ -150,27 +154,22 @@ def _keys(block: Block) -> Any:
     return jnp.arange(block.low, block.high, dtype=np.int32)
 
 
-def kept(key: Any, p: float, sizes: Sizes, block: Block, on_host: bool) -> Any:
-    """Draws which scores dropout keeps, the same for a query whatever block it is in.
+def kept(key: Any, p: float, sizes: Sizes, block: Block) -> Any:
+    """Draws which scores dropout keeps: what the operator Dropout draws for all of them.
 
     Args:
         key: a random key.
         p: the probability that a score is dropped.
         sizes: of the attention.
         block: some of the queries; all keys are drawn.
-        on_host: whether the arrays are NumPy's.
 
     Returns:
         bool, (batch, key heads, group, queries, keys of the block).
     """
-    shape = sizes.batch, sizes.key_heads, sizes.group, sizes.keys
-
-    def row(number: Any) -> Any:
-        return keep_mask(jax.random.fold_in(key, number), shape, 1 - p)
-
-    if on_host:
-        drawn = jnp.stack([row(number) for number in range(block.rows)], 3)
+    shape = sizes.batch, sizes.heads, sizes.queries, sizes.keys
+    if block.rows == sizes.queries:
+        drawn = keep_mask(key, shape, 1 - p)
     else:
-        rows = (block.first + jnp.arange(block.rows)).astype(np.uint32)
-        drawn = jax.vmap(row, out_axes=3)(rows)
-    return drawn[..., block.low : block.high]
+        drawn = keep_rows(key, shape, block.first, block.rows, 1 - p)
+    by_group = sizes.batch, sizes.key_heads, sizes.group, block.rows, sizes.keys
+    return drawn.reshape(by_group)[..., block.low : block.high]
