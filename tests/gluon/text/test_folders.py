@@ -11,6 +11,7 @@ import weakref
 import numpy as np
 import pytest
 from oracle import folder_cases as cases
+from safetensors.numpy import load_file, save_file
 from text_models import FOLDERS, asked, assert_same, copied, whole
 
 import hybridnet as hn
@@ -125,6 +126,22 @@ def test_other_dtypes(name, dtype, tmp_path):
         assert np.dtype(ours.dtype).name == dtype
         same = ours.data().astype("float64") == theirs.data().astype("float64")
         assert same.asnumpy().all()
+
+
+def test_every_bfloat16_is_cast_exactly(tmp_path):
+    """Zeros, infinities, NaN and numbers below the least normal one, also transposed."""
+    net = text.gpt2(units=64, layers=1, heads=1, hidden_units=1024, vocab_size=3, max_length=2)
+    net.initialize()
+    net.cast("bfloat16")
+    text.save(net, tmp_path)
+    bits = np.arange(65536, dtype=np.uint16).reshape(64, 1024)
+    path = tmp_path / "model.safetensors"
+    tensors = load_file(path)
+    name = "transformer.h.0.mlp.c_fc.weight"
+    tensors[name] = bits.view(tensors[name].dtype)
+    save_file(tensors, path, {"format": "pt"})
+    found = text.load(tmp_path, dtype="float32").features.layers[0].hidden.weight.data().asnumpy()
+    np.testing.assert_array_equal(found.T.view(np.uint32), bits.astype(np.uint32) << 16)
 
 
 def test_a_cache_has_the_dtype_of_the_network():
