@@ -14,6 +14,7 @@ EXAMPLES = ROOT / "examples"
 #: Script -> options that make it small, what is looked for in each line, and what its last value
 #: must be below (or, where negative, above the negative of).
 RUNS = {
+    "gpt": ("--seconds 20 --layers 2 --units 64 --length 64 --out OUT", r"([\d.]+) bits", 4.5),
     "image_classification": ("--images 400 --epochs 2", r"accuracy ([\d.]+)", None),
     "word_language_model": ("--sentences 400 --hidden 32 --epochs 3", r"perplexity ([\d.]+)", 6),
     "dcgan": ("--images 200 --epochs 1 --width 4", r"generator ([\d.]+)", None),
@@ -42,8 +43,9 @@ def test_every_example_is_run():
 
 @nightly
 @pytest.mark.parametrize("name", RUNS)
-def test_an_example_trains(name):
+def test_an_example_trains(name, tmp_path):
     options, pattern, bound = RUNS[name]
+    options = options.replace("OUT", str(tmp_path))
     out = run([sys.executable, str(EXAMPLES / f"{name}.py"), *options.split()])
     *_, last = map(float, re.findall(pattern, out))
     if bound is not None:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from hybridnet.base.errors import ParameterError
+
 from ...block import HybridBlock
 from ...parameter import Parameter
 from .settings import Settings
@@ -90,6 +92,11 @@ def weights_of(name: str, layer: HybridBlock, transposed: bool = False) -> Itera
         layer: ours.
         transposed: see `Weight`; of the weight.
     """
+    if not any(isinstance(getattr(layer, ours, None), Parameter) for ours in _NAMES):
+        raise ParameterError(
+            f"{name}: is a {type(layer).__name__}, which folders do not have; merge what was "
+            "trained beside the weight first (gluon.contrib.nn.merge_lora)"
+        )
     for ours, theirs in _NAMES.items():
         parameter = getattr(layer, ours, None)
         if isinstance(parameter, Parameter):

@@ -97,7 +97,8 @@ class Search:
                 self._step(number, sums[number].tolist(), places[number].tolist())
 
     def _step(self, number: int, sums: list[float], places: list[int]) -> None:
-        width, answers, followed = self._beams.width, self._answers[number], []
+        width, answers = self._beams.width, self._answers[number]
+        followed: list[tuple[float, int, int]] = []
         for rank, (total, place) in enumerate(zip(sums, places, strict=True)):
             beam, token = divmod(place, self._vocab)
             if token in self._beams.eos:
@@ -113,7 +114,7 @@ class Search:
         self._done[number] = self._is_done(number, max(sums))
 
     def _score(self, total: float) -> float:
-        return total / self._length**self._beams.length_penalty
+        return total / float(self._length**self._beams.length_penalty)
 
     def _put_aside(self, number: int, total: float, tokens: list[int]) -> None:
         ended = self._ended[number]

@@ -317,7 +317,8 @@ def _room(prompts: _Prompts) -> int:
     """Returns the size of the first cache."""
     longest = int(prompts.lengths.max())
     wanted = min(longest + prompts.most, max(2 * longest, _ROOM))
-    return min(max(_size(wanted), prompts.tokens.shape[1]), prompts.longest)
+    filled: int = prompts.tokens.shape[1]
+    return min(max(_size(wanted), filled), prompts.longest)
 
 
 def _begun(net: Decoder, prompts: _Prompts, ctx: Context) -> tuple[NDArray, KeyValueCache]:
