@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any, Final
@@ -11,6 +12,7 @@ from hybridnet.base.errors import ParameterError
 
 #: What decoders put in the place of the first bytes of a character whose others are to come.
 _UNFINISHED: Final = "\ufffd"
+_STEERING: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 #: So many tokens of an answer have room at least; older turns are forgotten for it.
 _LEAST_ROOM: Final = 64
 
@@ -140,8 +142,8 @@ def _written(tokenizer: Any, tokens: Iterator[int | None]) -> str:
 
 
 def _show(shown: str, whole: str) -> str:
-    """Writes what has been added to a text."""
+    """Writes what has been added to a text, of which nothing may steer the terminal."""
     more = whole[len(shown) :]
     if more:
-        print(more, end="", flush=True)
+        print(_STEERING.sub(_UNFINISHED, more), end="", flush=True)
     return more

@@ -213,7 +213,10 @@ class HybridBlock(Block):
     def __note_arguments(self, args: tuple[Any, ...], is_traced: bool) -> None:
         for arg in args:
             if not isinstance(arg, NDArray):
-                leaves, _ = self.__dict__["_export_arguments"] = flatten(args)
+                leaves, tree = flatten(args)
+                # Which there were, and not the arrays: they may be large, or a trace's.
+                given = [None if leaf is None else 0 for leaf in leaves]
+                self.__dict__["_export_arguments"] = given, tree
                 self.__check_leaves(args, leaves, is_traced)
                 return
         self.__dict__["_export_arguments"] = len(args)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import pytest
 import tokenizers
@@ -56,7 +57,8 @@ def answer(folder, prompt, count):
     tokenizer, net = text.load_tokenizer(folder), text.load(folder)
     ids = tokenizer.encode(prompt, special=False)
     count = min(count, 64 - len(ids))
-    return tokenizer.decode(text.generate(net, ids, count, eos=tokenizer.ends)[0])
+    made = tokenizer.decode(text.generate(net, ids, count, eos=tokenizer.ends)[0])
+    return re.sub(r"(?![\n\t])[\x00-\x1f\x7f-\x9f]", "\ufffd", made)
 
 
 def test_a_line_is_gone_on_with(monkeypatch, capsys, folder):
@@ -139,6 +141,15 @@ def test_characters_are_written_whole(capsys):
 
     assert chat._written(Bytes(), tokens()) == "a🙂ü"
     assert seen == ["a", "", "", "", "🙂", "", "ü"]
+
+
+def test_answers_do_not_steer_the_terminal(capsys):
+    class Same:
+        def decode(self, ids):
+            return "".join(ids)
+
+    assert chat._written(Same(), iter("a\x1b[2J\tb\n")) == "a\x1b[2J\tb\n"
+    assert capsys.readouterr().out == "a\ufffd[2J\tb\n\n"
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,22 @@
 """Networks of folders in use: memory, dtypes, devices, training, threads, and the hub."""
 
+import copy
+import gc
 import sys
 import threading
 import tracemalloc
 import types
+import weakref
 
 import numpy as np
 import pytest
 from oracle import folder_cases as cases
+from safetensors.numpy import load_file, save_file
 from text_models import FOLDERS, asked, assert_same, copied, whole
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
-from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.gluon.model_zoo import text, vision
 
 
@@ -124,6 +128,22 @@ def test_other_dtypes(name, dtype, tmp_path):
         assert same.asnumpy().all()
 
 
+def test_every_bfloat16_is_cast_exactly(tmp_path):
+    """Zeros, infinities, NaN and numbers below the least normal one, also transposed."""
+    net = text.gpt2(units=64, layers=1, heads=1, hidden_units=1024, vocab_size=3, max_length=2)
+    net.initialize()
+    net.cast("bfloat16")
+    text.save(net, tmp_path)
+    bits = np.arange(65536, dtype=np.uint16).reshape(64, 1024)
+    path = tmp_path / "model.safetensors"
+    tensors = load_file(path)
+    name = "transformer.h.0.mlp.c_fc.weight"
+    tensors[name] = bits.view(tensors[name].dtype)
+    save_file(tensors, path, {"format": "pt"})
+    found = text.load(tmp_path, dtype="float32").features.layers[0].hidden.weight.data().asnumpy()
+    np.testing.assert_array_equal(found.T.view(np.uint32), bits.astype(np.uint32) << 16)
+
+
 def test_a_cache_has_the_dtype_of_the_network():
     net = text.load(FOLDERS / "llama", dtype="bfloat16")
     cache = net.new_cache(2, 8)
@@ -170,6 +190,50 @@ def test_threads_read_and_run():
     for answers in found:
         for one in answers:
             np.testing.assert_allclose(one, wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "bert", "vit"])
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_copies(name, hybridized):
+    net = text.load(FOLDERS / name)
+    net.hybridize(hybridized)
+    wanted = asked(net, name)
+    again = copy.deepcopy(net)
+    net.collect_params().setattr("grad_req", "null")
+    for param in parameters(net):
+        param.set_data(nd.zeros(param.shape))
+    assert_same(name, asked(again, name), wanted)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama"])
+def test_a_layer_keeps_no_cache(name):
+    net = text.load(FOLDERS / name)
+    cache = net.new_cache(1, 8)
+    kept = weakref.ref(cache.keys[0])
+    net(whole([[1, 2]]), cache).wait_to_read()
+    del cache
+    gc.collect()
+    assert kept() is None
+
+
+@pytest.mark.parametrize("name", ["gpt2", "llama", "bert", "vit"])
+def test_exported_files_give_the_same(name, tmp_path):
+    net = text.load(FOLDERS / name)
+    inputs = nd.array(cases.pictures()) if name == "vit" else whole(cases.tokens())
+    hn.export(net, tmp_path / "net.hnx", inputs)
+    wanted, found = net(inputs), hn.load(tmp_path / "net.hnx")(inputs)
+    pair = (wanted, found) if isinstance(wanted, tuple) else ((wanted,), (found,))
+    for ours, theirs in zip(*pair, strict=True):
+        np.testing.assert_allclose(theirs.asnumpy(), ours.asnumpy(), atol=1e-5)
+
+
+def test_decoders_are_no_symbols():
+    for name in ("gpt2", "llama"):
+        net = text.load(FOLDERS / name)
+        with pytest.raises(ParameterError, match=r"got Symbol; .*is exported by hn\.export"):
+            net(hn.sym.var("tokens"))
+        with pytest.raises(ShapeError, match=r"tokens must be \(batch, length\), got \(3,\)"):
+            net(whole([1, 2, 3]))
 
 
 def test_new_networks_of_all_kinds():

@@ -18,7 +18,7 @@ from ... import nn
 from ...block import HybridBlock
 from ...types import BlockNames
 from ..folders import Family, Settings, Weight, activation, check_sizes, weights_of
-from .table import Table
+from .table import Table, check_tokens
 
 __all__ = ["GPT2", "GPT2Sizes", "gpt2"]
 
@@ -135,6 +135,7 @@ class GPT2Features(HybridBlock):
 
     def forward(self, tokens: NDArray, cache: nn.KeyValueCache | None = None) -> NDArray:
         """Returns (batch, length, units) of (batch, length); see `GPT2`."""
+        check_tokens("gpt2", tokens)
         length, ctx = tokens.shape[1], tokens.context
         most = length if cache is None else max(length, cache.size)
         if most > self._max_length:

@@ -23,7 +23,7 @@ from ...block import HybridBlock
 from ...types import BlockNames
 from ..folders import Family, Settings, Weight, activation, check_sizes, weights_of
 from .rope import RopeScaling, frequencies, read_scaling, rope_settings
-from .table import Table
+from .table import Table, check_tokens
 
 __all__ = ["Llama", "LlamaSizes", "llama"]
 
@@ -181,6 +181,7 @@ class LlamaFeatures(HybridBlock):
 
     def forward(self, tokens: NDArray, cache: nn.KeyValueCache | None = None) -> NDArray:
         """Returns (batch, length, units) of (batch, length); see `Llama`."""
+        check_tokens("llama", tokens)
         positions = nd.arange(tokens.shape[1], ctx=tokens.context, dtype="int32")
         if cache is not None:
             positions = cache.starts.expand_dims(1) + positions.expand_dims(0)

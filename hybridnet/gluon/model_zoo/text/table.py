@@ -1,10 +1,12 @@
-"""Vectors for tokens."""
+"""Tokens, and vectors for them."""
 
 from __future__ import annotations
 
 from typing import Unpack
 
 from hybridnet import initializer
+from hybridnet.base.errors import ParameterError, ShapeError
+from hybridnet.ndarray import NDArray
 
 from ...block import HybridBlock
 from ...types import BlockNames, Data, Operators
@@ -38,3 +40,19 @@ class Table(HybridBlock):
             OutOfBoundsError: a number is outside; at once, or where a value is next read.
         """
         return F.take(weight, x, axis=0, mode="raise")
+
+
+def check_tokens(where: str, tokens: object) -> None:
+    """Checks what a decoder is given.
+
+    Raises:
+        ParameterError: it is no array, but a symbol perhaps; `where` begins the message.
+        ShapeError: it is not (batch, length).
+    """
+    if not isinstance(tokens, NDArray):
+        raise ParameterError(
+            f"{where}: needs an NDArray of tokens, got {type(tokens).__name__}; a network with a "
+            "cache is no symbol, and is exported by hn.export"
+        )
+    if len(tokens.shape) != 2:
+        raise ShapeError(f"{where}: tokens must be (batch, length), got {tokens.shape}")

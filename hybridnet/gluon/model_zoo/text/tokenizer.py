@@ -117,12 +117,15 @@ class Tokenizer:
         return made
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Copies the tokenizer's files to a folder, which is made where it is not there."""
+        """Copies its files to a folder, with what says which tokens end a text.
+
+        The folder is made where it is not there.
+        """
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         if target.samefile(self.folder):
             return
-        for name in (_RULES, _SETTINGS, _TEMPLATE, "special_tokens_map.json"):
+        for name in (_RULES, _SETTINGS, _TEMPLATE, "special_tokens_map.json", _ENDS[0]):
             if (self.folder / name).exists():
                 shutil.copyfile(self.folder / name, target / name)
 
