@@ -32,8 +32,8 @@ _RULE: Final = Rule(
     "_contrib_dot_product_attention(q, k, v, b, scale=a)",
     exact=False,
     tolerance=TOLERANCE,
-    where="128 queries and keys or more, of float32 or float64; the scores are used here only; also "
-    "with masks by `where`, lengths of softmax, and MXNet's interleaved_matmul operators",
+    where="128 queries and keys or more, of float32 or float64; the scores are used here only; "
+    "also with masks by `where`, lengths of softmax, and MXNet's interleaved_matmul operators",
     written=True,
 )
 RULES: Final = (_RULE,)
@@ -247,11 +247,11 @@ def _replaced(graph: Graph, found: dict[Node, _Attention]) -> Graph:
         if node.call is None:
             continue
         if node in found:
-            moved[node] = (_Writer(node, move).written(found[node]),)
+            moved[node] = (_Joined(node, move).written(found[node]),)
             continue
         inputs = tuple(map(move, node.inputs))
         if node in drawn:  # what draws next gets the state that it would have got
-            one = _Writer(node, move).add("_zeros", [], shape=(1,), dtype="float32")
+            one = _Joined(node, move).add("_zeros", [], shape=(1,), dtype="float32")
             inputs = (one, *inputs[1:])
         if inputs != node.inputs:
             made = node.with_inputs(inputs)
@@ -260,7 +260,7 @@ def _replaced(graph: Graph, found: dict[Node, _Attention]) -> Graph:
 
 
 @final
-class _Writer:
+class _Joined:
     """Writes the operator in the place of a node."""
 
     def __init__(self, of: Node, move: _Moved) -> None:

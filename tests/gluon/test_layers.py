@@ -101,6 +101,14 @@ def test_names_are_mxnets(kind: str) -> None:
     assert cases.names(hn, kind) == RECORDED["names"][kind]
 
 
+#: Layers and losses that MXNet 1.9 has not; `test_transformer.py` and others are theirs.
+OURS = {
+    *("KeyValueCache", "LearnedPositions", "MultiHeadAttention", "PositionwiseFFN", "RMSNorm"),
+    *("RotaryEmbedding", "SiLU", "SinusoidalPositions", "SwiGLU", "TransformerDecoderLayer"),
+    *("TransformerEncoderLayer", "LinearCrossEntropyLoss"),
+}
+
+
 def public(module: Any) -> list[str]:
     names = [one for one in module.__all__ if inspect.isclass(getattr(module, one))]
     return [one for one in names if not issubclass(getattr(module, one), Exception)]
@@ -108,8 +116,8 @@ def public(module: Any) -> list[str]:
 
 @pytest.mark.parametrize(
     "name",
-    [f"gluon.nn.{one}" for one in public(nn)]
-    + [f"gluon.loss.{one}" for one in public(gluon.loss)]
+    [f"gluon.nn.{one}" for one in public(nn) if one not in OURS]
+    + [f"gluon.loss.{one}" for one in public(gluon.loss) if one not in OURS]
     + [f"gluon.{one}" for one in public(gluon)],
 )
 def test_arguments_are_mxnets(name: str) -> None:

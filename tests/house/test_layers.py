@@ -369,6 +369,7 @@ LATE = {
     "hybridnet/gluon/data/workers/sending.py: hybridnet.gluon.data.workers.pickler.Pickler": (
         "brings in cloudpickle, which only loaders with worker processes need"
     ),
+    "hybridnet/ops/random/state.py: jax.extend.random": "brings in JAX; when a program is built",
     "hybridnet/checkpoint/tensor_file.py: safetensors": "an extra",
     "hybridnet/gluon/model_zoo/folders/tensors.py: safetensors": "an extra",
     "hybridnet/gluon/model_zoo/folders/tensors.py: safetensors.numpy": "of that extra",

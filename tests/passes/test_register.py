@@ -29,7 +29,10 @@ from hybridnet.runtime.tuning.launches import captured
 pytestmark = pytest.mark.compiled  # what NumPy runs is not worth the passes
 
 NUMBERS = np.array([-0.5, 0.25, 2], "float32")
-BUILT_IN = ["prune", "fold", "arithmetic", "duplicates", "layout", "remap", "epilogue", "dead"]
+BUILT_IN = [
+    *("attention", "prune", "fold", "arithmetic", "duplicates", "layout", "remap", "epilogue"),
+    "dead",
+]
 
 
 def rewriting(name, pattern, replacement):
@@ -156,7 +159,7 @@ def test_it_holds_where_weights_stay_the_same():
 
 def test_it_stands_where_it_was_told_to():
     last = passes.register(wrong("last"))
-    first = passes.register(wrong("first"), before="prune")
+    first = passes.register(wrong("first"), before="attention")
     after = passes.register(wrong("after"), after="first")
     before = passes.register(wrong("before"), before="dead")
     wanted = ["first", "after", *BUILT_IN[:-1], "before", "dead", "last"]
@@ -207,8 +210,8 @@ def test_the_report_and_the_pictures_show_it(capsys):
         symbol.optimize(x=(3,), report=True)
         shown = capsys.readouterr().out.splitlines()
         pictures = viz.plot_passes(symbol, x=(3,))
-    assert [line.split()[0] for line in shown[1:4]] == ["prune", "wrong", "fold"]
-    assert shown[2].split()[1:4] == ["2", "->", "1"] and "wrong_rule" in shown[2]
+    assert [line.split()[0] for line in shown[2:5]] == ["prune", "wrong", "fold"]
+    assert shown[3].split()[1:4] == ["2", "->", "1"] and "wrong_rule" in shown[3]
     assert list(pictures) == ["written", "wrong"] and "wrong_rule x1" in pictures["wrong"].source
 
 
@@ -225,9 +228,9 @@ def test_a_name_must_be_free():
 
 
 def test_a_place_must_be_there():
-    with pytest.raises(ParameterError, match="before must name one of prune, .*, got 'folds'"):
+    with pytest.raises(ParameterError, match="before must name one of attention, .*, got 'folds'"):
         passes.register(wrong(), before="folds")
-    with pytest.raises(ParameterError, match="after must name one of prune, .*, got ''"):
+    with pytest.raises(ParameterError, match="after must name one of attention, .*, got ''"):
         passes.register(wrong(), after="")
     with pytest.raises(ParameterError, match="give before or after, not both"):
         passes.register(wrong(), before="fold", after="prune")

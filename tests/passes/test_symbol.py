@@ -97,5 +97,5 @@ def test_loops_are_left_as_they_are():
 def test_shapes_and_passes_must_be_known():
     with pytest.raises(MXNetError, match="optimize: the shapes of x"):
         network().optimize()
-    with pytest.raises(ParameterError, match="passes must be names among prune"):
+    with pytest.raises(ParameterError, match="passes must be names among attention"):
         network().optimize(passes=["magic"], x=(4, 5))

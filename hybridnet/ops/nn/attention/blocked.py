@@ -2,7 +2,7 @@
 
 Rabe and Staats, "Self-attention does not need O(n^2) memory", 2021; the gradient computes the
 scores again from their sums, as Dao et al., "FlashAttention", 2022. All scores as one block are the
-plain attention.
+plain way.
 
 Arrays have their heads in front here: queries (batch, key heads, group, length, units), keys and
 values (batch, key heads, length, units), in float32 or wider. The queries are scaled.
