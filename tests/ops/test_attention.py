@@ -7,7 +7,7 @@ import re
 import jax
 import numpy as np
 import pytest
-from helpers import numeric_gradient, run_op
+from helpers import numeric_gradient, run_gradient, run_op
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +17,7 @@ from hybridnet.base.errors import DTypeError, OutOfBoundsError, ParameterError, 
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.alternatives import OperandType, Site, alternatives_of
 from hybridnet.ops.core.registry import get
+from hybridnet.ops.nn.attention import blocked
 
 _NAME = "_contrib_dot_product_attention"
 _BACKWARD = "_backward_dot_product_attention"
@@ -117,9 +118,9 @@ def _both(name, arrays, params):
         return [
             [
                 np.asarray(one)
-                for one in jax.jit(lambda *inputs, run=run: run(*inputs, train=False, **keywords))(
-                    *arrays
-                )
+                for one in jax.jit(
+                    lambda *inputs, run=run: run(*inputs, train=False, platform="cpu", **keywords)
+                )(*arrays)
             ]
             for run in (get(name).lowering, option.lowering)
         ]
@@ -159,7 +160,10 @@ def test_dropout_draws_what_the_operator_dropout_draws(keys):
     np.testing.assert_allclose(on_host, wanted, rtol=1e-3, atol=1e-5)
     runs = get(_NAME).lowering, alternatives_of(_NAME).by_name["blocks"].lowering
     with jax.enable_x64(True):
-        made = [jax.jit(lambda *x, run=run: run(*x, **keywords))(*inputs)[0] for run in runs]
+        made = [
+            jax.jit(lambda *x, run=run: run(*x, platform="cpu", **keywords))(*inputs)[0]
+            for run in runs
+        ]
     for one in made:
         np.testing.assert_allclose(one, wanted, rtol=1e-3, atol=1e-5)
 
@@ -201,13 +205,32 @@ def test_gradients_of_second_order():
         np.testing.assert_allclose(found[number], wanted, rtol=1e-4, atol=1e-6)
 
 
+def test_numpy_computes_many_scores_in_blocks(monkeypatch):
+    random = np.random.default_rng(4)
+    inputs = [random.normal(size=(1, 70, 2, 3)) for _ in range(3)]
+    bias, grad = random.normal(size=(1, 2, 70, 70)), random.normal(size=(1, 70, 2, 3))
+
+    def both():
+        attrs = {"causal": True, "window": 9, "use_bias": True}
+        made = run_op(_NAME, *inputs, bias, **attrs)[0]
+        return [made, *run_gradient(_NAME, *inputs, bias, heads=[grad], **attrs)]
+
+    plain = both()
+    for name, most in (("_MOST_SCORES", 2000), ("_QUERIES", 8)):
+        monkeypatch.setattr(blocked, name, most)
+    for one, other in zip(plain, both(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+
+
 def test_scores_are_never_there_all_at_once():
     """A hundred thousand times the scores of a block would be 4 GB."""
     length = 32768
     sizes = jax.ShapeDtypeStruct((1, length, 1, 8), "float32")
     keywords = dict(get(_NAME).bind({"causal": True}, False)[0].attrs)
     run = alternatives_of(_NAME).by_name["blocks"].lowering
-    lowered = jax.jit(lambda *x: run(*x, train=False, **keywords)).lower(*[sizes] * 3)
+    lowered = jax.jit(lambda *x: run(*x, train=False, platform="cpu", **keywords)).lower(
+        *[sizes] * 3
+    )
     used = lowered.compile().memory_analysis().temp_size_in_bytes
     assert used < length * length * 4 / 50
 

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 
-from hybridnet.ops.host.namespace import jax, jnp, lax
+from hybridnet.ops.host.namespace import at, jnp, lax
 
 from .visible import Block, Sizes, Visible
 
@@ -71,6 +71,11 @@ class Loop(NamedTuple):
 def at_once(sizes: Sizes) -> list[Loop]:
     """Returns all scores as one block."""
     return [Loop(0, 1, sizes.queries, 0, sizes.keys)]
+
+
+def are_many(sizes: Sizes) -> bool:
+    """Whether all scores at once would be many times more than a block of them."""
+    return sizes.batch * sizes.heads * sizes.queries * sizes.keys > 2 * _MOST_SCORES
 
 
 def in_blocks(visible: Visible) -> list[Loop]:
@@ -321,7 +326,7 @@ def backward(
             added = _of_bias(found[3], visible.bias, visible.sizes) if with_bias else None
             return Gradients(*found[:3], added)
 
-        found = one(loop.first) if loop.blocks == 1 else _over_blocks(one, loop, visible)
+        found = one(loop.first) if loop.blocks == 1 else _over_blocks(one, loop, mine, visible)
         of_queries.append(found.queries)
         of_keys = _added(of_keys, found.keys, loop, 2)
         of_values = _added(of_values, found.values, loop, 2)
@@ -331,10 +336,11 @@ def backward(
     return Gradients(joined, of_keys, of_values, bias)
 
 
-def _over_blocks(one: Callable[[Any], Gradients], loop: Loop, visible: Visible) -> Gradients:
-    """Runs a loop; the gradients of keys and values are sums over its blocks."""
-    shapes = jax.eval_shape(one, np.int32(0))
-    zeros = tuple(jnp.zeros(x.shape, x.dtype) for x in (shapes.keys, shapes.values))
+def _over_blocks(
+    one: Callable[[Any], Gradients], loop: Loop, mine: tuple[Any, Any], visible: Visible
+) -> Gradients:
+    """Runs a loop; the gradients of its keys and values are sums over its blocks."""
+    zeros = tuple(jnp.zeros_like(x) for x in mine)
 
     def step(sums: tuple[Any, ...], first: Any) -> tuple[Any, tuple[Any, Any]]:
         found = one(first)
@@ -350,7 +356,7 @@ def _added(whole: Any, part: Any, loop: Loop, axis: int) -> Any:
     """Adds what a loop has found of its keys."""
     if part.shape == whole.shape:
         return whole + part
-    return whole.at[(slice(None),) * axis + (slice(loop.low, loop.high),)].add(part)
+    return at(whole)[(slice(None),) * axis + (slice(loop.low, loop.high),)].add(part)
 
 
 def _added_bias(whole: Any, part: Any, loop: Loop) -> Any:
@@ -358,4 +364,4 @@ def _added_bias(whole: Any, part: Any, loop: Loop) -> Any:
         return whole + part
     rows = slice(None) if whole.shape[2] == 1 else slice(loop.first, loop.first + part.shape[2])
     columns = slice(None) if whole.shape[3] == 1 else slice(loop.low, loop.high)
-    return whole.at[:, :, rows, columns].add(part)
+    return at(whole)[:, :, rows, columns].add(part)

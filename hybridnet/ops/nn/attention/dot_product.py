@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Final
 
-from hybridnet.base.attrs import REQUIRED, RandomState, Range, Shape, Train
+from hybridnet.base.attrs import REQUIRED, Platform, RandomState, Range, Shape, Train
 from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
 from hybridnet.base.tensor_type import TensorType, tensor_type
@@ -164,14 +164,17 @@ def _dropout(key: Any, p: float, sizes: Sizes) -> blocked.Dropout:
 
 
 def _prepared(
-    arrays: Sequence[Any], key: Any, in_blocks: bool, params: Mapping[str, Any]
+    arrays: Sequence[Any], key: Any, platform: str, in_blocks: bool, params: Mapping[str, Any]
 ) -> tuple[list[Any], blocked.Attention]:
     """Returns queries, keys and values as they are computed with, and what says how."""
     inputs = dict(zip(_takes(**params), arrays, strict=False))
     sizes, dtype = sizes_of(*arrays[:2]), wide(arrays[0].dtype)
     visible = _visible(inputs, sizes, params)
-    loops = blocked.in_blocks(visible) if in_blocks else blocked.at_once(sizes)
     dropout = None
+    # NumPy cannot draw for a block alone.
+    if platform == "host" and key is None:
+        in_blocks = blocked.are_many(sizes)
+    loops = blocked.in_blocks(visible) if in_blocks else blocked.at_once(sizes)
     if key is not None:
         dropout = _dropout(key, params["dropout"], sizes)
     queries, keys, values = (_heads_first(x, dtype) for x in arrays[:3])
@@ -187,13 +190,14 @@ def _key(state: Any, p: float, train: bool) -> tuple[Any, Any]:
 def _lowering(
     *arrays: Any,
     train: bool,
+    platform: str,
     state: Any = None,
     in_blocks: bool = False,
     **params: Any,
 ) -> Sequence[Any]:
     p = params["dropout"]
     key, state = _key(state, p, train)
-    (queries, keys, values), attention = _prepared(arrays, key, in_blocks, params)
+    (queries, keys, values), attention = _prepared(arrays, key, platform, in_blocks, params)
     output, sums = blocked.forward(queries, keys, values, attention)
     made = jnp.astype(_heads_last(output), arrays[0].dtype), _heads_last(sums)
     return (*made, state) if p > 0 else made
@@ -248,6 +252,7 @@ def dot_product_attention(
     use_lengths: bool = False,
     use_starts: bool = False,
     train: Train,
+    platform: Platform,
     state: RandomState = None,
 ) -> Any:
     """Mixes values by how well their keys fit each query: ``softmax(scale * q kᵀ + bias) v``.
@@ -286,6 +291,7 @@ def dot_product_attention(
         values,
         *given,
         train=train,
+        platform=platform,
         state=state,
         causal=causal,
         window=window,
@@ -305,6 +311,7 @@ def _backward_lowering(
     *arrays: Any,
     wanted: tuple[int, ...],
     train: bool,
+    platform: str,
     in_blocks: bool = False,
     **params: Any,
 ) -> Sequence[Any]:
@@ -312,7 +319,7 @@ def _backward_lowering(
     inputs = arrays[: len(names)]
     output, sums, grad = arrays[-3:]
     key, _ = _key(arrays[len(names)], p, train)
-    (queries, keys, values), attention = _prepared(inputs, key, in_blocks, params)
+    (queries, keys, values), attention = _prepared(inputs, key, platform, in_blocks, params)
     output, grad, sums = (
         _grouped(_heads_first(x, queries.dtype), attention.visible.sizes)
         for x in (output, grad, sums)
