@@ -10,7 +10,7 @@ It is run before gradients are derived, since afterwards the scores have readers
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, final
@@ -43,6 +43,8 @@ _MANY: Final = 128
 # What stands for minus infinity in masks is this or less.
 _HIDDEN: Final = -1e4
 _PREFIX: Final = "_contrib_interleaved_matmul_"
+#: What makes scores of queries and keys.
+_PRODUCTS: Final = ("batch_dot", f"{_PREFIX}selfatt_qk", f"{_PREFIX}encdec_qk")
 #: Takes an edge of the old graph to that of the new one.
 _Moved = Callable[[Edge], Edge]
 
@@ -93,74 +95,57 @@ class _Search:
     def __init__(self, graph: Graph, context: PassContext) -> None:
         self._types = context.types(graph)
         self._keep = context.keep
-        self._uses = Counter(edge.node for node in graph.nodes for edge in node.inputs)
-        self._uses.update(edge.node for edge in graph.outputs)
+        self._outputs = frozenset(graph.outputs)
+        self._users: dict[Edge, list[Node]] = defaultdict(list)
+        for node in graph.nodes:
+            for edge in node.inputs:
+                self._users[edge].append(node)
+
+    def at(self, root: Node) -> _Attention | None:
+        """Returns the attention whose result a node is; None: it is none."""
+        place = _shares_of(root)
+        if place is None:
+            return None
+        reader, edge = root, root.inputs[place]
+        node = self._maker(edge, reader)
+        dropout = mask = None
+        if node is not None and op_name(node) == "Dropout":
+            if not self._is_plain_dropout(node):
+                return None
+            dropout, reader, edge = node, node, node.inputs[0]
+            node = self._maker(edge, reader)
+        if node is not None and op_name(node) in FAMILIES["mul"]:
+            reader, (edge, mask) = node, self._softmax_first(node)
+            node = self._maker(edge, reader)
+        if node is None or not self._is_plain_softmax(node):
+            return None
+        found = self._scores(node, mask)
+        scores = self.type(Edge(node, 0))
+        if found is None or self.type(root.inputs[place]).shape != scores.shape:
+            return None
+        if not _matches(found.product, root, scores):
+            return None
+        found.dropout = dropout
+        if len(node.inputs) == 2:
+            found.lengths = node.inputs[1]
+        return found
 
     def type(self, edge: Edge) -> TensorType:
         """Returns the type of a value."""
         return self._types[edge.node][edge.index]
 
-    def at(self, node: Node) -> _Attention | None:
-        """Returns the attention whose result a node is; None: it is none."""
-        place = _shares_of(node)
-        if place is None:
-            return None
-        edge, root = node.inputs[place], node
-        dropout = mask = None
-        if op_name(edge.node) == "_copy" and self._is_ours(edge, root):
-            edge = edge.node.inputs[0]
-        if op_name(edge.node) == "Dropout":
-            dropout = edge.node
-            if not self._is_plain_dropout(dropout, root):
-                return None
-            edge = dropout.inputs[0]
-        if op_name(edge.node) in FAMILIES["mul"] and self._is_ours(edge, root):
-            edge, mask = self._softmax_first(edge.node)
-        softmax = edge.node
-        if op_name(softmax) != "softmax" or not self._is_ours(edge, root):
-            return None
-        assert type(softmax.call) is OpCall
-        attrs, kind = softmax.call.attrs, self.type(edge)
-        is_last = attrs["axis"] in (-1, len(kind.shape) - 1)
-        if not is_last or attrs["temperature"] not in (None, 1.0) or attrs["dtype"] is not None:
-            return None
-        found = self._scores(softmax.inputs[0], root, mask)
-        if found is None or not _matches(found.product, root, kind):
-            return None
-        found.dropout = dropout
-        if attrs["use_length"]:
-            found.lengths = softmax.inputs[1]
-        return found
-
-    def _is_ours(self, edge: Edge, root: Node, uses: int = 1) -> bool:
-        node = edge.node
-        is_free = node.name not in self._keep and node.attrs == root.attrs
-        return edge.index == 0 and is_free and self._uses[node] == uses
-
-    def _is_plain_dropout(self, node: Node, root: Node) -> bool:
-        """Whether a Dropout draws for each share, and nobody but the next draw needs the rest."""
-        assert type(node.call) is OpCall
-        attrs = node.call.attrs
-        if attrs["axes"] or attrs["mode"] != "training" or node.call.train is None:
-            return False
-        is_free = node.name not in self._keep and node.attrs == root.attrs
-        return is_free and self._uses[node] <= 2 and len(node.inputs) == 2
-
-    def _softmax_first(self, node: Node) -> tuple[Edge, Edge]:
-        """Returns the softmax that a product multiplies, and what it multiplies it by."""
-        left, right = node.inputs
-        return (left, right) if op_name(left.node) == "softmax" else (right, left)
-
-    def _scores(self, edge: Edge, root: Node, mask: Edge | None) -> _Attention | None:
-        """Follows the scores back to the product of queries and keys."""
+    def _scores(self, softmax: Node, mask: Edge | None) -> _Attention | None:
+        """Follows the scores of a softmax back to the product of queries and keys."""
         factors: list[Node] = []
-        bias, uses, is_masked = None, 1, False
+        bias: Edge | None = None
+        reader, edge, is_masked = softmax, softmax.inputs[0], False
+        besides: Sequence[Node] = ()
         while True:
-            node, name = edge.node, op_name(edge.node)
-            if not self._is_ours(edge, root, uses):
+            node = self._maker(edge, reader, besides)
+            if node is None or self.type(Edge(node, 0)).shape != self.type(edge).shape:
                 return None
-            uses = 1
-            if name in ("batch_dot", f"{_PREFIX}selfatt_qk", f"{_PREFIX}encdec_qk"):
+            name, besides = op_name(node), ()
+            if name in _PRODUCTS:
                 # A mask hides scores before the softmax, and what it gives to rows without any.
                 fits = mask is None or is_masked
                 return _Attention(node, factors, bias, mask) if fits else None
@@ -168,25 +153,92 @@ class _Search:
                 factors.append(node)
                 edge = node.inputs[0]
             elif name in FAMILIES["add"] and bias is None and not factors and not is_masked:
-                before, bias = self._product_first(node)
+                edge, bias = self._product_first(node)
                 if not self._broadcasts(bias, edge):
                     return None
-                edge = before
             elif name == "where" and not is_masked and not factors and bias is None:
-                if mask is None or node.inputs[0] != mask:
+                ones = self._hidden_by(node, mask)
+                if ones is None:
                     return None
-                hidden = self._uses_of_hidden(node)
-                if hidden is None or not self._broadcasts(mask, edge):
-                    return None
-                is_masked, edge, uses = True, node.inputs[1], 1 + hidden
+                is_masked, edge, besides = True, node.inputs[1], (ones,)
             else:
                 return None
+            reader = node
+
+    # -- who reads what ------------------------------------------------------------------------
+
+    def _maker(self, edge: Edge, reader: Node, besides: Sequence[Node] = ()) -> Node | None:
+        """Returns what makes a value that one node reads, and nobody else; None: others do.
+
+        Args:
+            edge: the value; it may have got another shape on the way.
+            reader: who reads it.
+            besides: who may read its shape.
+        """
+        source = self._source(edge)
+        node = source.node
+        is_free = node.call is not None and node.name not in self._keep
+        if source.index or not is_free or node.attrs != reader.attrs:
+            return None
+        return node if self._readers(source) <= {reader, *besides} else None
+
+    def _readers(self, edge: Edge) -> set[Node | None]:
+        """Returns who reads a value, whatever its shape; None among them: the graph gives it."""
+        found: set[Node | None] = {None} if edge in self._outputs else set()
+        for node in self._users[edge]:
+            if self._reshapes(node):
+                found |= self._readers(Edge(node, 0))
+            else:
+                found.add(node)
+        return found
+
+    def _source(self, edge: Edge) -> Edge:
+        """Returns what a value is that has only got another shape."""
+        while self._reshapes(edge.node):
+            edge = edge.node.inputs[0]
+        return edge
+
+    def _reshapes(self, node: Node) -> bool:
+        """Whether a node gives its input, in the order that it has."""
+        name = op_name(node)
+        if name in ("Reshape", "expand_dims", "_copy"):
+            return True
+        if name == "_view":
+            whole = self.type(node.inputs[0]).size == self.type(Edge(node, 0)).size
+            return whole and node.scalars[0] == 0.0
+        # The gradient goes another way to the same place.
+        is_rerouted = node.call is not None and node.call.name == "_rerouted"
+        return is_rerouted and self._source(node.inputs[0]) == self._source(node.inputs[1])
+
+    # -- what nodes are ------------------------------------------------------------------------
+
+    def _is_plain_softmax(self, node: Node) -> bool:
+        if op_name(node) != "softmax":
+            return False
+        assert type(node.call) is OpCall
+        attrs, rank = node.call.attrs, len(self.type(Edge(node, 0)).shape)
+        is_last = attrs["axis"] in (-1, rank - 1)
+        return is_last and attrs["temperature"] in (None, 1.0) and attrs["dtype"] is None
+
+    def _is_plain_dropout(self, node: Node) -> bool:
+        """Whether a Dropout draws for each share, and nobody reads what it drew."""
+        assert type(node.call) is OpCall
+        attrs = node.call.attrs
+        is_plain = not attrs["axes"] and attrs["mode"] == "training" and len(node.inputs) == 2
+        is_fixed = node.call.train is not None
+        return is_plain and is_fixed and not self._readers(Edge(node, 1))
+
+    def _softmax_first(self, node: Node) -> tuple[Edge, Edge]:
+        """Returns the softmax that a product multiplies, and what it multiplies it by."""
+        left, right = node.inputs
+        is_left = op_name(self._source(left).node) == "softmax"
+        return (left, right) if is_left else (right, left)
 
     def _product_first(self, node: Node) -> tuple[Edge, Edge]:
         """Returns what leads back to the scores, and what is added to them."""
         left, right = node.inputs
-        leads = ("batch_dot", "_mul_scalar", "_div_scalar", f"{_PREFIX}selfatt_qk")
-        return (left, right) if op_name(left.node) in leads else (right, left)
+        leads = (*_PRODUCTS, "_mul_scalar", "_div_scalar")
+        return (left, right) if op_name(self._source(left).node) in leads else (right, left)
 
     def _broadcasts(self, edge: Edge, to: Edge) -> bool:
         small, whole = self.type(edge).shape, self.type(to).shape
@@ -194,15 +246,22 @@ class _Search:
             size in (1, full) for size, full in zip(small, whole, strict=True)
         )
 
-    def _uses_of_hidden(self, node: Node) -> int | None:
-        """Returns how often what hides scores reads them, for their shape; None: it hides none."""
-        _, scores, hidden = node.inputs
+    def _hidden_by(self, node: Node, mask: Edge | None) -> Node | None:
+        """Returns who reads the shape of scores that a mask hides; None: it hides none.
+
+        That is the node itself where nobody does.
+        """
+        condition, scores, hidden = node.inputs
+        if mask is None or self._source(condition) != self._source(mask):
+            return None
+        same = self.type(condition).shape == self.type(mask).shape
+        if not same or not self._broadcasts(mask, scores):
+            return None
         if op_name(hidden.node) != "_mul_scalar" or type(hidden.node.scalars[0]) is not float:
             return None
         ones = hidden.node.inputs[0].node
-        if hidden.node.scalars[0] > _HIDDEN or op_name(ones) != "ones_like":
-            return None
-        return int(ones.inputs[0] == scores)
+        is_low = hidden.node.scalars[0] <= _HIDDEN and op_name(ones) == "ones_like"
+        return ones if is_low else None
 
 
 def _shares_of(node: Node) -> int | None:

@@ -58,6 +58,32 @@ class _Crossed(gluon.HybridBlock):
         return F.contrib.interleaved_matmul_encdec_valatt(kv, shares, heads=2)
 
 
+class _Heads(gluon.HybridBlock):
+    """Several heads, side by side in the batch; shares get another shape and theirs again."""
+
+    def __init__(self, heads: int, p: float) -> None:
+        super().__init__()
+        self._heads = heads
+        self.dense = gluon.nn.Dense(8, flatten=False, in_units=8)
+        self.dropout = gluon.nn.Dropout(p)
+
+    def _apart(self, F: Any, x: Any) -> Any:
+        x = F.transpose(F.reshape(x, shape=(0, 0, self._heads, -1)), axes=(0, 2, 1, 3))
+        return F.reshape(x, shape=(-1, 0, 0), reverse=True)
+
+    def hybrid_forward(self, F: Any, x: Any, mask: Any) -> Any:
+        q = k = v = self._apart(F, self.dense(x))
+        mask = F.broadcast_axis(F.expand_dims(mask, axis=1), axis=1, size=self._heads)
+        mask = F.reshape(mask, shape=(-1, 0, 0), reverse=True)
+        scores = F.batch_dot(F.contrib.div_sqrt_dim(q), k, transpose_b=True)
+        scores = F.where(mask, scores, -1e18 * F.ones_like(scores))
+        shares = self.dropout(F.softmax(scores, axis=-1) * mask)
+        shares = F.reshape(shares, shape=(-1, self._heads, 0, 0), reverse=True)
+        made = F.batch_dot(F.reshape(shares, shape=(-1, 0, 0), reverse=True), v)
+        made = F.reshape(made, shape=(-1, self._heads, 0, 0), reverse=True)
+        return F.reshape(F.transpose(made, axes=(0, 2, 1, 3)), shape=(0, 0, -1))
+
+
 @pytest.fixture
 def fused(monkeypatch):
     """Collects how many operators of attention each graph has that is made to be run."""
@@ -116,6 +142,17 @@ def _arrays(kind, keys=_KEYS):
 def test_what_is_written_out_is_one_operator(fused, kind, p):
     _assert_same(_Written(kind, p), _arrays(kind), () if "bias" in kind else (3,))
     assert fused == [1, 1]  # in training and outside of it
+
+
+@pytest.mark.parametrize("p", [0.0, 0.3])
+def test_heads_of_gluonnlps_cells_are_one_operator(fused, p):
+    random = np.random.default_rng(2)
+    x = random.normal(size=(2, 140, 8)).astype("float32")
+    mask = (np.arange(140) < np.array([140, 100])[:, None, None]) * np.ones((2, 140, 140))
+    net = _Heads(2, p)
+    net.initialize(hn.init.Normal(0.5))
+    _assert_same(net, [x, mask.astype("float32")], (1,))
+    assert fused == [1, 1]
 
 
 @pytest.mark.parametrize("p", [0.0, 0.3])
