@@ -11,3 +11,6 @@ from .platform.jax_devices import is_forked as is_forked
 from .platform.jax_devices import num_devices as num_devices
 from .platform.jax_devices import on_device as on_device
 from .platform.jax_devices import put as put
+from .platform.transfers import host_view as host_view
+from .platform.transfers import in_host_memory_now as in_host_memory_now
+from .platform.transfers import note_moved as note_moved

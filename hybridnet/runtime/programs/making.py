@@ -26,7 +26,8 @@ import numpy as np
 
 from hybridnet.base import config
 from hybridnet.base.allocator import release_memory
-from hybridnet.base.host_array import DeviceArray
+from hybridnet.base.context import Context
+from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.processor import num_threads
 from hybridnet.native import onednn
@@ -36,7 +37,7 @@ from ..observe.program_log import describe, explaining, say
 from ..platform.background import in_another_thread, later, later_in_own_thread
 from ..platform.blas_threads import build_onednn, leave_one
 from ..platform.collecting import without_collecting
-from ..platform.jax_devices import device_of, has_begun, put
+from ..platform.jax_devices import copied_there, device_of, has_begun, put_on_device
 from ..platform.switch_interval import short_switch_interval
 from ..segments.code import Code
 from ..tiers.choice import (
@@ -543,7 +544,7 @@ def _time(
 ) -> float:
     """Returns the seconds of runs of a program, each of which overwrites what the last one made."""
     code, given = program.code, list(inputs)
-    copies = put(code.ctx, [np.array(given[slot]) for slot in code.donated])
+    copies = [_copied(code.ctx, given[slot]) for slot in code.donated]
     made: Sequence[DeviceArray] = copies
     started = perf_counter()
     for _ in range(runs):
@@ -553,6 +554,13 @@ def _time(
     for array in made:
         array.block_until_ready()
     return perf_counter() - started
+
+
+def _copied(ctx: Context, array: DeviceArray) -> DeviceArray:
+    """Returns a copy of an array that programs can be called with."""
+    if ctx.is_accelerator and type(array) is not HostArray:
+        return copied_there(ctx, array)
+    return put_on_device(ctx, np.array(array))
 
 
 def _since(started: float) -> str:

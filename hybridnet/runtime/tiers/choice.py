@@ -129,10 +129,10 @@ def _decide_new(account: Account, prices: Prices, load: Load) -> Decision:
 
 def _decide_known(account: Account, prices: Prices, load: Load) -> Decision:
     """Decides about a structure that was launched again."""
-    gain = _gain(account, account.by_call, prices)
-    if gain <= 0:
+    gain, waited = _gain(account, account.by_call, prices), account.overpaid
+    if gain <= 0 and not waited:
         return _gains_nothing(account, prices, account.launches)
-    here = load.again * gain * account.launches
+    here = load.again * (max(gain, 0.0) * account.launches + waited)
     loading = 0.0 if load.has_begun else prices.jax
     reading = prices.reading(account.weight, account.kinds)
     price = load.share * (loading + reading)
@@ -156,9 +156,10 @@ def _decide_single(whose: Whose, account: Account, prices: Prices, load: Load) -
         return Decision(Purchase.NONE, due=account.by_numpy.runs + 1)
     # The next step, which NumPy runs, waits for what XLA makes.
     gain = _gain(account, rent, prices) - (0.0 if alone else prices.handover)
-    if gain <= 0:
+    waited = account.overpaid if alone else 0.0
+    if gain <= 0 and not waited:
         return _gains_nothing(account, prices, account.by_numpy.runs)
-    overpaid = gain * rent.runs
+    overpaid = max(gain, 0.0) * rent.runs + waited
     loading = 0.0 if load.has_begun else prices.jax
     if alone:
         price = loading + _in_turn(account, prices, load)

@@ -42,6 +42,11 @@ class Prices:
             training step 0.32, an LSTM's 0.26, ResNet-18's 0.35, a transformer's 0.54).
         large: programs of more operators than this are compiled in a hurry (`compile_options`),
             and are no quicker than their steps (1,700 and 1,900 of LSTM cells: 0.99 and 1.5).
+        bus: bytes a second between host memory and an accelerator's, of arrays that are not pinned
+            (PCI Express, a guess; `benchmarks/gpu.py` measures it).
+        stays: the most bytes of an array of an accelerator that is left in host memory until a
+            program there reads it: what goes both ways in a tenth of the time of compiling an
+            operator, and is not looked for room for (`programs.room`).
         passes: for each operator of a graph, how long it must have run until passes over it have
             paid for themselves: they take 20 us, and save a twentieth of its time. Just as long
             until its host form is made a straight line: 100 us, for a quarter of its time.
@@ -62,6 +67,8 @@ class Prices:
     usual: Final = 0.3
     large: Final = 1500
     passes: Final = 4e-4
+    bus: Final = 5e9
+    stays: Final = 8 << 20
 
     def __init__(self) -> None:
         self.forget()
