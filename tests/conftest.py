@@ -96,6 +96,9 @@ def card() -> Iterator[object]:
     """A virtual GPU, `gpu(0)`, and what is counted of it; see `virtual_gpu.Card`."""
     from virtual_gpu import virtual_gpu
 
+    from hybridnet.runtime.programs.cache import cache
+
+    cache.clear()  # what tests before it compiled
     with virtual_gpu() as made:
         yield made
 

@@ -24,6 +24,7 @@ class Purchase(Enum):
     READ = "its program on disk"
     COMPILE = "its program"
     LIBRARY = "its program once more, with oneDNN's calls"
+    TUNED = "its program once more, with XLA's autotuners"
     BLOCKS = "its program once more, with its memory in blocks"
     CONSTANTS = "its program once more, for weights that stay the same"
     GO_BACK = "nothing: its program is given up, as NumPy is quicker"
@@ -243,6 +244,9 @@ def decide_again(account: Account, prices: Prices, load: Load, memory: int) -> D
     """
     if account.is_plain:  # it was compiled so since that takes no time beside what is built now
         return Decision(Purchase.LIBRARY)
+    if account.is_untuned:
+        gain = prices.tuned * _launch(account, prices)
+        return _decide_once_more(Purchase.TUNED, gain, account, prices, load)
     gain = 0.0 if account.is_in_blocks else prices.page * memory
     return _decide_once_more(Purchase.BLOCKS, gain, account, prices, load)
 

@@ -86,6 +86,8 @@ class Account:
         due: the launch, or the run on NumPy arrays, at which the next decision is due.
         is_bought: whether somebody makes an executable of it, or has.
         is_plain: whether its executable does without oneDNN, which was not built yet.
+        is_untuned: whether its executable does without XLA's autotuners, for which somebody would
+            have had to wait.
         is_in_blocks: whether its memory comes in blocks, or is to.
         look: the number of runs at which the improvers look at it next.
         watch: what `hybridnet.runtime.specialize` has noted of its inputs; None if nothing yet.
@@ -98,7 +100,7 @@ class Account:
     samples: tuple[tuple[float, float], ...] = ()
     before = missing = in_row = waited = 0.0
     on_disk: bool | None = None
-    is_by_numpy = is_bought = is_plain = is_in_blocks = False
+    is_by_numpy = is_bought = is_plain = is_untuned = is_in_blocks = False
     look = FIRST_LOOK
     watch: Any = None
 

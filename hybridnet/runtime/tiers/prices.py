@@ -36,6 +36,8 @@ class Prices:
             runs it, and to ask for its results.
         constants: the part of a program's time that follows from weights that stay the same, about
             (MobileNet-v1, one image: 0.63 to 0.74; a small dense network: next to nothing).
+        tuned: the part of a program's time on a GPU that XLA's autotuners save, about (a guess, as
+            no card was there to measure it on; `benchmarks/gpu.py` does).
         page: for each byte of temporary memory that does not come in blocks, to have the kernel
             clear it (ResNet-18's step: 36,000 pages, 40 ms).
         usual: the least part that a program takes of what its steps do, by NumPy or XLA (LeNet's
@@ -63,6 +65,7 @@ class Prices:
     handover: Final = 6e-5
     waiting: Final = 3e-4
     constants: Final = 0.3
+    tuned: Final = 0.2
     page: Final = 2.7e-10
     usual: Final = 0.3
     large: Final = 1500
