@@ -154,7 +154,8 @@ class Context(metaclass=_ContextType):
     def empty_cache(self) -> None:
         """Gives host memory that is free, but kept for the next step, back to the system.
 
-        See HYBRIDNET_KEEP_MEMORY. The memory of GPUs and TPUs is JAX's, which keeps it.
+        See HYBRIDNET_KEEP_MEMORY. The memory of GPUs and TPUs is JAX's, which keeps what it has
+        taken for the arrays to come, and uses all of it before it takes more.
         """
         if self.device_type.startswith("cpu"):
             release_memory()

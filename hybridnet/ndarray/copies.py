@@ -27,6 +27,7 @@ from hybridnet.runtime.contexts import (
     note_moved,
     on_device,
     receive,
+    told_put,
 )
 from hybridnet.runtime.contexts import put as place
 from hybridnet.runtime.recording import Value, note_dispatched, recorder
@@ -90,10 +91,14 @@ def put(host: NumpyArray, ctx: Context) -> Value:
     Raises:
         OutOfMemoryError: there is no room for it.
     """
-    look_for_bytes(f"nd.array of shape {host.shape} on {ctx}", host.nbytes)
+    what = f"nd.array of shape {host.shape} on {ctx}"
+    look_for_bytes(what, host.nbytes, ctx)
     copy = aligned(host.shape, host.dtype)
     copy[...] = host
-    (array,) = place(ctx, (copy,))
+    try:
+        (array,) = place(ctx, (copy,))
+    except RuntimeError as error:
+        raise told_put(error, what, host.nbytes, ctx) from error
     return Value(tensor_type(host.shape, host.dtype), array)
 
 

@@ -2,6 +2,9 @@
 
 from .devices.device import receive as receive
 from .live.lack import look_for_bytes as look_for_bytes
+from .live.lack import told_put as told_put
+from .platform import cuda_driver as cuda_driver
+from .platform.device_memory import memory_left as memory_left
 from .platform.dlpack_exports import note_exported as note_exported
 from .platform.jax_devices import check_device as check_device
 from .platform.jax_devices import context_of as context_of

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
 
-__all__ = ["Driver", "driver", "lowest_version", "num_gpus", "was_asked"]
+__all__ = ["Driver", "driver", "num_gpus", "plugin", "was_asked", "why_none"]
 
 #: JAX's plugins for CUDA: the package, the release of CUDA that it is for, and the oldest driver
 #: that runs it (CUDA's release notes, table 2: for 13.x 580, for 12.x 525, on Linux).
@@ -61,10 +61,26 @@ def plugin() -> tuple[str, int, int] | None:
     return next((found for found in _PLUGINS if find_spec(found[0]) is not None), None)
 
 
-def lowest_version() -> int:
-    """Returns the oldest driver that the installed plugin runs on; 0 where none is installed."""
+def why_none() -> str:
+    """Returns in words why this process has no GPU of NVIDIA's, and what to do; empty: unknown."""
     found = plugin()
-    return 0 if found is None else found[2]
+    told = driver()
+    if found is None:
+        if not told.number:
+            return told.fault
+        return (
+            f"there is a GPU ({told.names[0]}), and JAX has no part for it: "
+            "pip install 'hybridnet[gpu]'"
+        )
+    name, release, oldest = found
+    if told.cuda is not None and told.cuda[0] < release:
+        have = f"driver {told.release}" if told.release else "the driver"
+        other = " or install hybridnet[cuda12] in place of hybridnet[gpu]" if release > 12 else ""
+        return (
+            f"{have} runs CUDA up to {told.cuda[0]}.{told.cuda[1]}, and {name} needs CUDA "
+            f"{release}: update the driver to {oldest} or later{other}"
+        )
+    return told.fault
 
 
 def num_gpus() -> int | None:
@@ -79,7 +95,11 @@ def num_gpus() -> int | None:
     if plugin() is None:
         # JAX may have another plugin, which only it knows. Each has a module in this package.
         return 0 if find_spec("jax_plugins") is None else None
-    return driver().number
+    told = driver()
+    found = plugin()
+    if found is not None and told.cuda is not None and told.cuda[0] < found[1]:
+        return 0  # JAX's part for CUDA does not start
+    return told.number
 
 
 @cache

@@ -32,6 +32,8 @@ _PLATFORM: Final = {
     "tpu": "tpu",
 }
 
+_PREALLOCATE: Final = "XLA_PYTHON_CLIENT_PREALLOCATE"
+
 # Contexts of devices that users bring -> the context in whose memory their arrays are.
 _hosts: Final[dict[Context, Context]] = {}
 _devices: Final[dict[Context, jax.Device]] = {}
@@ -115,11 +117,23 @@ def _without_news() -> Iterator[None]:
 def _available(platform: str) -> list[jax.Device]:
     threads = str(num_threads())
     try:
-        # XLA asks for the number of its threads as it begins, which may be now.
-        with _without_news(), environment(NPROC=threads):
+        # XLA asks for the number of its threads as it begins, which may be now, and JAX how to take
+        # memory of GPUs.
+        with _without_news(), environment(NPROC=threads, **_taking_memory()):
             return list(jax.local_devices(backend=platform))
     except RuntimeError:
         return []
+
+
+def _taking_memory() -> dict[str, str]:
+    """Returns the environment that has JAX take memory of GPUs as it is needed.
+
+    By itself it takes three quarters of the card when it begins, of which other processes, and the
+    notebook beside this one, then have nothing. What the user said holds.
+    """
+    if config.gpu_preallocate() or _PREALLOCATE in os.environ:
+        return {}
+    return {_PREALLOCATE: "false"}
 
 
 def device_of(ctx: Context) -> jax.Device:
@@ -150,8 +164,10 @@ def device_of(ctx: Context) -> jax.Device:
     if number < len(available):
         return _devices.setdefault(ctx, available[number])
     have = f"{len(available)}" if available else "no"
+    why = cuda_driver.why_none() if platform == "gpu" and not available else ""
     raise MXNetError(
         f"{ctx}: this process has {have} {platform} device(s); use cpu() or install a JAX for it"
+        f"{why and f' ({why})'}"
     )
 
 
@@ -178,6 +194,11 @@ def _is_host(ctx: Context) -> bool:
     if _devices or not ctx.device_type.startswith("cpu") or ctx in _hosts:
         return False
     return fork.is_child or not ctx.device_id
+
+
+def known_accelerators() -> list[Context]:
+    """Returns the contexts of accelerators whose devices were asked for."""
+    return [ctx for ctx in list(_devices) if ctx.is_accelerator]
 
 
 def has_begun() -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 
 from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
-from hybridnet.base.errors import MXNetError, OpError
+from hybridnet.base.errors import MXNetError, OpError, OutOfMemoryError
 from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.references import ALONE, counts
@@ -25,6 +25,7 @@ from ..platform.jax_devices import copied_there, platform_of
 from ..segments.code import Code, Instruction
 from .host_program import Array, is_own, put_owned
 from .program import Program, StepPlan
+from .room import is_lack
 
 __all__ = ["Failed", "FindPart", "plan", "run_steps"]
 
@@ -291,6 +292,7 @@ def _on_device(ctx: Context, arrays: Sequence[Any], stay: bool = False) -> list[
 
 
 def _failure(code: Code, number: int, caught: Exception) -> Failed:
-    error: MXNetError = OpError(f"{code.instructions[0][0].name} on {code.ctx} failed: {caught}")
+    kind = OutOfMemoryError if is_lack(caught) else OpError
+    error: MXNetError = kind(f"{code.instructions[0][0].name} on {code.ctx} failed: {caught}")
     error.__cause__ = caught
     return Failed(error, number)
