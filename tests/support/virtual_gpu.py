@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from hybridnet.base.context import Context, gpu, set_default_context
+from hybridnet.base import context
+from hybridnet.base.context import Context, gpu
 from hybridnet.runtime.platform import cuda_driver, device_memory, jax_devices, transfers
 from hybridnet.runtime.platform.transfers import Transfers
 from hybridnet.runtime.record import recorder
@@ -117,8 +118,8 @@ def virtual_gpu(*, default: bool = False) -> Iterator[Card]:
 
 
 def begin_default() -> Card:
-    """Makes it the default context of this thread for good."""
+    """Makes it the default context of all threads for good."""
     card = Card()
     _install(card)
-    set_default_context(gpu(0))
+    context._DEFAULT = gpu(0)
     return card
