@@ -11,7 +11,7 @@ from hybridnet.base.context import (
     set_default_context,
 )
 from hybridnet.base.errors import MXNetError
-from hybridnet.runtime.contexts import device_of, num_devices
+from hybridnet.runtime.contexts import check_device, memory_left, num_devices
 
 __all__ = [
     "Context",
@@ -39,8 +39,8 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
         MXNetError: there is no such GPU, or JAX does not say.
     """
     ctx = gpu(device_id)
-    said = device_of(ctx).memory_stats() or {}
-    if "bytes_limit" not in said:
+    check_device(ctx)
+    limit = memory_left(ctx)
+    if limit is None:
         raise MXNetError(f"gpu_memory_info: the JAX installed here does not tell that of {ctx}")
-    total = int(said["bytes_limit"])
-    return total - int(said.get("bytes_in_use", 0)), total
+    return limit.left, limit.size

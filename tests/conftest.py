@@ -70,6 +70,39 @@ def few_old_objects(hypothesis_begun: None) -> None:
     gc.freeze()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """HYBRIDNET_TEST_CONTEXT=gpu: what is about CPUs is skipped, with its reason."""
+    if os.environ.get("HYBRIDNET_TEST_CONTEXT") != "gpu":
+        return
+    from about_cpus import reason_of
+
+    for item in items:
+        why = reason_of(item.nodeid)
+        if why is not None:
+            item.add_marker(pytest.mark.skip(reason=why))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def default_context() -> None:
+    """HYBRIDNET_TEST_CONTEXT=gpu: arrays are made on a virtual GPU; see `virtual_gpu`."""
+    if os.environ.get("HYBRIDNET_TEST_CONTEXT") == "gpu":
+        from virtual_gpu import begin_default
+
+        begin_default()
+
+
+@pytest.fixture
+def card() -> Iterator[object]:
+    """A virtual GPU, `gpu(0)`, and what is counted of it; see `virtual_gpu.Card`."""
+    from virtual_gpu import virtual_gpu
+
+    from hybridnet.runtime.programs.cache import cache
+
+    cache.clear()  # what tests before it compiled
+    with virtual_gpu() as made:
+        yield made
+
+
 @pytest.fixture(autouse=True)
 def as_marked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests marked `compiled` are about programs of XLA's: nothing is run on NumPy arrays.

@@ -164,6 +164,16 @@ def num_cpu_devices() -> int:
     return _integer("HYBRIDNET_NUM_CPU_DEVICES", 1, 1)
 
 
+def gpu_preallocate() -> bool:
+    """HYBRIDNET_GPU_PREALLOCATE: 1 has JAX take most of a GPU's memory at once (default 0).
+
+    That is JAX's own default: three quarters of the card, or XLA_PYTHON_CLIENT_MEM_FRACTION of it.
+    Here memory is taken as it is needed, up to as much. XLA_PYTHON_CLIENT_PREALLOCATE, where it is
+    set, says it instead. It is read when the first GPU is asked for.
+    """
+    return _flag("HYBRIDNET_GPU_PREALLOCATE")
+
+
 def numpy_names() -> bool:
     """HYBRIDNET_NUMPY_NAMES: 1 gives NumPy its old names back where mxnet is imported (default 0).
 

@@ -23,6 +23,7 @@ __all__ = [
 
 # Codes of device types that users bring begin here, clear of MXNet's own.
 _FIRST_NEW_CODE: Final = 64
+_ACCELERATORS: Final = frozenset({"gpu", "tpu"})
 
 
 class _Current(threading.local):
@@ -77,9 +78,11 @@ class Context(metaclass=_ContextType):
     Attributes:
         computes_on: where what is computed from arrays of this context is: of 'cpu_pinned' and
             'cpu_shared' the CPU of that number, of others the context itself.
+        is_accelerator: whether its arrays are in the memory of an accelerator that JAX knows, to
+            and from which they are copied.
     """
 
-    __slots__ = ("__weakref__", "computes_on", "device_id", "device_type")
+    __slots__ = ("__weakref__", "computes_on", "device_id", "device_type", "is_accelerator")
 
     devtype2str: ClassVar[dict[int, str]] = {
         1: "cpu",
@@ -95,6 +98,7 @@ class Context(metaclass=_ContextType):
     device_type: str
     device_id: int
     computes_on: Context
+    is_accelerator: bool
 
     def __new__(cls, device_type: str | Context, device_id: int = 0) -> Context:
         """Returns the one object for this type and number."""
@@ -115,6 +119,7 @@ class Context(metaclass=_ContextType):
         object.__setattr__(made, "device_id", device_id)
         host = device_type in ("cpu_pinned", "cpu_shared")
         object.__setattr__(made, "computes_on", Context("cpu", device_id) if host else made)
+        object.__setattr__(made, "is_accelerator", device_type in _ACCELERATORS)
         return cls._made.setdefault((device_type, device_id), made)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -149,7 +154,8 @@ class Context(metaclass=_ContextType):
     def empty_cache(self) -> None:
         """Gives host memory that is free, but kept for the next step, back to the system.
 
-        See HYBRIDNET_KEEP_MEMORY. The memory of GPUs and TPUs is JAX's, which keeps it.
+        See HYBRIDNET_KEEP_MEMORY. The memory of GPUs and TPUs is JAX's, which keeps what it has
+        taken for the arrays to come, and uses all of it before it takes more.
         """
         if self.device_type.startswith("cpu"):
             release_memory()

@@ -1,7 +1,8 @@
-"""`HostArray`: what stands for a JAX array until JAX is there.
+"""`HostArray`: what stands for a JAX array until a program of XLA's reads it.
 
 To load JAX takes as long as thousands of operators by NumPy. So until something has to be compiled,
-arrays on cpu(0) are NumPy's, in an object that answers what the runtime asks of JAX's.
+arrays on cpu(0) are NumPy's, in an object that answers what the runtime asks of JAX's. Small arrays
+on GPUs are, too, until a program there reads them: what NumPy computes needs no transfers.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from typing import TypeAlias, final
 
 from hybridnet.base.array_types import DType, DTypeLike, NumpyArray
+from hybridnet.base.context import Context, cpu
 from hybridnet.base.lazy import jax
 from hybridnet.base.references import ALONE, counts
 
@@ -21,16 +23,19 @@ class HostArray:
 
     Args:
         array: its value, whose memory nobody else writes to.
+        ctx: the context that it is on, for its user; default cpu(0).
 
     Attributes:
+        ctx: as given.
         numpy: the value, read-only.
         placed: the JAX array with the same value, once one was needed; it may have been donated.
     """
 
-    __slots__ = ("__weakref__", "numpy", "placed")
+    __slots__ = ("__weakref__", "ctx", "numpy", "placed")
 
-    def __init__(self, array: NumpyArray) -> None:
+    def __init__(self, array: NumpyArray, ctx: Context | None = None) -> None:
         array.flags.writeable = False
+        self.ctx: Context = ctx or cpu()
         self.numpy: NumpyArray = array
         self.placed: jax.Array | None = None
 

@@ -94,3 +94,19 @@ def gang_service(address: str, size: int, **options: object) -> Any:
     from jaxlib import _jax
 
     return _jax.get_distributed_runtime_service(address, size, **options)
+
+
+def host_copy(array: Any) -> Any:
+    """Returns NumPy's copy of an array that JAX has fetched from an accelerator, or None.
+
+    Without it an array is fetched whenever it is read, unless JAX itself looks there.
+    """
+    return array._npy_value
+
+
+def keep_host_copy(array: Any, copy: Any) -> None:
+    """Keeps NumPy's copy of an array where JAX keeps what it has fetched.
+
+    Without it what was put on an accelerator is fetched once when it is read again.
+    """
+    array._npy_value = copy

@@ -308,7 +308,7 @@ class ClusterRunner:
     def _result(self, host: NumpyArray) -> NDArray:
         """Returns a copy of a tensor, which may be a variable of this process."""
         kind = tensor_type(host.shape, host.dtype)
-        return NDArray.from_value(Value(kind, HostArray(np.array(host))), self.ctx)
+        return NDArray.from_value(Value(kind, HostArray(np.array(host), self.ctx)), self.ctx)
 
     def _register(self, program: _Program, seconds: float | None) -> None:
         """Tells each task its part, once."""

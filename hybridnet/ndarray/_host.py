@@ -16,7 +16,7 @@ from hybridnet.base.host_array import HostArray
 from hybridnet.base.lazy import jax
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core import FluentMethods
-from hybridnet.runtime.contexts import device_of
+from hybridnet.runtime.contexts import device_of, host_view
 from hybridnet.runtime.recording import Value, recorder
 
 from .lending import lend
@@ -96,7 +96,10 @@ class AbstractArray(FluentMethods):
             OpError: it could not be computed.
         """
         array = recorder.wait(self.read())
-        return array.numpy.copy() if type(array) is HostArray else np.array(array)
+        if type(array) is HostArray:
+            return array.numpy.copy()
+        ctx = self.context
+        return host_view(ctx, array).copy() if ctx.is_accelerator else np.array(array)
 
     def host_view(self) -> NumpyArray:
         """Returns the value as NumPy's, for reading at once; waits for it.
@@ -108,7 +111,10 @@ class AbstractArray(FluentMethods):
             OpError: it could not be computed.
         """
         array = recorder.wait(self.read())
-        return array.numpy if type(array) is HostArray else np.asarray(array)
+        if type(array) is HostArray:
+            view: NumpyArray = array.numpy
+            return view
+        return host_view(self.context, array)
 
     def asscalar(self) -> Any:
         """Returns the one element as a NumPy scalar.
@@ -217,6 +223,7 @@ class AbstractArray(FluentMethods):
         value = self.read()
         recorder.wait(value)
         array = recorder.ready_array(value)
+        value.array = array  # no copy in host memory: others may write to what they get here
         # In this order: what is recorded after this line keeps off the memory, and what was
         # recorded before it is launched while `value` still holds the array. XLA in turn donates
         # no memory that a DLPack capsule refers to.

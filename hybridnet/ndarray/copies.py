@@ -18,7 +18,17 @@ from hybridnet.base.params_file import load_array
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core import Backward, HostOnlyCall, Operand, Types
 from hybridnet.ops.core.registry import get
-from hybridnet.runtime.contexts import device_of, is_forked, look_for_bytes, receive
+from hybridnet.runtime.contexts import (
+    device_of,
+    host_view,
+    in_host_memory_now,
+    is_forked,
+    look_for_bytes,
+    note_moved,
+    on_device,
+    receive,
+    told_put,
+)
 from hybridnet.runtime.contexts import put as place
 from hybridnet.runtime.recording import Value, note_dispatched, recorder
 
@@ -81,10 +91,14 @@ def put(host: NumpyArray, ctx: Context) -> Value:
     Raises:
         OutOfMemoryError: there is no room for it.
     """
-    look_for_bytes(f"nd.array of shape {host.shape} on {ctx}", host.nbytes)
+    what = f"nd.array of shape {host.shape} on {ctx}"
+    look_for_bytes(what, host.nbytes, ctx)
     copy = aligned(host.shape, host.dtype)
     copy[...] = host
-    (array,) = place(ctx, (copy,))
+    try:
+        (array,) = place(ctx, (copy,))
+    except RuntimeError as error:
+        raise told_put(error, what, host.nbytes, ctx) from error
     return Value(tensor_type(host.shape, host.dtype), array)
 
 
@@ -129,8 +143,14 @@ class CopyAcross(HostOnlyCall):
             copy = get("_copy").bind({})[0]
             return recorder.record(place, copy, (value,), (), (value.type,))[0]
         if is_forked():
-            return put(np.asarray(recorder.wait(value)), self.target)
-        array = receive(self.target, recorder.ready_array(value))
+            return put(host_view(self.source, recorder.wait(value)), self.target)
+        held = recorder.settled(value)
+        if self.source.is_accelerator or self.target.is_accelerator:
+            host = in_host_memory_now(self.source, held)
+            if host is not None:
+                return put(host, self.target)
+            note_moved(held.nbytes, self.source, self.target)
+        array = receive(self.target, on_device(self.source, held))
         note_dispatched(self.target, array)
         return Value(value.type, array)
 

@@ -17,7 +17,7 @@ from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.lazy import jax, jnp
 from hybridnet.base.tensor_type import tensor_type
-from hybridnet.runtime.contexts import context_of, device_of
+from hybridnet.runtime.contexts import context_of, device_of, host_view
 from hybridnet.runtime.contexts import put as place
 from hybridnet.runtime.recording import Value, recorder
 
@@ -78,7 +78,7 @@ def adopt(host: NumpyArray, kind: type[NDArray] = NDArray) -> NDArray:
 
 def peek(data: NDArray) -> NumpyArray:
     """Returns the value, for which it waits: a view where it is in host memory, to be read only."""
-    return np.asarray(recorder.wait(data.read()))
+    return host_view(data.context, recorder.wait(data.read()))
 
 
 def from_dlpack(dlpack: object) -> NDArray:

@@ -2,6 +2,9 @@
 
 from .devices.device import receive as receive
 from .live.lack import look_for_bytes as look_for_bytes
+from .live.lack import told_put as told_put
+from .platform import cuda_driver as cuda_driver
+from .platform.device_memory import memory_left as memory_left
 from .platform.dlpack_exports import note_exported as note_exported
 from .platform.jax_devices import check_device as check_device
 from .platform.jax_devices import context_of as context_of
@@ -11,3 +14,6 @@ from .platform.jax_devices import is_forked as is_forked
 from .platform.jax_devices import num_devices as num_devices
 from .platform.jax_devices import on_device as on_device
 from .platform.jax_devices import put as put
+from .platform.transfers import host_view as host_view
+from .platform.transfers import in_host_memory_now as in_host_memory_now
+from .platform.transfers import note_moved as note_moved

@@ -1,16 +1,17 @@
-"""`memory`: what the host memory of this process is used for."""
+"""`memory`: what the memory of this process is used for, the host's and accelerators'."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import final
 
 from hybridnet.base.allocator import free_memory
 
 from .live.arrays import live_arrays, nbytes_by_context
+from .platform.device_memory import DeviceUse, uses
 from .programs.cache import cache
 from .specialize.constants import memory as constants
 
@@ -30,6 +31,9 @@ class Memory:
             HYBRIDNET_KEEP_MEMORY for each of its heaps. The system need not have given pages to it.
         resident: pages of this process in the machine's memory; 0 where it cannot be told.
         peak: the most that this ever was; likewise.
+        accelerators: of each accelerator in use what its allocator has given out, the most that
+            this ever was, and what it may. Small arrays of accelerators that are in host memory
+            still are among those of cpu(0).
     """
 
     arrays: Mapping[str, int]
@@ -39,6 +43,7 @@ class Memory:
     free: int
     resident: int
     peak: int
+    accelerators: Mapping[str, DeviceUse] = field(default_factory=dict)
 
     def __str__(self) -> str:
         rows = [(f"arrays on {name}", size) for name, size in self.arrays.items()]
@@ -49,6 +54,12 @@ class Memory:
             ("resident, all in all", self.resident),
             ("resident at the most", self.peak),
         ]
+        for name, use in self.accelerators.items():
+            rows += [
+                (f"in use on {name}", use.used),
+                (f"in use on {name} at the most", use.peak),
+                (f"JAX may take of {name}", use.limit),
+            ]
         return "\n".join(f"{name:<32}{size / 2**20:12.2f} MiB" for name, size in rows)
 
 
@@ -67,6 +78,7 @@ def memory() -> Memory:
         free=free_memory(),
         resident=resident(),
         peak=_of_process("VmHWM"),
+        accelerators=uses(),
     )
 
 

@@ -10,11 +10,12 @@ from typing import Any, final
 
 from hybridnet import tape
 from hybridnet.base.attrs import HostScalar
-from hybridnet.base.context import Context, cpu
+from hybridnet.base.context import Context
+from hybridnet.base.host_array import HostArray
 from hybridnet.graph import Graph
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core import Averages, Types
-from hybridnet.runtime.contexts import device_of, on_device
+from hybridnet.runtime.contexts import device_of
 from hybridnet.runtime.placing import full_name
 from hybridnet.runtime.recording import Value
 from hybridnet.runtime.traces import Captured, GraphBuilder, Trace, init_scope
@@ -289,7 +290,8 @@ class _Planner:
         """Returns where a constant is."""
         if value.array is None:
             return ctx
-        held = on_device(cpu(), value.array).devices()
+        array = value.array
+        held = {device_of(array.ctx)} if type(array) is HostArray else array.devices()
         known = dict.fromkeys([ctx, *chain.from_iterable(self._trace.where)])
         return next((home for home in known if held == {device_of(home)}), ctx)
 

@@ -61,3 +61,10 @@ def test_what_a_gang_needs():
 
     assert callable(_jax.get_distributed_runtime_client)
     assert callable(_jax.get_distributed_runtime_service)
+
+
+def test_copies_in_host_memory_are_kept_beside_arrays():
+    array = jax.device_put(np.ones(3, np.float32))
+    copy = np.ones(3, np.float32)
+    jax_private.keep_host_copy(array, copy)
+    assert jax_private.host_copy(array) is copy

@@ -9,8 +9,9 @@ import math
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -330,3 +331,42 @@ def test_workers_that_wait_for_each_other_are_read_at_once(load: Any, tmp_path: 
             one.kill()
             one.wait()
     assert list(map(len, found)) == [0, (1 << 20) + 1]
+
+
+def test_a_work_is_settled_when_nothing_is_being_compiled(load: Any) -> None:
+    gpu, on_device = load("gpu"), load("works.on_device")
+    now, reads = [0.0], []
+
+    def step() -> float:
+        now[0] += 0.1 if now[0] < 1 else 0.01
+        return now[0]
+
+    gpu.time = SimpleNamespace(perf_counter=lambda: now[0])
+    try:
+        work = on_device.Work(step, lambda: None, lambda x: reads.append(x) or x)
+        found = gpu.measure(work, lambda: 0.5 < now[0] < 4, 60.0)
+        late = gpu.measure(work, lambda: True, 2.0)
+    finally:
+        gpu.time = time
+    assert found["settled"] and not late["settled"]
+    assert found["first"] == pytest.approx(0.1)
+    assert found["until"] == pytest.approx(4, abs=0.2)
+    assert found["steady"] == pytest.approx(0.01) and found["clock"][2] < found["steps"]
+    assert len(reads) > found["steps"] // gpu.READ
+
+
+@pytest.mark.parametrize("name", ["call", "chain", "cold", "mlp"])
+def test_works_of_one_device_are_the_same_hybridized_and_by_jax(load: Any, name: str) -> None:
+    import hybridnet as hn
+
+    on_device = load("works.on_device")
+    found = []
+    for hybridized in (False, True):
+        work = on_device.gluon(name, hn, hybridized=hybridized)
+        found.append(work.read(work.step()))
+    other = on_device.jit(name)
+    if name in ("call", "chain", "cold"):
+        assert found[0] == pytest.approx(found[1], rel=0.2 if name == "cold" else 1e-5)
+    if other is not None:
+        made = other.read(other.step())
+        assert made == pytest.approx(found[0], rel=0.5 if name == "mlp" else 1e-5)

@@ -20,6 +20,7 @@ from hybridnet.base.errors import OutOfMemoryError
 from hybridnet.base.memory_limits import MemoryLimit
 from hybridnet.runtime.live import lack
 from hybridnet.runtime.live.needs import peak_of
+from hybridnet.runtime.platform import device_memory
 from hybridnet.runtime.record.recorder import thread
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory")
@@ -249,7 +250,7 @@ def test_a_device_that_tells_of_its_memory_is_asked(monkeypatch):
         def memory_stats(self):
             return {"bytes_limit": 8 << 30, "bytes_in_use": 5 << 30, "peak_bytes_in_use": 7 << 30}
 
-    monkeypatch.setattr(lack, "device_of", lambda ctx: Device())
+    monkeypatch.setattr(device_memory, "device_of", lambda ctx: Device())
     code = code_of(lambda x: x + 1, (4096, 1024))._replace(ctx=hn.gpu(0))
     error = OutOfMemoryError("RESOURCE_EXHAUSTED: out of memory")
     told = str(lack.told_lack(error, code, {}))

@@ -201,10 +201,10 @@ INSIDE = {
         ".": ("state", "linalg", "shape", "sparse", "optimizer", "numpy", "nn", "vision"),
     },
     "runtime": {
-        "platform": (),
+        "tiers": (),
+        "platform": ("tiers",),
         "segments": (),
         "observe": ("segments",),
-        "tiers": (),
         "programs": ("observe", "platform", "tiers"),
         "devices": ("programs",),
         "checks": ("programs",),

@@ -232,7 +232,8 @@ def apply_ours(step: Step, env: Env) -> Any:
     if kind == "take":
         return env[rest[0]][rest[1]]
     if kind == "travel":
-        return env[rest[0]].as_in_context(cpu(1)).as_in_context(cpu(0))
+        x = env[rest[0]]
+        return x.as_in_context(cpu(1)).as_in_context(x.context)
     if kind == "random":
         drawn = getattr(nd.random, rest[0])(shape=rest[1]).clip(-6, 6)
         if recorder.is_naive():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -17,8 +18,8 @@ from hybridnet.graph import ControlCall, Node, watching_nodes
 from hybridnet.ops.core import Call
 from hybridnet.ops.host import NoHostForm, by_jax, by_numpy
 
+from ..platform.transfers import host_view
 from ..programs.cache import cache
-from ..programs.host_program import in_host_memory
 from ..segments.code import Code
 from .opened import OpenedCall, opened
 
@@ -85,7 +86,7 @@ def rerun(
         Its outputs.
     """
     launch = opened(code, scalars, lines)
-    given = [Cell(in_host_memory(array)) for array in inputs]
+    given = [Cell(host_view(code.ctx, array)) for array in inputs]
     begin(given)
     uses = Counter(i for one in launch.calls for i in one.operands)
     uses.update(launch.outputs)
@@ -128,8 +129,8 @@ def _compute(
             pass
     types = tuple(tensor_type(array.shape, array.dtype) for array in arrays)
     program, _ = cache.part(ctx, call, types)
-    inputs: list[Any] = [HostArray(array) for array in arrays]
-    return [*map(in_host_memory, by_jax(program.run, inputs, [*scalars]))]
+    inputs: list[Any] = [HostArray(array, ctx) for array in arrays]
+    return [*map(partial(host_view, ctx), by_jax(program.run, inputs, [*scalars]))]
 
 
 def _run_control(

@@ -143,7 +143,7 @@ class JaxDevice(Device):
         """
         if type(array) is np.ndarray:
             is_cpu = platform_of(self.context) == "cpu"
-            return HostArray(array) if is_cpu else put_on_device(self.context, array)
+            return HostArray(array, self.context) if is_cpu else put_on_device(self.context, array)
         with jax.enable_x64(True):
             given = array.numpy if type(array) is HostArray else array
             # Contexts of CPUs may share a device, and programs overwrite what is theirs.

@@ -18,8 +18,8 @@ from hybridnet.base.memory_limits import MemoryLimit
 from hybridnet.graph import ControlCall
 from hybridnet.ops.core import Call
 
-from ..platform.jax_devices import device_of
-from ..programs.room import LEAST_BYTES, room_left, tight_limit
+from ..platform.device_memory import memory_left
+from ..programs.room import LEAST_BYTES, is_lack, room_left, tight_limit, tight_limit_on
 from ..segments.code import Code
 from .arrays import LiveArray, live_arrays
 from .needs import MadeInLaunch, Peak, peak_of
@@ -53,7 +53,7 @@ def told_lack(
     cause = error.__cause__
     first = error
     _let_go(error)
-    if isinstance(cause, OutOfMemoryError) and not isinstance(error, OutOfMemoryError):
+    if isinstance(cause, OutOfMemoryError):
         first = cause  # of a step of the launch, with its own numbers
     told = OutOfMemoryError(str(first))
     if isinstance(first, OutOfMemoryError):
@@ -62,21 +62,40 @@ def told_lack(
     return explained(told, code, origins)
 
 
-def look_for_bytes(what: str, size: int) -> None:
+def look_for_bytes(what: str, size: int, ctx: Context) -> None:
     """Sees that an array can be made, if it is large.
 
     Args:
         what: who makes it, for the message.
         size: its bytes.
+        ctx: where; there is to be room in host memory, too.
 
     Raises:
         OutOfMemoryError: it cannot.
     """
-    limit = tight_limit(size) if size >= LEAST_BYTES else None
+    if size < LEAST_BYTES:
+        return
+    limit = tight_limit(size)
+    if limit is None and ctx.is_accelerator:
+        limit = tight_limit_on(ctx, size)
     if limit is not None:
-        error = OutOfMemoryError(f"{what}: needs {_size(size)}, which the process cannot get")
-        error.needed, error.limit = size, limit
-        raise explained(error)
+        raise _lack_of(what, size, limit)
+
+
+def told_put(error: RuntimeError, what: str, size: int, ctx: Context) -> RuntimeError:
+    """Returns what is to be raised where JAX could not put an array on a device.
+
+    Args:
+        error: JAX's.
+        what, size, ctx: as for `look_for_bytes`.
+    """
+    return _lack_of(what, size, memory_left(ctx)) if is_lack(error) else error
+
+
+def _lack_of(what: str, size: int, limit: MemoryLimit | None) -> OutOfMemoryError:
+    error = OutOfMemoryError(f"{what}: needs {_size(size)}, which the process cannot get")
+    error.needed, error.limit = size, limit
+    return explained(error)
 
 
 def _let_go(error: BaseException) -> None:
@@ -143,7 +162,7 @@ def _is_of(structure: Code, code: Code) -> bool:
 
 def _limit(error: OutOfMemoryError, code: Code | None, needed: int) -> MemoryLimit | None:
     """Returns what limits memory, with what it leaves now that nothing of the launch is there."""
-    device = None if code is None or code.ctx.device_type == "cpu" else _of_device(code.ctx)
+    device = memory_left(code.ctx) if code is not None and code.ctx.is_accelerator else None
     if device is not None:
         return device
     found = room_left(needed) if needed else None
@@ -270,18 +289,6 @@ def _kept(call: Call) -> tuple[int, int] | None:
 
 
 # -- words -----------------------------------------------------------------------------------
-
-
-def _of_device(ctx: Context) -> MemoryLimit | None:
-    """Returns what a device says of its own memory; CPUs say nothing."""
-    try:
-        stats = device_of(ctx).memory_stats() or {}
-        size, used = int(stats["bytes_limit"]), int(stats["bytes_in_use"])
-    except Exception:  # it has none, or tells nothing
-        return None
-    peak = stats.get("peak_bytes_in_use")
-    most = f" ({_size(int(peak))} of it were in use at the most)" if peak else ""
-    return MemoryLimit(f"the memory of {ctx}{most}", size, max(size - used, 0))
 
 
 def _line(origin: engine.Origin | None) -> str:

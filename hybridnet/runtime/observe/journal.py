@@ -171,20 +171,22 @@ class Watching:
         self._launch.seconds = (perf_counter_ns() - self._begun) / 1e9
         self._launch.events = happened or ()
         if kind is None:
-            self._launch.how = _how(self._compiled, [event.kind for event in happened or ()])
+            far = self._launch.code.ctx.is_accelerator
+            kinds = [event.kind for event in happened or ()]
+            self._launch.how = _how(self._compiled, kinds, ", on the host" if far else "")
         elif issubclass(kind, Exception):
             self._launch.how = "failed"
 
 
-def _how(compiled: bool, events: Sequence[str]) -> str:
+def _how(compiled: bool, events: Sequence[str], where: str) -> str:
     """Says how a launch ran, from what happened in it and whether it was compiled before."""
     compilations, by_numpy = events.count("compile"), events.count("host")
     if "steps" in events:
         first = f", {compilations} of them compiled first" if compilations else ""
-        host = f", {by_numpy} of them by NumPy" if by_numpy else ""
+        host = f", {by_numpy} of them by NumPy{where}" if by_numpy else ""
         return f"run one by one{host}{first}"
     if by_numpy:
-        return "run by NumPy"
+        return f"run by NumPy{where}"
     if "device" in events and "program" not in events:
         return "run by the device's kernels"
     if compilations:

@@ -10,13 +10,14 @@ import atexit
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from time import monotonic
 from typing import Final, TypeVar
 
 from hybridnet import engine
-from hybridnet.base.processor import LOW_PRIORITY
+from hybridnet.base.processor import LOW_PRIORITY, num_threads
 
 from .ending import leave_behind
 
@@ -38,6 +39,7 @@ class _Background:
         self.ended: float | None = None
         self.hooked = False
         self._running: set[engine.Completion] = set()
+        self._turn: engine.Var | None = None
         #: Those of `_running` that are waited for: what may still begin now is done in a moment.
         self._short: set[engine.Completion] = set()
         # The lock of `_done` is taken by itself: a handler of signals may raise when the Condition
@@ -68,6 +70,13 @@ class _Background:
             if not left:
                 on_complete(error)
 
+    def turn(self) -> engine.Var:
+        """Returns what tasks write that are to run one after the other."""
+        with self._lock:
+            if self._turn is None:
+                self._turn = engine.new_variable()
+            return self._turn
+
     def end(self) -> None:
         """Lets nothing more begin, and waits a moment for what runs; the rest is left behind."""
         with self._lock:
@@ -82,6 +91,7 @@ class _Background:
         """In a forked child, where nothing runs."""
         self._running = set()
         self._short = set()
+        self._turn = None
         self._lock = engine.RLock()
         self._done = threading.Condition(self._lock)
 
@@ -101,6 +111,24 @@ def later(work: Callable[[], None], name: str, *, grace: float = 0.0) -> None:
     hook()
     run = _background.run
     engine.push_async(lambda done: run(work, grace, done), name=name, lane="background")
+
+
+def in_turn(work: Callable[[], None], name: str) -> None:
+    """Does something as `later` does it, but one such thing at a time.
+
+    XLA's autotuners take kernels' times on the device, which no other's must disturb; and a thread
+    of the background stays free for what comes meanwhile.
+
+    Args:
+        work: what to do.
+        name: of the task.
+    """
+    hook()
+    run = _background.run
+    writes = (_background.turn(),)
+    engine.push_async(
+        lambda done: run(work, 0.0, done), writes=writes, name=name, lane="background"
+    )
 
 
 def later_in_own_thread(work: Callable[[], None], name: str) -> None:
@@ -202,6 +230,44 @@ def in_another_thread(
     if errors:
         raise errors[0]
     return made[0]
+
+
+def side_by_side(works: Sequence[Callable[[], object]], name: str) -> None:
+    """Runs functions in threads of their own, as many at a time as there are processors; waits.
+
+    Args:
+        works: what to do. What one raises is passed over: who needs its result will ask again.
+        name: of the threads.
+    """
+    left = [*reversed(works)]
+
+    def run() -> None:
+        while True:
+            try:
+                work = left.pop()
+            except IndexError:
+                return
+            with suppress(Exception):
+                work()
+
+    ends = []
+    for _ in range(min(len(works), num_threads()) - 1):
+        end = engine.Flag()
+        try:
+            _start(partial(_run_to, run, end), name)
+        except RuntimeError:  # no more threads can be started
+            break
+        ends.append(end)
+    run()
+    for end in ends:
+        end.wait()
+
+
+def _run_to(work: Callable[[], object], end: engine.Flag) -> None:
+    try:
+        work()
+    finally:
+        end.set()
 
 
 def _lower_priority() -> None:

@@ -19,7 +19,9 @@ from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.lazy import jax, xla_client
 from hybridnet.base.processor import environment, num_threads
 
-from . import background
+from ..tiers.prices import prices
+from . import background, cuda_driver
+from .transfers import keep_twin, note_put
 
 # JAX's names of platforms; host memory of every kind is the CPU's.
 _PLATFORM: Final = {
@@ -29,6 +31,8 @@ _PLATFORM: Final = {
     "gpu": "gpu",
     "tpu": "tpu",
 }
+
+_PREALLOCATE: Final = "XLA_PYTHON_CLIENT_PREALLOCATE"
 
 # Contexts of devices that users bring -> the context in whose memory their arrays are.
 _hosts: Final[dict[Context, Context]] = {}
@@ -75,7 +79,7 @@ def is_stranded(array: Any) -> bool:
 def _after_fork_in_child() -> None:
     # In a child that was forked while a thread imported JAX, that import would never end.
     importing = getattr(getattr(sys.modules.get("jax"), "__spec__", None), "_initializing", False)
-    fork.is_child = fork.is_child or bool(_devices) or importing
+    fork.is_child = fork.is_child or bool(_devices) or importing or cuda_driver.was_asked()
     if fork.is_child:
         config.keep_to_host()
     _devices.clear()
@@ -113,11 +117,23 @@ def _without_news() -> Iterator[None]:
 def _available(platform: str) -> list[jax.Device]:
     threads = str(num_threads())
     try:
-        # XLA asks for the number of its threads as it begins, which may be now.
-        with _without_news(), environment(NPROC=threads):
+        # XLA asks for the number of its threads as it begins, which may be now, and JAX how to take
+        # memory of GPUs.
+        with _without_news(), environment(NPROC=threads, **_taking_memory()):
             return list(jax.local_devices(backend=platform))
     except RuntimeError:
         return []
+
+
+def _taking_memory() -> dict[str, str]:
+    """Returns the environment that has JAX take memory of GPUs as it is needed.
+
+    By itself it takes three quarters of the card when it begins, of which other processes, and the
+    notebook beside this one, then have nothing. What the user said holds.
+    """
+    if config.gpu_preallocate() or _PREALLOCATE in os.environ:
+        return {}
+    return {_PREALLOCATE: "false"}
 
 
 def device_of(ctx: Context) -> jax.Device:
@@ -148,8 +164,10 @@ def device_of(ctx: Context) -> jax.Device:
     if number < len(available):
         return _devices.setdefault(ctx, available[number])
     have = f"{len(available)}" if available else "no"
+    why = cuda_driver.why_none() if platform == "gpu" and not available else ""
     raise MXNetError(
         f"{ctx}: this process has {have} {platform} device(s); use cpu() or install a JAX for it"
+        f"{why and f' ({why})'}"
     )
 
 
@@ -159,8 +177,16 @@ def check_device(ctx: Context) -> None:
     Raises:
         MXNetError: it has not.
     """
-    if not _is_host(ctx):
-        device_of(ctx)
+    if _is_host(ctx) or ctx in _devices or (ctx.device_type == "gpu" and _is_told_of(ctx)):
+        return
+    device_of(ctx)
+
+
+def _is_told_of(ctx: Context) -> bool:
+    """Whether the driver says that there is a GPU, before JAX is loaded."""
+    if _devices or fork.is_child or ctx in _hosts:
+        return False
+    return ctx.device_id < (cuda_driver.num_gpus() or 0)
 
 
 def _is_host(ctx: Context) -> bool:
@@ -168,6 +194,11 @@ def _is_host(ctx: Context) -> bool:
     if _devices or not ctx.device_type.startswith("cpu") or ctx in _hosts:
         return False
     return fork.is_child or not ctx.device_id
+
+
+def known_accelerators() -> list[Context]:
+    """Returns the contexts of accelerators whose devices were asked for."""
+    return [ctx for ctx in list(_devices) if ctx.is_accelerator]
 
 
 def has_begun() -> bool:
@@ -195,16 +226,29 @@ def sharding_of(ctx: Context) -> jax.sharding.Sharding:
 def put(ctx: Context, arrays: Sequence[NumpyArray]) -> list[DeviceArray]:
     """Returns arrays on a context with the values of NumPy's; on CPUs they may share memory.
 
-    They are JAX's, or `HostArray` where JAX has not begun yet.
+    They are JAX's, or `HostArray` where JAX has not begun yet, or where they are small and their
+    context is an accelerator, until a program there reads them.
 
     Args:
         ctx: the context.
         arrays: of any dtype. Nobody else may hold their memory: programs may overwrite it.
+
+    Raises:
+        MXNetError: this process has no such device.
     """
     if _is_host(ctx):
         background.hook()
-        return [HostArray(x) for x in arrays]
-    return [put_on_device(ctx, array) for array in arrays]
+        return [HostArray(x, ctx) for x in arrays]
+    if not (ctx.is_accelerator and may_stay()):
+        return [put_on_device(ctx, array) for array in arrays]
+    check_device(ctx)
+    background.hook()
+    return [put_on_device(ctx, x) if x.nbytes > prices.stays else HostArray(x, ctx) for x in arrays]
+
+
+def may_stay() -> bool:
+    """Whether small arrays of accelerators may stay in host memory: where NumPy may compute."""
+    return config.host() != "off"
 
 
 def on_device(ctx: Context, array: DeviceArray) -> jax.Array:
@@ -218,7 +262,16 @@ def on_device(ctx: Context, array: DeviceArray) -> jax.Array:
         return array
     if array.placed is None:
         array.placed = put_on_device(ctx, array.numpy)
+        if ctx.is_accelerator:
+            keep_twin(array.placed, array.numpy)
     return array.placed
+
+
+def copied_there(ctx: Context, array: jax.Array) -> jax.Array:
+    """Returns a copy of an array of JAX's on its context, made there, and compiles nothing."""
+    with jax.enable_x64(True):
+        copy: jax.Array = jax.device_put(array, sharding_of(ctx), may_alias=False)
+    return copy
 
 
 def place(ctx: Context, arrays: list[DeviceArray]) -> None:
@@ -238,6 +291,8 @@ def put_on_device(ctx: Context, array: NumpyArray) -> jax.Array:
 
 def _put(ctx: Context, array: NumpyArray) -> jax.Array:
     sharding = sharding_of(ctx)
+    if ctx.is_accelerator:
+        note_put(array.nbytes)
     try:
         kind = _abstract(array.shape, array.dtype)
         made: jax.Array = xla_client.batched_device_put(kind, sharding, [array], [device_of(ctx)])
@@ -263,8 +318,12 @@ def host(ctx: Context, memory: Context) -> None:
 
 
 def num_devices(device_type: str) -> int:
-    """Returns how many devices of a type this process has."""
+    """Returns how many devices of a type this process has; JAX need not be loaded for GPUs."""
     if not _devices:
+        if device_type == "gpu":
+            told = cuda_driver.num_gpus()
+            if told is not None:
+                return told
         keep_memory()
         background.hook()
         _configure_cpus()

@@ -150,6 +150,21 @@ class ProgramCache:
             return program.run(inputs, scalars, made)
         return self._run_steps(program, inputs, scalars, stay=stay)
 
+    def launch_apart(
+        self, program: Program, inputs: list[DeviceArray], scalars: list[float]
+    ) -> list[Any]:
+        """Runs a program of several instructions step by step, though it may be compiled.
+
+        What a step lacks memory for is not computed, and nothing else is lost. No input is donated.
+
+        Returns:
+            For each output an array, or `Failed`.
+        """
+        self._cold += 1
+        with without_collecting():
+            steps = plan(program.code, self._shelf.part, optimized=program.repays_passes())
+            return run_steps(steps, inputs, scalars)
+
     def _run_steps(
         self, program: Program, inputs: list[DeviceArray], scalars: list[float], *, stay: bool
     ) -> list[Any]:

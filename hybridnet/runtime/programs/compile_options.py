@@ -7,7 +7,9 @@ than anything else, in both directions, and differently in each version of JAX.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from itertools import chain
 from typing import Any, Final
@@ -76,6 +78,17 @@ _MANY_EQUATIONS: Final = 4000
 # Bytes of arrays for each equation: on average, the size of a result.
 _SMALL_BYTES: Final = 128 << 10
 
+# What XLA leaves out on GPUs of a program that somebody waits for: to compile and time several
+# kernels for each fusion and product, one program at a time on a device. Products go to cuBLAS.
+# (An H100, JAX 0.11.2: programs of one or two operators took 51 ms each, 15 to 35 of them without
+# the autotuners, as compiled for one without a device; public reports of the fusion autotuner say
+# minutes. The gain on a card has not been measured.)
+_UNTUNED: Final[Options] = {
+    "xla_gpu_experimental_enable_fusion_autotuner": False,
+    "xla_gpu_enable_triton_gemm": False,
+    "xla_gpu_autotune_level": 0,
+}
+
 _CANDIDATES: Final[dict[str, tuple[Options, ...]]] = {
     "cpu": (_NO_OPTIONS, *({_FUSION: kind} for kind in _TYPES), _ONEDNN),
 }
@@ -103,6 +116,41 @@ def options_for(platform: str, sites: Iterable[Site]) -> Options:
     grouped = any(site.attrs["num_group"] > 1 for site in gradients)
     options = _EACH_PRODUCT if grouped else _PRODUCTS
     return options if _are_known(platform, options) else _NO_OPTIONS
+
+
+class _Thread(threading.local):
+    """Whether the programs that a thread makes now do without XLA's autotuners."""
+
+    is_untuned = False
+
+
+_thread: Final = _Thread()
+
+
+@contextmanager
+def untuned() -> Iterator[None]:
+    """A block in which this thread makes programs for GPUs that do without XLA's autotuners."""
+    before, _thread.is_untuned = _thread.is_untuned, True
+    try:
+        yield
+    finally:
+        _thread.is_untuned = before
+
+
+def is_untuned() -> bool:
+    """Whether this thread is in a block of `untuned`."""
+    return _thread.is_untuned
+
+
+def options_for_waiting(platform: str) -> Options:
+    """Returns what a program is compiled with in a block of `untuned`, above all else.
+
+    Args:
+        platform: where it will run.
+    """
+    if platform != "gpu" or not _thread.is_untuned:
+        return _NO_OPTIONS
+    return _options_untuned(platform)
 
 
 def options_for_memory(platform: str, overwritten: int, jaxpr: jax_core.Jaxpr) -> Options:
@@ -184,12 +232,29 @@ def _are_known(platform: str, options: Options) -> bool:
 @cache
 def is_known(platform: str, name: str, value: str | int | bool) -> bool:
     """Whether the installed JAX knows a compile option; asks by compiling a program of nothing."""
+    fault = _fault_of(platform, {name: value})
+    if fault:
+        log.info("compile option %s=%s is left out: %s", name, value, fault)
+    return not fault
+
+
+@cache
+def _options_untuned(platform: str) -> Options:
+    """Returns those of `_UNTUNED` that this JAX knows; mostly all, of which one program tells."""
+    if not _fault_of(platform, _UNTUNED):
+        return _UNTUNED
+    return {name: value for name, value in _UNTUNED.items() if is_known(platform, name, value)}
+
+
+def _fault_of(platform: str, options: Options) -> str:
+    """Returns what XLA has against compile options; empty if nothing."""
     traced = jax.jit(lambda: 0).trace()
+    # A virtual GPU has no platform of its own; XLA knows the options of all platforms on each.
+    where: dict[str, Any] = {} if platform == "gpu" else {"lowering_platforms": (platform,)}
     try:
-        traced.lower(lowering_platforms=(platform,)).compile(compiler_options={name: value})
+        traced.lower(**where).compile(compiler_options=dict(options))
     except Exception as error:  # jaxlib has no class of its own for this
         if is_from_signal(error):
             raise
-        log.info("compile option %s=%s is left out: %s", name, value, str(error).splitlines()[0])
-        return False
-    return True
+        return str(error).splitlines()[0]
+    return ""

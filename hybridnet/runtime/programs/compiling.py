@@ -30,6 +30,7 @@ from .compile_options import (
     options_for_blocks,
     options_for_memory,
     options_for_size,
+    options_for_waiting,
 )
 from .equations import ClosedJaxpr
 from .executable import Executable
@@ -156,8 +157,9 @@ def compile_in_blocks(code: Code, recipe: Recipe) -> Executable | None:
 def _other_options(
     code: Code, recipe: Recipe, traced: jax.stages.Traced, sites: Iterable[Site]
 ) -> Options:
-    size = options_for_size(platform_of(code.ctx), traced.jaxpr.jaxpr)
-    return {**_options(code, recipe, sites), **size}
+    platform = platform_of(code.ctx)
+    size = options_for_size(platform, traced.jaxpr.jaxpr)
+    return {**_options(code, recipe, sites), **size, **options_for_waiting(platform)}
 
 
 def compile_lowered(lowered: Any, options: Options, *, in_background: bool) -> Executable:

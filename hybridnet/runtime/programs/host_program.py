@@ -38,10 +38,11 @@ from hybridnet.passes import DeviceCost, operations
 
 from ..platform.background import hook
 from ..platform.blas_threads import keep_to_limit, others
-from ..platform.jax_devices import put
+from ..platform.jax_devices import on_device, put
+from ..platform.transfers import fetch
 from ..segments.code import Code
 from ..tiers.choice import is_small
-from ..tiers.ledger import Account
+from ..tiers.ledger import Account, current
 from ..tiers.prices import prices
 from .room import LEAST_BYTES, look_for_room, tight_limit
 
@@ -58,6 +59,7 @@ _NUMPY: Final = DeviceCost()
 _TEMPORARY: Final = 4
 _ARRAYS: Final = frozenset({np.ndarray})
 _HOST_ARRAYS: Final = frozenset({HostArray})
+_ON_HOST: Final = _ARRAYS | _HOST_ARRAYS
 _numpy_of: Final = attrgetter("numpy")
 _new: Final = object.__new__
 
@@ -77,7 +79,7 @@ class HostProgram:
 
     __slots__ = (
         *("_alone", "_call", "_code", "_compute", "_can_straighten", "_is_timed", "_numbers"),
-        *("_inside", "_might", "_operands", "_rent", "_size", "_wanted"),
+        *("_inside", "_is_far", "_might", "_operands", "_rent", "_size", "_wanted"),
     )
 
     def __init__(self, code: Code, types: Types, account: Account) -> None:
@@ -96,6 +98,7 @@ class HostProgram:
             largest.append(self._inside)
         self._might = _TEMPORARY * max(largest, default=0)
         self._is_timed = True
+        self._is_far = code.ctx.is_accelerator
         self._compute, self._numbers, self._can_straighten = self._call.host_form(inputs)
 
     def __call__(
@@ -141,7 +144,13 @@ class HostProgram:
         started = perf_counter() if self._is_timed else 0.0
         kinds = {*map(type, operands)}
         if kinds != _ARRAYS:
-            operands = [*map(_numpy_of if kinds == _HOST_ARRAYS else in_host_memory, operands)]
+            if kinds == _HOST_ARRAYS:
+                operands = [*map(_numpy_of, operands)]
+            elif self._is_far and not kinds <= _ON_HOST:
+                operands = _fetched(operands)
+                started = perf_counter()
+            else:
+                operands = [*map(in_host_memory, operands)]
         if numbers:
             given = zip(self._numbers, numbers, strict=True)
             operands = [*operands, *[number(value) for number, value in given]]
@@ -211,16 +220,27 @@ def in_host_memory(array: Any) -> Array:
     return array.numpy if type(array) is HostArray else np.asarray(array)
 
 
+def _fetched(operands: Sequence[Any]) -> list[Array]:
+    """Returns operands of which some are on an accelerator; notes how long that took the launch."""
+    started = perf_counter()
+    made = [*map(fetch, operands)]
+    whole = current.account
+    if whole is not None:
+        whole.note_waited(perf_counter() - started)
+    return made
+
+
 def put_owned(ctx: Context, arrays: Sequence[Array], *, stay: bool = False) -> list[DeviceArray]:
     """Returns what programs run on, of NumPy arrays; copies those that may share memory.
 
     Args:
-        ctx: the context. On cpu(0) they become `HostArray`, and stay NumPy's until a program of
-            XLA's reads them; on others, arrays of JAX.
+        ctx: the context. On cpu(0), and on accelerators if they are small, they become `HostArray`,
+            and stay NumPy's until a program of XLA's reads them; on others, arrays of JAX.
         arrays: of NumPy's.
         stay: whether they become `HostArray` on others, too.
     """
-    if not (stay or not ctx.device_id):
+    far = ctx.is_accelerator
+    if ctx.device_id and not (stay or far):
         return put(ctx, _owned(arrays))
     made: list[DeviceArray] = []
     for x in arrays:
@@ -230,9 +250,10 @@ def put_owned(ctx: Context, arrays: Sequence[Array], *, stay: bool = False) -> l
             flags = x.flags
         flags.writeable = False
         array = _new(HostArray)
+        array.ctx = ctx
         array.numpy = x
         array.placed = None
-        made.append(array)
+        made.append(array if not far or x.nbytes <= prices.stays else on_device(ctx, array))
     return made
 
 
@@ -270,14 +291,21 @@ def host_elements(kinds: Types) -> float:
     return elements
 
 
+def computes_by_numpy(ctx: Context) -> bool:
+    """Whether NumPy may compute for a context: not for devices that users bring."""
+    return ctx.device_type.startswith("cpu") or ctx.is_accelerator
+
+
 def host_program(code: Code, account: Account) -> HostProgram | None:
     """Returns what runs a structure of one instruction on NumPy arrays; None if XLA is better.
 
-    That is so where a single run takes twice as long as compiling it.
+    That is so where a single run takes twice as long as compiling it; for an accelerator, which
+    runs it in no time, where a run and the transfers take as long, or where an array is so large
+    that it is there in any case.
     """
     how = config.host()
     ((call, operands),) = code.instructions
-    if how == "off" or call in _without or not code.ctx.device_type.startswith("cpu"):
+    if how == "off" or call in _without or not computes_by_numpy(code.ctx):
         return None
     inputs = tuple([code.input_types[~i] for i in operands])
     outputs = call.infer(inputs)
@@ -287,7 +315,12 @@ def host_program(code: Code, account: Account) -> HostProgram | None:
     if elements > FEW_ELEMENTS and how != "only":
         moved = sum(kind.nbytes for kind in inputs + outputs)
         takes = _NUMPY.seconds(operations(call, inputs, outputs), moved)
-        if takes > 2 * prices.compiling(call.weight):
+        compiling = prices.compiling(call.weight)
+        if code.ctx.is_accelerator:
+            largest = max([kind.nbytes for kind in inputs + outputs])
+            if largest > prices.stays or takes + moved / prices.bus > compiling:
+                return None
+        elif takes > 2 * compiling:
             return None
     _prepare()
     try:

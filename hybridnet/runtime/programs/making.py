@@ -18,6 +18,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from statistics import median
 from time import perf_counter
 from typing import Any, Final, final
@@ -26,17 +27,24 @@ import numpy as np
 
 from hybridnet.base import config
 from hybridnet.base.allocator import release_memory
-from hybridnet.base.host_array import DeviceArray
+from hybridnet.base.context import Context
+from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.processor import num_threads
 from hybridnet.native import onednn
 
 from ..observe import events, program_log
 from ..observe.program_log import describe, explaining, say
-from ..platform.background import in_another_thread, later, later_in_own_thread
+from ..platform.background import (
+    in_another_thread,
+    in_turn,
+    later,
+    later_in_own_thread,
+    side_by_side,
+)
 from ..platform.blas_threads import build_onednn, leave_one
 from ..platform.collecting import without_collecting
-from ..platform.jax_devices import device_of, has_begun, put
+from ..platform.jax_devices import copied_there, device_of, has_begun, platform_of, put_on_device
 from ..platform.switch_interval import short_switch_interval
 from ..segments.code import Code
 from ..tiers.choice import (
@@ -52,6 +60,7 @@ from ..tiers.choice import (
 )
 from ..tiers.ledger import FIRST_LOOK, Account, Habits, current
 from ..tiers.prices import SAMPLES, Prices, prices
+from .compile_options import untuned
 from .compiling import compile_code
 from .dispatch import dispatch
 from .executable import Executable
@@ -184,6 +193,8 @@ class Maker:
             decision = program.decision = self.decide(whose, account, prices, self.load())
             if decision.purchase is Purchase.NONE:
                 account.due = decision.due
+                if account.missing and program.code.ctx.is_accelerator:
+                    self._make_missing(program)
                 if account.launches == 1 and not program.is_alone and explaining():
                     say("%s: new, runs one by one: %s", describe(program.code), decision.why)
                 return
@@ -290,12 +301,21 @@ class Maker:
             account = part.account
             account.missed += 1
             if account.on_disk is None:
-                account.on_disk = self._store.has(part.code)
+                account.on_disk = self._has(part.code)
             if account.on_disk:
                 cost += prices.reading(account.weight)
             elif not recurs(account, prices):
                 cost += prices.compiling(account.weight)
         return cost
+
+    def _make_missing(self, program: Program) -> None:
+        """Compiles what the steps of a new whole need side by side, which waits for all of it."""
+        program.account.missing = 0.0
+        steps = program.steps
+        parts = dict.fromkeys(steps.programs if steps is not None else ())
+        missing = [x for x in parts if x.compiled is None and x.ready is None and x.host is None]
+        if len(missing) > 1:
+            side_by_side([partial(self.obtain_compiled, x) for x in missing], "compile")
 
     def _measure(self, program: Program) -> None:
         """Notes in the account of what size a structure is."""
@@ -399,7 +419,8 @@ class Maker:
         """
 
         def make() -> None:
-            do = in_another_thread if decision.waits else later
+            beside = in_turn if program.code.ctx.is_accelerator else later
+            do = in_another_thread if decision.waits else beside
             do(lambda: self._make(program, why, decision), "compile")
 
         def build_first() -> None:
@@ -427,7 +448,7 @@ class Maker:
             if decision.purchase is Purchase.READ:  # it was not there, and is not worth more
                 account.on_disk = account.is_bought = False
             else:
-                self._try_compile(program, why, in_pairs=True)
+                self._try_compile(program, why, in_pairs=True, awaited=decision.waits)
         finally:
             self._underway.discard(program)
 
@@ -435,11 +456,20 @@ class Maker:
         """Whether there is a file of a structure's program, with oneDNN's calls or without."""
         if not has_begun():
             return self._store.may_have(code)
-        if self._store.has(code):
+        if self._has(code):
             return True
         if not _may_be_plain(code):
             return False
         with onednn.left_out():
+            return self._store.has(code)
+
+    def _has(self, code: Code) -> bool:
+        """Whether there is a file of a program on disk, tuned or not."""
+        if self._store.has(code):
+            return True
+        if platform_of(code.ctx) != "gpu":
+            return False
+        with untuned():
             return self._store.has(code)
 
     def _load(self, program: Program, *, in_pairs: bool = False) -> bool:
@@ -454,6 +484,10 @@ class Maker:
         if found is None and _may_be_plain(code):
             with onednn.left_out():
                 found, is_plain = self._store.load(code), True
+        if found is None and platform_of(code.ctx) == "gpu":
+            with untuned():
+                found = self._store.load(code)
+            program.account.is_untuned = found is not None
         if found is None:
             return False
         program.account.is_plain = is_plain
@@ -470,12 +504,14 @@ class Maker:
             self._ready_parts.add(program)
         self.shelf.note_made(program, executable)
 
-    def _try_compile(self, program: Program, why: str, *, in_pairs: bool = False) -> Any:
+    def _try_compile(
+        self, program: Program, why: str, *, in_pairs: bool = False, awaited: bool = True
+    ) -> Any:
         """Compiles a program. If that fails it only logs: running step by step raises the error."""
         started = perf_counter()
         try:
             with leave_one(), short_switch_interval():
-                self._compile(program, in_pairs=in_pairs)
+                self._compile(program, in_pairs=in_pairs, awaited=awaited)
         except Exception as error:
             if is_from_signal(error):
                 raise
@@ -488,13 +524,22 @@ class Maker:
                 took = _since(started)
                 say("%s: compiled%s in %s: %s", describe(program.code), how, took, why)
 
-    def _compile(self, program: Program, *, in_pairs: bool = False) -> Any:
+    def _compile(self, program: Program, *, in_pairs: bool = False, awaited: bool = True) -> Any:
+        """Compiles a program, and keeps it.
+
+        Args:
+            program: the program.
+            in_pairs: as for `_load`.
+            awaited: whether somebody waits for it: then it does without what takes XLA long.
+        """
         started = perf_counter()
         code = program.code
         recipe = book.recipe(code)
         account = program.account
+        account.is_untuned = awaited and platform_of(code.ctx) == "gpu"
         without = onednn.left_out() if account.is_plain else nullcontext()
-        with events.span("compile", code), without:
+        quickly = untuned() if account.is_untuned else nullcontext()
+        with events.span("compile", code), without, quickly:
             for_disk = self._store.may_keep(code, recipe)
             made = compile_code(code, recipe, for_disk=for_disk, in_background=in_pairs)
             # Under another name where it does without oneDNN. What was dropped meanwhile may have
@@ -543,7 +588,7 @@ def _time(
 ) -> float:
     """Returns the seconds of runs of a program, each of which overwrites what the last one made."""
     code, given = program.code, list(inputs)
-    copies = put(code.ctx, [np.array(given[slot]) for slot in code.donated])
+    copies = [_copied(code.ctx, given[slot]) for slot in code.donated]
     made: Sequence[DeviceArray] = copies
     started = perf_counter()
     for _ in range(runs):
@@ -553,6 +598,13 @@ def _time(
     for array in made:
         array.block_until_ready()
     return perf_counter() - started
+
+
+def _copied(ctx: Context, array: DeviceArray) -> DeviceArray:
+    """Returns a copy of an array that programs can be called with."""
+    if ctx.is_accelerator and type(array) is not HostArray:
+        return copied_there(ctx, array)
+    return put_on_device(ctx, np.array(array))
 
 
 def _since(started: float) -> str:

@@ -22,14 +22,14 @@ from hybridnet.ops.host import NoHostForm
 
 from ..observe import events
 from ..platform.blas_threads import others
-from ..platform.jax_devices import place, platform_of
+from ..platform.jax_devices import place
 from ..segments.code import Code
 from ..tiers.choice import Decision, is_quick, repays_passes
 from ..tiers.ledger import Account, current
 from ..tiers.prices import prices
 from .dispatch import dispatch
 from .executable import Executable, ExecutableWrapper, innermost, last_wrapper
-from .host_program import HostProgram, host_program
+from .host_program import HostProgram, computes_by_numpy, host_program
 from .room import LEAST_BYTES, look_for_room, memory_of, promise
 
 _is_kept: Final = attrgetter("kept")
@@ -328,7 +328,7 @@ class Program:
         they save.
         """
         code, host = self.code, config.host()
-        if host == "off" or platform_of(code.ctx) != "cpu":
+        if host == "off" or not computes_by_numpy(code.ctx):
             return True
         return self.account.launches % 2 != 0 and repays_passes(self.account, prices, host)
 

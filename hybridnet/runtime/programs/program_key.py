@@ -26,6 +26,7 @@ from hybridnet.passes import PIPELINE
 
 from ..platform.jax_devices import device_of
 from ..segments.code import Code
+from .compile_options import is_untuned
 from .recipe import BY_RULES, Recipe
 
 # Raised when the way in which programs are built or called changes outside the source below.
@@ -109,6 +110,7 @@ def _settings() -> tuple[object, ...]:
         *map(os.environ.get, _VARIABLES),
         tuning() == "off",
         onednn.name(),
+        is_untuned(),
     )
 
 

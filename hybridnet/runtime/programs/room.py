@@ -1,9 +1,11 @@
 """Room for what a program makes, looked for before it is given anything.
 
 XLA allocates the memory of a program when it has taken over that of its inputs, on CPUs when it
-runs at last: where that fails, the weights of a training step are gone. And Linux promises more
-memory than there is, and ends the process when it is used. So large programs are looked at before
-they are dispatched: whether their memory can be allocated, and whether it is there.
+runs at last: where that fails, the weights of a training step are gone. On accelerators who asks
+for memory that is not there may be told when the program has run, and all that it makes is lost.
+And Linux promises more memory than there is, and ends the process when it is used. So large
+programs are looked at before they are dispatched: whether their memory can be allocated, and
+whether it is there.
 """
 
 from __future__ import annotations
@@ -19,11 +21,13 @@ from time import perf_counter
 from typing import Any, Final
 
 from hybridnet.base.allocator import can_map, has_room, largest_block, release_memory
+from hybridnet.base.context import Context
 from hybridnet.base.errors import OutOfMemoryError
 from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.lazy import jax
 from hybridnet.base.memory_limits import MemoryLimit, address_space, tightest_limit
 
+from ..platform.device_memory import memory_left
 from ..segments.code import Code
 from .equations import ClosedJaxpr
 from .executable import innermost
@@ -39,6 +43,7 @@ __all__ = [
     "promise",
     "room_left",
     "tight_limit",
+    "tight_limit_on",
 ]
 
 #: Programs that allocate so much are large, for whoever asks.
@@ -61,8 +66,6 @@ _left_of: Final = attrgetter("left")
 
 def memory_of(code: Code, compiled: object, least: int = LARGE_BYTES) -> int:
     """Returns the bytes that a program allocates each time it runs; 0 if fewer than `least`."""
-    if code.ctx.device_type == "gpu":
-        return 0  # XLA allocates them before it takes anything over
     try:
         found = innermost(compiled).memory_analysis()
         size = found.temp_size_in_bytes + found.output_size_in_bytes - found.alias_size_in_bytes
@@ -117,7 +120,7 @@ def look_for_room(code: Code, size: int, compiled: object = None) -> None:
     Raises:
         OutOfMemoryError: it cannot; nothing has happened.
     """
-    limit = tight_limit(size)
+    limit = tight_limit_on(code.ctx, size)
     if limit is not None:
         needs, results = (f"{n / 2**20:,.0f} MiB" for n in (size, _result_bytes(code)))
         error = OutOfMemoryError(
@@ -187,6 +190,18 @@ def _under_way(*, wait: bool = False) -> int:
         with suppress(ValueError):  # another thread was quicker
             _promised.remove(entry)
     return size
+
+
+def tight_limit_on(ctx: Context, size: int) -> MemoryLimit | None:
+    """Returns the limit of a context's memory that does not leave so many bytes; None: they fit.
+
+    On accelerators XLA allocates a program's memory when it is dispatched, so that what others are
+    still to take counts already.
+    """
+    if not ctx.is_accelerator:
+        return tight_limit(size)
+    limit = memory_left(ctx)
+    return limit if limit is not None and size > limit.left else None
 
 
 def tight_limit(size: int) -> MemoryLimit | None:

@@ -12,20 +12,20 @@ import numpy as np
 
 from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
-from hybridnet.base.errors import MXNetError, OpError
-from hybridnet.base.host_array import DeviceArray
+from hybridnet.base.errors import MXNetError, OpError, OutOfMemoryError
+from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.interrupts import is_from_signal
-from hybridnet.base.lazy import jnp
 from hybridnet.base.references import ALONE, counts
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core import Call, Parts, Types
 from hybridnet.ops.host import NoHostForm, by_jax, by_numpy
 
 from ..observe import events
-from ..platform.jax_devices import platform_of
+from ..platform.jax_devices import copied_there, platform_of
 from ..segments.code import Code, Instruction
 from .host_program import Array, is_own, put_owned
 from .program import Program, StepPlan
+from .room import is_lack
 
 __all__ = ["Failed", "FindPart", "plan", "run_steps"]
 
@@ -178,6 +178,7 @@ def _run_all(plan: StepPlan, inputs: list[Any], scalars: list[float], stay: bool
         scalars = [x if type(x) is float else scalars[int(x)] for x in sources]
     failing = Failed in map(type, inputs)
     watched = events.observer is not None
+    moves = ctx.is_accelerator
     outputs: Sequence[Any]
     spare: Array | None
     for program, operands, count, needed, dead, rewritten, origin in zip(*steps, strict=True):
@@ -212,6 +213,8 @@ def _run_all(plan: StepPlan, inputs: list[Any], scalars: list[float], stay: bool
                     raise
                 outputs = [_failure(program.code, origin, caught)] * len(needed)
                 failing = True
+            if moves and HostArray in map(type, arrays):
+                _keep_placed(arrays_at, operands, arrays)
         for keep, output in zip(needed, outputs, strict=True):
             if keep:
                 arrays_at[number] = output
@@ -231,10 +234,13 @@ def _run_all(plan: StepPlan, inputs: list[Any], scalars: list[float], stay: bool
 
 
 def _copied(ctx: Context, array: Any, stay: bool) -> DeviceArray:
-    """Returns a copy of an array. On CPUs NumPy makes it, so that nothing is compiled for it."""
-    if platform_of(ctx) == "cpu":
+    """Returns a copy of an array, for which nothing is compiled.
+
+    In host memory NumPy makes it. What is in a device's is copied there.
+    """
+    if platform_of(ctx) == "cpu" or type(array) is HostArray:
         return put_owned(ctx, [np.array(array, order="C")], stay=stay)[0]
-    return jnp.copy(array)
+    return copied_there(ctx, array)
 
 
 def _spare(operands: list[object]) -> Array | None:
@@ -263,7 +269,15 @@ def _run(
             return host.run(arrays, numbers, spare)
         except NoHostForm:
             program.leave_host()
-    return by_jax(program.run, _on_device(program.code.ctx, arrays), numbers)
+    arrays[:] = _on_device(program.code.ctx, arrays)
+    return by_jax(program.run, [*arrays], numbers)
+
+
+def _keep_placed(arrays_at: list[Any], operands: Sequence[int], arrays: Sequence[Any]) -> None:
+    """Keeps what a step had put on an accelerator for the steps after it that read the same."""
+    for i, array in zip(operands, arrays, strict=True):
+        if type(arrays_at[i]) is np.ndarray:
+            arrays_at[i] = array
 
 
 def _on_device(ctx: Context, arrays: Sequence[Any], stay: bool = False) -> list[Any]:
@@ -278,6 +292,7 @@ def _on_device(ctx: Context, arrays: Sequence[Any], stay: bool = False) -> list[
 
 
 def _failure(code: Code, number: int, caught: Exception) -> Failed:
-    error: MXNetError = OpError(f"{code.instructions[0][0].name} on {code.ctx} failed: {caught}")
+    kind = OutOfMemoryError if is_lack(caught) else OpError
+    error: MXNetError = kind(f"{code.instructions[0][0].name} on {code.ctx} failed: {caught}")
     error.__cause__ = caught
     return Failed(error, number)

@@ -15,7 +15,6 @@ from typing import Any, Final
 import numpy as np
 
 from hybridnet.base.array_types import NumpyArray
-from hybridnet.base.context import cpu
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.host_array import HostArray
 from hybridnet.ops.core import Call
@@ -50,7 +49,7 @@ def computed_apart(value: Value) -> HostArray:
     if _MAY_BE_IN_CPP:
         raise InterruptedLaunchError
     made = _array_of(value, {})
-    (array,) = put_owned(cpu(), [made], stay=True)
+    (array,) = put_owned(value.segment.ctx, [made], stay=True)
     assert type(array) is HostArray
     return array
 

@@ -40,6 +40,7 @@ from ..observe import events
 from ..observe.journal import Launch, launches, listeners
 from ..platform.blas_threads import others
 from ..platform.jax_devices import fork
+from ..platform.transfers import twin_of
 from ..programs.cache import cache
 from ..programs.host_program import FEW_ELEMENTS, HostProgram, host_elements, put_owned
 from ..programs.program import Program
@@ -123,10 +124,15 @@ def compute(
             array = value.array
             if type(array) is HostArray:
                 arrays.append(array.numpy)
-            elif array is not None and array.is_ready():
-                arrays.append(np.asarray(array))
-            else:  # somebody would have to wait for it
+            elif array is None or not array.is_ready():  # somebody would have to wait for it
                 return None
+            elif not ctx.is_accelerator:
+                arrays.append(np.asarray(array))
+            else:  # a launch may read it where it is
+                twin = twin_of(array)
+                if twin is None:
+                    return None
+                arrays.append(twin)
     except RuntimeError:  # its memory is gone, which is said where it is read
         return None
     if events.observer is not None or listeners.count or (users and ctx in users):
@@ -180,7 +186,7 @@ def _host_of(program: Program, types: Types) -> HostProgram | None:
 def _is_first(ctx: Context, call: Call, kinds: Types, types: Types) -> bool:
     """Whether a call is run for the first time for small arrays of these types."""
     key = call, kinds
-    if key in _met or ctx.device_type != "cpu" or ctx.device_id:
+    if key in _met or not (ctx.is_accelerator or (ctx.device_type == "cpu" and not ctx.device_id)):
         return False
     if len(_met) >= _MOST_MET:
         _met.clear()

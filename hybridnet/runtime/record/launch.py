@@ -210,7 +210,10 @@ def _execute(segment: Segment) -> None:
         if isinstance(error, OutOfMemoryError):  # programs that end may free enough memory
             finish_recent()
             gc.collect()
-            error = _dispatch(segment)
+            lost = _consumed(segment)
+            error = _told_lost(error, lost) if lost else _dispatch(segment)
+            if isinstance(error, OutOfMemoryError) and segment.ctx.is_accelerator and not lost:
+                error = _dispatch_apart(segment, error)
         if error is not None:
             segment.made.append([Failed(error)] * len(segment.live))
     made = segment.made[0]
@@ -260,7 +263,7 @@ def _is_lack(error: BaseException) -> bool:
 def _dispatch(segment: Segment) -> OpError | None:
     """Starts the program and appends its outputs to `segment.made`; returns the error, if any."""
     inputs = segment.inputs
-    if segment.started and any(type(x) not in _HELD and x.is_deleted() for x in inputs):
+    if segment.started and _consumed(segment):
         return OpError(_CONSUMED.format(names=_names(segment), ctx=segment.ctx))
     try:
         if Value in map(type, inputs):
@@ -279,6 +282,39 @@ def _dispatch(segment: Segment) -> OpError | None:
         error = kind(f"{_names(segment)} on {segment.ctx} failed: {caught}{where(segment)}")
         error.__cause__ = caught
         return error
+    return None
+
+
+def _consumed(segment: Segment) -> list[str]:
+    """Returns the types of the inputs whose memory XLA has taken."""
+    pairs = zip(segment.inputs, segment.input_types, strict=False)
+    return [str(kind) for held, kind in pairs if type(held) not in _HELD and held.is_deleted()]
+
+
+def _told_lost(lack: OutOfMemoryError, lost: list[str]) -> OutOfMemoryError:
+    """Adds to an error what a program had taken before there was no memory for it."""
+    lack.args = (
+        f"{lack}; what it was to overwrite is lost, as XLA had taken its memory: "
+        f"{', '.join(dict.fromkeys(lost))}",
+    )
+    return lack
+
+
+def _dispatch_apart(segment: Segment, lack: OutOfMemoryError) -> OutOfMemoryError | None:
+    """Runs a segment that found no room step by step, so that only what lacks memory is lost.
+
+    Returns:
+        The error, where that is not possible: an operator by itself needs too much, memory of its
+        inputs was given away, or somebody asks launches something.
+    """
+    alone = len(segment.instructions) == 1 and not segment.instructions[0][0].has_parts
+    if alone or asked.mode or _consumed(segment) or type(segment) is DeviceSegment:
+        return lack
+    program = cache.next(segment.code(donates=False))
+    try:
+        segment.made.append(cache.launch_apart(program, segment.inputs, segment.scalars))
+    except OutOfMemoryError as again:
+        return again
     return None
 
 

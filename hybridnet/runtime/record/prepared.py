@@ -33,7 +33,7 @@ from hybridnet import engine
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.context import Context
 from hybridnet.base.errors import OpError, OutOfMemoryError
-from hybridnet.base.host_array import DeviceArray
+from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.lazy import jax
 from hybridnet.base.references import ALONE, counts
@@ -42,6 +42,7 @@ from hybridnet.ops.core import Call, Types
 from ..checks.asked import asked
 from ..checks.checked import Checked, checked
 from ..observe import events, journal
+from ..platform.jax_devices import place
 from ..programs.cache import cache
 from ..programs.dispatch import put_scalars
 from ..programs.executable import direct, start
@@ -348,6 +349,9 @@ class PreparedCall:
             arrays = arrays + [storage.value.array for storage in self._storages]
         if self._order is not None:
             arrays = [arrays[number] for number in self._order]
+        if self.ctx.is_accelerator and HostArray in map(type, arrays):
+            arrays = [*arrays]
+            place(self.ctx, arrays)
         launch = self._launch
         if launch is None:
             launch, numbers = self._open(scalars)
@@ -429,7 +433,13 @@ class PreparedCall:
         for array in inputs:
             if array is None:
                 return None
-        return inputs if self._order is None else [inputs[number] for number in self._order]
+        if self._order is not None:
+            inputs = [inputs[number] for number in self._order]
+        if self.ctx.is_accelerator and HostArray in map(type, inputs):
+            if any(type(inputs[slot]) is HostArray for slot, _ in self._donated):
+                return None  # a launch can tell whether anybody else holds it
+            place(self.ctx, inputs)
+        return inputs
 
     def _is_held(self, before: list[Value], inputs: list[DeviceArray]) -> bool:
         """Whether other code holds an array that the program would take the memory of.

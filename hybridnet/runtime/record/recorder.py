@@ -48,7 +48,7 @@ from .at_once import thread as at_once
 from .by_device import DeviceSegment, new_segment
 from .dispatched import finish_recent
 from .launch import flush_all, launch, note_open
-from .waiting import TRACED, ready_array, wait, wait_all
+from .waiting import TRACED, ready_array, settled, wait, wait_all
 
 __all__ = [
     "begin_pass",
@@ -69,6 +69,7 @@ __all__ = [
     "record_one",
     "set_naive",
     "set_trace",
+    "settled",
     "several",
     "thread",
     "wait",

@@ -7,7 +7,6 @@ import threading
 from typing import Any, Final
 
 from hybridnet import engine
-from hybridnet.base.context import cpu
 from hybridnet.base.errors import MXNetError, OpError, OutOfMemoryError
 from hybridnet.base.host_array import HostArray
 from hybridnet.base.lazy import jax
@@ -48,7 +47,8 @@ def ready_array(value: Value) -> jax.Array:
         OpError: it could not be computed.
         MXNetError: it belongs to a trace, or this process was forked.
     """
-    return on_device(cpu(), settled(value))
+    array = settled(value)
+    return on_device(array.ctx, array) if type(array) is HostArray else array
 
 
 def settled(value: Value) -> Any:

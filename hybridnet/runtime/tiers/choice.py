@@ -24,6 +24,7 @@ class Purchase(Enum):
     READ = "its program on disk"
     COMPILE = "its program"
     LIBRARY = "its program once more, with oneDNN's calls"
+    TUNED = "its program once more, with XLA's autotuners"
     BLOCKS = "its program once more, with its memory in blocks"
     CONSTANTS = "its program once more, for weights that stay the same"
     GO_BACK = "nothing: its program is given up, as NumPy is quicker"
@@ -129,10 +130,10 @@ def _decide_new(account: Account, prices: Prices, load: Load) -> Decision:
 
 def _decide_known(account: Account, prices: Prices, load: Load) -> Decision:
     """Decides about a structure that was launched again."""
-    gain = _gain(account, account.by_call, prices)
-    if gain <= 0:
+    gain, waited = _gain(account, account.by_call, prices), account.overpaid
+    if gain <= 0 and not waited:
         return _gains_nothing(account, prices, account.launches)
-    here = load.again * gain * account.launches
+    here = load.again * (max(gain, 0.0) * account.launches + waited)
     loading = 0.0 if load.has_begun else prices.jax
     reading = prices.reading(account.weight, account.kinds)
     price = load.share * (loading + reading)
@@ -156,9 +157,10 @@ def _decide_single(whose: Whose, account: Account, prices: Prices, load: Load) -
         return Decision(Purchase.NONE, due=account.by_numpy.runs + 1)
     # The next step, which NumPy runs, waits for what XLA makes.
     gain = _gain(account, rent, prices) - (0.0 if alone else prices.handover)
-    if gain <= 0:
+    waited = account.overpaid if alone else 0.0
+    if gain <= 0 and not waited:
         return _gains_nothing(account, prices, account.by_numpy.runs)
-    overpaid = gain * rent.runs
+    overpaid = max(gain, 0.0) * rent.runs + waited
     loading = 0.0 if load.has_begun else prices.jax
     if alone:
         price = loading + _in_turn(account, prices, load)
@@ -242,6 +244,9 @@ def decide_again(account: Account, prices: Prices, load: Load, memory: int) -> D
     """
     if account.is_plain:  # it was compiled so since that takes no time beside what is built now
         return Decision(Purchase.LIBRARY)
+    if account.is_untuned:
+        gain = prices.tuned * _launch(account, prices)
+        return _decide_once_more(Purchase.TUNED, gain, account, prices, load)
     gain = 0.0 if account.is_in_blocks else prices.page * memory
     return _decide_once_more(Purchase.BLOCKS, gain, account, prices, load)
 

@@ -10,6 +10,8 @@ from .prices import AGAIN
 
 #: The number of runs after which the improvers look at a program for the first time.
 FIRST_LOOK: Final = 2
+# What is due then is never due.
+_NEVER_DUE: Final = 1 << 61
 
 
 @final
@@ -74,6 +76,8 @@ class Account:
             as `by_program` knows nothing.
         samples: the seconds of each such run, and of one more, until they are enough for the two.
         is_by_numpy: whether NumPy ran all its steps last time: what XLA runs may be computing yet.
+        waited: the seconds for which its launches, computed on the host, waited for what an
+            accelerator was still computing.
         before: the part of its price that earlier processes have overpaid for it.
         missing: what the programs cost that its steps need and that there are not, in seconds;
             known from the first launch on.
@@ -82,6 +86,8 @@ class Account:
         due: the launch, or the run on NumPy arrays, at which the next decision is due.
         is_bought: whether somebody makes an executable of it, or has.
         is_plain: whether its executable does without oneDNN, which was not built yet.
+        is_untuned: whether its executable does without XLA's autotuners, for which somebody would
+            have had to wait.
         is_in_blocks: whether its memory comes in blocks, or is to.
         look: the number of runs at which the improvers look at it next.
         watch: what `hybridnet.runtime.specialize` has noted of its inputs; None if nothing yet.
@@ -92,9 +98,9 @@ class Account:
     kinds: int | None = None
     launches = runs = reads = missed = due = tune = 0
     samples: tuple[tuple[float, float], ...] = ()
-    before = missing = in_row = 0.0
+    before = missing = in_row = waited = 0.0
     on_disk: bool | None = None
-    is_by_numpy = is_bought = is_plain = is_in_blocks = False
+    is_by_numpy = is_bought = is_plain = is_untuned = is_in_blocks = False
     look = FIRST_LOOK
     watch: Any = None
 
@@ -117,6 +123,20 @@ class Account:
         if self.by_call is self.by_steps:
             self.by_call = Rent()
         self.by_call.note(took)
+
+    def note_waited(self, took: float) -> None:
+        """Notes that a launch on the host waited so many seconds for an accelerator."""
+        before = self.waited
+        self.waited += took
+        # When it has doubled somebody looks whether it has reached a price. (Not where it was
+        # decided that NumPy is quicker, or that nothing is ever bought.)
+        if self.waited >= 2 * before and not self.by_program.runs and self.due < _NEVER_DUE:
+            self.due = 0
+
+    @property
+    def overpaid(self) -> float:
+        """The seconds of `waited` that a program would not have: nobody waited for its results."""
+        return self.waited * (1 - self.read_share) if self.waited else 0.0
 
     def note_read(self) -> None:
         """Notes that the thread that launched it last waits for its results."""

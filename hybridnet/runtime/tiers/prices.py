@@ -36,12 +36,19 @@ class Prices:
             runs it, and to ask for its results.
         constants: the part of a program's time that follows from weights that stay the same, about
             (MobileNet-v1, one image: 0.63 to 0.74; a small dense network: next to nothing).
+        tuned: the part of a program's time on a GPU that XLA's autotuners save, about (a guess, as
+            no card was there to measure it on; `benchmarks/gpu.py` does).
         page: for each byte of temporary memory that does not come in blocks, to have the kernel
             clear it (ResNet-18's step: 36,000 pages, 40 ms).
         usual: the least part that a program takes of what its steps do, by NumPy or XLA (LeNet's
             training step 0.32, an LSTM's 0.26, ResNet-18's 0.35, a transformer's 0.54).
         large: programs of more operators than this are compiled in a hurry (`compile_options`),
             and are no quicker than their steps (1,700 and 1,900 of LSTM cells: 0.99 and 1.5).
+        bus: bytes a second between host memory and an accelerator's, of arrays that are not pinned
+            (PCI Express, a guess; `benchmarks/gpu.py` measures it).
+        stays: the most bytes of an array of an accelerator that is left in host memory until a
+            program there reads it: what goes both ways in a tenth of the time of compiling an
+            operator, and is not looked for room for (`programs.room`).
         passes: for each operator of a graph, how long it must have run until passes over it have
             paid for themselves: they take 20 us, and save a twentieth of its time. Just as long
             until its host form is made a straight line: 100 us, for a quarter of its time.
@@ -58,10 +65,13 @@ class Prices:
     handover: Final = 6e-5
     waiting: Final = 3e-4
     constants: Final = 0.3
+    tuned: Final = 0.2
     page: Final = 2.7e-10
     usual: Final = 0.3
     large: Final = 1500
     passes: Final = 4e-4
+    bus: Final = 5e9
+    stays: Final = 8 << 20
 
     def __init__(self) -> None:
         self.forget()

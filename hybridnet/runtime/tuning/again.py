@@ -4,7 +4,8 @@ On a new machine what calls oneDNN takes some seconds to build, once; a small pr
 with XLA's own kernels meanwhile (`programs.making`). And where the temporary memory of a program
 comes in blocks, the kernel need not clear it at each run (`programs.compile_options`), but XLA
 cannot write such a program to disk: so those that are kept on disk are made without, and the next
-process has them at its first steps. When a second compilation is worth its price is decided in
+process has them at its first steps. A program for a GPU that somebody waited for was compiled
+without XLA's autotuners. When a second compilation is worth its price is decided in
 `hybridnet.runtime.tiers.choice`.
 """
 
@@ -18,7 +19,7 @@ from typing import Final
 from hybridnet.base.host_array import DeviceArray
 
 from ..observe.program_log import describe, explaining, log, say
-from ..platform.background import later, later_in_own_thread
+from ..platform.background import in_turn, later, later_in_own_thread
 from ..platform.blas_threads import build_onednn, leave_one
 from ..platform.switch_interval import short_switch_interval
 from ..programs.cache import cache
@@ -33,6 +34,11 @@ from .launches import note_launch
 
 # The structures whose programs are being made.
 _underway: Final[set[Code]] = set()
+_WORDS: Final = {
+    Purchase.BLOCKS: "for blocks of memory",
+    Purchase.LIBRARY: "with oneDNN",
+    Purchase.TUNED: "with XLA's autotuners",
+}
 
 
 def improve(program: Program, inputs: Sequence[DeviceArray], scalars: Sequence[float]) -> int:
@@ -45,14 +51,14 @@ def improve(program: Program, inputs: Sequence[DeviceArray], scalars: Sequence[f
     if program.compiled is None:  # it was given up just now
         return sys.maxsize
     pair = account.runs + 2 - account.runs % 2
-    if made is not None and account.is_plain:
+    if made is not None and (account.is_plain or account.is_untuned):
         if account.runs % 2:  # it is put to use when a pair begins, see `Program.take_over`
             return pair
-        program.ready, account.is_plain = None, False
+        program.ready, account.is_plain, account.is_untuned = None, False, False
         cache.replace(code, book.recipe(code), made)
     elif code in _underway:
         return pair
-    if account.is_plain:
+    if account.is_plain or account.is_untuned:
         note_launch(program, inputs, scalars)
     memory = memory_of(code, program.compiled)
     decision = decide_again(account, prices, cache.load(), memory)
@@ -63,6 +69,9 @@ def improve(program: Program, inputs: Sequence[DeviceArray], scalars: Sequence[f
         account.is_in_blocks = True
         later(lambda: _compile(program, decision.purchase), "compile for blocks of memory")
         return sys.maxsize
+    if decision.purchase is Purchase.TUNED:
+        in_turn(lambda: _compile(program, decision.purchase), "compile with autotuners")
+        return pair
     later_in_own_thread(lambda: _build(program), "build")
     return pair
 
@@ -75,7 +84,7 @@ def _build(program: Program) -> None:
 def _compile(program: Program, purchase: Purchase) -> None:
     started, code, recipe = perf_counter(), program.code, book.recipe(program.code)
     in_blocks = purchase is Purchase.BLOCKS
-    what = "for blocks of memory" if in_blocks else "with oneDNN"
+    what = _WORDS[purchase]
     try:
         with leave_one(), short_switch_interval():
             if in_blocks:
@@ -84,7 +93,7 @@ def _compile(program: Program, purchase: Purchase) -> None:
                 made = compile_code(code, recipe, for_disk=True, in_background=True)
     except Exception as error:  # it runs as it did
         log.info("%s: does not compile %s: %s", describe(code), what, error)
-        program.account.is_plain = False
+        program.account.is_plain = program.account.is_untuned = False
         return
     finally:
         _underway.discard(code)
