@@ -25,6 +25,9 @@ from .visible import Block, Sizes, Visible
 # 103 with 64, 39 and 110 with 128, 39 and 121 with 256; all at once 117 and 275.
 _QUERIES: Final = 64
 _MOST_SCORES: Final = 1 << 23
+# How many times larger blocks are on accelerators, which have more to do at a time: a guess, which
+# no card was asked.
+_LARGER: Final = 8
 # Loops over blocks, each with the keys that its queries see: with one loop, of causal attention
 # half of the work is in vain; each is compiled for itself.
 _LOOPS: Final = 4
@@ -78,11 +81,13 @@ def are_many(sizes: Sizes) -> bool:
     return sizes.batch * sizes.heads * sizes.queries * sizes.keys > 2 * _MOST_SCORES
 
 
-def in_blocks(visible: Visible) -> list[Loop]:
-    """Returns blocks of some queries each."""
+def in_blocks(visible: Visible, platform: str) -> list[Loop]:
+    """Returns blocks of some queries each, for a platform."""
     sizes = visible.sizes
     of_query = max(sizes.batch * sizes.heads * sizes.keys, 1)
-    count = min(max(_MOST_SCORES // of_query, 1), _QUERIES, sizes.queries)
+    larger = _LARGER if platform in ("gpu", "tpu") else 1
+    most = larger * _QUERIES, sizes.queries
+    count = min(max(larger * _MOST_SCORES // of_query, 1), *most)
     whole, rest = divmod(sizes.queries, count)
     bounds = [whole * number // _LOOPS for number in range(_LOOPS + 1)]
     parts = [

@@ -42,6 +42,9 @@ _FLAGS: Final = {
 # sequences in 6 heads of 64 units, causal, gradients included, in blocks and at once: 256 positions
 # 25 and 40.)
 _MANY: Final = 128
+# On accelerators all at once is faster as long as the scores have room: a guess, which no card was
+# asked.
+_MANY_ON_ACCELERATORS: Final = 1024
 
 
 def _takes(**params: Any) -> tuple[str, ...]:
@@ -174,7 +177,7 @@ def _prepared(
     # NumPy cannot draw for a block alone.
     if platform == "host" and key is None:
         in_blocks = blocked.are_many(sizes)
-    loops = blocked.in_blocks(visible) if in_blocks else blocked.at_once(sizes)
+    loops = blocked.in_blocks(visible, platform) if in_blocks else blocked.at_once(sizes)
     if key is not None:
         dropout = _dropout(key, params["dropout"], sizes)
     queries, keys, values = (_heads_first(x, dtype) for x in arrays[:3])
@@ -368,7 +371,8 @@ def _can_be_cut(site: Site) -> bool:
 
 def _choose(site: Site) -> str:
     queries, keys = (operand.shape[1] for operand in site.operands[:2])
-    return "blocks" if min(queries, keys) >= _MANY else PLAIN
+    many = _MANY if site.platform == "cpu" else _MANY_ON_ACCELERATORS
+    return "blocks" if min(queries, keys) >= many else PLAIN
 
 
 for _name, _function in ((_NAME, _lowering), (_BACKWARD, _backward_lowering)):
