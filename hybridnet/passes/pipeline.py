@@ -206,7 +206,7 @@ def register(step: Pass, *, before: str | None = None, after: str | None = None)
     Examples:
         >>> same = hn.passes.Pass("same", lambda graph, context: graph)
         >>> with hn.passes.register(same, before="fold"):
-        ...     print(hn.passes.pipeline[:3])
+        ...     print(hn.passes.pipeline[1:4])
         (<pass prune>, <pass same>, <pass fold>)
     """
     if not isinstance(step, Pass) or not callable(step.run):

@@ -8,6 +8,7 @@ import pytest
 import hybridnet as mx
 from hybridnet import base, context
 from hybridnet.base.errors import MXNetError, ParameterError
+from hybridnet.runtime.platform import device_memory
 
 
 def test_context_counts_gpus_and_has_a_default():
@@ -98,9 +99,9 @@ def test_division_of_python_2():
 
 def test_the_memory_of_a_gpu_is_what_jax_says(monkeypatch):
     said = {"bytes_in_use": 30, "bytes_limit": 100}
-    monkeypatch.setattr(
-        context, "device_of", lambda ctx: SimpleNamespace(memory_stats=lambda: said)
-    )
+    device = SimpleNamespace(memory_stats=lambda: said)
+    monkeypatch.setattr(context, "check_device", lambda ctx: None)
+    monkeypatch.setattr(device_memory, "device_of", lambda ctx: device)
     assert context.gpu_memory_info(1) == mx.util.get_gpu_memory(0) == (70, 100)
     assert mx.util.get_gpu_count() == mx.num_gpus()
     said.clear()
