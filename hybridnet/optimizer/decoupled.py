@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Sequence
 from typing import Unpack
 
-from hybridnet.ndarray import NDArray
-from hybridnet.runtime.traces import host_scalars
-
-from .adaptive import times
 from .optimizer import (
     Arrays,
     Index,
@@ -18,23 +12,10 @@ from .optimizer import (
     ListOptimizer,
     OptimizerOptions,
     States,
-    Step,
     register,
 )
 
 __all__ = ["AdamW", "Lion"]
-
-
-def _rescaled(step: Step, clip: float | None) -> NDArray:
-    """Returns the rescaled gradient, limited to the absolute value `clip`."""
-    grad: NDArray = times(step.grad, step.scalars["rescale_grad"])
-    return grad.clip(-clip, clip) if clip else grad
-
-
-def _moved(step: Step, direction: NDArray) -> NDArray:
-    """Returns the weight after a step against a direction, and its decay."""
-    decayed = direction + times(step.weight, step.scalars["wd"])
-    return step.weight - times(decayed, step.scalars["lr"])
 
 
 @register
@@ -43,8 +24,8 @@ class AdamW(ListOptimizer):
 
     With ``g = clip(rescale_grad * grad)`` and t the number of updates of the weight:
     ``mean = beta1 * mean + (1 - beta1) * g``, ``var = beta2 * var + (1 - beta2) * g**2``, then
-    ``weight -= lr * (m / (sqrt(v) + epsilon) + wd * weight)`` with m and v the means divided by
-    ``1 - beta1**t`` and ``1 - beta2**t``.
+    ``weight -= lr * (c * mean / (sqrt(var) + epsilon) + wd * weight)`` with
+    ``c = sqrt(1 - beta2**t) / (1 - beta1**t)``.
 
     Args:
         learning_rate: the step size.
@@ -72,29 +53,23 @@ class AdamW(ListOptimizer):
         self.epsilon = epsilon
         self.correct_bias = correct_bias
 
-    def _corrections(self, indices: Sequence[Index]) -> list[float]:
-        """Returns, for each weight, the factors of the mean and of the root of the mean square."""
+    def _step_scalars(self, indices: tuple[Index, ...]) -> list[float]:
+        rescale, *numbers = super()._step_scalars(indices)
         if not self.correct_bias:
-            return [1.0] * (2 * len(indices))
-        factors: list[float] = []
-        for index in indices:
+            return [rescale, *numbers]
+        count = len(indices)
+        made = [rescale, *numbers]
+        for place, index in enumerate(indices, 1):
             t = self._index_update_count[index]
-            factors += [1 / (1 - self.beta1**t), 1 / math.sqrt(1 - self.beta2**t)]
-        return factors
+            factor = math.sqrt(1 - self.beta2**t) / (1 - self.beta1**t)
+            made[place] *= factor
+            made[place + count] /= factor  # the decay goes by the rate itself
+        return made
 
     def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
-        steps = list(self.steps(index, weight, grad, state))
-        indices = tuple(index) if isinstance(index, (list, tuple)) else (index,)
-        factors = host_scalars(functools.partial(self._corrections, indices), 2 * len(steps))
-        for number, step in enumerate(steps):
-            of_mean, of_root = factors[2 * number : 2 * number + 2]
-            mean, square = step.state
-            g = _rescaled(step, self.clip_gradient)
-            mean.assign(mean * self.beta1 + g * (1 - self.beta1))
-            square.assign(square * self.beta2 + g.square() * (1 - self.beta2))
-            root = times(square.sqrt(), of_root) + self.epsilon
-            step.weight.assign(_moved(step, times(mean, of_mean) / root))
+        fixed = self._numbers("beta1", "beta2", "epsilon")
+        self._apply("_decoupled_adam_update", index, weight, grad, state, **fixed)
 
 
 @register
@@ -128,9 +103,5 @@ class Lion(ListOptimizer):
 
     def update(self, index: Indices, weight: Arrays, grad: Arrays, state: States) -> None:
         """Overwrites the weight (or each of a list of them) and its state by one step."""
-        for step in self.steps(index, weight, grad, state):
-            mean = step.state[0] if isinstance(step.state, (list, tuple)) else step.state
-            g = _rescaled(step, self.clip_gradient)
-            direction = (mean * self.beta1 + g * (1 - self.beta1)).sign()
-            mean.assign(mean * self.beta2 + g * (1 - self.beta2))
-            step.weight.assign(_moved(step, direction))
+        fixed = self._numbers("beta1", "beta2")
+        self._apply("_lion_update", index, weight, grad, state, **fixed)

@@ -118,6 +118,51 @@ def test_a_traced_step_on_lists_ends_there_too(case: dict[str, Any]) -> None:
     assert_count(case, opt)
 
 
+def _adamw(weight: Any, grads: Any, lr: float, wd: float) -> Any:
+    mean = square = 0.0
+    for t, grad in enumerate(grads, 1):
+        mean = 0.9 * mean + 0.1 * grad
+        square = 0.999 * square + 0.001 * grad**2
+        step = np.sqrt(1 - 0.999**t) / (1 - 0.9**t) * mean / (np.sqrt(square) + 1e-8)
+        weight = weight - lr * (step + wd * weight)
+    return weight
+
+
+def _lion(weight: Any, grads: Any, lr: float, wd: float) -> Any:
+    mean = 0.0
+    for grad in grads:
+        step = np.sign(0.9 * mean + 0.1 * grad)
+        mean = 0.99 * mean + 0.01 * grad
+        weight = weight - lr * (step + wd * weight)
+    return weight
+
+
+@pytest.mark.parametrize(("name", "formula"), [("adamw", _adamw), ("lion", _lion)])
+def test_decoupled_decay_is_as_the_papers_say(name: str, formula: Any) -> None:
+    lr, wd, rescale = 0.05, 0.1, 0.5
+    kinds = {"learning_rate": lr, "wd": wd, "rescale_grad": rescale, "clip_gradient": 0.4}
+    wanted = [
+        formula(
+            np.asarray(weight, np.float64),
+            [np.clip(rescale * step[i].astype(np.float64), -0.4, 0.4) for step in GRADS],
+            lr,
+            wd,
+        )
+        for i, weight in enumerate(WEIGHTS)
+    ]
+    for together in (False, True):
+        updater = optimizer.get_updater(optimizer.create(name, **kinds))
+        weights = arrays(WEIGHTS)
+        for step in GRADS:
+            if together:
+                updater([0, 1], arrays(step), weights)
+            else:
+                for index, grad in enumerate(arrays(step)):
+                    updater(index, grad, weights[index])
+        for got, one in zip(weights, wanted, strict=True):
+            np.testing.assert_allclose(got.asnumpy(), one, rtol=1e-4, atol=1e-6)
+
+
 def test_nag_with_decay_uses_the_old_weight_in_both_places() -> None:
     lr, wd, mom = 0.1, 0.05, 0.9
     updater = optimizer.get_updater(optimizer.NAG(momentum=mom, learning_rate=lr, wd=wd))

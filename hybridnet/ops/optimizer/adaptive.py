@@ -43,6 +43,56 @@ def adam_update(
     return weight - lr * mean / (jnp.sqrt(var) + epsilon), mean, var
 
 
+@update("_decoupled_adam_update", ("weight", "grad", "mean", "var"))
+def decoupled_adam_update(
+    weight: Any,
+    grad: Any,
+    mean: Any,
+    var: Any,
+    *,
+    lr: Scalar,
+    beta1: Scalar = 0.9,
+    beta2: Scalar = 0.999,
+    epsilon: Scalar = 1e-8,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+) -> Any:
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019), without bias correction.
+
+    With ``g = clip(rescale_grad * grad)`` and Adam's moments:
+    ``weight - lr * (mean / (sqrt(var) + epsilon) + wd * weight)``.
+    """
+    step = clipped(rescale_grad * grad, clip_gradient)
+    mean = beta1 * mean + (1 - beta1) * step
+    var = beta2 * var + (1 - beta2) * jnp.square(step)
+    return weight - lr * (mean / (jnp.sqrt(var) + epsilon) + wd * weight), mean, var
+
+
+@update("_lion_update", ("weight", "grad", "mean"))
+def lion_update(
+    weight: Any,
+    grad: Any,
+    mean: Any,
+    *,
+    lr: Scalar,
+    beta1: Scalar = 0.9,
+    beta2: Scalar = 0.99,
+    wd: Scalar = 0.0,
+    rescale_grad: Scalar = 1.0,
+    clip_gradient: float = -1.0,
+) -> Any:
+    """Steps of one size, by the sign of a momentum (Chen et al., 2023).
+
+    With ``g = clip(rescale_grad * grad)``:
+    ``weight - lr * (sign(beta1 * mean + (1 - beta1) * g) + wd * weight)``, and
+    ``mean = beta2 * mean + (1 - beta2) * g``.
+    """
+    step = clipped(rescale_grad * grad, clip_gradient)
+    direction = jnp.sign(beta1 * mean + (1 - beta1) * step)
+    return weight - lr * (direction + wd * weight), beta2 * mean + (1 - beta2) * step
+
+
 @update("rmsprop_update", ("weight", "grad", "n"))
 def rmsprop_update(
     weight: Any,

@@ -179,6 +179,7 @@ for _name in ("sgd_update", "sgd_mom_update", "mp_sgd_update", "mp_sgd_mom_updat
 for _name in (
     *("nag_mom_update", "signsgd_update", "signum_update", "adam_update", "rmsprop_update"),
     *("rmspropalex_update", "ftrl_update", "_sparse_adagrad_update"),
+    *("_decoupled_adam_update", "_lion_update"),
 ):
     _several(f"_multi_{_name.lstrip('_')}", _registered(_name))
 
