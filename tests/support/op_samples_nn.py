@@ -33,6 +33,8 @@ _UPDATES: Final[dict[str, tuple[int, dict[str, Any]]]] = {
     "signsgd_update": (2, {"lr": 0.1}),
     "signum_update": (3, {"lr": 0.1, "momentum": 0.9, "wd_lh": 0.01}),
     "adam_update": (4, {"lr": 0.1, "clip_gradient": 0.5}),
+    "_decoupled_adam_update": (4, {"lr": 0.1, "wd": 0.01, "clip_gradient": 0.5}),
+    "_lion_update": (3, {"lr": 0.1, "wd": 0.01}),
     "rmsprop_update": (3, {"lr": 0.1, "gamma1": 0.9}),
     "rmspropalex_update": (5, {"lr": 0.1}),
     "ftrl_update": (4, {"lr": 0.1}),
@@ -185,6 +187,8 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
         for kind in ("nag_mom", "signsgd", "signum", "adam", "rmsprop", "rmspropalex", "ftrl")
     },
     "_multi_sparse_adagrad_update": [sample(*[_POSITIVE] * 6, **_RATES[""][1], num_weights=2)],
+    "_multi_decoupled_adam_update": [sample(*[_POSITIVE] * 8, **_RATES[""][1], num_weights=2)],
+    "_multi_lion_update": [sample(*[_POSITIVE] * 6, **_RATES[""][1], num_weights=2)],
     **{key: value for kind, params in _DRAW.items() for key, value in _drawn(kind, params).items()},
     "_random_randint": [sample(low=-3, high=9, shape=(2, 3)), sample(low=0, high=2, dtype="int64")],
     "_sample_unique_zipfian": [Sample((), {"range_max": 9, "shape": (2, 3)}, outputs=2)],
