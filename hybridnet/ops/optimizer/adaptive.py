@@ -16,6 +16,11 @@ from ..core.rules import check_same_shape, same_type
 from .updates import UPDATE, clipped, require_one_number, update
 
 
+def _moments(mean: Any, var: Any, step: Any, beta1: Any, beta2: Any) -> tuple[Any, Any]:
+    """Returns Adam's running means of a gradient and of its square, with the next gradient."""
+    return beta1 * mean + (1 - beta1) * step, beta2 * var + (1 - beta2) * jnp.square(step)
+
+
 @update("adam_update", ("weight", "grad", "mean", "var"), ("_sparse_adam_update",))
 def adam_update(
     weight: Any,
@@ -38,8 +43,7 @@ def adam_update(
     ``var = beta2 * var + (1 - beta2) * g**2``, ``weight - lr * mean / (sqrt(var) + epsilon)``.
     """
     step = clipped(rescale_grad * grad + wd * weight, clip_gradient)
-    mean = beta1 * mean + (1 - beta1) * step
-    var = beta2 * var + (1 - beta2) * jnp.square(step)
+    mean, var = _moments(mean, var, step, beta1, beta2)
     return weight - lr * mean / (jnp.sqrt(var) + epsilon), mean, var
 
 
@@ -64,8 +68,7 @@ def decoupled_adam_update(
     ``weight - lr * (mean / (sqrt(var) + epsilon) + wd * weight)``.
     """
     step = clipped(rescale_grad * grad, clip_gradient)
-    mean = beta1 * mean + (1 - beta1) * step
-    var = beta2 * var + (1 - beta2) * jnp.square(step)
+    mean, var = _moments(mean, var, step, beta1, beta2)
     return weight - lr * (mean / (jnp.sqrt(var) + epsilon) + wd * weight), mean, var
 
 
@@ -304,8 +307,7 @@ def adamw_update(
     """
     scale = rescale_grad.reshape(()).astype(weight.dtype)
     step = clipped(scale * grad, clip_gradient)
-    new_mean = beta1 * mean + (1 - beta1) * step
-    new_var = beta2 * var + (1 - beta2) * jnp.square(step)
+    new_mean, new_var = _moments(mean, var, step, beta1, beta2)
     new = weight - eta * (lr * new_mean / (jnp.sqrt(new_var) + epsilon) + wd * weight)
     usable = jnp.isfinite(scale) & (scale != 0)
     pairs = ((new, weight), (new_mean, mean), (new_var, var))
@@ -333,8 +335,7 @@ def lamb_update_phase1(
     Returns it; the second half scales it by the weight's norm over its own.
     """
     step = clipped(rescale_grad * grad, clip_gradient)
-    mean = beta1 * mean + (1 - beta1) * step
-    var = beta2 * var + (1 - beta2) * jnp.square(step)
+    mean, var = _moments(mean, var, step, beta1, beta2)
     first, second = mean, var
     if bias_correction:
         first, second = mean / (1 - beta1**t), var / (1 - beta2**t)
