@@ -92,15 +92,18 @@ def default_context() -> None:
 
 
 @pytest.fixture
-def card() -> Iterator[object]:
+def card(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     """A virtual GPU, `gpu(0)`, and what is counted of it; see `virtual_gpu.Card`."""
+    from helpers import settle
     from virtual_gpu import virtual_gpu
 
     from hybridnet.runtime.programs.cache import cache
 
+    settle()
     cache.clear()  # what tests before it compiled
     with virtual_gpu() as made:
         yield made
+        monkeypatch.undo()  # what the test has replaced of it, before it is taken away itself
 
 
 @pytest.fixture(autouse=True)
