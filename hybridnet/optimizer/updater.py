@@ -7,7 +7,9 @@ from typing import Any, Final, final
 from hybridnet.base.array_owners import owns_arrays
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import FormatError, MXNetError
+from hybridnet.base.mesh import Mesh
 from hybridnet.ndarray import NDArray, array
+from hybridnet.ndarray.placed import lying_as
 from hybridnet.runtime.recording import recorder
 from hybridnet.runtime.traces import init_scope
 
@@ -79,6 +81,8 @@ class Updater:
                 if trace is not None and weight.storage.owner is trace:
                     self._refuse_copy(index, weight)
                 state = self.optimizer.create_state_multi_precision(index, weight)
+            if isinstance(weight.context, Mesh):
+                state = _lying_as(state, weight)
         self.states[index] = state
         self.states_synced[index] = True
 
@@ -183,6 +187,14 @@ def _arrays(state: State) -> list[NDArray]:
         return [state]
     parts = state if isinstance(state, (tuple, list)) else ()
     return [array for part in parts for array in _arrays(part)]
+
+
+def _lying_as(state: State, weight: NDArray) -> State:
+    """Returns a state whose arrays of the weight's shape lie on the mesh as the weight does."""
+    if isinstance(state, (tuple, list)):
+        return type(state)(_lying_as(item, weight) for item in state)
+    fits = isinstance(state, NDArray) and state.shape == weight.shape
+    return lying_as(state, weight) if fits else state
 
 
 def get_updater(optimizer: Optimizer) -> Updater:

@@ -121,10 +121,11 @@ class Device(ABC):
 
 @final
 class JaxDevice(Device):
-    """A device of JAX: programs are XLA's, found in the program cache."""
+    """A device of JAX, or a mesh of them: programs are XLA's, found in the program cache."""
 
     def __init__(self, context: Context) -> None:
-        super().__init__(context.device_type, context.device_id, context)
+        self.context = self.memory = context  # which is known, of a type or a mesh
+        self.name = full_name(context)
 
     @property
     def cost(self) -> DeviceCost | None:
