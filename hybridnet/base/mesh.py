@@ -25,11 +25,14 @@ class Mesh(Context):
     Args:
         axes: the names of the axes, with their sizes.
         contexts: the devices, along the last axis first; default those of the type of the current
-            context, from 0 on.
+            context, from 0 on. Of a mesh of several processes, those of each process.
+        processes: over how many processes of a gang the mesh is, all of them: those of rank 0 come
+            first; see `hn.distributed`. All make the same mesh, and compute the same with it.
 
     Attributes:
         axes: as given.
-        contexts: the devices.
+        contexts: the devices, of this process.
+        processes: as given.
         device_id: the number of the first device, whose random numbers the mesh draws.
 
     Raises:
@@ -42,16 +45,27 @@ class Mesh(Context):
         20.0
     """
 
-    __slots__ = ("axes", "contexts")
+    __slots__ = ("axes", "contexts", "processes")
 
     _meshes: ClassVar[dict[Any, Mesh]] = {}
 
     axes: Mapping[str, int]
     contexts: tuple[Context, ...]
+    processes: int
 
-    def __new__(cls, axes: Mapping[str, int], contexts: Iterable[Context] | None = None) -> Mesh:
+    def __new__(
+        cls,
+        axes: Mapping[str, int],
+        contexts: Iterable[Context] | None = None,
+        processes: int = 1,
+    ) -> Mesh:
         """Returns the one object for these axes and devices."""
         count = _count(axes)
+        if not isinstance(processes, int) or processes < 1 or count % processes:
+            raise ParameterError(
+                f"Mesh: processes must divide the {count} places of {dict(axes)}, got {processes}"
+            )
+        count //= processes
         if contexts is None:
             kind = current_context()
             kind = kind.contexts[0] if isinstance(kind, Mesh) else kind
@@ -62,11 +76,12 @@ class Mesh(Context):
                 raise ParameterError(f"Mesh: contexts must be devices, such as cpu(0), got {one!r}")
         if len(devices) != count or len(set(devices)) != count:
             raise ParameterError(
-                f"Mesh: axes {dict(axes)} require {count} different contexts, got {list(devices)}"
+                f"Mesh: axes {dict(axes)} require {count} different contexts"
+                f"{' of each process' if processes > 1 else ''}, got {list(devices)}"
             )
         if len({one.device_type for one in devices}) > 1:
             raise ParameterError(f"Mesh: contexts must be of one type, got {list(devices)}")
-        key = tuple(axes.items()), devices
+        key = tuple(axes.items()), devices, processes
         found = cls._meshes.get(key)
         if found is not None:
             return found
@@ -78,12 +93,13 @@ class Mesh(Context):
             ("is_accelerator", False),
             ("axes", dict(axes)),
             ("contexts", devices),
+            ("processes", processes),
         ):
             object.__setattr__(made, name, value)
         return cls._meshes.setdefault(key, made)
 
     def __reduce__(self) -> tuple[Callable[..., Mesh], tuple[Any, ...]]:  # type: ignore[override]
-        return Mesh, (dict(self.axes), self.contexts)
+        return Mesh, (dict(self.axes), self.contexts, self.processes)
 
     @classmethod
     def most_devices(cls) -> int:

@@ -21,6 +21,7 @@ from hybridnet.runtime.contexts import copied, device_of, host_view
 from hybridnet.runtime.recording import Value, recorder
 
 from .lending import lend
+from .placed import whole
 
 
 class AbstractArray(FluentMethods):
@@ -100,6 +101,8 @@ class AbstractArray(FluentMethods):
         if type(array) is HostArray:
             return array.numpy.copy()
         ctx = self.context
+        if type(ctx) is Mesh:
+            array = whole(self, array)
         return host_view(ctx, array).copy() if ctx.is_accelerator else np.array(array)
 
     def host_view(self) -> NumpyArray:
@@ -115,7 +118,8 @@ class AbstractArray(FluentMethods):
         if type(array) is HostArray:
             view: NumpyArray = array.numpy
             return view
-        return host_view(self.context, array)
+        ctx = self.context
+        return host_view(ctx, whole(self, array) if type(ctx) is Mesh else array)
 
     def asscalar(self) -> Any:
         """Returns the one element as a NumPy scalar.

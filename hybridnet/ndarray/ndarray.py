@@ -595,6 +595,8 @@ class NDArray(InPlaceMethods):
         """
         if context is self.context:
             return self
+        if type(self.context) is Mesh and self.context.processes > 1:
+            self = placed(self, None)
         call = CopyAcross(self.context, context)
         source = self.read()
         made = self.from_value(call.run(source), context)

@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hybridnet.base.array_types import ArrayLike, DTypeLike
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.mesh import Mesh
 from hybridnet.base.placement import BROADCAST, Placement, Split, read_placement
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core import registry
 from hybridnet.ops.shape import splits_text
-from hybridnet.runtime.contexts import splits_of, spread
+from hybridnet.runtime.contexts import joined, splits_of, spread
 from hybridnet.runtime.recording import Value, recorder
 
 if TYPE_CHECKING:
     from .ndarray import NDArray
 
-__all__ = ["lying_as", "placed", "placement_of", "spread_over"]
+__all__ = ["joined_parts", "lying_as", "placed", "placement_of", "spread_over", "whole"]
 
 
 def placement_of(data: NDArray) -> dict[str, Split]:
@@ -61,6 +62,26 @@ def spread_over(data: Any, mesh: Mesh, placement: Placement | None) -> Value:
         return Value(tensor_type(data.shape, data.dtype), spread(data, mesh, splits))
     value = data.read()
     return Value(value.type, spread(recorder.ready_array(value), mesh, splits))
+
+
+def whole(data: Any, array: Any) -> Any:
+    """Returns the JAX array of one on a mesh so that this process has all of it.
+
+    Where the mesh is of several processes, and the array lies in parts, all of them must ask.
+    """
+    if data.context.processes == 1:
+        return array
+    if not array.is_fully_replicated:
+        array = recorder.wait(placed(data, None).read())
+    return array.addressable_data(0)
+
+
+def joined_parts(part: ArrayLike, mesh: Mesh, placement: Placement, dtype: DTypeLike) -> Value:
+    """Returns an array on a mesh of which each process gives its part; see `parallel.join`."""
+    host = np.array(part, dtype)
+    splits = read_placement("join", placement, dict.fromkeys(mesh.axes, 1), host.shape)
+    made = joined(host, mesh, splits)
+    return Value(tensor_type(made.shape, host.dtype), made)
 
 
 def _mesh_of(what: str, data: NDArray) -> Mesh:

@@ -9,6 +9,7 @@ from hybridnet.base.placement import Split as Split
 from hybridnet.base.placement import broadcast as broadcast
 from hybridnet.base.placement import split as split
 
+from .arrays import join as join
 from .networks import COLUMNS as COLUMNS
 from .networks import ROWS as ROWS
 from .networks import data as data

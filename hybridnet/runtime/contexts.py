@@ -12,6 +12,7 @@ from .platform.jax_devices import copied as copied
 from .platform.jax_devices import device_of as device_of
 from .platform.jax_devices import has_begun as has_begun
 from .platform.jax_devices import is_forked as is_forked
+from .platform.jax_devices import joined as joined
 from .platform.jax_devices import num_devices as num_devices
 from .platform.jax_devices import on_device as on_device
 from .platform.jax_devices import put as put

@@ -26,6 +26,7 @@ from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.lazy import jax
 from hybridnet.base.locks import free_in_children
+from hybridnet.base.mesh import Mesh
 from hybridnet.engine import RLock
 from hybridnet.ops.core import Call
 from hybridnet.passes import DeviceCost, DeviceSite
@@ -142,6 +143,9 @@ class JaxDevice(Device):
         An array of NumPy's came from another process, and nobody writes to it: it is taken over,
         on CPUs as it is.
         """
+        if type(self.context) is Mesh:
+            host = array.numpy if type(array) is HostArray else array
+            return spread(host, self.context, ())
         if type(array) is np.ndarray:
             is_cpu = platform_of(self.context) == "cpu"
             return HostArray(array, self.context) if is_cpu else put_on_device(self.context, array)

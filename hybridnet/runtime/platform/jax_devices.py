@@ -159,7 +159,8 @@ def device_of(ctx: Context) -> jax.Device:
     if ctx in _hosts:
         return _devices.setdefault(ctx, device_of(_hosts[ctx]))
     if type(ctx) is Mesh:
-        return _devices.setdefault(ctx, jax_mesh(ctx).devices.flat[0])
+        jax_mesh(ctx)  # raises where a device is missing
+        return _devices.setdefault(ctx, device_of(ctx.contexts[0]))
     if ctx.device_type not in _PLATFORM:
         raise MXNetError(f"{ctx}: no such device was registered; see hn.runtime.register_device")
     platform = _PLATFORM[ctx.device_type]
@@ -248,9 +249,28 @@ def spread(
     array: jax.Array | NumpyArray, mesh: Mesh, splits: tuple[tuple[str, int], ...]
 ) -> jax.Array:
     """Returns an array with the value of another on the devices of a mesh, each with its part."""
-    alias = None if isinstance(array, np.ndarray) else False
+    sharding = sharding_on(mesh, splits)
     with jax.enable_x64(True):
-        made: jax.Array = jax.device_put(array, sharding_on(mesh, splits), may_alias=alias)
+        made: jax.Array
+        if mesh.processes > 1:  # each process has it all, and puts the parts of its own devices
+            host = np.asarray(array)
+            made = jax.make_array_from_callback(host.shape, sharding, host.__getitem__)
+        else:
+            alias = None if isinstance(array, np.ndarray) else False
+            made = jax.device_put(array, sharding, may_alias=alias)
+    return made
+
+
+def joined(part: NumpyArray, mesh: Mesh, splits: tuple[tuple[str, int], ...]) -> jax.Array:
+    """Returns an array on a mesh, of which each process gives what its own devices are to hold.
+
+    Args:
+        part: what this process gives.
+        mesh: the mesh.
+        splits: which of its axes split which of the array's.
+    """
+    with jax.enable_x64(True):
+        made: jax.Array = jax.make_array_from_process_local_data(sharding_on(mesh, splits), part)
     return made
 
 
@@ -282,6 +302,8 @@ def jax_mesh(mesh: Mesh) -> jax.sharding.Mesh:
         MXNetError: this process lacks a device, or several contexts share one.
     """
     devices = [device_of(ctx) for ctx in mesh.contexts]
+    if mesh.processes > 1:
+        devices = _of_all(mesh, devices)
     if len(set(devices)) < len(devices):
         raise MXNetError(
             f"{mesh}: this process has {len(set(devices))} CPU devices for {len(devices)}; make "
@@ -356,10 +378,34 @@ def put_on_device(ctx: Context, array: NumpyArray) -> jax.Array:
     return _put(ctx, array)
 
 
+def _of_all(mesh: Mesh, own: Sequence[jax.Device]) -> list[jax.Device]:
+    """Returns the devices of all processes that are what some are in this one.
+
+    Raises:
+        MXNetError: there are more or fewer processes, or one lacks a device.
+    """
+    by_process: dict[int, list[jax.Device]] = {}
+    for device in jax.devices(own[0].platform):
+        by_process.setdefault(device.process_index, []).append(device)
+    if len(by_process) != mesh.processes:
+        raise MXNetError(
+            f"{mesh}: requires a gang of {mesh.processes} processes, got {len(by_process)}; call "
+            "hn.distributed.initialize() first of all, and start them with 'hybridnet launch'"
+        )
+    numbers = [by_process[own[0].process_index].index(device) for device in own]
+    for process, devices in by_process.items():
+        if max(numbers) >= len(devices):
+            raise MXNetError(
+                f"{mesh}: requires {1 + max(numbers)} devices of each process, got {len(devices)} "
+                f"in rank {process}"
+            )
+    return [by_process[process][number] for process in sorted(by_process) for number in numbers]
+
+
 def _put(ctx: Context, array: NumpyArray) -> jax.Array:
     sharding = sharding_of(ctx)
     if type(ctx) is Mesh:
-        return jax.device_put(array, sharding)
+        return spread(array, ctx, ())
     if ctx.is_accelerator:
         note_put(array.nbytes)
     try:
