@@ -38,6 +38,7 @@ from ..platform.jax_devices import (
     platform_of,
     put_on_device,
     sharding_of,
+    spread,
 )
 from ..programs.cache import cache
 from ..segments.code import Code
