@@ -324,7 +324,7 @@ class Parameter(PrivateNames):
 
     def _copied(self, data: NDArray, ctx: Context) -> NDArray:
         if isinstance(ctx, Mesh) and not isinstance(data.context, Mesh):
-            return ndarray.array(data, ctx, placement=self._placement_of(data.shape))
+            return ndarray.array(data, ctx, placement=self.placement_of(data.shape))
         return self._placed(data.copyto(ctx))
 
     def place(self, placement: PlacementOf | None, used: PlacementOf | None = None) -> None:
@@ -343,20 +343,21 @@ class Parameter(PrivateNames):
         self._attach()
         changes.note()
 
-    def _placement_of(self, shape: tuple[int, ...], number: int = 0) -> Placement:
+    def placement_of(self, shape: tuple[int, ...], number: int = 0) -> Placement:
+        """Returns how a value of some shape lies on a mesh, or with number 1 is computed with."""
         found = self._lies[number]
         return (found(shape) if callable(found) else found) or {}
 
     def _placed(self, data: NDArray) -> NDArray:
         if not isinstance(data.context, Mesh):
             return data
-        return data.to_placement(self._placement_of(data.shape))
+        return data.to_placement(self.placement_of(data.shape))
 
     def as_used(self, data: NDArray) -> NDArray:
         """Returns the value on a mesh as layers compute with it; see `place`."""
         if self._lies[1] is None:
             return data
-        return data.to_placement(self._placement_of(data.shape, 1))
+        return data.to_placement(self.placement_of(data.shape, 1))
 
     def named_arrays(self) -> list[tuple[str, NDArray]]:
         """Returns the values and gradients that there are, each with a name."""

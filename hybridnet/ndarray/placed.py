@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybridnet.base.array_types import ArrayLike, DTypeLike
+from hybridnet.base.array_types import ArrayLike, DTypeLike, NumpyArray
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.mesh import Mesh
 from hybridnet.base.placement import BROADCAST, Placement, Split, read_placement
-from hybridnet.base.tensor_type import tensor_type
+from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core import registry
 from hybridnet.ops.shape import splits_text
-from hybridnet.runtime.contexts import joined, splits_of, spread
+from hybridnet.runtime.contexts import gathered, joined, splits_of, spread
 from hybridnet.runtime.recording import Value, recorder
 
 if TYPE_CHECKING:
     from .ndarray import NDArray
 
-__all__ = ["joined_parts", "lying_as", "placed", "placement_of", "spread_over", "whole"]
+__all__ = [
+    "from_regions",
+    "joined_parts",
+    "lying_as",
+    "placed",
+    "placement_of",
+    "spread_over",
+    "whole",
+]
 
 
 def placement_of(data: NDArray) -> dict[str, Split]:
@@ -74,6 +83,33 @@ def whole(data: Any, array: Any) -> Any:
     if not array.is_fully_replicated:
         array = recorder.wait(placed(data, None).read())
     return array.addressable_data(0)
+
+
+def from_regions(
+    kind: TensorType,
+    mesh: Mesh,
+    placement: Placement | None,
+    read: Callable[[tuple[slice, ...]], NumpyArray],
+) -> Value:
+    """Returns an array on a mesh whose parts are read one by one.
+
+    Args:
+        kind: its shape and dtype.
+        mesh: where to.
+        placement: see `NDArray.to_placement`.
+        read: returns a region of it.
+    """
+    splits = read_placement("restore", placement, mesh.axes, kind.shape)
+    known: dict[str, NumpyArray] = {}
+
+    def part(wanted: tuple[slice, ...]) -> NumpyArray:
+        key = str(wanted)
+        if key not in known:  # devices that have the same come one after the other
+            known.clear()
+            known[key] = read(wanted)
+        return known[key]
+
+    return Value(kind, gathered(kind.shape, mesh, splits, part))
 
 
 def joined_parts(part: ArrayLike, mesh: Mesh, placement: Placement, dtype: DTypeLike) -> Value:

@@ -10,6 +10,7 @@ from .platform.jax_devices import check_device as check_device
 from .platform.jax_devices import context_of as context_of
 from .platform.jax_devices import copied as copied
 from .platform.jax_devices import device_of as device_of
+from .platform.jax_devices import gathered as gathered
 from .platform.jax_devices import has_begun as has_begun
 from .platform.jax_devices import is_forked as is_forked
 from .platform.jax_devices import joined as joined

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -258,6 +258,18 @@ def spread(
         else:
             alias = None if isinstance(array, np.ndarray) else False
             made = jax.device_put(array, sharding, may_alias=alias)
+    return made
+
+
+def gathered(
+    shape: tuple[int, ...],
+    mesh: Mesh,
+    splits: tuple[tuple[str, int], ...],
+    part: Callable[[tuple[slice, ...]], NumpyArray],
+) -> jax.Array:
+    """Returns an array on a mesh, of which a function gives each device's part."""
+    with jax.enable_x64(True):
+        made: jax.Array = jax.make_array_from_callback(shape, sharding_on(mesh, splits), part)
     return made
 
 
