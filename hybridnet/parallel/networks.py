@@ -55,7 +55,7 @@ def fully_sharded(net: Block, mesh: Mesh, axis: str = "data", least: int = _SMAL
     """
     _check_axis("fully_sharded", mesh, axis)
     for param in net.collect_params().values():
-        tensor_like = param._lies[0]
+        tensor_like = param.lies[0]
         lies = partial(_sharded, mesh, axis, least, tensor_like)
         param.place(lies, used=tensor_like or (lambda shape: {}))
     _move(net, mesh)
@@ -81,7 +81,7 @@ def tensor(net: Block, mesh: Mesh, plan: Mapping[str, Split], axis: str = "model
             have equal parts of one.
     """
     _check_axis("tensor", mesh, axis)
-    params = net._collect_params_with_prefix()
+    params = net.structural_params()
     for pattern in plan:
         if not any(re.search(pattern, name) for name in params):
             raise ParameterError(
