@@ -80,7 +80,7 @@ def _beam_search(prompt, count, width, penalty, eos):
             elif len(beams) < width:
                 beams.append((total, tokens))
         ended = sorted(ended, key=lambda one: -one[0])[:width]
-        if len(ended) == width and ended[-1][0] >= every[0][0] / length**penalty:
+        if len(ended) == width and ended[-1][0] >= beams[0][0] / length**penalty:
             break
     else:
         ended += [(total / count**penalty, tokens) for total, tokens in beams]
