@@ -18,6 +18,7 @@ from .base.context import current_context as current_context
 from .base.context import gpu as gpu
 from .base.device_scope import device as device
 from .base.errors import MXNetError as MXNetError
+from .base.mesh import Mesh as Mesh
 from .base.modules import set_loader as _set_loader
 from .base.unsupported import missing as _missing
 
@@ -28,8 +29,8 @@ _OWN: Final = (
     "attribute autograd base callback checkpoint clusters context contrib debug distributed engine "
     "error executor executor_manager gluon image initializer io kv kvstore log lr_scheduler "
     "metric model module monitor name ndarray numpy numpy_extension numpy_op_signature onnx "
-    "operator optimizer passes profiler random recordio rnn runtime session symbol test_utils "
-    "util visualization"
+    "operator optimizer parallel passes profiler random recordio rnn runtime session symbol "
+    "test_utils util visualization"
 )
 #: Public name -> the module it stands for.
 _MODULES: Final = {name: name for name in _OWN.split()} | {
@@ -96,6 +97,7 @@ if TYPE_CHECKING:
     from . import onnx as onnx
     from . import operator as operator
     from . import optimizer as optimizer
+    from . import parallel as parallel
     from . import passes as passes
     from . import profiler as profiler
     from . import random as random

@@ -1,4 +1,4 @@
-"""What every test needs before JAX starts: two CPU devices, and repeatable property tests."""
+"""What every test needs before JAX starts: eight CPU devices, and repeatable property tests."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 # Read at the first use of JAX in the process, which any test may be. JAX's own variable is for the
 # tests that use JAX before hybridnet does.
-os.environ.setdefault("HYBRIDNET_NUM_CPU_DEVICES", "2")
-os.environ.setdefault("JAX_NUM_CPU_DEVICES", "2")
+os.environ.setdefault("HYBRIDNET_NUM_CPU_DEVICES", "8")
+os.environ.setdefault("JAX_NUM_CPU_DEVICES", "8")
 # What one test compiled must not be found by another; tests of the folder make their own.
 os.environ["HYBRIDNET_CACHE_DIR"] = "off"
 # Processes that tests start find the bytecode of those before them: half of their time.

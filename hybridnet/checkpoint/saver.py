@@ -14,20 +14,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, final
 
+import numpy as np
+
 from hybridnet import engine
 from hybridnet.base.errors import MXNetError, OpError, ParameterError
 from hybridnet.engine import RLock
 from hybridnet.ndarray import NDArray
+from hybridnet.ndarray.placed import from_regions
 from hybridnet.runtime.recording import Value, recorder
 from hybridnet.runtime.tasks import was_told
 
 from .faults import require
 from .files import wait_for_saves
 from .index import SUFFIX, PathLike, file_of, update_index
+from .parts import remove_others
 from .retention import Retention
-from .slots import slots_of
+from .slots import Slot, slots_of
 from .stand_in import local_path, modified, name_of, remove
-from .tensor_file import check_types, import_safetensors, open_tensors
+from .tensor_file import TensorFile, check_types, import_safetensors, open_tensors
 from .writing import push_save
 
 _log: Final = logging.getLogger("hybridnet.checkpoint")
@@ -206,7 +210,11 @@ class Saver:
         if last in _pending and not was_told(last._value):
             last.wait()
         path = path_of(prefix, step)
-        values = {name: slot.read().read() for name, slot in self._slots.items()}
+        values = {}
+        for name, slot in self._slots.items():
+            values[name] = slot.read().read()
+            for inner, array in slot.further().items():
+                values[f"{name}/{inner}"] = array.read()
         check_types({name: value.type for name, value in values.items()})
 
         def done(path: Path) -> None:
@@ -234,6 +242,7 @@ class Saver:
                 update_index(file.parent, {}, [file.name], index=index)
             try:
                 remove(file_of(file))
+                remove_others(file_of(file))
             except OSError as error:
                 _log.warning("an old checkpoint cannot be removed: %s", error)
 
@@ -258,12 +267,37 @@ class Saver:
         with open_tensors(path) as file:
             wanted = {name: (slot.shape, slot.dtype) for name, slot in self._slots.items()}
             require(file, wanted, self._reshape)
-            values = {name: file.read(name) for name in self._slots}
+            values = {name: _value(slot, name, file) for name, slot in self._slots.items()}
+            further = {name: _further(slot, name, file) for name, slot in self._slots.items()}
         for name, value in values.items():
             shape = wanted[name][0]
-            if self._reshape and shape is not None and None not in shape:
+            if (
+                self._reshape
+                and isinstance(value, np.ndarray)
+                and shape is not None
+                and None not in shape
+            ):
                 value = value.reshape(shape)
             self._slots[name].assign(value)
+        for name, held in further.items():
+            if held:
+                self._slots[name].assign_further(held)
+
+
+def _value(slot: Slot, name: str, file: TensorFile, inner: str = "") -> Any:
+    """Returns the value of a variable; of one on a mesh, an array that lies as it is to lie."""
+    full = f"{name}/{inner}" if inner else name
+    kind = file.types[full]
+    lies = slot.lies(kind.shape, inner)
+    if lies is None:
+        return file.read(full)
+    return from_regions(kind, *lies, lambda wanted: file.read(full, wanted))
+
+
+def _further(slot: Slot, name: str, file: TensorFile) -> dict[str, Any]:
+    """Returns what a file has of a variable beside its value."""
+    inner = [full.removeprefix(f"{name}/") for full in file.types if full.startswith(f"{name}/")]
+    return {one: _value(slot, name, file, one) for one in inner} if slot.has_further else {}
 
 
 def path_of(prefix: PathLike, step: Any = None) -> Path:

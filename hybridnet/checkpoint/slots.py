@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from hybridnet.base.array_types import DType, NumpyArray
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import ParameterError
+from hybridnet.base.mesh import Mesh
+from hybridnet.base.placement import Placement
 from hybridnet.gluon import Block, Parameter, ParameterDict, Trainer
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.copies import put
+from hybridnet.runtime.recording import Value
 from hybridnet.session import Session, UninitializedError
 from hybridnet.symbol import Symbol
 
@@ -43,9 +46,29 @@ class Slot(ABC):
             MXNetError: it has none yet.
         """
 
+    #: Whether it may have arrays beside its value.
+    has_further: ClassVar[bool] = False
+
+    def further(self) -> dict[str, NDArray]:
+        """Returns arrays that are saved beside its value, after it was read."""
+        return {}
+
+    def assign_further(self, values: Mapping[str, Any]) -> None:
+        """Sets the arrays beside its value, after that: NumPy's, or on its mesh a `Value`."""
+        raise NotImplementedError
+
+    def lies(self, shape: tuple[int, ...], inner: str = "") -> tuple[Mesh, Placement] | None:
+        """Returns the mesh it is on, and how it lies there; None where it is on none.
+
+        Args:
+            shape: of the value that it gets.
+            inner: the name of an array beside it.
+        """
+        return None
+
     @abstractmethod
-    def assign(self, value: NumpyArray) -> None:
-        """Sets its value, which has its shape and dtype."""
+    def assign(self, value: Any) -> None:
+        """Sets its value, which has its shape and dtype: NumPy's, or on its mesh a `Value`."""
 
 
 @final
@@ -71,10 +94,16 @@ class ArraySlot(Slot):
         """Returns the array."""
         return self.array
 
-    def assign(self, value: NumpyArray) -> None:
+    def lies(self, shape: tuple[int, ...], inner: str = "") -> tuple[Mesh, Placement] | None:
+        """As the array."""
+        mesh = self.array.context
+        return (mesh, self.array.placement) if isinstance(mesh, Mesh) else None
+
+    def assign(self, value: Any) -> None:
         """Overwrites the array."""
         ctx = self.array.context
-        self.array.assign(NDArray.from_value(put(value, ctx), ctx))
+        made = value if isinstance(value, Value) else put(value, ctx)
+        self.array.assign(NDArray.from_value(made, ctx))
 
 
 @final
@@ -98,13 +127,25 @@ class ParameterSlot(Slot):
         dtype: DType = np.dtype(self.parameter.dtype)
         return dtype
 
+    def lies(self, shape: tuple[int, ...], inner: str = "") -> tuple[Mesh, Placement] | None:
+        """As the parameter is to lie, if it is on a mesh, or will be."""
+        known = self.parameter.is_initialized or self.parameter.is_deferred
+        mesh = self.parameter.list_ctx()[0] if known else None
+        return (mesh, self.parameter.placement_of(shape)) if isinstance(mesh, Mesh) else None
+
     def read(self) -> NDArray:
         """Returns the value; the mean where it is on several contexts."""
+        first = self.parameter.list_values()[0]
+        if isinstance(first.context, Mesh):
+            return first.detach()
         return self.parameter.reduced()
 
-    def assign(self, value: NumpyArray) -> None:
+    def assign(self, value: Any) -> None:
         """Sets the value on every context."""
-        data = NDArray.from_value(put(value, cpu()), cpu())
+        if isinstance(value, Value):
+            data = NDArray.from_value(value, self.parameter.list_ctx()[0])
+        else:
+            data = NDArray.from_value(put(value, cpu()), cpu())
         if self.parameter.is_initialized or self.parameter.is_deferred:
             self.parameter.set_data(data)
         else:
@@ -113,12 +154,18 @@ class ParameterSlot(Slot):
 
 @final
 class TrainerSlot(Slot):
-    """A trainer's optimizer with its states, as bytes. Reading it waits for the states."""
+    """A trainer's optimizer with its states, as bytes. Reading it waits for the states.
 
-    __slots__ = ("trainer",)
+    States on a mesh are no part of the bytes: they are arrays of their own, by the number of the
+    parameter and their place in its state.
+    """
+
+    __slots__ = ("_apart", "trainer")
+    has_further = True
 
     def __init__(self, trainer: Trainer) -> None:
         self.trainer = trainer
+        self._apart: dict[str, NDArray] = {}
 
     @property
     def shape(self) -> OpenShape:
@@ -132,12 +179,41 @@ class TrainerSlot(Slot):
 
     def read(self) -> NDArray:
         """Returns the states."""
-        raw = np.frombuffer(self.trainer.states_to_bytes(), np.uint8)
+        self._apart = {}
+        raw = np.frombuffer(self.trainer.states_to_bytes(self._apart), np.uint8)
         return NDArray.from_value(put(raw, cpu()), cpu())
+
+    def further(self) -> dict[str, NDArray]:
+        """Returns the states that are on a mesh."""
+        found, self._apart = self._apart, {}
+        return found
+
+    def lies(self, shape: tuple[int, ...], inner: str = "") -> tuple[Mesh, Placement] | None:
+        """As the parameter, if the state has its shape."""
+        if not inner:
+            return None
+        param = self.trainer.param_of(inner.partition("/")[0])
+        known = param is not None and (param.is_initialized or param.is_deferred)
+        mesh = param.list_ctx()[0] if param is not None and known else None
+        if param is None or not isinstance(mesh, Mesh):
+            return None
+        return mesh, param.placement_of(shape) if shape == param.shape else {}
 
     def assign(self, value: NumpyArray) -> None:
         """Takes over states."""
         self.trainer.states_from_bytes(value.tobytes())
+
+    def assign_further(self, values: Mapping[str, Any]) -> None:
+        """Takes over the states that are on a mesh, or were when they were saved."""
+        arrays = {}
+        for inner, value in values.items():
+            if isinstance(value, Value):
+                lies = self.lies(value.type.shape, inner)
+                assert lies is not None
+                arrays[inner] = NDArray.from_value(value, lies[0])
+            else:
+                arrays[inner] = NDArray.from_value(put(value, cpu()), cpu())
+        self.trainer.take_states(arrays)
 
 
 @final

@@ -18,6 +18,7 @@ import math
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from hybridnet.base.errors import DTypeError, FormatError, ParameterError
 from hybridnet.base.tensor_type import TensorType, tensor_type
 
 from .files import whole_file
+from .parts import KEY, PartedFile, Region
 from .stand_in import fetch, forget, name_of
 
 #: The format's names of dtypes.
@@ -94,12 +96,15 @@ def check_types(types: Mapping[str, TensorType]) -> None:
             raise DTypeError(f"variable {name!r}: must have one of the dtypes {known}, got {type}")
 
 
-def write_tensors(path: Path, tensors: Sequence[Tensor]) -> int:
+def write_tensors(
+    path: Path, tensors: Sequence[Tensor], metadata: Mapping[str, str] = MappingProxyType({})
+) -> int:
     """Writes arrays to a file, which appears whole or not at all.
 
     Args:
         path: the file; an existing one is replaced.
         tensors: the arrays, of names and types that pass `check_types`.
+        metadata: what the file says besides.
 
     Returns:
         The bytes of the file.
@@ -111,7 +116,7 @@ def write_tensors(path: Path, tensors: Sequence[Tensor]) -> int:
     ordered = sorted(tensors, key=lambda tensor: (-tensor.type.dtype.itemsize, tensor.name))
     sums = {tensor.name: 0 for tensor in ordered}
     with whole_file(path) as file:
-        size = file.write(_header(ordered, sums))
+        size = file.write(_header(ordered, sums, metadata))
         for tensor in ordered:
             host = np.ascontiguousarray(tensor.array).reshape(tensor.type.shape)
             host = host.astype(host.dtype.newbyteorder("<"), copy=False)
@@ -119,13 +124,15 @@ def write_tensors(path: Path, tensors: Sequence[Tensor]) -> int:
             sums[tensor.name] = _checksum(tensor.name, tensor.type, raw)
             size += file.write(raw)
         file.seek(0)
-        file.write(_header(ordered, sums))  # as long as before, now with the sums
+        file.write(_header(ordered, sums, metadata))  # as long as before, now with the sums
     return size
 
 
-def _header(tensors: Iterable[Tensor], sums: Mapping[str, int]) -> bytes:
+def _header(
+    tensors: Iterable[Tensor], sums: Mapping[str, int], metadata: Mapping[str, str]
+) -> bytes:
     crc = json.dumps({name: f"{crc32:08x}" for name, crc32 in sums.items()})
-    entries: dict[str, Any] = {_METADATA: {"format": "hybridnet", _CRC: crc}}
+    entries: dict[str, Any] = {_METADATA: {"format": "hybridnet", _CRC: crc, **metadata}}
     end = 0
     for tensor in tensors:
         start, end = end, end + tensor.type.nbytes
@@ -148,29 +155,71 @@ class TensorFile:
 
     Attributes:
         path: the file.
-        types: the type of each array, by name, in the file's order of names.
+        types: the type of each array, by name, in the file's order of names; of those that are in
+            parts, last, that of the whole.
     """
 
     def __init__(self, path: Path, opened: Any) -> None:
         self.path = path
         self._opened = opened
+        self._others: dict[int, TensorFile] = {0: self}
+        self._stack = contextlib.ExitStack()
         self._sums = _sums(path, opened)
         self.types = {name: self._type(name) for name in opened.keys()}  # noqa: SIM118 (no dict)
         if self._sums is not None and self._sums.keys() != self.types.keys():
             raise _damaged(path, "its header and the checksums in it name other arrays")
+        text = (opened.metadata() or {}).get(KEY)
+        self._parted = None if text is None else PartedFile(text, path)
+        if self._parted is not None:
+            lacks = self._parted.keys(0) - self.types.keys()
+            if lacks:
+                raise _damaged(path, f"it lacks {sorted(lacks)[0]!r}")
+            hidden = self._parted.keys(0)
+            self._held = self.types
+            self.types = {name: x for name, x in self.types.items() if name not in hidden}
+            self.types.update(self._parted.types)
 
-    def read(self, name: str) -> NumpyArray:
+    def close(self) -> None:
+        """Closes the files of other processes that were read."""
+        self._stack.close()
+
+    def read(self, name: str, wanted: Region | None = None) -> NumpyArray:
         """Returns an array of the file, a new one.
+
+        Args:
+            name: of the array.
+            wanted: only this region of it, without bringing more than a part of it into memory
+                where it is in parts.
 
         Raises:
             FormatError: its values are damaged.
+            OSError: a file with a part of it cannot be read.
         """
+        if self._parted is not None and name in self._parted.types:
+            everything = (slice(None),) * len(self.types[name].shape)
+            return self._parted.read(name, wanted or everything, self._part)
+        array = self._whole(name, self.types[name])
+        return array if wanted is None else array[wanted]
+
+    def _part(self, process: int, key: str) -> NumpyArray:
+        """Returns a tensor of the file of a process."""
+        assert self._parted is not None
+        if process not in self._others:
+            opened = self._stack.enter_context(open_tensors(self._parted.files[process]))
+            self._others[process] = opened
+        file = self._others[process]
+        held = self._held if file is self else file.types
+        if key not in held:
+            raise _damaged(file.path, f"it lacks {key!r}")
+        return file._whole(key, held[key])
+
+    def _whole(self, name: str, kind: TensorType) -> NumpyArray:
         with _explained(self.path):
             array: NumpyArray = self._opened.get_tensor(name)
-        array = np.asarray(array, self.types[name].dtype, order="C")
+        array = np.asarray(array, kind.dtype, order="C")
         if self._sums is not None:
             raw = array.reshape(-1).view(np.uint8).data
-            if self._sums[name] != f"{_checksum(name, self.types[name], raw):08x}":
+            if self._sums[name] != f"{_checksum(name, kind, raw):08x}":
                 raise _damaged(self.path, f"the checksum of {name!r} does not fit it")
         return array
 
@@ -204,8 +253,8 @@ def open_tensors(path: Path) -> Iterator[TensorFile]:
             pass
         with _explained(path):
             opened = library.safe_open(path, framework="np")
-        with opened:
-            yield TensorFile(path, opened)
+        with opened, contextlib.closing(TensorFile(path, opened)) as file:
+            yield file
     finally:
         forget(path)
 

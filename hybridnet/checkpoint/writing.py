@@ -7,6 +7,7 @@ of the old one only where nobody holds it. So training goes on while the old val
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +16,8 @@ import numpy as np
 
 from hybridnet.base.context import Context
 from hybridnet.base.dtype import INT64
-from hybridnet.base.tensor_type import tensor_type
+from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.distributed import rank, size
 from hybridnet.ndarray.copies import send
 from hybridnet.ops.core import Types
 from hybridnet.runtime.contexts import device_of
@@ -24,7 +26,22 @@ from hybridnet.runtime.tasks import push_task
 
 from .faults import require
 from .files import folder_var
+from .parts import (
+    Part,
+    await_files,
+    described,
+    files_of,
+    is_shared,
+    own_parts,
+    parts_of,
+    remove_others,
+    save_id,
+    whole_of,
+)
 from .tensor_file import Tensor, import_safetensors, open_tensors, write_tensors
+
+#: Numbers of saves; all processes of a gang make the same ones.
+_numbers: Final = itertools.count(1)
 
 #: The type of what a saving task makes: the bytes of the file.
 BYTES: Final = tensor_type((), INT64)
@@ -52,6 +69,7 @@ def push_save(
         The bytes of the file, when it is written; or the error, which names the file.
     """
     import_safetensors()
+    number = next(_numbers)
     types = {name: value.type for name, value in values.items()}
     device = device_of(ctx or Context("cpu", 0))
 
@@ -59,9 +77,10 @@ def push_save(
         path = path_of(*arrays[len(types) :])
         path.parent.mkdir(parents=True, exist_ok=True)
         written = zip(types.items(), arrays[: len(types)], strict=True)
-        size = write_tensors(path, [Tensor(name, type, array) for (name, type), array in written])
-        done(path)
-        return [send(np.int64(size), device)]
+        total = _write(path, [Tensor(name, type, array) for (name, type), array in written], number)
+        if not (rank() and any(map(is_shared, arrays))):
+            done(path)
+        return [send(np.int64(total), device)]
 
     (made,) = push_task(
         task,
@@ -72,6 +91,38 @@ def push_save(
         name=f"saving a checkpoint in {str(folder)!r}",
     )
     return made
+
+
+def _write(path: Path, tensors: Sequence[Tensor], number: int) -> int:
+    """Writes arrays, of those in parts on a mesh what this process has; returns the bytes.
+
+    Args:
+        path: the checkpoint's file.
+        tensors: the arrays.
+        number: of the save, the same in all processes of a gang.
+    """
+    together = any(is_shared(array) for _, _, array in tensors)
+    process, count = (rank(), size()) if together else (0, 1)
+    split: dict[str, tuple[TensorType, list[Part]]] = {}
+    own: list[Tensor] = []
+    for name, kind, array in tensors:
+        parts = parts_of(array)
+        if parts:
+            split[name] = kind, parts
+            own += [
+                Tensor(part.key(name), tensor_type(part.shape, kind.dtype), data)
+                for part, data in own_parts(array, parts, process)
+            ]
+        elif not process:
+            own.append(Tensor(name, kind, whole_of(array)))
+    saved = save_id(number)
+    files = files_of(path, saved, count if split else 1)
+    if process:
+        return write_tensors(files[process], own) if split else 0
+    await_files(files[1:])
+    written = write_tensors(path, own, described(split, files))
+    remove_others(path, saved)
+    return written
 
 
 def push_restore(path: Path, names: Sequence[str], types: Types, ctx: Context) -> list[Value]:

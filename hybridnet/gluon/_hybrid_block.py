@@ -18,6 +18,7 @@ from hybridnet.base.errors import (
     ShapeError,
     ValuesNeededError,
 )
+from hybridnet.base.mesh import Mesh
 from hybridnet.base.numpy_mode import mode
 from hybridnet.base.signatures import signature_of
 from hybridnet.ndarray import NDArray
@@ -362,6 +363,8 @@ class HybridBlock(Block):
                 for param in self._reg_params.values():
                     param.finish_deferred_init()
                 params = {name: param.data(ctx) for name, param in self._reg_params.items()}
+            if type(ctx) is Mesh:
+                params = {name: self._reg_params[name].as_used(x) for name, x in params.items()}
             return run_converted(self.hybrid_forward, (ndarray, x, *args), params)
         except (ShapeError, DTypeError, ParameterError) as error:
             self.__locate(error)

@@ -14,7 +14,9 @@ from hybridnet.base.array_types import ArrayLike, DTypeLike
 from hybridnet.base.context import Context, cpu, current_context
 from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import MXNetError, ParameterError, RefusedError, ShapeError
+from hybridnet.base.mesh import Mesh
 from hybridnet.base.numpy_mode import mode
+from hybridnet.base.placement import Placement
 from hybridnet.initializer.base import InitLike
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime.recording import Value
@@ -53,6 +55,10 @@ class DeferredInitializationError(MXNetError):
 
 #: Makes an array of zeros of the shape, the dtype and the context of another.
 Zeros = Callable[[NDArray], NDArray]
+
+
+#: A placement, or what gives one for a shape.
+PlacementOf = Placement | Callable[[tuple[int, ...]], Placement]
 
 
 def contexts_of(ctx: Context | Sequence[Context] | None) -> list[Context]:
@@ -144,6 +150,8 @@ class Parameter(PrivateNames):
         self._grad_req = "null"
         self._trained_by: weakref.ref[Any] | None = None
         self._var: tuple[dict[str, Any], Symbol] | None = None
+        # How it lies on meshes, and how layers get it if that is another; see `place`.
+        self._lies: tuple[PlacementOf | None, PlacementOf | None] = (None, None)
         self.grad_req = grad_req
 
     def __repr__(self) -> str:
@@ -309,10 +317,47 @@ class Parameter(PrivateNames):
             data = data.tostype(self.stype)
         if mode.array and self.stype == "default":
             data = data.as_np_ndarray()
-        self._values = {ctx: data.copyto(ctx) for ctx in contexts}
+        self._values = {ctx: self._copied(data, ctx) for ctx in contexts}
         self.times_set += 1
         self._attach()
         changes.note()
+
+    def _copied(self, data: NDArray, ctx: Context) -> NDArray:
+        if isinstance(ctx, Mesh) and not isinstance(data.context, Mesh):
+            return ndarray.array(data, ctx, placement=self.placement_of(data.shape))
+        return self._placed(data.copyto(ctx))
+
+    def place(self, placement: PlacementOf | None, used: PlacementOf | None = None) -> None:
+        """Has the value lie on meshes as is said, and its gradient and the optimizer's states.
+
+        Args:
+            placement: see `NDArray.to_placement`; or a function that returns one for a shape.
+            used: how layers get it to compute with, if that is another.
+
+        Raises:
+            ParameterError: it cannot lie so.
+        """
+        self._lies = placement, used
+        self._values = {ctx: self._placed(x.detach()) for ctx, x in self._values.items()}
+        self.times_set += 1
+        self._attach()
+        changes.note()
+
+    def placement_of(self, shape: tuple[int, ...], number: int = 0) -> Placement:
+        """Returns how a value of some shape lies on a mesh, or with number 1 is computed with."""
+        found = self._lies[number]
+        return (found(shape) if callable(found) else found) or {}
+
+    def _placed(self, data: NDArray) -> NDArray:
+        if not isinstance(data.context, Mesh):
+            return data
+        return data.to_placement(self.placement_of(data.shape))
+
+    def as_used(self, data: NDArray) -> NDArray:
+        """Returns the value on a mesh as layers compute with it; see `place`."""
+        if self._lies[1] is None:
+            return data
+        return data.to_placement(self.placement_of(data.shape, 1))
 
     def named_arrays(self) -> list[tuple[str, NDArray]]:
         """Returns the values and gradients that there are, each with a name."""
@@ -598,7 +643,8 @@ class Parameter(PrivateNames):
             return
         with autograd.pause(), init_scope():
             self._values = {
-                ctx: array.detach().astype(self._dtype) for ctx, array in self._values.items()
+                ctx: self._placed(array.detach().astype(self._dtype))
+                for ctx, array in self._values.items()
             }
         self.times_set += 1
         self._attach()

@@ -569,14 +569,32 @@ class Trainer:
         except FormatError as error:
             raise FormatError(f"{fname}: {error}") from error
 
-    def states_to_bytes(self) -> bytes:
+    def states_to_bytes(self, apart: dict[str, NDArray] | None = None) -> bytes:
         """Returns the optimizer and its states, as `save_states` writes them.
+
+        Args:
+            apart: gets the states on a mesh, which are not in the bytes then; see `take_states`.
 
         Raises:
             ParameterError: the optimizer holds something that cannot be saved.
         """
         self._prepare(None)
-        return self._get_states()
+        return self._get_states(apart)
+
+    def take_states(self, arrays: Mapping[str, NDArray]) -> None:
+        """Takes over states that `states_to_bytes` has set apart, after those in the bytes.
+
+        Raises:
+            FormatError: one is missing.
+        """
+        self._prepare(None)
+        for updater in self._updaters:
+            updater.take(arrays)
+
+    def param_of(self, number: str) -> Parameter | None:
+        """Returns the parameter of a number, as names of states have it; None: there is none."""
+        known = number.isdecimal() and int(number) < len(self._params)
+        return self._params[int(number)] if known else None
 
     def states_from_bytes(self, states: bytes) -> None:
         """Takes over what `states_to_bytes` returned, the optimizer's settings too.
@@ -594,12 +612,12 @@ class Trainer:
         optimizer.get_updater(optimizer.create("sgd")).set_states(states)  # raises if damaged
         self._loaded_states = states
 
-    def _get_states(self) -> bytes:
+    def _get_states(self, apart: dict[str, NDArray] | None = None) -> bytes:
         if self._update_on_kvstore and _is_distributed(self._kvstore):
             fetched: bytes = self._kvstore.states_to_bytes(dump_optimizer=True)
             return fetched
         updater = self._kvstore.updater if self._update_on_kvstore else self._updaters[0]
-        states: bytes = updater.get_states(dump_optimizer=True)
+        states: bytes = updater.get_states(dump_optimizer=True, apart=apart)
         return states
 
     def _set_states(self, states: bytes) -> None:

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from hybridnet import ndarray
-from hybridnet.base.array_types import ArrayLike
+from hybridnet.base.array_types import ArrayLike, DTypeLike
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.fetching import DownloadError, check_sha1, download
 from hybridnet.base.fetching import repo_file_url as _get_repo_file_url
 from hybridnet.base.fetching import repo_url as _get_repo_url
+from hybridnet.base.mesh import Mesh
 from hybridnet.base.numpy_mode import mode
+from hybridnet.base.placement import split
 from hybridnet.ndarray import NDArray
 
 from ._hooks import HookHandle
@@ -81,9 +83,13 @@ def split_and_load(
 
     Args:
         data: an NDArray or NumPy array.
-        ctx_list: the contexts.
+        ctx_list: the contexts; or one mesh, on whose devices along its first axis the array's parts
+            lie then, as one array.
         batch_axis, even_split: see `split_data`.
     """
+    if len(ctx_list) == 1 and isinstance(ctx_list[0], Mesh):
+        mesh = ctx_list[0]
+        return [ndarray.array(data, mesh, _dtype_of(data), placement=split(batch_axis))]
     if not isinstance(data, NDArray):
         data = ndarray.array(data, ctx_list[0])
     if mode.array:
@@ -92,6 +98,10 @@ def split_and_load(
         return [data.as_in_context(ctx_list[0])]
     parts = split_data(data, len(ctx_list), batch_axis, even_split)
     return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
+
+
+def _dtype_of(data: ArrayLike | NDArray) -> DTypeLike:
+    return None if isinstance(data, NDArray) else "float32"
 
 
 def clip_global_norm(

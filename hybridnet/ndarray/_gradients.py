@@ -12,6 +12,7 @@ from hybridnet.tape import Edge, Leaf, backward
 
 from ._host import AbstractArray
 from ._views import ViewMethods
+from .placed import lying_as
 from .storage_types import storage_type
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class GradientMethods(ViewMethods):
             stype = self.stype
         if stype == "default":
             dense = self if self.stype == "default" else self.tostype("default")
-            grad: AbstractArray = dense.zeros_like().detach()
+            grad: AbstractArray = lying_as(dense.zeros_like(), dense).detach()
         else:
             kind = storage_type(stype, "attach_grad")
             grad = kind.zeros(self.shape, self.context, self.inferred_dtype)

@@ -14,12 +14,14 @@ from hybridnet.base.dtype import printable
 from hybridnet.base.errors import ShapeError
 from hybridnet.base.host_array import HostArray
 from hybridnet.base.lazy import jax
+from hybridnet.base.mesh import Mesh
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core import FluentMethods
-from hybridnet.runtime.contexts import device_of, host_view
+from hybridnet.runtime.contexts import copied, device_of, host_view
 from hybridnet.runtime.recording import Value, recorder
 
 from .lending import lend
+from .placed import whole
 
 
 class AbstractArray(FluentMethods):
@@ -99,6 +101,8 @@ class AbstractArray(FluentMethods):
         if type(array) is HostArray:
             return array.numpy.copy()
         ctx = self.context
+        if type(ctx) is Mesh:
+            array = whole(self, array)
         return host_view(ctx, array).copy() if ctx.is_accelerator else np.array(array)
 
     def host_view(self) -> NumpyArray:
@@ -114,7 +118,8 @@ class AbstractArray(FluentMethods):
         if type(array) is HostArray:
             view: NumpyArray = array.numpy
             return view
-        return host_view(self.context, array)
+        ctx = self.context
+        return host_view(ctx, whole(self, array) if type(ctx) is Mesh else array)
 
     def asscalar(self) -> Any:
         """Returns the one element as a NumPy scalar.
@@ -214,12 +219,22 @@ class AbstractArray(FluentMethods):
         return lend(self)
 
     def to_jax(self) -> Any:
-        """Returns the value as a JAX array, without a copy; later writes here do not change it."""
+        """Returns the value as a JAX array, without a copy; later writes here do not change it.
+
+        Of an array on a mesh it is a copy, with the same parts on the same devices.
+        """
+        if type(self.context) is Mesh:
+            return copied(recorder.ready_array(self.read()))
         with jax.enable_x64(True):
             # An object of its own: JAX marks the very array that its user donates as deleted.
             return jax.device_put(self._export(), device_of(self.context))
 
     def _export(self) -> Any:
+        if type(self.context) is Mesh:
+            raise BufferError(
+                f"__dlpack__: requires an array on one device, got one on {self.context}; give "
+                "its copy, as_in_context(hn.cpu())"
+            )
         value = self.read()
         recorder.wait(value)
         array = recorder.ready_array(value)

@@ -14,6 +14,7 @@ from hybridnet.base.dtype import CODE_OF
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
 from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.lazy import jax
+from hybridnet.base.mesh import Mesh
 from hybridnet.base.params_file import load_array
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core import Backward, HostOnlyCall, Operand, Types
@@ -145,6 +146,8 @@ class CopyAcross(HostOnlyCall):
         if is_forked():
             return put(host_view(self.source, recorder.wait(value)), self.target)
         held = recorder.settled(value)
+        if type(self.source) is Mesh and self.source.processes > 1:
+            held = held.addressable_data(0)  # it is whole everywhere, see `as_in_context`
         if self.source.is_accelerator or self.target.is_accelerator:
             host = in_host_memory_now(self.source, held)
             if host is not None:

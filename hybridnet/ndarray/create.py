@@ -10,13 +10,16 @@ from hybridnet.base.array_types import ArrayLike, Dims, DTypeLike
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.dtype import FLOAT32, as_dtype, name_of
 from hybridnet.base.errors import OutOfMemoryError, ParameterError, ShapeError
+from hybridnet.base.mesh import Mesh
 from hybridnet.base.numpy_mode import mode
+from hybridnet.base.placement import Placement
 from hybridnet.base.shape_arguments import size_of, sizes_of
 from hybridnet.ops.core import registry
 
 from .blank import create_by, filled, zeros_of
 from .copies import host_array, put
 from .ndarray import NDArray
+from .placed import spread_over
 from .storage_types import storage_type
 
 __all__ = [
@@ -33,7 +36,13 @@ __all__ = [
 ]
 
 
-def array(source_array: ArrayLike, ctx: Context | None = None, dtype: DTypeLike = None) -> NDArray:
+def array(
+    source_array: ArrayLike,
+    ctx: Context | None = None,
+    dtype: DTypeLike = None,
+    *,
+    placement: Placement | None = None,
+) -> NDArray:
     """Makes an array from host data, an NDArray, or nested sequences.
 
     Args:
@@ -41,6 +50,7 @@ def array(source_array: ArrayLike, ctx: Context | None = None, dtype: DTypeLike 
         ctx: where to; default the current context.
         dtype: default that of an NDArray or such a matrix, and float32 for anything else, as in
             MXNet: for NumPy arrays too.
+        placement: how it lies, if `ctx` is a mesh; see `NDArray.to_placement`.
 
     Returns:
         An array of the data's shape.
@@ -48,7 +58,7 @@ def array(source_array: ArrayLike, ctx: Context | None = None, dtype: DTypeLike 
     Raises:
         DTypeError: `dtype` is none that hybridnet computes with.
         ShapeError: nested sequences are ragged.
-        ParameterError: the data are no real numbers.
+        ParameterError: the data are no real numbers; or the placement cannot be.
 
     Examples:
         >>> nd.array([[1, 2], [3, 4]]).dtype
@@ -57,6 +67,8 @@ def array(source_array: ArrayLike, ctx: Context | None = None, dtype: DTypeLike 
         [1, 2]
     """
     ctx = ctx or current_context()
+    if placement is not None:
+        return _on_mesh(source_array, ctx, dtype, placement)
     if isinstance(source_array, NDArray):
         moved = source_array.copyto(ctx)
         return moved if dtype is None else moved.astype(dtype, copy=False)
@@ -67,6 +79,19 @@ def array(source_array: ArrayLike, ctx: Context | None = None, dtype: DTypeLike 
         return matrix
     wanted = FLOAT32 if dtype is None else as_dtype(dtype)
     return NDArray.from_value(put(host_array(source_array, wanted, "nd.array"), ctx), ctx)
+
+
+def _on_mesh(source: ArrayLike, ctx: Context, dtype: DTypeLike, placement: Placement) -> NDArray:
+    if not isinstance(ctx, Mesh):
+        raise ParameterError(f"nd.array: placement requires a mesh as ctx, got {ctx}")
+    if isinstance(source, NDArray):
+        given = source if dtype is None else source.astype(dtype, copy=False)
+        if given.context is ctx:
+            return given.to_placement(placement)
+        return NDArray.from_value(spread_over(given, ctx, placement), ctx)
+    wanted = FLOAT32 if dtype is None else as_dtype(dtype)
+    host = host_array(source, wanted, "nd.array")
+    return NDArray.from_value(spread_over(host.copy(), ctx, placement), ctx)
 
 
 def _check_rest(function: str, given: dict[str, object]) -> None:

@@ -16,6 +16,8 @@ from hybridnet.base.context import Context, current_context, read_context
 from hybridnet.base.dtype import BOOL, INT64, as_dtype, name_of
 from hybridnet.base.errors import MXNetError, ShapeError
 from hybridnet.base.legacy import ARRAY_NAMES, no_library
+from hybridnet.base.mesh import Mesh
+from hybridnet.base.placement import Placement, Split
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core import Arithmetic, Call, Operator, registry
 from hybridnet.runtime.contexts import check_device
@@ -42,6 +44,7 @@ from .applying import (
 from .copies import CopyAcross, host_array, put, unpickled
 from .lists import are_dense
 from .parts import assign_call, cast_call, fill_call, fill_part_call, view_call
+from .placed import lying_as, placed, placement_of
 from .storage_types import sparse_kind, storage_type
 
 __all__ = ["NDArray"]
@@ -53,7 +56,7 @@ _new_tuple: Final = tuple.__new__  # of a NamedTuple, without its Python-level c
 
 
 class NDArray(InPlaceMethods):
-    """An n-dimensional array on one device, changed in place and computed asynchronously.
+    """An n-dimensional array on a device or a mesh, changed in place, computed asynchronously.
 
     Make one with `array`, `zeros`, `ones`, `full`, `arange` or the operators. Operations return at
     once; reading a value (`asnumpy`, printing, `wait_to_read`) waits for it. Slices along leading
@@ -390,6 +393,7 @@ class NDArray(InPlaceMethods):
         if (  # as of each gradient, in each step
             source._type is self._type
             and other.ctx is storage.ctx
+            and type(other.ctx) is Context
             and source._offset is self._offset is None
             and recorder_thread.trace is None
             and not recorder.several
@@ -398,6 +402,8 @@ class NDArray(InPlaceMethods):
             return
         if other.ctx is not storage.ctx:
             source = source.as_in_context(self.context)
+        if type(storage.ctx) is Mesh:  # what is written lies as what was there
+            source = lying_as(source, self)
         if source._type is not self._type:
             source = _like(self, source.detach())
         if recorder.several:
@@ -589,6 +595,8 @@ class NDArray(InPlaceMethods):
         """
         if context is self.context:
             return self
+        if type(self.context) is Mesh and self.context.processes > 1:
+            self = placed(self, None)
         call = CopyAcross(self.context, context)
         source = self.read()
         made = self.from_value(call.run(source), context)
@@ -672,6 +680,36 @@ class NDArray(InPlaceMethods):
     ) -> NDArray:
         """Writes a number to ``self[begin:end:step]``; returns this array."""
         return self.slice_assign(value, begin, end, step)
+
+    @property
+    def placement(self) -> dict[str, Split]:
+        """How an array of a mesh lies, by the names of the mesh's axes; launches what makes it.
+
+        Raises:
+            ParameterError: the array is on one device.
+        """
+        return placement_of(self)
+
+    def to_placement(self, placement: Placement | None = None) -> Self:
+        """Returns the array lying on its mesh as is said; gradients flow back.
+
+        Args:
+            placement: for each axis of the mesh `hn.parallel.split` of an axis of the array, or
+                `hn.parallel.broadcast`, which is what axes have that are not named. One that is not
+                in a dict is for the first axis.
+
+        Raises:
+            ParameterError: the array is on one device, the mesh or the array has no such axis, or
+                the devices cannot have equal parts of it.
+
+        Examples:
+            >>> mesh = hn.Mesh({"data": 2})
+            >>> x = nd.ones((4, 3), ctx=mesh).to_placement({"data": hn.parallel.split(0)})
+            >>> x.placement
+            {'data': split(0)}
+        """
+        made: Self = placed(self, placement)
+        return made
 
     def detach(self) -> Self:
         """Returns a view of the same memory that the tape knows nothing of."""

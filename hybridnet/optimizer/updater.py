@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, final
 
 from hybridnet.base.array_owners import owns_arrays
 from hybridnet.base.context import Context, current_context
 from hybridnet.base.errors import FormatError, MXNetError
+from hybridnet.base.mesh import Mesh
 from hybridnet.ndarray import NDArray, array
+from hybridnet.ndarray.placed import lying_as
 from hybridnet.runtime.recording import recorder
 from hybridnet.runtime.traces import init_scope
 
@@ -24,6 +27,9 @@ from .optimizer import (
 from .restoring import Assign, assign_all, assign_known, restored_optimizer
 
 __all__ = ["Updater", "get_updater"]
+
+#: What stands in bytes for an array on a mesh, before its name.
+_ON_MESH: Final = "array on a mesh: "
 
 
 @owns_arrays
@@ -79,6 +85,8 @@ class Updater:
                 if trace is not None and weight.storage.owner is trace:
                     self._refuse_copy(index, weight)
                 state = self.optimizer.create_state_multi_precision(index, weight)
+            if isinstance(weight.context, Mesh):
+                state = _lying_as(state, weight)
         self.states[index] = state
         self.states_synced[index] = True
 
@@ -107,7 +115,9 @@ class Updater:
             found += [(f"state of {name}", array) for array in _arrays(state)]
         return found
 
-    def get_states(self, dump_optimizer: bool = False) -> bytes:
+    def get_states(
+        self, dump_optimizer: bool = False, apart: dict[str, NDArray] | None = None
+    ) -> bytes:
         """Returns the states, and what updates change in the optimizer itself, as bytes.
 
         The latter are how often each weight has been updated, and `Optimizer.running`.
@@ -116,13 +126,15 @@ class Updater:
 
         Args:
             dump_optimizer: put in the optimizer's settings too.
+            apart: gets the states that are on a mesh, by ``number/place``, which are not in the
+                bytes then; see `take`.
 
         Raises:
             ParameterError: a state or setting is neither array, number, string nor a tuple, list
                 or dict of these.
         """
         whole = {
-            "states": self.states,
+            "states": self.states if apart is None else _without(self.states, apart),
             "counts": self.optimizer._all_index_update_counts,
             "num_update": self.optimizer.num_update,
             "running": {name: getattr(self.optimizer, name) for name in self.optimizer.running},
@@ -169,6 +181,14 @@ class Updater:
         optimizer._set_current_context(optimizer._device)
         optimizer.num_update = num_update
 
+    def take(self, arrays: Mapping[str, NDArray]) -> None:
+        """Takes over states that `get_states` has set apart.
+
+        Raises:
+            FormatError: one is missing.
+        """
+        self.states = {key: _with(state, arrays) for key, state in self.states.items()}
+
     def _adopt(self, states: dict[Index, State], settings: Any, assign: Assign) -> None:
         """Takes over states, and an optimizer like the one saved, if there was one."""
         if settings is not None:
@@ -183,6 +203,40 @@ def _arrays(state: State) -> list[NDArray]:
         return [state]
     parts = state if isinstance(state, (tuple, list)) else ()
     return [array for part in parts for array in _arrays(part)]
+
+
+def _without(states: Mapping[Index, State], apart: dict[str, NDArray]) -> dict[Index, State]:
+    """Returns states with words in the places of arrays on meshes, which a dict gets."""
+
+    def replaced(state: State, where: str) -> State:
+        if isinstance(state, NDArray) and isinstance(state.context, Mesh):
+            apart[where] = state
+            return f"{_ON_MESH}{where}"
+        if isinstance(state, (tuple, list)):
+            return type(state)(replaced(x, f"{where}/{i}") for i, x in enumerate(state))
+        return state
+
+    return {key: replaced(state, str(key)) for key, state in states.items()}
+
+
+def _with(state: State, arrays: Mapping[str, NDArray]) -> State:
+    """Returns a state with arrays in the places of the words that `_without` left."""
+    if isinstance(state, str) and state.startswith(_ON_MESH):
+        name = state.removeprefix(_ON_MESH)
+        if name not in arrays:
+            raise FormatError(f"optimizer states: the array {name!r} is missing")
+        return arrays[name]
+    if isinstance(state, (tuple, list)):
+        return type(state)(_with(x, arrays) for x in state)
+    return state
+
+
+def _lying_as(state: State, weight: NDArray) -> State:
+    """Returns a state whose arrays of the weight's shape lie on the mesh as the weight does."""
+    if isinstance(state, (tuple, list)):
+        return type(state)(_lying_as(item, weight) for item in state)
+    fits = isinstance(state, NDArray) and state.shape == weight.shape
+    return lying_as(state, weight) if fits else state
 
 
 def get_updater(optimizer: Optimizer) -> Updater:

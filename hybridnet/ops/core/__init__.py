@@ -35,6 +35,7 @@ from .call import Scalars as Scalars
 from .call import Types as Types
 from .call import only as only
 from .checks import wide as wide
+from .constraints import constraining as constraining
 from .custom import PROPS as PROPS
 from .custom import RUNNERS as RUNNERS
 from .custom import CustomBackward as CustomBackward

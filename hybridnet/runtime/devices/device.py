@@ -26,6 +26,7 @@ from hybridnet.base.errors import MXNetError, ParameterError
 from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.lazy import jax
 from hybridnet.base.locks import free_in_children
+from hybridnet.base.mesh import Mesh
 from hybridnet.engine import RLock
 from hybridnet.ops.core import Call
 from hybridnet.passes import DeviceCost, DeviceSite
@@ -37,6 +38,7 @@ from ..platform.jax_devices import (
     platform_of,
     put_on_device,
     sharding_of,
+    spread,
 )
 from ..programs.cache import cache
 from ..segments.code import Code
@@ -121,10 +123,11 @@ class Device(ABC):
 
 @final
 class JaxDevice(Device):
-    """A device of JAX: programs are XLA's, found in the program cache."""
+    """A device of JAX, or a mesh of them: programs are XLA's, found in the program cache."""
 
     def __init__(self, context: Context) -> None:
-        super().__init__(context.device_type, context.device_id, context)
+        self.context = self.memory = context  # which is known, of a type or a mesh
+        self.name = full_name(context)
 
     @property
     def cost(self) -> DeviceCost | None:
@@ -141,6 +144,9 @@ class JaxDevice(Device):
         An array of NumPy's came from another process, and nobody writes to it: it is taken over,
         on CPUs as it is.
         """
+        if type(self.context) is Mesh:
+            host = array.numpy if type(array) is HostArray else array
+            return spread(host, self.context, ())
         if type(array) is np.ndarray:
             is_cpu = platform_of(self.context) == "cpu"
             return HostArray(array, self.context) if is_cpu else put_on_device(self.context, array)

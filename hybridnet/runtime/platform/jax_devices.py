@@ -6,9 +6,11 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
+
+import numpy as np
 
 from hybridnet.base import config
 from hybridnet.base.allocator import keep_memory
@@ -17,6 +19,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.lazy import jax, xla_client
+from hybridnet.base.mesh import Mesh
 from hybridnet.base.processor import environment, num_threads
 
 from ..tiers.prices import prices
@@ -92,7 +95,7 @@ if hasattr(os, "register_at_fork"):
 
 def _configure_cpus() -> None:
     """Asks JAX for the virtual CPU devices; possible only before its first use in the process."""
-    wanted = config.num_cpu_devices()
+    wanted = max(config.num_cpu_devices(), Mesh.most_devices())
     # JAX's own setting stands where the user made one, and where nothing was asked of us.
     if wanted > 1 and jax.config.values["jax_num_cpu_devices"] < wanted:
         # JAX may be running already: `device_of` says so when a missing device is asked for.
@@ -139,7 +142,8 @@ def _taking_memory() -> dict[str, str]:
 def device_of(ctx: Context) -> jax.Device:
     """Returns the JAX device of a context.
 
-    There are as many CPU contexts as anybody names; they share JAX's CPU devices in turn.
+    There are as many CPU contexts as anybody names; they share JAX's CPU devices in turn. That of a
+    mesh is its first.
 
     Raises:
         MXNetError: this process has no such device.
@@ -154,6 +158,9 @@ def device_of(ctx: Context) -> jax.Device:
         _configure_cpus()
     if ctx in _hosts:
         return _devices.setdefault(ctx, device_of(_hosts[ctx]))
+    if type(ctx) is Mesh:
+        jax_mesh(ctx)  # raises where a device is missing
+        return _devices.setdefault(ctx, device_of(ctx.contexts[0]))
     if ctx.device_type not in _PLATFORM:
         raise MXNetError(f"{ctx}: no such device was registered; see hn.runtime.register_device")
     platform = _PLATFORM[ctx.device_type]
@@ -216,11 +223,105 @@ def context_of(device: jax.Device) -> Context:
 
 
 def sharding_of(ctx: Context) -> jax.sharding.Sharding:
-    """Returns the JAX sharding that puts a whole array on the context's device."""
+    """Returns the JAX sharding that puts a whole array on each device of a context."""
     found = _shardings.get(ctx)
     if found is None:
-        found = _shardings.setdefault(ctx, jax.sharding.SingleDeviceSharding(device_of(ctx)))
+        if type(ctx) is Mesh:
+            found = sharding_on(ctx, ())
+        else:
+            found = jax.sharding.SingleDeviceSharding(device_of(ctx))
+        found = _shardings.setdefault(ctx, found)
     return found
+
+
+@lru_cache(4096)
+def sharding_on(mesh: Mesh, splits: tuple[tuple[str, int], ...]) -> jax.sharding.NamedSharding:
+    """Returns the JAX sharding of arrays on a mesh.
+
+    Args:
+        mesh: the mesh.
+        splits: which of its axes split which of the array's; see `read_placement`.
+    """
+    return jax.sharding.NamedSharding(jax_mesh(mesh), partition(splits))
+
+
+def spread(
+    array: jax.Array | NumpyArray, mesh: Mesh, splits: tuple[tuple[str, int], ...]
+) -> jax.Array:
+    """Returns an array with the value of another on the devices of a mesh, each with its part."""
+    sharding = sharding_on(mesh, splits)
+    with jax.enable_x64(True):
+        made: jax.Array
+        if mesh.processes > 1:  # each process has it all, and puts the parts of its own devices
+            host = np.asarray(array)
+            made = jax.make_array_from_callback(host.shape, sharding, host.__getitem__)
+        else:
+            alias = None if isinstance(array, np.ndarray) else False
+            made = jax.device_put(array, sharding, may_alias=alias)
+    return made
+
+
+def gathered(
+    shape: tuple[int, ...],
+    mesh: Mesh,
+    splits: tuple[tuple[str, int], ...],
+    part: Callable[[tuple[slice, ...]], NumpyArray],
+) -> jax.Array:
+    """Returns an array on a mesh, of which a function gives each device's part."""
+    with jax.enable_x64(True):
+        made: jax.Array = jax.make_array_from_callback(shape, sharding_on(mesh, splits), part)
+    return made
+
+
+def joined(part: NumpyArray, mesh: Mesh, splits: tuple[tuple[str, int], ...]) -> jax.Array:
+    """Returns an array on a mesh, of which each process gives what its own devices are to hold.
+
+    Args:
+        part: what this process gives.
+        mesh: the mesh.
+        splits: which of its axes split which of the array's.
+    """
+    with jax.enable_x64(True):
+        made: jax.Array = jax.make_array_from_process_local_data(sharding_on(mesh, splits), part)
+    return made
+
+
+def partition(splits: tuple[tuple[str, int], ...]) -> jax.sharding.PartitionSpec:
+    """Returns JAX's form of a placement: the names of a mesh's axes by axis of an array."""
+    names: list[Any] = [()] * (1 + max([axis for _, axis in splits], default=-1))
+    for name, axis in splits:
+        names[axis] = (*names[axis], name)
+    return jax.sharding.PartitionSpec(*(one or None for one in names))
+
+
+def splits_of(sharding: jax.sharding.Sharding) -> tuple[tuple[str, int], ...] | None:
+    """Returns which axes of a mesh split which of an array; None if no mesh's axes do."""
+    spec = getattr(sharding, "spec", None)
+    if spec is None:
+        return () if sharding.is_fully_replicated else None
+    pairs = []
+    for axis, names in enumerate(spec):
+        for name in (names,) if isinstance(names, str) else names or ():
+            pairs.append((name, axis))
+    return tuple(pairs)
+
+
+@lru_cache(64)
+def jax_mesh(mesh: Mesh) -> jax.sharding.Mesh:
+    """Returns JAX's mesh for one of ours.
+
+    Raises:
+        MXNetError: this process lacks a device, or several contexts share one.
+    """
+    devices = [device_of(ctx) for ctx in mesh.contexts]
+    if mesh.processes > 1:
+        devices = _of_all(mesh, devices)
+    if len(set(devices)) < len(devices):
+        raise MXNetError(
+            f"{mesh}: this process has {len(set(devices))} CPU devices for {len(devices)}; make "
+            f"the mesh before the first array, or set HYBRIDNET_NUM_CPU_DEVICES={len(devices)}"
+        )
+    return jax.sharding.Mesh(np.array(devices).reshape([*mesh.axes.values()]), (*mesh.axes,))
 
 
 def put(ctx: Context, arrays: Sequence[NumpyArray]) -> list[DeviceArray]:
@@ -267,10 +368,10 @@ def on_device(ctx: Context, array: DeviceArray) -> jax.Array:
     return array.placed
 
 
-def copied_there(ctx: Context, array: jax.Array) -> jax.Array:
-    """Returns a copy of an array of JAX's on its context, made there, and compiles nothing."""
+def copied(array: jax.Array) -> jax.Array:
+    """Returns a copy of an array of JAX's where that is, made there, and compiles nothing."""
     with jax.enable_x64(True):
-        copy: jax.Array = jax.device_put(array, sharding_of(ctx), may_alias=False)
+        copy: jax.Array = jax.device_put(array, array.sharding, may_alias=False)
     return copy
 
 
@@ -289,8 +390,34 @@ def put_on_device(ctx: Context, array: NumpyArray) -> jax.Array:
     return _put(ctx, array)
 
 
+def _of_all(mesh: Mesh, own: Sequence[jax.Device]) -> list[jax.Device]:
+    """Returns the devices of all processes that are what some are in this one.
+
+    Raises:
+        MXNetError: there are more or fewer processes, or one lacks a device.
+    """
+    by_process: dict[int, list[jax.Device]] = {}
+    for device in jax.devices(own[0].platform):
+        by_process.setdefault(device.process_index, []).append(device)
+    if len(by_process) != mesh.processes:
+        raise MXNetError(
+            f"{mesh}: requires a gang of {mesh.processes} processes, got {len(by_process)}; call "
+            "hn.distributed.initialize() first of all, and start them with 'hybridnet launch'"
+        )
+    numbers = [by_process[own[0].process_index].index(device) for device in own]
+    for process, devices in by_process.items():
+        if max(numbers) >= len(devices):
+            raise MXNetError(
+                f"{mesh}: requires {1 + max(numbers)} devices of each process, got {len(devices)} "
+                f"in rank {process}"
+            )
+    return [by_process[process][number] for process in sorted(by_process) for number in numbers]
+
+
 def _put(ctx: Context, array: NumpyArray) -> jax.Array:
     sharding = sharding_of(ctx)
+    if type(ctx) is Mesh:
+        return spread(array, ctx, ())
     if ctx.is_accelerator:
         note_put(array.nbytes)
     try:
@@ -309,7 +436,19 @@ def _abstract(shape: tuple[int, ...], dtype: DType) -> Any:
 
 def platform_of(ctx: Context) -> str:
     """Returns 'cpu', 'gpu' or 'tpu'; for a user's device that of the memory it uses."""
+    if type(ctx) is Mesh:
+        ctx = ctx.contexts[0]
     return _PLATFORM[_hosts.get(ctx, ctx).device_type]
+
+
+def lowered_for(ctx: Context) -> str:
+    """Returns the platform that operators are lowered for; 'mesh' for several CPUs.
+
+    There what suits one CPU is wrong: calls of libraries, which XLA cannot divide among devices,
+    and sums of many slices, over which it sits for minutes.
+    """
+    platform = platform_of(ctx)
+    return "mesh" if type(ctx) is Mesh and platform == "cpu" else platform
 
 
 def host(ctx: Context, memory: Context) -> None:

@@ -16,13 +16,14 @@ from hybridnet.base.array_types import DType
 from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.jax_private import device_list, executable_modules, initialize_lapack
 from hybridnet.base.lazy import jax
+from hybridnet.base.mesh import Mesh
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.native import onednn
-from hybridnet.ops.core import Site, picking
+from hybridnet.ops.core import Site, constraining, picking
 from hybridnet.ops.host import by_jax
 
 from ..platform.background import at_low_priority
-from ..platform.jax_devices import device_of, platform_of, sharding_of
+from ..platform.jax_devices import device_of, lowered_for, platform_of, sharding_of, sharding_on
 from ..segments.code import Code
 from .aside import compile_to_bytes
 from .compile_options import (
@@ -34,6 +35,7 @@ from .compile_options import (
 )
 from .equations import ClosedJaxpr
 from .executable import Executable
+from .mesh_program import MeshExecutable
 from .program_rules import picks_for, rule_for
 from .recipe import BY_RULES, Options, Recipe
 from .room import check_extents, look_for_compiler
@@ -50,7 +52,7 @@ _as_bytes: Final[WeakKeyDictionary[Any, bytes]] = WeakKeyDictionary()
 
 def lower(code: Code) -> Callable[..., tuple[Any, ...]]:
     """Returns the JAX function of a structure: (*inputs, scalars) -> outputs."""
-    platform = platform_of(code.ctx)
+    platform = lowered_for(code.ctx)
 
     def program(*arguments: Any) -> tuple[Any, ...]:
         *inputs, numbers = arguments
@@ -108,6 +110,8 @@ def compile_code(
         OutOfMemoryError: there is no room to compile it in.
         Exception: whatever a lowering or XLA has against it.
     """
+    if type(code.ctx) is Mesh:
+        return _on_mesh(code, recipe)
     look_for_compiler(code)
     traced, sites = _traced_to_compile(code, recipe)
     check_extents(code, traced.jaxpr)
@@ -117,6 +121,19 @@ def compile_code(
         lowered = traced.lower()
     aside = _compiled_aside(code, lowered, options) if for_disk and in_background else None
     return aside or compile_lowered(lowered, options, in_background=in_background)
+
+
+def _on_mesh(code: Code, recipe: Recipe) -> Executable:
+    """Traces a structure on a mesh, whose programs are compiled once it is known how inputs lie."""
+    mesh = code.ctx
+
+    def constrain(array: Any, splits: tuple[tuple[str, int], ...]) -> Any:
+        return jax.lax.with_sharding_constraint(array, sharding_on(mesh, splits))
+
+    with constraining(constrain):
+        traced, _ = _traced(code, recipe)
+    check_extents(code, traced.jaxpr)
+    return MeshExecutable(code, traced, {})
 
 
 def _compiled_aside(code: Code, lowered: jax.stages.Lowered, options: Options) -> Executable | None:

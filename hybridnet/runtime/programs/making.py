@@ -30,6 +30,7 @@ from hybridnet.base.allocator import release_memory
 from hybridnet.base.context import Context
 from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.interrupts import is_from_signal
+from hybridnet.base.mesh import Mesh
 from hybridnet.base.processor import num_threads
 from hybridnet.native import onednn
 
@@ -44,7 +45,7 @@ from ..platform.background import (
 )
 from ..platform.blas_threads import build_onednn, leave_one
 from ..platform.collecting import without_collecting
-from ..platform.jax_devices import copied_there, device_of, has_begun, platform_of, put_on_device
+from ..platform.jax_devices import copied, device_of, has_begun, platform_of, put_on_device
 from ..platform.switch_interval import short_switch_interval
 from ..segments.code import Code
 from ..tiers.choice import (
@@ -65,6 +66,7 @@ from .compiling import compile_code
 from .dispatch import dispatch
 from .executable import Executable
 from .host_program import HostProgram
+from .mesh_program import MeshExecutable
 from .overpaid import Overpaid
 from .program import Program, StepPlan, Watcher
 from .program_rules import may_call_onednn
@@ -146,7 +148,7 @@ class Maker:
         """
         account = current.account = program.account
         account.launches += 1
-        if config.deterministic() and config.host() == "off":
+        if type(program.code.ctx) is Mesh or (config.deterministic() and config.host() == "off"):
             return self._obtain_before(program)
         if program.ready is not None and account.launches % 2 and not self._waits(account):
             made = program.take_over()
@@ -549,7 +551,8 @@ class Maker:
         self._give(program, made, in_pairs=in_pairs)
         self.compilations += 1
         took = perf_counter() - started
-        prices.note_compiled(account.weight, account.kinds, took)
+        if type(made) is not MeshExecutable:
+            prices.note_compiled(account.weight, account.kinds, took)
         if account.weight > 1:
             self._advice.note(code)
         if len(code.instructions) == 1 and explaining():
@@ -603,7 +606,7 @@ def _time(
 def _copied(ctx: Context, array: DeviceArray) -> DeviceArray:
     """Returns a copy of an array that programs can be called with."""
     if ctx.is_accelerator and type(array) is not HostArray:
-        return copied_there(ctx, array)
+        return copied(array)
     return put_on_device(ctx, np.array(array))
 
 

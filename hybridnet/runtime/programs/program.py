@@ -7,6 +7,7 @@ call keeps one and starts its executable without asking the cache again; it coun
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Sequence
 from operator import attrgetter
@@ -17,6 +18,7 @@ from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.locks import free_in_children
+from hybridnet.base.mesh import Mesh
 from hybridnet.engine import RLock
 from hybridnet.ops.host import NoHostForm
 
@@ -197,6 +199,9 @@ class Program:
         graphs = [call for call, _ in instructions if call.has_parts]
         self.is_bounded = any(call.bounded(everything=False) for call in graphs)
         self.account = Account(sum([call.weight for call, _ in instructions]))
+        self.memory: int | None = None
+        if type(code.ctx) is Mesh:  # nobody improves it, and its memory is several devices'
+            self.account.look, self.memory = sys.maxsize, 0
         if self.is_alone:  # nothing is known of it before it has run twice
             self.account.due = 2
         self.compiled: Any = None
@@ -206,7 +211,6 @@ class Program:
         self.used = False
         self.then: Program | None = None
         self.size = 0
-        self.memory: int | None = None
         self.host: HostProgram | None = None
         self.steps: StepPlan | None = None
         self.decision: Decision | None = None

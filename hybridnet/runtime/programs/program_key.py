@@ -18,6 +18,7 @@ from typing import Final
 from hybridnet.base.config import tuning
 from hybridnet.base.context import Context
 from hybridnet.base.lazy import hashlib, jax
+from hybridnet.base.mesh import Mesh
 from hybridnet.base.processor import num_threads, processor
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.native import onednn
@@ -64,11 +65,12 @@ def key_of(code: Code, recipe: Recipe = BY_RULES) -> str | None:
         recipe: how the program is made of it.
 
     Returns:
-        None where a call cannot be told apart from others by anything that outlives the process,
-        such as an operator that the user registered, or a graph that a user's pass changes.
+        None on a mesh; and where a call cannot be told apart from others by anything that outlives
+        the process, such as an operator that the user registered, or a graph that a user's pass
+        changes.
     """
     structure = structure_key(code)
-    if structure is None:
+    if structure is None or type(code.ctx) is Mesh:  # whose programs depend on placements, too
         return None
     pieces = [_environment(code.ctx, _settings())]
     if recipe is not BY_RULES:

@@ -14,7 +14,7 @@ from hybridnet.ops.core import PLAIN, Site
 from hybridnet.ops.nn import NAME as _BY_ONEDNN
 from hybridnet.ops.nn import multiplications
 
-from ..platform.jax_devices import platform_of
+from ..platform.jax_devices import lowered_for
 from ..segments.code import Code
 
 _IMAGES: Final = ("Convolution", "Pooling", "BatchNorm", "_backward_BatchNorm")
@@ -31,7 +31,7 @@ _LARGE_DENSE: Final = 1 << 27
 
 def may_call_onednn(code: Code) -> bool:
     """Whether oneDNN may compute convolutions or recurrent layers of a program."""
-    return platform_of(code.ctx) == "cpu" and not _CALLING.isdisjoint(_names(code))
+    return lowered_for(code.ctx) == "cpu" and not _CALLING.isdisjoint(_names(code))
 
 
 def rule_for(code: Code) -> Callable[[Site, str], str] | None:
@@ -52,7 +52,7 @@ def _names(code: Code) -> Iterator[str]:
     for call, _ in code.instructions:
         yield call.name
         if call.has_parts:
-            yield from (part.name for part, _ in call.lay_open(platform_of(code.ctx)).instructions)
+            yield from (part.name for part, _ in call.lay_open(lowered_for(code.ctx)).instructions)
 
 
 def picks_for(sites: Mapping[Site, str]) -> dict[str, str]:

@@ -21,7 +21,7 @@ from hybridnet.ops.core import Call, Parts, Types
 from hybridnet.ops.host import NoHostForm, by_jax, by_numpy
 
 from ..observe import events
-from ..platform.jax_devices import copied_there, platform_of
+from ..platform.jax_devices import copied, lowered_for
 from ..segments.code import Code, Instruction
 from .host_program import Array, is_own, put_owned
 from .program import Program, StepPlan
@@ -105,7 +105,7 @@ def _laid_open(code: Code, optimized: bool) -> tuple[Parts, list[int]]:
         The new instructions; and for each of them the number of the first result of the original
         instruction that it comes from.
     """
-    platform = platform_of(code.ctx)
+    platform = lowered_for(code.ctx)
     instructions: list[Instruction] = []
     scalars: list[int | float] = []
     origins: list[int] = []
@@ -238,9 +238,9 @@ def _copied(ctx: Context, array: Any, stay: bool) -> DeviceArray:
 
     In host memory NumPy makes it. What is in a device's is copied there.
     """
-    if platform_of(ctx) == "cpu" or type(array) is HostArray:
+    if lowered_for(ctx) == "cpu" or type(array) is HostArray:
         return put_owned(ctx, [np.array(array, order="C")], stay=stay)[0]
-    return copied_there(ctx, array)
+    return copied(array)
 
 
 def _spare(operands: list[object]) -> Array | None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hybridnet.base.context import Context
+from hybridnet.base.mesh import Mesh
 from hybridnet.base.tensor_type import TensorType
 
 from ..segments.segment import Value
@@ -85,7 +86,8 @@ def write_all(storages: Iterable[Storage], values: Iterable[Value]) -> None:
         elif home.ctx == storage.ctx:
             # `over` is an id, which is worth something only while the array lives (another may get
             # a dead one's). So the array is kept, or must be an input, which is kept.
-            if old.type.mebibytes and old.shared is None:
+            large = old.type.mebibytes or type(home.ctx) is Mesh  # there it says how the new lies
+            if large and old.shared is None:
                 value.over, value.spare = id(old.array), old.array
             elif id(old.array) in home.slots:  # a small array is not worth being kept
                 value.over = id(old.array)

@@ -1,0 +1,130 @@
+"""Arrays on a mesh: how they lie, and to have them lie otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hybridnet.base.array_types import ArrayLike, DTypeLike, NumpyArray
+from hybridnet.base.errors import ParameterError
+from hybridnet.base.mesh import Mesh
+from hybridnet.base.placement import BROADCAST, Placement, Split, read_placement
+from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.ops.core import registry
+from hybridnet.ops.shape import splits_text
+from hybridnet.runtime.contexts import gathered, joined, splits_of, spread
+from hybridnet.runtime.recording import Value, recorder
+
+if TYPE_CHECKING:
+    from .ndarray import NDArray
+
+__all__ = [
+    "from_regions",
+    "joined_parts",
+    "lying_as",
+    "placed",
+    "placement_of",
+    "spread_over",
+    "whole",
+]
+
+
+def placement_of(data: NDArray) -> dict[str, Split]:
+    """Returns how an array lies, by the names of its mesh's axes; launches what makes it.
+
+    Raises:
+        ParameterError: the array is on no mesh, or lies in a way that has no name.
+    """
+    mesh = _mesh_of("placement", data)
+    splits = splits_of(recorder.ready_array(data.read()).sharding)
+    if splits is None:
+        raise ParameterError("placement: XLA has the array lie in a way that has no name")
+    return dict.fromkeys(mesh.axes, BROADCAST) | {name: Split(axis) for name, axis in splits}
+
+
+def placed(data: NDArray, placement: Placement | None) -> Any:
+    """Returns the array lying on its mesh as is said; see `NDArray.to_placement`."""
+    what = "to_placement"
+    mesh = _mesh_of(what, data)
+    splits = splits_text(read_placement(what, placement, mesh.axes, data.shape))
+    op = registry.get("_to_placement")
+    return type(data).apply_operator(op, (data,), {"splits": splits})
+
+
+def lying_as(data: NDArray, other: NDArray) -> Any:
+    """Returns an array that lies as another of its mesh does; launches what makes that."""
+    return data if type(data.context) is not Mesh else placed(data, placement_of(other))
+
+
+def spread_over(data: Any, mesh: Mesh, placement: Placement | None) -> Value:
+    """Returns a copy of an array on a mesh, of which no device has more than its part.
+
+    Args:
+        data: NumPy's array, which nobody else writes to, or an NDArray on one device.
+        mesh: where to.
+        placement: see `NDArray.to_placement`.
+    """
+    splits = read_placement("placement", placement, mesh.axes, data.shape)
+    if isinstance(data, np.ndarray):
+        return Value(tensor_type(data.shape, data.dtype), spread(data, mesh, splits))
+    value = data.read()
+    return Value(value.type, spread(recorder.ready_array(value), mesh, splits))
+
+
+def whole(data: Any, array: Any) -> Any:
+    """Returns the JAX array of one on a mesh so that this process has all of it.
+
+    Where the mesh is of several processes, and the array lies in parts, all of them must ask.
+    """
+    if data.context.processes == 1:
+        return array
+    if not array.is_fully_replicated:
+        array = recorder.wait(placed(data, None).read())
+    return array.addressable_data(0)
+
+
+def from_regions(
+    kind: TensorType,
+    mesh: Mesh,
+    placement: Placement | None,
+    read: Callable[[tuple[slice, ...]], NumpyArray],
+) -> Value:
+    """Returns an array on a mesh whose parts are read one by one.
+
+    Args:
+        kind: its shape and dtype.
+        mesh: where to.
+        placement: see `NDArray.to_placement`.
+        read: returns a region of it.
+    """
+    splits = read_placement("restore", placement, mesh.axes, kind.shape)
+    known: dict[str, NumpyArray] = {}
+
+    def part(wanted: tuple[slice, ...]) -> NumpyArray:
+        key = str(wanted)
+        if key not in known:  # devices that have the same come one after the other
+            known.clear()
+            known[key] = read(wanted)
+        return known[key]
+
+    return Value(kind, gathered(kind.shape, mesh, splits, part))
+
+
+def joined_parts(part: ArrayLike, mesh: Mesh, placement: Placement, dtype: DTypeLike) -> Value:
+    """Returns an array on a mesh of which each process gives its part; see `parallel.join`."""
+    host = np.array(part, dtype)
+    splits = read_placement("join", placement, dict.fromkeys(mesh.axes, 1), host.shape)
+    made = joined(host, mesh, splits)
+    return Value(tensor_type(made.shape, host.dtype), made)
+
+
+def _mesh_of(what: str, data: NDArray) -> Mesh:
+    mesh = data.context
+    if isinstance(mesh, Mesh):
+        return mesh
+    raise ParameterError(
+        f"{what}: requires an array on a mesh, got one on {mesh}; move it with "
+        "as_in_context(hn.Mesh(...))"
+    )

@@ -1,0 +1,35 @@
+"""Who is asked, while a program for a mesh is traced, to have an array lie as a placement says."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+#: Which axes of a mesh split which axes of an array.
+Splits = tuple[tuple[str, int], ...]
+Constrain = Callable[[Any, Splits], Any]
+
+
+class _Thread(threading.local):
+    """What a thread traces.
+
+    Attributes:
+        constrain: returns an array that lies in a given way; None where there is no mesh.
+    """
+
+    constrain: Constrain | None = None
+
+
+thread: Final = _Thread()
+
+
+@contextmanager
+def constraining(constrain: Constrain) -> Iterator[None]:
+    """A scope in which arrays that are traced are placed by a function."""
+    before, thread.constrain = thread.constrain, constrain
+    try:
+        yield
+    finally:
+        thread.constrain = before

@@ -1,0 +1,125 @@
+"""How a network's parameters lie on a mesh: said from outside, of networks that know nothing of it.
+
+Whatever is said, the network computes the same: XLA divides the work by how the arrays lie, and
+puts in what devices have to tell each other.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from hybridnet.base.errors import ParameterError
+from hybridnet.base.mesh import Mesh
+from hybridnet.base.placement import BROADCAST, Placement, Split, split
+from hybridnet.gluon import Block
+
+__all__ = ["COLUMNS", "ROWS", "data", "fully_sharded", "tensor"]
+
+#: Of a dense layer's weight (units, inputs) and bias: each device computes some of the units.
+COLUMNS = split(0)
+#: Of a weight: each device computes with some of the inputs, of which all then add up the results.
+ROWS = split(1)
+
+#: Parameters with fewer elements stay whole: to bring their parts together would take longer.
+_SMALL = 1024
+
+
+def data(net: Block, mesh: Mesh) -> None:
+    """Has each device hold all parameters, as for batches that are split: data parallel training.
+
+    Args:
+        net: with parameters that are initialized, or not yet.
+        mesh: where they lie from now on.
+    """
+    _check_axis("data", mesh, None)
+    for param in net.collect_params().values():
+        param.place(None)
+    _move(net, mesh)
+
+
+def fully_sharded(net: Block, mesh: Mesh, axis: str = "data", least: int = _SMALL) -> None:
+    """Has each device hold a part of each parameter, its gradient and the optimizer's states.
+
+    A layer brings the parts together when it computes, and no later than that: so a network can be
+    as many times larger than one device as there are. (Rajbhandari et al., "ZeRO", 2020.)
+
+    Args:
+        net: with parameters that are initialized, or not yet.
+        mesh: where they lie from now on.
+        axis: along which axis of the mesh; batches are split along it, too.
+        least: how many elements a parameter has at least that is split.
+    """
+    _check_axis("fully_sharded", mesh, axis)
+    for param in net.collect_params().values():
+        tensor_like = param._lies[0]
+        lies = partial(_sharded, mesh, axis, least, tensor_like)
+        param.place(lies, used=tensor_like or (lambda shape: {}))
+    _move(net, mesh)
+
+
+def tensor(net: Block, mesh: Mesh, plan: Mapping[str, Split], axis: str = "model") -> None:
+    """Has layers be computed by several devices together, each with a part of their weights.
+
+    Of two dense layers in a row the first is split by `COLUMNS` and the second by `ROWS`: then
+    devices have to tell each other nothing in between. So it is for the heads of an attention and
+    the layer that follows. (Shoeybi et al., "Megatron-LM", 2019.)
+
+    Args:
+        net: with parameters that are initialized, or not yet.
+        mesh: where they lie from now on.
+        plan: regular expressions for the names of parameters -> how they are split; of several that
+            match the first counts. Names are those in files: ``0.weight``, ``layers.2.query.bias``.
+            Other parameters are whole on each device.
+        axis: along which axis of the mesh.
+
+    Raises:
+        ParameterError: no parameter's name matches one of the expressions, or the devices cannot
+            have equal parts of one.
+    """
+    _check_axis("tensor", mesh, axis)
+    params = net._collect_params_with_prefix()
+    for pattern in plan:
+        if not any(re.search(pattern, name) for name in params):
+            raise ParameterError(
+                f"tensor: {pattern!r} requires a parameter that it matches, got {_some(params)}"
+            )
+    for name, param in params.items():
+        how = next((how for pattern, how in plan.items() if re.search(pattern, name)), BROADCAST)
+        param.place({axis: how})
+    _move(net, mesh)
+
+
+def _sharded(
+    mesh: Mesh, axis: str, least: int, under: Any, shape: tuple[int, ...]
+) -> Mapping[str, Split]:
+    """Returns the placement that splits the largest axis of an array that can be split."""
+    held: Placement = (under(shape) if callable(under) else under) or {}
+    held = dict(held) if isinstance(held, Mapping) else {next(iter(mesh.axes)): held}
+    taken = {one.axis % len(shape) for one in held.values() if one.axis is not None}
+    fits = [i for i, size in enumerate(shape) if size % mesh.axes[axis] == 0 and i not in taken]
+    if math.prod(shape) < least or not fits:
+        return held
+    return {**held, axis: Split(max(fits, key=lambda i: shape[i]))}
+
+
+def _move(net: Block, mesh: Mesh) -> None:
+    for param in net.collect_params().values():
+        known = param.is_initialized or param.is_deferred
+        if known and param.list_ctx() != [mesh]:
+            param.reset_ctx(mesh)
+
+
+def _check_axis(what: str, mesh: Mesh, axis: str | None) -> None:
+    if not isinstance(mesh, Mesh):
+        raise ParameterError(f"{what}: requires a Mesh, got {mesh!r}")
+    if axis is not None and axis not in mesh.axes:
+        raise ParameterError(f"{what}: {mesh} has no axis {axis!r}")
+
+
+def _some(names: Mapping[str, Any]) -> str:
+    first = list(names)[:5]
+    return ", ".join(first) + (" ..." if len(names) > len(first) else "")

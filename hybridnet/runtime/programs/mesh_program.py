@@ -1,0 +1,87 @@
+"""The executable of a structure on a mesh: a program for each way in which its inputs lie.
+
+A structure says nothing of placements, which are only known once its inputs are there. XLA divides
+a program among the devices by them; it chooses how results lie, but for those that overwrite an
+array, which lie as that did. (Xu et al., "GSPMD: general and scalable parallelization for ML
+computation graphs", 2021.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, final
+
+from hybridnet.base.host_array import DeviceArray
+from hybridnet.base.lazy import jax
+from hybridnet.base.mesh import Mesh
+from hybridnet.ops.host import by_jax
+
+from ..observe.program_log import describe, explaining, say
+from ..segments.code import Code
+from .recipe import Options
+
+__all__ = ["MeshExecutable"]
+
+#: In how many ways the inputs of a structure may lie before its programs are given up.
+_MOST: Final = 64
+
+
+@final
+class MeshExecutable:
+    """The programs of a structure on a mesh; called as a program is.
+
+    Args:
+        code: the structure.
+        traced: what it was traced to.
+        options: compile options.
+
+    Attributes:
+        last: the executable that was called last; None if none was.
+    """
+
+    def __init__(self, code: Code, traced: jax.stages.Traced, options: Options) -> None:
+        assert isinstance(code.ctx, Mesh)
+        self._code = code
+        self._traced = traced
+        self._options = options
+        self._made: dict[tuple[Any, ...], Any] = {}
+        self.last: Any = None
+
+    def __call__(self, *arguments: DeviceArray) -> Sequence[DeviceArray]:
+        """Starts the program for arguments that lie as these do; compiles it if need be."""
+        key = tuple([x.sharding for x in arguments])
+        made = self._made.get(key)
+        if made is None:
+            made = self._compiled(key)
+        self.last = made
+        outputs: Sequence[DeviceArray] = made(*arguments)
+        return outputs
+
+    def _compiled(self, key: tuple[Any, ...]) -> Any:
+        from jax.extend.core import jaxpr_as_fun
+
+        code = self._code
+        types = self._traced.jaxpr
+        donated = code.donated
+        # As `Segment.code` pairs them.
+        kept = [key[slot] for slot in donated]
+        others = [None] * (len(code.outputs) - len(kept))
+        program = jax.jit(
+            jaxpr_as_fun(types),
+            in_shardings=key,
+            out_shardings=[*kept, *others],
+            donate_argnums=donated,
+            keep_unused=True,
+        )
+        with jax.enable_x64(True):
+            given = [
+                jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=sharding)
+                for one, sharding in zip(types.in_avals, key, strict=True)
+            ]
+            made = by_jax(program.lower, *given).compile(compiler_options=self._options)
+        if len(self._made) >= _MOST:
+            self._made.clear()
+        self._made[key] = made
+        if explaining() and len(self._made) > 1:
+            say("%s: compiled again, as its inputs lie in another way", describe(code))
+        return made

@@ -1,0 +1,166 @@
+"""Networks on a mesh against the same ones on one device."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hybridnet as hn
+from hybridnet import autograd, gluon, nd
+from hybridnet.base.errors import ParameterError
+from hybridnet.gluon import nn
+from hybridnet.parallel import COLUMNS, ROWS, broadcast, data, fully_sharded, split, tensor
+
+MESH = hn.Mesh({"data": 4, "model": 2})
+PLAN = {r"0\.(weight|bias)": COLUMNS, r"1\.weight": ROWS}
+
+
+def dense() -> gluon.Block:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(64, activation="relu"), nn.Dense(32, activation="tanh"), nn.Dense(8))
+    return net
+
+
+def convolutions() -> gluon.Block:
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(8, 3, activation="relu"), nn.BatchNorm(), nn.MaxPool2D(2), nn.Dropout(0.3))
+    net.add(nn.Conv2D(16, 3), nn.GlobalAvgPool2D(), nn.Dense(8))
+    return net
+
+
+def attention() -> gluon.Block:
+    net = nn.HybridSequential()
+    net.add(nn.Embedding(32, 16), nn.TransformerEncoderLayer(16, 32, 4, dropout=0.0), nn.Dense(8))
+    return net
+
+
+INPUTS = {
+    dense: lambda rng: rng.random((16, 24)),
+    convolutions: lambda rng: rng.random((16, 3, 12, 12)),
+    attention: lambda rng: rng.integers(0, 32, (16, 6)),
+}
+
+WAYS = {
+    "data": lambda net: data(net, MESH),
+    "sharded": lambda net: fully_sharded(net, MESH, least=64),
+    "tensor": lambda net: tensor(net, MESH, PLAN),
+    "both": lambda net: (tensor(net, MESH, PLAN), fully_sharded(net, MESH, least=64)),
+}
+
+
+def trained(make, way, *, hybridize=True, optimizer="adam", steps=4):
+    """Returns the losses of a few steps, the network, and its trainer, on one device or a mesh."""
+    hn.random.seed(11)
+    net = make()
+    net.initialize(hn.init.Xavier())
+    net.cast("float64")
+    net(nd.array(INPUTS[make](np.random.default_rng(0)), dtype="float64"))
+    if hybridize:
+        net.hybridize()
+    if way is not None:
+        way(net)
+    hn.random.seed(11)  # the mesh draws its own numbers, as the device does
+    place = hn.cpu() if way is None else MESH
+    trainer = gluon.Trainer(net.collect_params(), optimizer, {"learning_rate": 0.01})
+    loss, rng, losses = gluon.loss.SoftmaxCrossEntropyLoss(), np.random.default_rng(5), []
+    for _ in range(steps):
+        batch = nd.array(INPUTS[make](rng), dtype="float64"), nd.array(rng.integers(0, 8, 16))
+        (x,), (y,) = (gluon.utils.split_and_load(one, [place]) for one in batch)
+        with autograd.record():
+            found = loss(net(x), y)
+        found.backward()
+        trainer.step(16)
+        losses.append(found.asnumpy())
+    return np.array(losses), net, trainer
+
+
+@pytest.mark.parametrize("way", ["data", "sharded"])
+@pytest.mark.parametrize("make", INPUTS, ids=lambda make: make.__name__)
+def test_losses_are_those_of_one_device(make, way):
+    wanted, *_ = trained(make, None)
+    losses, *_ = trained(make, WAYS[way])
+    np.testing.assert_allclose(losses, wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("way", ["tensor", "both"])
+def test_so_are_those_of_layers_that_are_split(way):
+    wanted, *_ = trained(dense, None, hybridize=False, optimizer="sgd")
+    losses, *_ = trained(dense, WAYS[way], hybridize=False, optimizer="sgd")
+    np.testing.assert_allclose(losses, wanted, rtol=1e-9)
+
+
+def test_values_gradients_and_states_lie_as_was_said():
+    _, net, trainer = trained(dense, WAYS["both"])
+    params = net._collect_params_with_prefix()
+    lie = {
+        "0.weight": {"data": split(1), "model": split(0)},
+        "0.bias": {"data": split(0), "model": split(0)},
+        "1.weight": {"data": split(0), "model": split(1)},
+        "1.bias": {"data": broadcast, "model": broadcast},  # it is too small
+        "2.weight": {"data": split(1), "model": broadcast},
+    }
+    lie["0.bias"] = {"data": broadcast, "model": split(0)}  # of 64, no other axis can be split
+    numbers = {name: number for number, name in enumerate(trainer._param2idx)}
+    for name, placement in lie.items():
+        param = params[name]
+        assert param.data().placement == placement, name
+        assert param.grad().placement == placement, name
+        mean, variance = trainer._updaters[0].states[numbers[param.name]]
+        assert mean.placement == variance.placement == placement, name
+
+
+def test_a_device_of_a_sharded_network_holds_an_eighth():
+    mesh = hn.Mesh({"data": 8})
+    net = nn.HybridSequential()
+    net.add(nn.Dense(512, in_units=256), nn.Dense(256, in_units=512))
+    net.initialize(ctx=mesh)
+    fully_sharded(net, mesh)
+    whole = here = 0
+    for param in net.collect_params().values():
+        array = param.data().to_jax()
+        whole += array.nbytes
+        here += array.addressable_shards[0].data.nbytes
+    assert here <= 1.2 / 8 * whole
+
+
+def test_a_network_goes_back_to_one_device(tmp_path):
+    _, net, _ = trained(dense, WAYS["both"])
+    x = np.random.default_rng(0).random((8, 24))
+    wanted = net(nd.array(x, ctx=MESH, dtype="float64")).asnumpy()
+    net.save_parameters(str(tmp_path / "net.params"))
+    net.collect_params().reset_ctx(hn.cpu())
+    np.testing.assert_allclose(net(nd.array(x, dtype="float64")).asnumpy(), wanted, rtol=1e-9)
+    other = dense()
+    other.cast("float64")
+    other.load_parameters(str(tmp_path / "net.params"), ctx=MESH)
+    got = other(nd.array(x, ctx=MESH, dtype="float64").to_placement(split(0)))
+    np.testing.assert_allclose(got.asnumpy(), wanted, rtol=1e-9)
+
+
+def test_statistics_of_a_batch_are_those_of_all_its_parts():
+    """As `SyncBatchNorm` has them, since the batch is one array."""
+    norm = nn.BatchNorm(in_channels=3)
+    norm.initialize(ctx=MESH)
+    values = np.random.default_rng(0).normal(2, 3, (16, 3))
+    x = nd.array(values, ctx=MESH, placement=split(0))
+    with autograd.record():
+        got = norm(x)
+    wanted = (values - values.mean(0)) / np.sqrt(values.var(0) + 1e-5)
+    np.testing.assert_allclose(got.asnumpy(), wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("apply", "message"),
+    [
+        (lambda net: tensor(net, MESH, {"nothing": COLUMNS}), "requires a parameter that it match"),
+        (lambda net: fully_sharded(net, MESH, axis="batch"), "has no axis 'batch'"),
+        (lambda net: data(net, hn.cpu()), "requires a Mesh"),
+        (lambda net: tensor(net, MESH, {"0.weight": split(2)}), "an array that has the axis"),
+    ],
+)
+def test_what_cannot_be_is_refused(apply, message):
+    net = nn.HybridSequential()
+    net.add(nn.Dense(6, in_units=3))
+    net.initialize()
+    with pytest.raises(ParameterError, match=message):
+        apply(net)
