@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from hybridnet.base.errors import ParameterError
 
-from ...block import HybridBlock
+from ...block import Block, HybridBlock
 from ...parameter import Parameter
 from .settings import Settings
 
@@ -104,7 +104,7 @@ def weights_of(name: str, layer: HybridBlock, transposed: bool = False) -> Itera
 
 
 def weights_by_name(
-    block: HybridBlock, names: Mapping[str, str], prefix: str = "", transposed: bool = False
+    block: Block, names: Mapping[str, str], prefix: str = "", transposed: bool = False
 ) -> Iterator[Weight]:
     """Lists the tensors of several layers of a block.
 

@@ -180,10 +180,6 @@ def _attend_back(
 # -- all tiles -------------------------------------------------------------------------------------
 
 
-def _keep(attention: Attention, first: Any, rows: int) -> Any:
-    return None if attention.dropout is None else attention.dropout.keeping(first, rows)
-
-
 def forward(queries: Any, keys: Any, values: Any, attention: Attention) -> tuple[Any, Any]:
     """Computes attention.
 
@@ -194,7 +190,7 @@ def forward(queries: Any, keys: Any, values: Any, attention: Attention) -> tuple
     width = values.shape[3]
 
     def block(first: Any, rows: int) -> tuple[Any, Any]:
-        part, keep = _queries_of(queries, first, rows), _keep(attention, first, rows)
+        part, keep = _queries_of(queries, first, rows), attention.kept(first, rows)
         of_rows = *queries.shape[:3], rows
         mixed = None
         if attention.columns != keys.shape[2]:
@@ -256,30 +252,32 @@ def backward(
 
     def block(first: Any, rows: int, sums: Gradients) -> Gradients:
         part = _Head(*(_queries_of(x, first, rows) for x in head))
-        keep = _keep(attention, first, rows)
+        keep = attention.kept(first, rows)
 
         def step(tile: Tile, sums: Gradients) -> Gradients:
             *found, of_scores = _attend_back(part, keys, values, tile, attention, keep)
-            bias = sums[3]
+            bias = sums.bias
             if with_bias:
                 bias = _with_bias(bias, of_scores, tile, visible.sizes)
             place = 0, 0, tile.low, 0
             return Gradients(
-                found[0] if sums[0] is None else sums[0] + found[0],
-                added_at(sums[1], found[1], place),
-                added_at(sums[2], found[2], place),
+                found[0] if sums.queries is None else sums.queries + found[0],
+                added_at(sums.keys, found[1], place),
+                added_at(sums.values, found[2], place),
                 bias,
             )
 
         one_tile = attention.columns == keys.shape[2]
         mine = None if one_tile else jnp.zeros(part.queries.shape, part.queries.dtype)
-        found = attention.over_tiles(first, rows, step, Gradients(mine, *sums[1:]))
-        return Gradients(added_at(sums[0], found[0], (0, 0, 0, first, 0)), *found[1:])
+        found: Gradients = attention.over_tiles(first, rows, step, sums._replace(queries=mine))
+        of_queries = added_at(sums.queries, found.queries, (0, 0, 0, first, 0))
+        return found._replace(queries=of_queries)
 
     bias = jnp.zeros(visible.bias.shape, keys.dtype) if with_bias else None
-    zeros = (jnp.zeros(x.shape, x.dtype) for x in (head[0], keys, values))
-    made = attention.over_blocks(block, Gradients(*zeros, bias))
-    return Gradients(*made)
+    queries, of_keys, of_values = (jnp.zeros(x.shape, x.dtype) for x in (head[0], keys, values))
+    zeros = Gradients(queries, of_keys, of_values, bias)
+    made: Gradients = attention.over_blocks(block, zeros)
+    return made
 
 
 def _with_bias(whole: Any, of_scores: Any, tile: Tile, sizes: Sizes) -> Any:

@@ -82,6 +82,10 @@ class Attention(NamedTuple):
     columns: int
     dropout: Dropout | None
 
+    def kept(self, first: Any, rows: int) -> Any:
+        """Returns which scores of some queries dropout keeps; None: all."""
+        return None if self.dropout is None else self.dropout.keeping(first, rows)
+
     def over_blocks(self, step: Callable[[Any, int, Any], Any], state: Any) -> Any:
         """Calls ``step(first query, number of queries, state)`` for each block of queries."""
         rows = self.rows

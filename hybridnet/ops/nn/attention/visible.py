@@ -142,17 +142,20 @@ class Visible(NamedTuple):
     def span(self, first: Any, rows: int) -> tuple[Any, Any]:
         """Returns the keys that some queries in a row can see: the first, and the end."""
         keys = self.sizes.keys
-        earliest = latest = keys - self.sizes.queries
+        earliest: Any = keys - self.sizes.queries
+        latest: Any = earliest
         if self.starts is not None:
             earliest, latest = jnp.min(self.starts), jnp.max(self.starts)
-        low, high = 0, keys
+        low: Any = 0
+        high: Any = keys
         if self.window is not None:
             low = first + earliest - self.window + 1
         if self.causal:
             high = first + rows + latest
         elif self.window is not None:
             high = first + rows + latest + self.window - 1
-        return tuple(jnp.astype(jnp.clip(end, 0, keys), np.int32) for end in (low, high))  # type: ignore[return-value]
+        first_key, end = (jnp.astype(jnp.clip(x, 0, keys), np.int32) for x in (low, high))
+        return first_key, end
 
 
 def _keys(tile: Tile) -> Any:
