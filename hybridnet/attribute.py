@@ -1,4 +1,4 @@
-"""`AttrScope`: attributes for all the symbols made in a ``with`` block."""
+"""`AttrScope`: attributes for all that is recorded into a graph in a ``with`` block."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _scopes: ScopeStack[AttrScope] = ScopeStack(lambda: AttrScope())
 class AttrScope(metaclass=ScopedType):
     """Gives its attributes to every symbol made inside: ``with AttrScope(ctx_group="dev1"): ...``.
 
-    Inner scopes add to outer ones and win over them. `AttrScope.current` is the scope in force in
-    this thread; setting it replaces that.
+    What a function records while it is traced gets those about recomputation, ``force_mirroring``
+    and ``mirror_stage``. Inner scopes add to outer ones and win over them. `AttrScope.current` is
+    the scope in force in this thread; setting it replaces that.
 
     Args:
         attributes: the attributes, all strings; apart from MXNet's own (``ctx_group``,

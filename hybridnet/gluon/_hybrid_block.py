@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from hybridnet import autograd, ndarray, symbol
@@ -44,9 +45,14 @@ from ._parameter_dict import ParameterDict
 
 
 class _Running(threading.local):
-    """Of each thread: whether it runs what is inside of a hybridized block."""
+    """Of each thread: whether it runs what is inside of a hybridized block, or of a recomputed one.
+
+    `segments` counts the recomputed ones that a hybridized block has called.
+    """
 
     inside = False
+    recomputing = False
+    segments = 0
 
 
 #: The outermost hybridized block is traced with everything in it.
@@ -68,6 +74,7 @@ class HybridBlock(Block):
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix, params)
         self._active = False
+        self.__recomputes = False
         # Whether a trace turned out to need values that only a run has.
         self.__needs_values = False
         self.__buckets: tuple[Buckets, ...] = ()
@@ -152,6 +159,26 @@ class HybridBlock(Block):
             backward_bulk_size=backward_bulk_size,
         )
 
+    def recompute(self, active: bool = True) -> None:
+        """Has what this block computes inside computed again for its gradient, and not kept.
+
+        Training then keeps the block's inputs and outputs only: less memory, for one more run
+        of the block. Gradients are the same, of the same random numbers. Ask it of the layers of a
+        network one by one: ``for layer in net.layers: layer.recompute()``.
+
+        It holds wherever the block is called: in hybridized blocks and traced functions, in
+        symbols (the attributes ``force_mirroring`` and ``mirror_stage``); and where nothing is
+        hybridized the block is traced by itself for it. Of blocks in one another that ask for it
+        the outermost counts. A block that cannot be traced (see `hybridize`) keeps what it
+        computes.
+
+        Args:
+            active: False has results kept again.
+        """
+        self.__recomputes = active
+        self._clear_cached_op()
+        changes.note()
+
     def cast(self, dtype: DTypeLike) -> None:
         """Changes the element type of the parameters of this block and everything in it."""
         self._clear_cached_op()
@@ -164,13 +191,22 @@ class HybridBlock(Block):
             result = ready.repeated(args)
             if result is not NEW_KIND:
                 return result
+        if not self.__recomputes or _running.recomputing:
+            return self.__call_checked(args)
+        if not _running.inside:
+            _running.segments = 0
+        with _segment(f"segment{_running.segments}"):
+            return self.__call_checked(args)
+
+    def __call_checked(self, args: tuple[Any, ...]) -> Any:
         if not args or isinstance(args[0], Symbol):
             return run_converted(self.forward, args)
         masks = tuple([bucket.mask for bucket in self.__buckets if bucket.mask is not None])
-        is_outermost = self._active and not _running.inside
+        is_outermost = (self._active or self.__recomputes) and not _running.inside
         self.__note_arguments((*args, *masks), is_outermost)
         if is_outermost and not self.__needs_values:
             _running.inside = True
+            _running.segments = 0
             try:
                 return self.__run_hybridized(args, masks)
             except ValuesNeededError:
@@ -285,7 +321,12 @@ class HybridBlock(Block):
         if self.__checked != latest:
             params = list(self.collect_params().values())
             arrays = [id(array) for param in params for array in param._values.values()]
-            parts = (*_blocks(self), *arrays)
+            blocks = list(_blocks(self))
+            parts = (
+                *blocks,
+                *[block.__recomputes for block in blocks if isinstance(block, HybridBlock)],
+                *arrays,
+            )
             if parts != self.__parts:
                 self.__traced = self.__new_traced()
             self.__parts = parts
@@ -483,7 +524,7 @@ class HybridBlock(Block):
     def _clear_cached_op(self) -> None:
         """Forgets what was traced, as after a change of what `hybrid_forward` reads."""
         self.__needs_values = False
-        self.__traced = self.__new_traced() if self._active else None
+        self.__traced = self.__new_traced() if self._active or self.__recomputes else None
         self.__ready = None
         self.__checked = -1
 
@@ -545,6 +586,18 @@ def _blocks(block: Block) -> Iterator[Block]:
     yield block
     for child in block._children.values():
         yield from _blocks(child)
+
+
+@contextmanager
+def _segment(name: str) -> Iterator[None]:
+    """A scope in which what is recorded is computed again in training, as one segment."""
+    _running.recomputing = True
+    _running.segments += 1
+    try:
+        with symbol.AttrScope(force_mirroring="True", mirror_stage=name):
+            yield
+    finally:
+        _running.recomputing = False
 
 
 def _any_sparse(args: tuple[object, ...]) -> bool:

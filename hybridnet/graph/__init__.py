@@ -6,7 +6,14 @@ Other floors use the names that are here.
 from hybridnet.ops.state import ASSIGN, NO_OP, READ
 
 from . import json as json
-from .attributes import HIDDEN, attributes_of, stored_name, with_short_names, written_parameters
+from .attributes import (
+    HIDDEN,
+    MIRRORING,
+    attributes_of,
+    stored_name,
+    with_short_names,
+    written_parameters,
+)
 from .cond import CondCall, open_cond
 from .dtypes import infer_dtypes
 from .evaluate import evaluate, host_scalars_of, infer_types, watching_nodes
@@ -30,6 +37,7 @@ from .while_loop import WhileCall, open_while
 __all__ = [
     "ASSIGN",
     "HIDDEN",
+    "MIRRORING",
     "NO_OP",
     "READ",
     "REROUTED",

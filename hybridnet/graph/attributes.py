@@ -15,6 +15,8 @@ from .node import Node
 HIDDEN: Final = frozenset(
     {"ctx_group", "force_mirroring", "lr_mult", "mirror_stage", "profiler_scope", "wd_mult"}
 )
+#: Those of them that are about recomputation (`hybridnet.passes.mirror`), as they are kept.
+MIRRORING: Final = frozenset({"__force_mirroring__", "__mirror_stage__"})
 
 #: Types of parameters that are written as Python does; others, as what they are read as.
 _AS_IN_PYTHON: Final = (bool, int, float, str, tuple, list)

@@ -19,8 +19,8 @@ from .gate import gate
 from .node import Edge, Graph, Node, variable
 from .split import GradientGraph, narrowed
 
-#: Node of the forward graph -> the number of its segment. Numbers never fall along the order of
-#: the graph's nodes; nodes that are not there are not computed again.
+#: Node of the forward graph -> the number of its segment. Segments are numbered as they begin along
+#: the order of the graph's nodes; nodes that are not there are not computed again.
 Segments = Mapping[Node, int]
 
 # Above every segment: what depends on none.

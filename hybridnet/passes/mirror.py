@@ -8,7 +8,8 @@ deep nets with sublinear memory cost", arXiv:1604.06174).
 
 Users have MXNet's names: MXNET_BACKWARD_DO_MIRROR=1 asks for it everywhere. The attribute
 ``force_mirroring`` of a node asks for it at this node ('True', whatever the setting) or forbids it
-('False'). Where nodes have ``mirror_stage='True'``, segments end at these only.
+('False'). Where nodes have ``mirror_stage='True'``, segments end at these only; nodes with another
+``mirror_stage``, a name, are one segment with all of that name, where they are computed again.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from itertools import accumulate
 from typing import Final
 
 from hybridnet.graph import (
+    MIRRORING,
     Edge,
     GradientGraph,
     Graph,
@@ -32,7 +34,7 @@ from hybridnet.ops.core import Types
 # Sizes of segments that are tried: these fractions of all that backward reads.
 _SHARES: Final = tuple(2.0 ** (-half / 2) for half in range(2, 24))
 _TRUE: Final = ("true", "1")
-_MARKS: Final = ("__force_mirroring__", "__mirror_stage__")
+_FALSE: Final = ("false", "0", "")
 
 
 def mirror(split: GradientGraph, input_types: Types, everywhere: bool = True) -> GradientGraph:
@@ -64,7 +66,7 @@ def mirror_marks(graph: Graph) -> tuple[tuple[int, str, str], ...]:
         (number, name, node.attrs[name])
         for number, node in enumerate(graph.nodes)
         if node.attrs
-        for name in _MARKS
+        for name in sorted(MIRRORING)
         if name in node.attrs
     )
 
@@ -73,6 +75,12 @@ def _mark(node: Node, name: str) -> bool | None:
     """Returns what an attribute says, None where it is not there."""
     text = node.attrs.get(f"__{name}__") if node.attrs else None
     return None if text is None else text.strip().lower() in _TRUE
+
+
+def _stage(node: Node) -> str | None:
+    """Returns the name of the segment that a node asks to be in."""
+    text = node.attrs.get("__mirror_stage__") if node.attrs else None
+    return None if text is None or text.strip().lower() in _TRUE + _FALSE else text
 
 
 class _Plan:
@@ -173,19 +181,24 @@ class _Plan:
         """Returns the segments that end after these nodes.
 
         The last one is kept: backward begins with it. There, only nodes are computed again that
-        ask for it, each run of them being a segment.
+        ask for it, each run of them being a segment. Nodes that name theirs are in that.
         """
         ends = list(cuts)
         last = ends[-1] + 1 if ends else 0
         ending = set(ends)
         found: dict[Node, int] = {}
+        named: dict[str, int] = {}
         number = 0
         for i, node in enumerate(self._nodes):
             assert node.call is not None
             asked = _mark(node, "force_mirroring")
             again = i < last if asked is None else asked
             if again and not node.call.on_host:
-                found[node] = number
+                stage = _stage(node)
+                if stage is not None and stage not in named:
+                    named[stage] = number + 1
+                    number += 2
+                found[node] = number if stage is None else named[stage]
             elif i >= last:
                 number += 1
             number += i in ending

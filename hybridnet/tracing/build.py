@@ -245,6 +245,7 @@ class _Planner:
             routes.connect if routes.tracked else None,
             [str(full_name(ctx)) for _, ctx in trace.where] if spans else None,
             trace.origins,
+            trace.attrs,
         )
         edges = [routes.joined(builder, builder.edge(value), edge) for value, edge in self._tracked]
         edges += [builder.edge(value) for value in self._plain]

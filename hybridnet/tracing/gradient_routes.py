@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import final
 
 from hybridnet import tape
-from hybridnet.graph import REROUTED, Edge, Node
+from hybridnet.graph import MIRRORING, REROUTED, Edge, Node
 from hybridnet.ops.core import Call, registry
 from hybridnet.runtime.recording import Value
 from hybridnet.runtime.traces import GraphBuilder, Trace
@@ -96,8 +96,8 @@ class GradientRoutes:
             if not self._is_live(edge):
                 return edge
             block, _ = registry.get("BlockGrad").bind({})
-            return Edge(Node(block, (edge,), f"stop_{edge.node.name}"), 0)
-        return Edge(Node(REROUTED, (edge, source), f"rerouted_{edge.node.name}"), 0)
+            return _beside(edge, block, (edge,), "stop")
+        return _beside(edge, REROUTED, (edge, source), "rerouted")
 
     def _source(self, builder: GraphBuilder, place: tape.Edge | None) -> Edge | None:
         """Returns where a place on the tape is in the graph; None if no gradient goes there."""
@@ -121,3 +121,9 @@ class GradientRoutes:
             found = not blocks and any(self._is_live(x) for x in node.inputs)
             self._live[node] = found
         return found
+
+
+def _beside(edge: Edge, call: Call, inputs: tuple[Edge, ...], verb: str) -> Edge:
+    """Returns the result of a new node, which is computed again where what it passes on is."""
+    attrs = {name: text for name, text in edge.node.attrs.items() if name in MIRRORING}
+    return Edge(Node(call, inputs, f"{verb}_{edge.node.name}", attrs=attrs), 0)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import warnings
+import weakref
 from functools import cache
 
 import numpy as np
@@ -13,8 +16,8 @@ import hybridnet as hn
 from hybridnet import nd
 from hybridnet.base.errors import ParameterError
 from hybridnet.gluon.model_zoo import text
-from hybridnet.gluon.model_zoo.text import generation
 from hybridnet.gluon.model_zoo.text.choosing import Choice
+from hybridnet.gluon.model_zoo.text.steps import Steps
 
 _VOCAB = 29
 
@@ -77,7 +80,7 @@ def _beam_search(prompt, count, width, penalty, eos):
             elif len(beams) < width:
                 beams.append((total, tokens))
         ended = sorted(ended, key=lambda one: -one[0])[:width]
-        if len(ended) == width and ended[-1][0] >= every[0][0] / length**penalty:
+        if len(ended) == width and ended[-1][0] >= beams[0][0] / length**penalty:
             break
     else:
         ended += [(total / count**penalty, tokens) for total, tokens in beams]
@@ -150,13 +153,30 @@ def test_a_stream_gives_what_generate_gives():
 
 def test_a_long_answer_grows_its_cache_and_is_compiled_for_few_sizes():
     net = _net(longest=600)
-    before = generation._write_on.cache_info().traces
     made = text.generate(net, [7, 8], 400)[0]
     assert len(made) == 400
     again = text.generate(net, [7, 8, *made[:330]], 10)[0]
     assert again == made[330:340]
     # Of the sizes 256 and 512.
-    assert generation._write_on.cache_info().traces - before == 2
+    assert Steps.of(net).write_on.cache_info().traces == 2
+
+
+def test_networks_write_side_by_side_without_a_warning_and_can_go():
+    """Each has traces of its own: no function sees ever new networks. They last as long as it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for number in range(7):
+            sizes = {"units": 8, "layers": 1, "heads": 2, "max_length": 32}
+            net = text.gpt2(vocab_size=11 + number, **sizes)
+            net.initialize()
+            text.generate(net, [1, 2], 3)
+            text.generate(net, [1, 2], 3, beams=2)
+            assert len([*text.stream(net, [[3], [4, 5]], 3)]) == 3
+            gone = weakref.ref(net), weakref.ref(Steps.of(net))
+            weight = weakref.ref(net.features.tokens.weight)
+            del net
+            gc.collect()
+            assert [one() for one in (*gone, weight)] == [None] * 3
 
 
 def test_everything_that_fits_is_written():

@@ -20,7 +20,7 @@ BELOW = {
     "ops": ("native",),
     "graph": ("ops", "engine"),
     "passes": ("graph",),
-    "runtime": ("passes", "engine"),
+    "runtime": ("passes", "engine", "attribute"),
     "tape": ("runtime",),
     "ndarray": ("tape",),
     "context": ("runtime",),

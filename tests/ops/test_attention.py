@@ -17,7 +17,7 @@ from hybridnet.base.errors import DTypeError, OutOfBoundsError, ParameterError, 
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.ops.core.alternatives import OperandType, Site, alternatives_of
 from hybridnet.ops.core.registry import get
-from hybridnet.ops.nn.attention import blocked
+from hybridnet.ops.nn.attention import tiles
 
 _NAME = "_contrib_dot_product_attention"
 _BACKWARD = "_backward_dot_product_attention"
@@ -216,8 +216,8 @@ def test_numpy_computes_many_scores_in_blocks(monkeypatch):
         return [made, *run_gradient(_NAME, *inputs, bias, heads=[grad], **attrs)]
 
     plain = both()
-    for name, most in (("_MOST_SCORES", 2000), ("_QUERIES", 8)):
-        monkeypatch.setattr(blocked, name, most)
+    for name, most in (("_MANY", 4000), ("_TILE", 512), ("_LEAST", 8)):
+        monkeypatch.setattr(tiles, name, most)
     for one, other in zip(plain, both(), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 

@@ -340,6 +340,19 @@ def test_segments_end_where_the_user_says():
     assert len(stages(x)) >= 2
 
 
+def test_nodes_of_one_name_are_a_segment():
+    """Wherever they stand, and beside others; only what passes from one to another is kept."""
+    x = sym.var("data")
+    for number in range(6):
+        with hn.AttrScope(force_mirroring="True", mirror_stage=f"layer{number // 2}"):
+            x = sym.FullyConnected(x, num_hidden=4, no_bias=True, name=f"fc{number}")
+            x = sym.square(x, name=f"square{number}")
+    executor = x.simple_bind(hn.cpu(), data=(3, 4))
+    split = executor._run(True).call.split
+    assert {edge.node.name for edge in split.residuals} == {"square1", "square3"}
+    assert len({*split.segments.values()}) == 3
+
+
 def test_what_is_forbidden_is_kept(monkeypatch):
     monkeypatch.setenv(SWITCH, "1")
     with hn.AttrScope(force_mirroring="False"):

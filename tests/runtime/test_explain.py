@@ -307,3 +307,17 @@ def test_a_setting_notes_lines_from_the_start(tmp_path):
     )
     assert "launched at train.py:4" in done.stdout
     assert re.search(r"scalar=3.0\) : float32\[2\] +# train.py:3, output", done.stdout)
+
+
+def test_what_runs_in_the_place_of_a_structure_is_named():
+    """Positions in a graph that MXNet would not clip are looked at: another structure runs."""
+    weight, rows = nd.ones((5, 2)), nd.array([1, 4], dtype="int32")
+    looked_up = hn.function(lambda weight, rows: nd.take(weight, rows, mode="raise"))
+    for _ in range(3):
+        looked_up(weight, rows).wait_to_read()
+    assert re.search("launched 3 times, .*with answers about positions$", printed(), re.M)
+    with hn.debug.nans():
+        (weight * 3).wait_to_read()
+        assert "with answers about whether results are finite\n" in printed()
+    (weight * 3).wait_to_read()
+    assert "answers" not in printed()

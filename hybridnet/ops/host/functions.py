@@ -418,6 +418,12 @@ def _dynamic_slice_in_dim(x: Any, start_index: Any, slice_size: int, axis: int =
     return lax.dynamic_slice(x, starts, sizes)
 
 
+@named("added_at")
+def _added_at(whole: NumpyArray, part: NumpyArray, starts: Sequence[Any]) -> NumpyArray:
+    whole[place_of(whole.shape, starts, part.shape)] += part
+    return whole
+
+
 @named("lax.dynamic_update_slice")
 def _dynamic_update_slice(
     x: NumpyArray, update: NumpyArray, start_indices: Sequence[Any]

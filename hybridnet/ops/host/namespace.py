@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numpy as np
@@ -23,6 +23,7 @@ from .table import FUNCTIONS
 
 __all__ = [
     "NoHostForm",
+    "added_at",
     "at",
     "by_jax",
     "by_numpy",
@@ -153,6 +154,22 @@ def plus(x: Any, y: Any) -> Any:
 def times(x: Any, y: Any) -> Any:
     """``x * y``, likewise."""
     return x * y
+
+
+@has_host_form("added_at")
+def added_at(whole: Any, part: Any, starts: Sequence[Any]) -> Any:
+    """An array with a part added to it; nobody needs the array any more, as with `plus`.
+
+    Args:
+        whole: the array.
+        part: what is added, of as many dimensions.
+        starts: where it begins along each axis.
+    """
+    if whole.shape == part.shape:
+        return whole + part
+    starts = [jnp.asarray(start, np.int32) for start in starts]  # of one dtype, as XLA wants it
+    held = lax.dynamic_slice(whole, starts, part.shape)
+    return lax.dynamic_update_slice(whole, held + part, starts)
 
 
 def elementwise(function: _Function) -> _Function:

@@ -48,7 +48,11 @@ _SAME: Final = frozenset(
     """)
 )
 # Functions that write into their first argument, and what gives the same without that.
-_IN_PLACE: Final[Mapping[str, Callable[..., Any]]] = {"plus": np.add, "times": np.multiply}
+_IN_PLACE: Final[Mapping[str, Callable[..., Any]]] = {
+    "plus": np.add,
+    "times": np.multiply,
+    "added_at": lambda whole, *rest: FUNCTIONS["added_at"](whole.copy(), *rest),
+}
 # NumPy's functions of Python that call methods.
 _METHODS: Final = {
     getattr(np, name): getattr(np.ndarray, name)

@@ -50,6 +50,12 @@ class Checked(NamedTuple):
     floats: tuple[int, ...]
     tables: Sequence[tuple[int, Sequence[Any]]] = ()
 
+    @property
+    def about(self) -> str:
+        """What the answers are about, in words."""
+        found = (("whether results are finite", self.floats), ("positions", self.tables))
+        return " and ".join(words for words, there in found if there)
+
 
 @lru_cache(_KEPT)
 def checked(plain: Code, mode: int) -> Checked:

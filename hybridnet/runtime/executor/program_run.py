@@ -92,7 +92,10 @@ def run_program(
     if journal.is_listening():
         note.lines, note.origin, note.how = {0: origin}, origin, "as part of a graph"
     asking = checked(program.code, asked.mode) if asked.mode else None
-    code = program.code if asking is None else asking.code
+    code = program.code
+    if asking is not None:
+        code = note.ran = asking.code
+        note.answers = asking.about
     try:
         outputs = _observed(plan.device, code, list(arrays), scalars, awaited)
     except Exception as caught:

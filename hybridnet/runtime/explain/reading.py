@@ -24,8 +24,13 @@ def head_of(launch: Launch) -> str:
 
 
 def history_of(launch: Launch) -> str:
-    """Returns in words how often a launch's structure ran."""
-    state = cache.state(launch.code)
+    """Returns in words how often a launch's structure ran, or what ran in its place."""
+    said = _history_of(launch)
+    return f"{said}, with answers about {launch.answers}" if launch.answers else said
+
+
+def _history_of(launch: Launch) -> str:
+    state = cache.state(launch.code if launch.ran is None else launch.ran)
     if state is None and launch.code.ctx in users:
         return "needs no program"
     if state is None:

@@ -41,7 +41,9 @@ class Launch:
     """One launch of a segment.
 
     Attributes:
-        code: the structure that ran.
+        code: the structure that was recorded.
+        ran: the one that ran in its place, where launches are asked something; None: itself.
+        answers: what that tells about, in words.
         scalars: the numbers its instructions took.
         lines: where these were recorded; empty when nobody listened.
         origin: what made it run; None when nobody listened.
@@ -51,6 +53,8 @@ class Launch:
     """
 
     # No __slots__: most launches keep the defaults, and one is made for each.
+    ran: Code | None = None
+    answers = ""
     lines: Mapping[int, engine.Origin | None] = {}
     origin: engine.Origin | None = None
     how = ""

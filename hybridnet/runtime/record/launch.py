@@ -370,6 +370,7 @@ def _run_checked(segment: Segment, plain: Program) -> Sequence[Any]:
     program = cache.next(checked.code)
     program.checked = checked
     note = Launch(plain.code, scalars)
+    note.ran, note.answers = checked.code, checked.about
     launches.append(note)
     lines = lines_of(segment)
     if not listeners.count:

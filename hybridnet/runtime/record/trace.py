@@ -7,18 +7,19 @@ written; arrays made inside belong to the trace.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, final
 
 from hybridnet import engine
+from hybridnet.attribute import AttrScope
 from hybridnet.base.attrs import HostScalar, Number
 from hybridnet.base.context import Context, places
 from hybridnet.base.device_name import DEVICE, DeviceName
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.origins import noted_origin
 from hybridnet.base.tensor_type import TensorType
-from hybridnet.graph import Edge, Graph, Node, variable
+from hybridnet.graph import MIRRORING, Edge, Graph, Node, stored_name, variable
 from hybridnet.ops.core import Call, Types
 from hybridnet.ops.core.registry import get
 
@@ -67,6 +68,7 @@ class Trace:
         ctx: the context of its first operator; None before there is one.
         segment: the instructions recorded so far.
         origins: for each instruction the user's line that recorded it.
+        attrs: for each instruction what `AttrScope` said of recomputation.
         where: for each instruction the context of its results, and that on which it runs.
         sources: functions that compute numbers anew at each call of the traced function (see
             `host_scalars`), each with the objects that stand for its numbers in the trace.
@@ -85,6 +87,7 @@ class Trace:
         self._result_contexts: list[Context] = []
         self.segment = _traced_segment()
         self.origins: list[engine.Origin | None] = []
+        self.attrs: list[Mapping[str, str]] = []
         self.sources: list[tuple[Callable[[], Sequence[float]], list[HostScalar]]] = []
         self.rewired: dict[Storage, tuple[Any, Any]] = {}
         # The `segment` of Values that stand for arrays from outside, and so have no array.
@@ -153,6 +156,7 @@ class Trace:
             raise InterruptedLaunchError
         self.where.append((ctx, runs_on))
         self.origins.append(noted_origin(2))
+        self.attrs.append(_mirroring())
         self._result_contexts += (ctx,) * len(made)
         return made
 
@@ -302,6 +306,12 @@ def _asked_for(stack: Sequence[Context | DeviceName | str | None]) -> Context | 
     return device_at(Context(name.type, name.index or 0)).context
 
 
+def _mirroring() -> Mapping[str, str]:
+    """Returns what the scopes in force say of recomputation, as nodes have it."""
+    given = {stored_name(name): text for name, text in AttrScope.current.get(None).items()}
+    return {name: given[name] for name in sorted(MIRRORING) if name in given}
+
+
 def _traced_segment() -> Segment:
     segment = Segment(Context("cpu", 0))
     segment.traced = True
@@ -347,6 +357,7 @@ class GraphBuilder:
             the inputs that the node gets.
         devices: for each instruction the name of its device; None if all run on one.
         origins: for each instruction the user's line that recorded it; empty if not known.
+        attrs: for each instruction further attributes of its node; empty for none.
 
     Attributes:
         results: for each result of the segment its edge in the graph. While `connect` is called
@@ -359,6 +370,7 @@ class GraphBuilder:
         connect: Callable[[GraphBuilder, Call, int, list[Edge]], Sequence[Edge]] | None = None,
         devices: Sequence[str] | None = None,
         origins: Sequence[engine.Origin | None] = (),
+        attrs: Sequence[Mapping[str, str]] = (),
     ) -> None:
         self._segment = segment
         self._inputs: dict[int, tuple[Node, Value]] = {}
@@ -368,7 +380,9 @@ class GraphBuilder:
         variables = [node for node, _ in self._inputs.values()]
         position = 0
         for number, (call, operands) in enumerate(segment.instructions):
-            attrs = {} if devices is None else {DEVICE: devices[number]}
+            noted = dict(attrs[number]) if attrs else {}
+            if devices is not None:
+                noted[DEVICE] = devices[number]
             scalars = tuple(segment.scalars[position : position + call.num_scalars])
             position += call.num_scalars
             inputs = [self.results[i] if i >= 0 else Edge(variables[~i], 0) for i in operands]
@@ -376,7 +390,7 @@ class GraphBuilder:
                 inputs = list(connect(self, call, len(self.results), inputs))
             origin = origins[number] if origins else None
             name = f"{call.name.lower()}{number}"
-            node = Node(call, tuple(inputs), name, scalars, attrs, origin)
+            node = Node(call, tuple(inputs), name, scalars, noted, origin)
             self.results.extend(Edge(node, index) for index in range(call.num_outputs))
 
     def _input(self, value: Value) -> Node:

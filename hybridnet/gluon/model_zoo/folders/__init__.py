@@ -5,11 +5,11 @@ config.json says in `settings`; `reading` and `writing` know no family, `tensors
 and `places` where folders are.
 """
 
-from .family import Family, Weight, weights_of
+from .family import Family, Weight, weights_by_name, weights_of
 from .json_files import read_object
 from .places import local_folder
 from .reading import read_folder
-from .settings import Names, Settings
+from .settings import Names, Settings, class_names
 from .sizes import activation, check_count, check_sizes
 from .writing import write_folder
 
@@ -21,9 +21,11 @@ __all__ = [
     "activation",
     "check_count",
     "check_sizes",
+    "class_names",
     "local_folder",
     "read_folder",
     "read_object",
+    "weights_by_name",
     "weights_of",
     "write_folder",
 ]

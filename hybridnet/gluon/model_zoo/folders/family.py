@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from hybridnet.base.errors import ParameterError
 
-from ...block import HybridBlock
+from ...block import Block, HybridBlock
 from ...parameter import Parameter
 from .settings import Settings
 
@@ -101,3 +101,20 @@ def weights_of(name: str, layer: HybridBlock, transposed: bool = False) -> Itera
         parameter = getattr(layer, ours, None)
         if isinstance(parameter, Parameter):
             yield Weight(f"{name}.{theirs}", parameter, transposed and ours == "weight")
+
+
+def weights_by_name(
+    block: Block, names: Mapping[str, str], prefix: str = "", transposed: bool = False
+) -> Iterator[Weight]:
+    """Lists the tensors of several layers of a block.
+
+    Args:
+        block: has the layers as attributes; one that is None is left out.
+        names: Hugging Face's names of the layers -> ours.
+        prefix: what Hugging Face's names begin with, too.
+        transposed: see `Weight`.
+    """
+    for theirs, ours in names.items():
+        layer = getattr(block, ours)
+        if layer is not None:
+            yield from weights_of(prefix + theirs, layer, transposed)

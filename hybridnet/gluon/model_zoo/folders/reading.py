@@ -21,7 +21,7 @@ from hybridnet.ndarray.copies import aligned
 from ...block import HybridBlock
 from .family import Family, Weight
 from .json_files import read_object
-from .settings import Settings
+from .settings import Settings, class_names
 from .shared_zeros import SharedZeros
 from .tensors import DTYPES, Stored, files_of, open_tensors, read_tensor, stored_in
 
@@ -88,8 +88,9 @@ def _settings(folder: Path, changes: dict[str, Any]) -> Settings:
     if "num_labels" in changes:
         labels = Settings(changes, "load").size("num_labels")
         del changes["num_labels"]
-        changes["id2label"] = {str(number): f"LABEL_{number}" for number in range(labels)}
-        changes["label2id"] = {f"LABEL_{number}": number for number in range(labels)}
+        names = class_names(labels)
+        changes["id2label"] = names
+        changes["label2id"] = {name: int(number) for number, name in names.items()}
     settings = Settings({**read_object(path), **changes}, str(path))
     if settings.has("quantization_config"):
         raise FormatError(

@@ -128,3 +128,8 @@ class Settings:
                 f"{self.where}: {name} is missing; without it the network's size is not known"
             )
         return value
+
+
+def class_names(count: int) -> dict[str, str]:
+    """Returns names of `count` classes as ``id2label`` has them, for want of others."""
+    return {str(number): f"LABEL_{number}" for number in range(count)}

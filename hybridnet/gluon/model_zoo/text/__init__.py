@@ -23,12 +23,14 @@ from ...block import HybridBlock
 from ..folders import Family, local_folder, read_folder, write_folder
 from ..vision.vit import FAMILY as _VIT
 from .bert import FAMILY as _BERT
-from .bert import Bert, BertClassifier, BertMasked, BertSizes, bert
+from .bert import Bert, BertClassifier, BertMasked, bert
+from .bert_config import BertSizes
 from .generation import Decoder, generate, stream
 from .gpt2 import FAMILY as _GPT2
 from .gpt2 import GPT2, GPT2Sizes, gpt2
 from .llama import FAMILY as _LLAMA
-from .llama import Llama, LlamaSizes, llama
+from .llama import Llama, llama
+from .llama_config import LlamaSizes
 from .rope import RopeScaling
 from .tokenizer import Tokenizer, load_tokenizer
 

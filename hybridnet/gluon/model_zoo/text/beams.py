@@ -1,8 +1,9 @@
 """Beam search: several answers followed side by side. It decides, and computes no network.
 
-The rules are those of transformers' ``BeamSearchScorer``: of the best continuations, twice as many
-as beams, those that end are put aside, and the best others are followed; a prompt is done when no
-beam can become better than the worst that was put aside.
+The rules are those of transformers 5 (``num_beams``, with ``early_stopping=False``): of the best
+continuations, twice as many as beams, those that end are put aside, and the best others are
+followed; a prompt is done when as many as beams were put aside, and no beam that is followed is
+better now than the worst of them.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ class Search:
             self.sums[number, place] = total
             self.tokens[number, place] = token
             self.rows[number, place] = number * width + beam
-        self._done[number] = self._is_done(number, max(sums))
+        self._done[number] = self._is_done(number, followed[0][0])
 
     def _score(self, total: float) -> float:
         return total / float(self._length**self._beams.length_penalty)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final, Unpack
 
 from hybridnet import initializer
@@ -20,49 +19,13 @@ from ..folders import (
     Weight,
     activation,
     check_count,
-    check_sizes,
+    weights_by_name,
     weights_of,
 )
+from .bert_config import HEADS, BertSizes, config_of, read_sizes
 from .table import Table
 
-__all__ = ["Bert", "BertClassifier", "BertMasked", "BertSizes", "bert"]
-
-
-@dataclass(frozen=True)
-class BertSizes:
-    """What makes one BERT differ from another.
-
-    Attributes:
-        vocab_size: how many tokens there are.
-        units: the length of the vector of a position.
-        layers: how many.
-        heads: of the attention of each layer; they divide `units`.
-        hidden_units: of the feed-forward part of a layer.
-        max_length: the longest sequence.
-        token_types: how many: of the first sentence and of the second.
-        activation: of the feed-forward part, by Hugging Face's name.
-        dropout, attention_dropout: probabilities, while training.
-        classifier_dropout: that before a classifier; None for `dropout`.
-        epsilon: added to the variance by the norms.
-        spread: the standard deviation of new weights.
-    """
-
-    vocab_size: int = 30522
-    units: int = 768
-    layers: int = 12
-    heads: int = 12
-    hidden_units: int = 3072
-    max_length: int = 512
-    token_types: int = 2
-    activation: str = "gelu"
-    dropout: float = 0.1
-    attention_dropout: float = 0.1
-    classifier_dropout: float | None = None
-    epsilon: float = 1e-12
-    spread: float = 0.02
-
-    def __post_init__(self) -> None:
-        check_sizes("bert", self)
+__all__ = ["Bert", "BertClassifier", "BertMasked", "bert"]
 
 
 def bert(head: str | None = None, classes: int = 2, **sizes: Any) -> HybridBlock:
@@ -99,7 +62,7 @@ class Bert(HybridBlock):
     def __init__(self, sizes: BertSizes, pooled: bool = True, **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(**kwargs)
         self.sizes = sizes
-        self.config = _config(sizes, "BertModel")
+        self.config = config_of(sizes, "BertModel")
         with self.name_scope():
             self.tokens = Table(sizes.vocab_size, sizes.units, sizes.spread)
             self.positions = Table(sizes.max_length, sizes.units, sizes.spread)
@@ -148,7 +111,8 @@ class Bert(HybridBlock):
             hidden = layer(hidden, lengths, mask)
         if self.pooler is None:
             return hidden
-        return hidden, self.pooler(_first(F, hidden))
+        first = F.reshape(F.slice_axis(hidden, axis=1, begin=0, end=1), shape=(0, -1))
+        return hidden, self.pooler(first)
 
 
 class BertMasked(HybridBlock):
@@ -166,7 +130,7 @@ class BertMasked(HybridBlock):
     def __init__(self, sizes: BertSizes, **kwargs: Unpack[BlockNames]) -> None:
         super().__init__(**kwargs)
         self.sizes = sizes
-        self.config = _config(sizes, "BertForMaskedLM")
+        self.config = config_of(sizes, "BertForMaskedLM")
         with self.name_scope():
             self.features = Bert(sizes, pooled=False, prefix="features_")
             self.hidden = _dense(sizes, sizes.units)
@@ -209,12 +173,10 @@ class BertClassifier(HybridBlock):
         super().__init__(**kwargs)
         check_count("bert", "classes", classes)
         self.sizes = sizes
-        labels = {"id2label": {str(number): f"LABEL_{number}" for number in range(classes)}}
-        self.config = {**_config(sizes, "BertForSequenceClassification"), **labels}
-        rate = sizes.dropout if sizes.classifier_dropout is None else sizes.classifier_dropout
+        self.config = config_of(sizes, "BertForSequenceClassification", classes)
         with self.name_scope():
             self.features = Bert(sizes, prefix="features_")
-            self.dropout = nn.Dropout(rate)
+            self.dropout = nn.Dropout(sizes.head_dropout)
             self.output = _dense(sizes, classes)
 
     def hybrid_forward(self, F: Operators[Data], tokens: Data, *args: Data | None) -> Data:
@@ -263,11 +225,6 @@ class _BertLayer(HybridBlock):
         return self.hidden_norm(self.dropout(hidden) + x)
 
 
-def _first(F: Operators[Data], hidden: Data) -> Data:
-    """Returns (batch, units), the first of (batch, length, units)."""
-    return F.reshape(F.slice_axis(hidden, axis=1, begin=0, end=1), shape=(0, -1))
-
-
 def _norm(sizes: BertSizes) -> nn.LayerNorm:
     return nn.LayerNorm(epsilon=sizes.epsilon, in_channels=sizes.units)
 
@@ -280,22 +237,6 @@ def _dense(sizes: BertSizes, units: int, in_units: int | None = None, **kwargs: 
 
 # -- folders ---------------------------------------------------------------------------------------
 
-#: Hugging Face's settings -> ours.
-_SETTINGS: Final = {
-    "vocab_size": "vocab_size",
-    "hidden_size": "units",
-    "num_hidden_layers": "layers",
-    "num_attention_heads": "heads",
-    "intermediate_size": "hidden_units",
-    "max_position_embeddings": "max_length",
-    "type_vocab_size": "token_types",
-    "hidden_act": "activation",
-    "hidden_dropout_prob": "dropout",
-    "attention_probs_dropout_prob": "attention_dropout",
-    "classifier_dropout": "classifier_dropout",
-    "layer_norm_eps": "epsilon",
-    "initializer_range": "spread",
-}
 #: Hugging Face's names of tensors -> ours; and of the parts of each layer, and of the heads.
 _BODY: Final = {
     "embeddings.word_embeddings": "tokens",
@@ -322,46 +263,24 @@ _MASKED: Final = {
 
 def _weights(net: Bert | BertMasked | BertClassifier) -> Iterator[Weight]:
     body = net if isinstance(net, Bert) else net.features
-    for theirs, ours in _BODY.items():
-        if getattr(body, ours) is not None:
-            yield from weights_of(theirs, getattr(body, ours))
+    yield from weights_by_name(body, _BODY)
     for number, layer in enumerate(body.layers):
-        for theirs, ours in _LAYER.items():
-            yield from weights_of(f"encoder.layer.{number}.{theirs}", getattr(layer, ours))
+        yield from weights_by_name(layer, _LAYER, f"encoder.layer.{number}.")
     if isinstance(net, BertMasked):
-        for theirs, ours in _MASKED.items():
-            yield from weights_of(theirs, getattr(net, ours))
+        yield from weights_by_name(net, _MASKED)
         yield Weight("cls.predictions.bias", net.bias)
     elif isinstance(net, BertClassifier):
         yield from weights_of("classifier", net.output)
 
 
-def _config(sizes: BertSizes, architecture: str) -> dict[str, Any]:
-    return {
-        "architectures": [architecture],
-        "model_type": "bert",
-        **{theirs: getattr(sizes, ours) for theirs, ours in _SETTINGS.items()},
-        "pad_token_id": 0,
-    }
-
-
 def _build(settings: Settings, architecture: str) -> HybridBlock:
-    settings.only("is_decoder", False)
-    settings.only("add_cross_attention", False)
-    settings.only("position_embedding_type", "absolute")
-    settings.only("tie_word_embeddings", True)
-    sizes = settings.sizes(_SETTINGS, BertSizes)
-    return bert(_HEADS[architecture], classes=settings.classes(), **sizes)
+    head = HEADS[architecture]
+    return bert(head, classes=settings.classes(), **read_sizes(settings))
 
 
-_HEADS: Final = {
-    "BertModel": None,
-    "BertForMaskedLM": "masked",
-    "BertForSequenceClassification": "classifier",
-}
 FAMILY: Final = Family(
     model_types=("bert",),
-    architectures=tuple(_HEADS),
+    architectures=tuple(HEADS),
     bodies=("BertModel",),
     prefix="bert.",
     heads=("cls.", "classifier."),

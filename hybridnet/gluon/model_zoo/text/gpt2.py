@@ -17,7 +17,7 @@ from hybridnet.ndarray import NDArray
 from ... import nn
 from ...block import HybridBlock
 from ...types import BlockNames
-from ..folders import Family, Settings, Weight, activation, check_sizes, weights_of
+from ..folders import Family, Settings, Weight, activation, check_sizes, weights_by_name, weights_of
 from .table import Table, check_tokens
 
 __all__ = ["GPT2", "GPT2Sizes", "gpt2"]
@@ -258,11 +258,9 @@ _LAYER: Final = {
 
 
 def _weights(net: GPT2) -> Iterator[Weight]:
-    for theirs, ours in _BODY.items():
-        yield from weights_of(theirs, getattr(net.features, ours))
+    yield from weights_by_name(net.features, _BODY)
     for number, layer in enumerate(net.features.layers):
-        for theirs, ours in _LAYER.items():
-            yield from weights_of(f"h.{number}.{theirs}", getattr(layer, ours), transposed=True)
+        yield from weights_by_name(layer, _LAYER, f"h.{number}.", transposed=True)
     if not net.sizes.tied:
         yield from weights_of("lm_head", net.output)
 

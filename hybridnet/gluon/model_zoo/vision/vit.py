@@ -20,6 +20,8 @@ from ..folders import (
     activation,
     check_count,
     check_sizes,
+    class_names,
+    weights_by_name,
     weights_of,
 )
 
@@ -101,8 +103,8 @@ class ViT(HybridBlock):
         super().__init__(**kwargs)
         check_count("vit", "classes", classes)
         self.sizes = sizes
-        labels = {"id2label": {str(number): f"LABEL_{number}" for number in range(classes)}}
-        self.config = {**_config(sizes, "ViTForImageClassification"), **labels}
+        self.config = _config(sizes, "ViTForImageClassification")
+        self.config["id2label"] = class_names(classes)
         with self.name_scope():
             self.features = ViTFeatures(sizes, pooled=False, prefix="features_")
             self.output = _dense(sizes, classes)
@@ -267,12 +269,9 @@ def _weights(net: ViT | ViTFeatures) -> Iterator[Weight]:
     body = net if isinstance(net, ViTFeatures) else net.features
     yield Weight("embeddings.cls_token", body.whole)
     yield Weight("embeddings.position_embeddings", body.positions)
-    for theirs, ours in _BODY.items():
-        if getattr(body, ours) is not None:
-            yield from weights_of(theirs, getattr(body, ours))
+    yield from weights_by_name(body, _BODY)
     for number, layer in enumerate(body.layers):
-        for theirs, ours in _LAYER.items():
-            yield from weights_of(f"encoder.layer.{number}.{theirs}", getattr(layer, ours))
+        yield from weights_by_name(layer, _LAYER, f"encoder.layer.{number}.")
     if isinstance(net, ViT):
         yield from weights_of("classifier", net.output)
 

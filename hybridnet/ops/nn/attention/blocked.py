@@ -1,8 +1,9 @@
-"""Attention computed in blocks of queries, so that the scores are never there all at once.
+"""Attention computed in tiles, so that the scores are never there all at once.
 
-Rabe and Staats, "Self-attention does not need O(n^2) memory", 2021; the gradient computes the
-scores again from their sums, as Dao et al., "FlashAttention", 2022. All scores as one block are the
-plain way.
+Rabe and Staats, "Self-attention does not need O(n^2) memory", 2021. For a block of queries, the
+keys come in tiles: what has been mixed so far is scaled down when a higher score is met. The
+gradient computes the scores again from their sums (Dao et al., "FlashAttention", 2022). All
+scores as one tile are the plain way.
 
 Arrays have their heads in front here: queries (batch, key heads, group, length, units), keys and
 values (batch, key heads, length, units), in float32 or wider. The queries are scaled.
@@ -10,126 +11,30 @@ values (batch, key heads, length, units), in float32 or wider. The queries are s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
-from typing import Any, Final, NamedTuple, final
+from collections.abc import Sequence
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from hybridnet.ops.host.namespace import at, jnp, lax
+from hybridnet.ops.host.namespace import added_at, jnp, lax
 
-from .visible import Block, Sizes, Visible
+from .tiles import Attention
+from .visible import Sizes, Tile, Visible
 
-# Queries of a block; where a block had more scores than the second number, fewer. Milliseconds on
-# two cores (AMD EPYC), forward and gradient of 6 heads of 64 units, causal, 2,048 positions: 39 and
-# 103 with 64, 39 and 110 with 128, 39 and 121 with 256; all at once 117 and 275.
-_QUERIES: Final = 64
-_MOST_SCORES: Final = 1 << 23
-# How many times larger blocks are on accelerators, which have more to do at a time: a guess, which
-# no card was asked.
-_LARGER: Final = 8
-# Loops over blocks, each with the keys that its queries see: with one loop, of causal attention
-# half of the work is in vain; each is compiled for itself.
-_LOOPS: Final = 4
-
-#: Returns which scores of a block dropout keeps, (batch, key heads, group, queries, keys).
-Keeping = Callable[[Block], Any]
+# -- one tile --------------------------------------------------------------------------------------
 
 
-@final
-class Dropout(NamedTuple):
-    """Dropout of scores after their softmax.
-
-    Attributes:
-        keeping: which are kept.
-        scale: what these are multiplied by.
-    """
-
-    keeping: Keeping
-    scale: float
-
-
-@final
-class Loop(NamedTuple):
-    """Blocks of queries, one after another, which see the same keys.
-
-    Attributes:
-        first: the first query.
-        blocks: how many blocks there are.
-        rows: queries of a block.
-        low, high: the keys, as of a `Block`.
-    """
-
-    first: int
-    blocks: int
-    rows: int
-    low: int
-    high: int
-
-    def block(self, first: Any) -> Block:
-        """Returns the block that begins with a query."""
-        return Block(first, self.rows, self.low, self.high)
-
-
-def at_once(sizes: Sizes) -> list[Loop]:
-    """Returns all scores as one block."""
-    return [Loop(0, 1, sizes.queries, 0, sizes.keys)]
-
-
-def are_many(sizes: Sizes) -> bool:
-    """Whether all scores at once would be many times more than a block of them."""
-    return sizes.batch * sizes.heads * sizes.queries * sizes.keys > 2 * _MOST_SCORES
-
-
-def in_blocks(visible: Visible, platform: str) -> list[Loop]:
-    """Returns blocks of some queries each, for a platform."""
-    sizes = visible.sizes
-    of_query = max(sizes.batch * sizes.heads * sizes.keys, 1)
-    larger = _LARGER if platform in ("gpu", "tpu") else 1
-    most = larger * _QUERIES, sizes.queries
-    count = min(max(larger * _MOST_SCORES // of_query, 1), *most)
-    whole, rest = divmod(sizes.queries, count)
-    bounds = [whole * number // _LOOPS for number in range(_LOOPS + 1)]
-    parts = [
-        (first * count, last - first, count) for first, last in pairwise(bounds) if last > first
-    ]
-    if rest:
-        parts.append((whole * count, 1, rest))
-    return [
-        Loop(first, blocks, rows, *visible.span(first, first + blocks * rows))
-        for first, blocks, rows in parts
-    ]
-
-
-@final
-class Attention(NamedTuple):
-    """What an attention is beside its arrays, and how it is computed.
-
-    Attributes:
-        visible: who sees what.
-        loops: the blocks.
-        dropout: of the scores; None: none.
-    """
-
-    visible: Visible
-    loops: Sequence[Loop]
-    dropout: Dropout | None
-
-
-# -- one block -------------------------------------------------------------------------------------
-
-
-def _scores(products: Any, visible: Visible, block: Block, keys_axis: int) -> tuple[Any, Any]:
+def _scores(products: Any, visible: Visible, tile: Tile, keys_axis: int) -> tuple[Any, Any]:
     """Returns the scores with their bias, those unseen as low as can be, and which are seen.
 
     Args:
         products: of queries and keys, (batch, key heads, group, queries, keys), or with the keys
             at another axis.
         visible: who sees what.
-        block: what part of it this is.
+        tile: what part of it this is.
         keys_axis: where the keys are.
     """
-    bias, seen = visible.added(block), visible.seen(block)
+    bias, seen = visible.added(tile), visible.seen(tile)
     if keys_axis != 4:
         bias = None if bias is None else jnp.moveaxis(bias, 4, keys_axis)
         seen = None if seen is None else jnp.moveaxis(seen, 4, keys_axis)
@@ -148,35 +53,73 @@ def _where_seen(seen: Any, x: Any) -> Any:
     return x if seen is None else jnp.where(seen, x, np.zeros((), x.dtype))
 
 
+def _queries_of(x: Any, first: Any, rows: int) -> Any:
+    """Returns a block of queries, along axis 3."""
+    return x if x.shape[3] == rows else lax.dynamic_slice_in_dim(x, first, rows, 3)
+
+
+def _keys_of(x: Any, tile: Tile, axis: int = 2) -> Any:
+    """Returns what belongs to the keys of a tile."""
+    if x.shape[axis] == tile.columns:
+        return x
+    return lax.dynamic_slice_in_dim(x, tile.low, tile.columns, axis)
+
+
+@final
+class _Mixed(NamedTuple):
+    """What some queries have mixed of the keys that they have met.
+
+    Attributes:
+        values: (batch, key heads, group, queries, value units), by the exponentials of the scores.
+        highest: (batch, key heads, group, queries, 1), the highest score; it is subtracted.
+        sums: likewise, of the exponentials.
+    """
+
+    values: Any
+    highest: Any
+    sums: Any
+
+
 def _attend(
-    queries: Any, keys: Any, values: Any, block: Block, attention: Attention
-) -> tuple[Any, Any]:
-    """Computes a block.
+    queries: Any,
+    keys: Any,
+    values: Any,
+    tile: Tile,
+    attention: Attention,
+    keep: Any,
+    before: _Mixed | None,
+) -> _Mixed:
+    """Mixes the values of a tile in.
 
     Args:
-        queries: (batch, key heads, group, queries of the block, units).
-        keys, values: those of the block.
-        block: which.
+        queries: (batch, key heads, group, queries of the tile, units).
+        keys, values: all.
+        tile: which.
         attention: what they see.
-
-    Returns:
-        The outputs, (batch, key heads, group, queries, units), and the logarithms of the sums of
-        the exponentials of the scores, without the last axis. Where nothing is seen, 0.
+        keep: what dropout keeps, of all keys; None: everything.
+        before: what was mixed before; None: nothing.
     """
     batch, key_heads, group, count, units = queries.shape
+    mine, columns = _keys_of(keys, tile), tile.columns
     rows = queries.reshape(batch, key_heads, group * count, units)
-    products = jnp.matmul(rows, jnp.swapaxes(keys, 2, 3))
-    products = products.reshape(batch, key_heads, group, count, keys.shape[2])
-    scores, seen = _scores(products, attention.visible, block, 4)
+    products = jnp.matmul(rows, jnp.swapaxes(mine, 2, 3))
+    products = products.reshape(batch, key_heads, group, count, columns)
+    scores, _ = _scores(products, attention.visible, tile, 4)
     highest = jnp.max(scores, axis=4, keepdims=True, initial=_lowest(scores))
-    shares = _where_seen(seen, jnp.exp(scores - highest))
+    if before is not None:
+        highest = jnp.maximum(highest, before.highest)
+    # Where a query has seen nothing yet these are all 1: of no account once it sees something.
+    shares = jnp.exp(scores - highest)
     sums = jnp.sum(shares, axis=4, keepdims=True)
-    sums = jnp.where(sums == 0, np.ones((), sums.dtype), sums)
     if attention.dropout is not None:
-        shares = _where_seen(attention.dropout.keeping(block), shares * attention.dropout.scale)
-    mixed = jnp.matmul(shares.reshape(batch, key_heads, group * count, keys.shape[2]), values)
-    output = mixed.reshape(batch, key_heads, group, count, values.shape[3]) / sums
-    return output, (highest + jnp.log(sums))[..., 0]
+        shares = _where_seen(_keys_of(keep, tile, 4), shares * attention.dropout.scale)
+    flat = shares.reshape(batch, key_heads, group * count, columns)
+    mixed = jnp.matmul(flat, _keys_of(values, tile))
+    mixed = mixed.reshape(batch, key_heads, group, count, values.shape[3])
+    if before is None:
+        return _Mixed(mixed, highest, sums)
+    fade = jnp.exp(before.highest - highest)
+    return _Mixed(before.values * fade + mixed, highest, before.sums * fade + sums)
 
 
 @final
@@ -186,7 +129,7 @@ class _Head(NamedTuple):
     Attributes:
         queries: (batch, key heads, group, queries, units), scaled.
         grad: that of the outputs, likewise.
-        sums: the logarithms that `_attend` returns.
+        sums: the logarithms that `forward` returns.
         dots: (batch, key heads, group, queries), the products of outputs and their gradients.
     """
 
@@ -197,7 +140,7 @@ class _Head(NamedTuple):
 
 
 def _attend_back(
-    head: _Head, keys: Any, values: Any, block: Block, attention: Attention
+    head: _Head, keys: Any, values: Any, tile: Tile, attention: Attention, keep: Any
 ) -> tuple[Any, Any, Any, Any]:
     """Returns the gradients of the queries, keys, values and scores, (..., keys, group, queries).
 
@@ -205,7 +148,8 @@ def _attend_back(
     turned first: XLA takes three quarters of the time.
     """
     batch, key_heads, group, count, units = head.queries.shape
-    length = keys.shape[2]
+    length = tile.columns
+    keys, values = _keys_of(keys, tile), _keys_of(values, tile)
     rows = head.queries.reshape(batch, key_heads, group * count, units)
     grads = head.grad.reshape(batch, key_heads, group * count, values.shape[3])
 
@@ -213,12 +157,12 @@ def _attend_back(
         products = jnp.matmul(x, jnp.swapaxes(y, 2, 3))
         return products.reshape(batch, key_heads, length, group, count)
 
-    scores, seen = _scores(by_key(keys, rows), attention.visible, block, 2)
+    scores, seen = _scores(by_key(keys, rows), attention.visible, tile, 2)
     shares = _where_seen(seen, jnp.exp(scores - head.sums[:, :, None]))
     of_shares = by_key(values, grads)
     kept = shares
     if attention.dropout is not None:
-        keeping = jnp.moveaxis(attention.dropout.keeping(block), 4, 2)
+        keeping = jnp.moveaxis(_keys_of(keep, tile, 4), 4, 2)
         of_shares = _where_seen(keeping, of_shares * attention.dropout.scale)
         kept = _where_seen(keeping, shares * attention.dropout.scale)
     of_scores = shares * (of_shares - head.dots[:, :, None])
@@ -233,63 +177,49 @@ def _attend_back(
     )
 
 
-def _of_bias(of_scores: Any, bias: Any, sizes: Sizes) -> Any:
-    """Returns the gradient of a bias, of which the scores of a block have got a part.
-
-    Args:
-        of_scores: (batch, key heads, keys, group, queries), the gradient of the block's scores.
-        bias: the whole bias.
-        sizes: of the attention.
-    """
-    batch, _, keys, _, count = of_scores.shape
-    turned = jnp.moveaxis(of_scores, 2, 4).reshape(batch, sizes.heads, count, keys)
-    shared = tuple(axis for axis, size in enumerate(bias.shape) if size == 1)
-    return jnp.sum(turned, axis=shared, keepdims=True)
-
-
-# -- all blocks ------------------------------------------------------------------------------------
-
-
-def _cut(x: Any, loop: Loop, first: Any) -> Any:
-    """Returns the queries of a block, along axis 3."""
-    return x if x.shape[3] == loop.rows else lax.dynamic_slice_in_dim(x, first, loop.rows, 3)
-
-
-def _seen_by(x: Any, loop: Loop) -> Any:
-    """Returns the keys or values of a loop."""
-    return x if x.shape[2] == loop.high - loop.low else x[:, :, loop.low : loop.high]
-
-
-def _firsts(loop: Loop) -> Any:
-    return loop.first + loop.rows * jnp.arange(loop.blocks, dtype=np.int32)
-
-
-def _in_a_row(x: Any, axis: int) -> Any:
-    """Joins what a loop's blocks have given, one after another along an axis of theirs."""
-    moved = jnp.moveaxis(x, 0, axis)
-    shape = moved.shape
-    return moved.reshape(*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :])
+# -- all tiles -------------------------------------------------------------------------------------
 
 
 def forward(queries: Any, keys: Any, values: Any, attention: Attention) -> tuple[Any, Any]:
-    """Computes attention; see `_attend`."""
-    outputs, sums = [], []
-    for loop in attention.loops:
-        mine = _seen_by(keys, loop), _seen_by(values, loop)
+    """Computes attention.
 
-        def one(first: Any, loop: Loop = loop, mine: tuple[Any, Any] = mine) -> tuple[Any, Any]:
-            part = _cut(queries, loop, first)
-            return _attend(part, *mine, loop.block(first), attention)
+    Returns:
+        The outputs, (batch, key heads, group, queries, units), and the logarithms of the sums of
+        the exponentials of the scores, without the last axis. Where nothing is seen, 0.
+    """
+    width = values.shape[3]
 
-        if loop.blocks == 1:
-            output, logs = one(loop.first)
-        else:
-            output, logs = (_in_a_row(x, 3) for x in lax.map(one, _firsts(loop)))
-        outputs.append(output)
-        sums.append(logs)
-    if len(outputs) == 1:
-        return outputs[0], sums[0]
-    return jnp.concatenate(outputs, 3), jnp.concatenate(sums, 3)
+    def block(first: Any, rows: int) -> tuple[Any, Any]:
+        part, keep = _queries_of(queries, first, rows), attention.kept(first, rows)
+        of_rows = *queries.shape[:3], rows
+        mixed = None
+        if attention.columns != keys.shape[2]:
+            nothing = jnp.zeros((*of_rows, 1), queries.dtype)
+            values_of = jnp.zeros((*of_rows, width), queries.dtype)
+            mixed = _Mixed(values_of, nothing + _lowest(nothing), nothing)
+
+        def step(tile: Tile, mixed: _Mixed | None) -> _Mixed:
+            return _attend(part, keys, values, tile, attention, keep, mixed)
+
+        found = _Mixed(*attention.over_tiles(first, rows, step, mixed))
+        some = found.highest != _lowest(queries)
+        sums = jnp.where(some & (found.sums != 0), found.sums, np.ones((), queries.dtype))
+        logs = (found.highest + jnp.log(sums))[..., 0]
+        return _where_seen(some, found.values / sums), logs
+
+    count = queries.shape[3]
+    if attention.rows == count:
+        return block(0, count)
+
+    def place(first: Any, rows: int, made: tuple[Any, Any]) -> tuple[Any, Any]:
+        output, sums = block(first, rows)
+        place = 0, 0, 0, first
+        return added_at(made[0], output, (*place, 0)), added_at(made[1], sums, place)
+
+    shape = queries.shape[:4]
+    zeros = jnp.zeros((*shape, width), queries.dtype), jnp.zeros(shape, queries.dtype)
+    made: tuple[Any, Any] = attention.over_blocks(place, zeros)
+    return made
 
 
 @final
@@ -318,55 +248,50 @@ def backward(
         attention: as it was computed.
         with_bias: whether the gradient of the bias is wanted.
     """
-    of_queries = []
-    of_keys, of_values = jnp.zeros_like(keys), jnp.zeros_like(values)
     visible = attention.visible
+
+    def block(first: Any, rows: int, sums: Gradients) -> Gradients:
+        part = _Head(*(_queries_of(x, first, rows) for x in head))
+        keep = attention.kept(first, rows)
+
+        def step(tile: Tile, sums: Gradients) -> Gradients:
+            *found, of_scores = _attend_back(part, keys, values, tile, attention, keep)
+            bias = sums.bias
+            if with_bias:
+                bias = _with_bias(bias, of_scores, tile, visible.sizes)
+            place = 0, 0, tile.low, 0
+            return Gradients(
+                found[0] if sums.queries is None else sums.queries + found[0],
+                added_at(sums.keys, found[1], place),
+                added_at(sums.values, found[2], place),
+                bias,
+            )
+
+        one_tile = attention.columns == keys.shape[2]
+        mine = None if one_tile else jnp.zeros(part.queries.shape, part.queries.dtype)
+        found: Gradients = attention.over_tiles(first, rows, step, sums._replace(queries=mine))
+        of_queries = added_at(sums.queries, found.queries, (0, 0, 0, first, 0))
+        return found._replace(queries=of_queries)
+
     bias = jnp.zeros(visible.bias.shape, keys.dtype) if with_bias else None
-    for loop in attention.loops:
-        mine = _seen_by(keys, loop), _seen_by(values, loop)
-
-        def one(first: Any, loop: Loop = loop, mine: tuple[Any, Any] = mine) -> Gradients:
-            part = _Head(*(_cut(x, loop, first) for x in head))
-            found = _attend_back(part, *mine, loop.block(first), attention)
-            added = _of_bias(found[3], visible.bias, visible.sizes) if with_bias else None
-            return Gradients(*found[:3], added)
-
-        found = one(loop.first) if loop.blocks == 1 else _over_blocks(one, loop, mine, visible)
-        of_queries.append(found.queries)
-        of_keys = _added(of_keys, found.keys, loop, 2)
-        of_values = _added(of_values, found.values, loop, 2)
-        if with_bias:
-            bias = _added_bias(bias, found.bias, loop)
-    joined = of_queries[0] if len(of_queries) == 1 else jnp.concatenate(of_queries, 3)
-    return Gradients(joined, of_keys, of_values, bias)
+    queries, of_keys, of_values = (jnp.zeros(x.shape, x.dtype) for x in (head[0], keys, values))
+    zeros = Gradients(queries, of_keys, of_values, bias)
+    made: Gradients = attention.over_blocks(block, zeros)
+    return made
 
 
-def _over_blocks(
-    one: Callable[[Any], Gradients], loop: Loop, mine: tuple[Any, Any], visible: Visible
-) -> Gradients:
-    """Runs a loop; the gradients of its keys and values are sums over its blocks."""
-    zeros = tuple(jnp.zeros_like(x) for x in mine)
+def _with_bias(whole: Any, of_scores: Any, tile: Tile, sizes: Sizes) -> Any:
+    """Adds to the gradient of a bias what the scores of a tile have got.
 
-    def step(sums: tuple[Any, ...], first: Any) -> tuple[Any, tuple[Any, Any]]:
-        found = one(first)
-        return (sums[0] + found.keys, sums[1] + found.values), (found.queries, found.bias)
-
-    (keys, values), (queries, bias) = lax.scan(step, zeros, _firsts(loop))
-    if bias is not None:
-        bias = _in_a_row(bias, 2) if visible.bias.shape[2] != 1 else jnp.sum(bias, 0)
-    return Gradients(_in_a_row(queries, 3), keys, values, bias)
-
-
-def _added(whole: Any, part: Any, loop: Loop, axis: int) -> Any:
-    """Adds what a loop has found of its keys."""
-    if part.shape == whole.shape:
-        return whole + part
-    return at(whole)[(slice(None),) * axis + (slice(loop.low, loop.high),)].add(part)
-
-
-def _added_bias(whole: Any, part: Any, loop: Loop) -> Any:
-    if part.shape == whole.shape:
-        return whole + part
-    rows = slice(None) if whole.shape[2] == 1 else slice(loop.first, loop.first + part.shape[2])
-    columns = slice(None) if whole.shape[3] == 1 else slice(loop.low, loop.high)
-    return at(whole)[:, :, rows, columns].add(part)
+    Args:
+        whole: the gradient so far, of the bias's shape.
+        of_scores: (batch, key heads, keys, group, queries), the gradient of the tile's scores.
+        tile: which.
+        sizes: of the attention.
+    """
+    batch, _, columns, _, rows = of_scores.shape
+    turned = jnp.moveaxis(of_scores, 2, 4).reshape(batch, sizes.heads, rows, columns)
+    shared = tuple(axis for axis, size in enumerate(whole.shape) if size == 1)
+    places = zip((0, 0, tile.first, tile.low), whole.shape, strict=True)
+    starts = [0 if size == 1 else place for place, size in places]
+    return added_at(whole, jnp.sum(turned, axis=shared, keepdims=True), starts)

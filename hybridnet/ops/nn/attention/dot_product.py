@@ -24,7 +24,7 @@ from ...core.families import keywords_of, signed
 from ...core.operator import describe
 from ...core.registry import get, operator
 from ...random.state import next_key
-from . import blocked
+from . import blocked, tiles
 from .visible import Sizes, Visible, kept, sizes_of
 
 _OP: Final = "dot_product_attention"
@@ -160,15 +160,15 @@ def _scale(queries: Any, scale: float | None) -> float:
     return max(queries.shape[3], 1) ** -0.5 if scale is None else scale
 
 
-def _dropout(key: Any, p: float, sizes: Sizes) -> blocked.Dropout:
+def _dropout(key: Any, p: float, sizes: Sizes) -> tiles.Dropout:
     # With p = 1 nothing is kept, and there is no scale that would keep the mean.
     scale = 1 / (1 - p) if p < 1 else 0.0
-    return blocked.Dropout(lambda block: kept(key, p, sizes, block), scale)
+    return tiles.Dropout(lambda first, rows: kept(key, p, sizes, first, rows), scale)
 
 
 def _prepared(
     arrays: Sequence[Any], key: Any, platform: str, in_blocks: bool, params: Mapping[str, Any]
-) -> tuple[list[Any], blocked.Attention]:
+) -> tuple[list[Any], tiles.Attention]:
     """Returns queries, keys and values as they are computed with, and what says how."""
     inputs = dict(zip(_takes(**params), arrays, strict=False))
     sizes, dtype = sizes_of(*arrays[:2]), wide(arrays[0].dtype)
@@ -176,13 +176,14 @@ def _prepared(
     dropout = None
     # NumPy cannot draw for a block alone.
     if platform == "host" and key is None:
-        in_blocks = blocked.are_many(sizes)
-    loops = blocked.in_blocks(visible, platform) if in_blocks else blocked.at_once(sizes)
+        in_blocks = tiles.are_many(sizes)
+    whole = sizes.queries, sizes.keys
+    cut = tiles.tile_sizes(sizes, platform) if in_blocks else whole
     if key is not None:
         dropout = _dropout(key, params["dropout"], sizes)
     queries, keys, values = (_heads_first(x, dtype) for x in arrays[:3])
     queries = _grouped(queries * _scale(arrays[0], params["scale"]), sizes)
-    return [queries, keys, values], blocked.Attention(visible, loops, dropout)
+    return [queries, keys, values], tiles.Attention(visible, *cut, dropout)
 
 
 def _key(state: Any, p: float, train: bool) -> tuple[Any, Any]:

@@ -45,20 +45,22 @@ def sizes_of(queries: Any, keys: Any) -> Sizes:
 
 
 @final
-class Block(NamedTuple):
+class Tile(NamedTuple):
     """A part of the scores: some queries in a row, and some keys.
 
     Attributes:
         first: the first query; in a loop a tracer.
         rows: queries.
-        low: the first key.
-        high: the key after the last.
+        low: the first key, likewise.
+        columns: keys.
+        begin: the first key that counts: those before it are of another tile; None: all count.
     """
 
     first: Any
     rows: int
-    low: int
-    high: int
+    low: Any
+    columns: int
+    begin: Any = None
 
 
 @final
@@ -85,9 +87,9 @@ class Visible(NamedTuple):
     causal: bool
     window: int | None
 
-    def seen(self, block: Block) -> Any:
+    def seen(self, tile: Tile) -> Any:
         """Returns whether a query sees a key: bool that broadcasts to the scores; None: always."""
-        found = [self._masked(block), self._near(block), self._within(block)]
+        found = [self._masked(tile), self._near(tile), self._within(tile), _own(tile)]
         conditions = [one for one in found if one is not None]
         if not conditions:
             return None
@@ -96,80 +98,90 @@ class Visible(NamedTuple):
             seen = seen & condition
         return seen
 
-    def _masked(self, block: Block) -> Any:
-        return None if self.mask is None else self.part(self.mask, block) != 0
+    def _masked(self, tile: Tile) -> Any:
+        return None if self.mask is None else self.part(self.mask, tile) != 0
 
-    def _within(self, block: Block) -> Any:
+    def _within(self, tile: Tile) -> Any:
         if self.lengths is None:
             return None
         lengths = self.lengths.astype(np.int32)
         if lengths.ndim == 1:
             lengths = lengths[:, None]
-        elif block.rows != self.sizes.queries:
-            lengths = lax.dynamic_slice_in_dim(lengths, block.first, block.rows, 1)
-        return (_keys(block) < lengths[:, :, None])[:, None, None]
+        elif tile.rows != self.sizes.queries:
+            lengths = lax.dynamic_slice_in_dim(lengths, tile.first, tile.rows, 1)
+        return (_keys(tile) < lengths[:, :, None])[:, None, None]
 
-    def _near(self, block: Block) -> Any:
+    def _near(self, tile: Tile) -> Any:
         if not self.causal and self.window is None:
             return None
-        places = block.first + jnp.arange(block.rows, dtype=np.int32)
+        places = tile.first + jnp.arange(tile.rows, dtype=np.int32)
         if self.starts is None:
             places = (places + (self.sizes.keys - self.sizes.queries))[None]
         else:
             places = places + self.starts.astype(np.int32)[:, None]
-        distance = places[:, :, None] - _keys(block)
+        distance = places[:, :, None] - _keys(tile)
         near = distance >= 0 if self.causal else distance == distance
         if self.window is not None:
             near = near & ((distance if self.causal else abs(distance)) < self.window)
         return near[:, None, None]
 
-    def added(self, block: Block) -> Any:
+    def added(self, tile: Tile) -> Any:
         """Returns what is added to the scores; None: nothing."""
-        return None if self.bias is None else self.part(self.bias, block)
+        return None if self.bias is None else self.part(self.bias, tile)
 
-    def part(self, whole: Any, block: Block) -> Any:
-        """Returns a block of a mask or a bias, as it broadcasts to the scores."""
+    def part(self, whole: Any, tile: Tile) -> Any:
+        """Returns a tile of a mask or a bias, as it broadcasts to the scores."""
         batch, heads, queries, keys = whole.shape
-        if queries != 1 and block.rows != queries:
-            whole = lax.dynamic_slice_in_dim(whole, block.first, block.rows, 2)
-        if keys != 1 and block.high - block.low != keys:
-            whole = whole[:, :, :, block.low : block.high]
+        if queries != 1 and tile.rows != queries:
+            whole = lax.dynamic_slice_in_dim(whole, tile.first, tile.rows, 2)
+        if keys != 1 and tile.columns != keys:
+            whole = lax.dynamic_slice_in_dim(whole, tile.low, tile.columns, 3)
         by_group = (1, 1) if heads == 1 else (self.sizes.key_heads, self.sizes.group)
         return whole.reshape(batch, *by_group, *whole.shape[2:])
 
-    def span(self, first: int, end: int) -> tuple[int, int]:
-        """Returns the keys that queries from `first` up to `end` can see: the first and the end."""
-        low, high = 0, self.sizes.keys
-        if self.starts is None:
-            before = self.sizes.keys - self.sizes.queries
-            if self.causal:
-                high = max(min(high, end + before), 1)
-            if self.window is not None:
-                low = min(max(first + before - self.window + 1, 0), high - 1)
-                high = min(high, max(end + before + self.window - 1, low + 1))
-        return low, high
+    def span(self, first: Any, rows: int) -> tuple[Any, Any]:
+        """Returns the keys that some queries in a row can see: the first, and the end."""
+        keys = self.sizes.keys
+        earliest: Any = keys - self.sizes.queries
+        latest: Any = earliest
+        if self.starts is not None:
+            earliest, latest = jnp.min(self.starts), jnp.max(self.starts)
+        low: Any = 0
+        high: Any = keys
+        if self.window is not None:
+            low = first + earliest - self.window + 1
+        if self.causal:
+            high = first + rows + latest
+        elif self.window is not None:
+            high = first + rows + latest + self.window - 1
+        first_key, end = (jnp.astype(jnp.clip(x, 0, keys), np.int32) for x in (low, high))
+        return first_key, end
 
 
-def _keys(block: Block) -> Any:
-    return jnp.arange(block.low, block.high, dtype=np.int32)
+def _keys(tile: Tile) -> Any:
+    return tile.low + jnp.arange(tile.columns, dtype=np.int32)
 
 
-def kept(key: Any, p: float, sizes: Sizes, block: Block) -> Any:
+def _own(tile: Tile) -> Any:
+    """Returns which keys count; None: all."""
+    return None if tile.begin is None else (_keys(tile) >= tile.begin)[None, None, None, None]
+
+
+def kept(key: Any, p: float, sizes: Sizes, first: Any, rows: int) -> Any:
     """Draws which scores dropout keeps: what the operator Dropout draws for all of them.
 
     Args:
         key: a random key.
         p: the probability that a score is dropped.
         sizes: of the attention.
-        block: some of the queries; all keys are drawn.
+        first, rows: some of the queries.
 
     Returns:
-        bool, (batch, key heads, group, queries, keys of the block).
+        bool, (batch, key heads, group, queries, all keys).
     """
     shape = sizes.batch, sizes.heads, sizes.queries, sizes.keys
-    if block.rows == sizes.queries:
+    if rows == sizes.queries:
         drawn = keep_mask(key, shape, 1 - p)
     else:
-        drawn = keep_rows(key, shape, block.first, block.rows, 1 - p)
-    by_group = sizes.batch, sizes.key_heads, sizes.group, block.rows, sizes.keys
-    return drawn.reshape(by_group)[..., block.low : block.high]
+        drawn = keep_rows(key, shape, first, rows, 1 - p)
+    return drawn.reshape(sizes.batch, sizes.key_heads, sizes.group, rows, sizes.keys)
