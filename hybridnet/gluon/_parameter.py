@@ -327,10 +327,16 @@ class Parameter(PrivateNames):
             return ndarray.array(data, ctx, placement=self.placement_of(data.shape))
         return self._placed(data.copyto(ctx))
 
-    def place(self, placement: PlacementOf | None, used: PlacementOf | None = None) -> None:
-        """Has the value lie on meshes as is said, and its gradient and the optimizer's states.
+    def place(
+        self,
+        mesh: Mesh,
+        placement: PlacementOf | None,
+        used: PlacementOf | None = None,
+    ) -> None:
+        """Has the value lie on a mesh as is said, and its gradient and the optimizer's states.
 
         Args:
+            mesh: where the value is from now on, if there is one, or will be.
             placement: see `NDArray.to_placement`; or a function that returns one for a shape.
             used: how layers get it to compute with, if that is another.
 
@@ -338,7 +344,12 @@ class Parameter(PrivateNames):
             ParameterError: it cannot lie so.
         """
         self.lies = placement, used
-        self._values = {ctx: self._placed(x.detach()) for ctx, x in self._values.items()}
+        known = self.is_initialized or self.is_deferred
+        if known and self.list_ctx() != [mesh]:
+            self.reset_ctx(mesh)
+            return
+        with autograd.pause(), init_scope():
+            self._values = {ctx: self._placed(x.detach()) for ctx, x in self._values.items()}
         self.times_set += 1
         self._attach()
         changes.note()

@@ -51,8 +51,20 @@ def placed(data: Any, placement: Placement | None) -> Any:
 
 
 def lying_as(data: Any, other: Any) -> Any:
-    """Returns an array that lies as another of its mesh does; launches what makes that."""
-    return data if type(data.context) is not Mesh else placed(data, placement_of(other))
+    """Returns an array that lies as another of its mesh does; launches what makes that.
+
+    In a trace an array from outside lies as it does now, and XLA chooses for those from inside.
+    """
+    if type(data.context) is not Mesh:
+        return data
+    trace = recorder.current_trace()
+    if trace is None:
+        return placed(data, placement_of(other))
+    storage = other.storage
+    if storage.owner is trace or storage.value.array is None:
+        return data
+    splits = splits_of(storage.value.array.sharding) or ()
+    return placed(data, {name: Split(axis) for name, axis in splits})
 
 
 def spread_over(data: Any, mesh: Mesh, placement: Placement | None) -> Value:

@@ -37,8 +37,7 @@ def data(net: Block, mesh: Mesh) -> None:
     """
     _check_axis("data", mesh, None)
     for param in net.collect_params().values():
-        param.place(None)
-    _move(net, mesh)
+        param.place(mesh, None)
 
 
 def fully_sharded(net: Block, mesh: Mesh, axis: str = "data", least: int = _SMALL) -> None:
@@ -55,10 +54,8 @@ def fully_sharded(net: Block, mesh: Mesh, axis: str = "data", least: int = _SMAL
     """
     _check_axis("fully_sharded", mesh, axis)
     for param in net.collect_params().values():
-        tensor_like = param.lies[0]
-        lies = partial(_sharded, mesh, axis, least, tensor_like)
-        param.place(lies, used=tensor_like or (lambda shape: {}))
-    _move(net, mesh)
+        used = param.lies[1] or param.lies[0] or _whole  # as `tensor` said, before or after this
+        param.place(mesh, partial(_sharded, mesh, axis, least, used), used)
 
 
 def tensor(net: Block, mesh: Mesh, plan: Mapping[str, Split], axis: str = "model") -> None:
@@ -89,8 +86,7 @@ def tensor(net: Block, mesh: Mesh, plan: Mapping[str, Split], axis: str = "model
             )
     for name, param in params.items():
         how = next((how for pattern, how in plan.items() if re.search(pattern, name)), BROADCAST)
-        param.place({axis: how})
-    _move(net, mesh)
+        param.place(mesh, {axis: how})
 
 
 def _sharded(
@@ -106,11 +102,8 @@ def _sharded(
     return {**held, axis: Split(max(fits, key=lambda i: shape[i]))}
 
 
-def _move(net: Block, mesh: Mesh) -> None:
-    for param in net.collect_params().values():
-        known = param.is_initialized or param.is_deferred
-        if known and param.list_ctx() != [mesh]:
-            param.reset_ctx(mesh)
+def _whole(shape: tuple[int, ...]) -> Placement:
+    return {}
 
 
 def _check_axis(what: str, mesh: Mesh, axis: str | None) -> None:
