@@ -15,7 +15,7 @@ from typing import Any
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.mesh import Mesh
 from hybridnet.base.placement import BROADCAST, Placement, Split, split
-from hybridnet.gluon import Block
+from hybridnet.gluon import Block, Parameter
 
 __all__ = ["COLUMNS", "ROWS", "data", "fully_sharded", "tensor"]
 
@@ -43,8 +43,8 @@ def data(net: Block, mesh: Mesh) -> None:
 def fully_sharded(net: Block, mesh: Mesh, axis: str = "data", least: int = _SMALL) -> None:
     """Has each device hold a part of each parameter, its gradient and the optimizer's states.
 
-    A layer brings the parts together when it computes, and no later than that: so a network can be
-    as many times larger than one device as there are. (Rajbhandari et al., "ZeRO", 2020.)
+    A layer brings the parts of its own together when it computes. (Rajbhandari et al., "ZeRO",
+    2020.)
 
     Args:
         net: with parameters that are initialized, or not yet.
@@ -84,9 +84,13 @@ def tensor(net: Block, mesh: Mesh, plan: Mapping[str, Split], axis: str = "model
             raise ParameterError(
                 f"tensor: {pattern!r} requires a parameter that it matches, got {_some(params)}"
             )
-    for name, param in params.items():
-        how = next((how for pattern, how in plan.items() if re.search(pattern, name)), BROADCAST)
-        param.place(mesh, {axis: how})
+    chosen: dict[Parameter, Split] = {}
+    for name, param in params.items():  # one that layers share has several names
+        how = next((how for pattern, how in plan.items() if re.search(pattern, name)), None)
+        if how is not None:
+            chosen.setdefault(param, how)
+    for param in dict.fromkeys(params.values()):
+        param.place(mesh, {axis: chosen.get(param, BROADCAST)})
 
 
 def _sharded(

@@ -243,3 +243,13 @@ def test_a_whole_step_can_be_traced(before):
         state, _ = trainer._updaters[0].states[trainer._param2idx[net[0].weight.name]]
         assert state.placement == net[0].weight.data().placement
     np.testing.assert_allclose(found[1], found[0], rtol=1e-5)
+
+
+def test_a_parameter_that_layers_share_is_split_by_either_name():
+    net = nn.HybridSequential()
+    first = nn.Dense(8, in_units=8)
+    net.add(first, nn.Dense(8, in_units=8, params=first.params))
+    net.initialize()
+    assert net[1].weight is net[0].weight
+    tensor(net, MESH, {r"0\.weight": COLUMNS})
+    assert net[1].weight.data().placement == {"data": broadcast, "model": split(0)}
