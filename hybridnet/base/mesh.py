@@ -98,7 +98,7 @@ class Mesh(Context):
             object.__setattr__(made, name, value)
         return cls._meshes.setdefault(key, made)
 
-    def __reduce__(self) -> tuple[Callable[..., Mesh], tuple[Any, ...]]:  # type: ignore[override]
+    def __reduce__(self) -> tuple[Callable[..., Mesh], tuple[Any, ...]]:
         return Mesh, (dict(self.axes), self.contexts, self.processes)
 
     @classmethod

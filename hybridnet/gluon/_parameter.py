@@ -110,6 +110,7 @@ class Parameter(PrivateNames):
     Attributes:
         name, lr_mult, wd_mult, init, stype, grad_stype: as given.
         times_set: how often it got a value from elsewhere than a `Trainer`.
+        lies: how it lies on meshes, and how layers get it if that is another; see `place`.
     """
 
     def __init__(
@@ -150,8 +151,7 @@ class Parameter(PrivateNames):
         self._grad_req = "null"
         self._trained_by: weakref.ref[Any] | None = None
         self._var: tuple[dict[str, Any], Symbol] | None = None
-        # How it lies on meshes, and how layers get it if that is another; see `place`.
-        self._lies: tuple[PlacementOf | None, PlacementOf | None] = (None, None)
+        self.lies: tuple[PlacementOf | None, PlacementOf | None] = (None, None)
         self.grad_req = grad_req
 
     def __repr__(self) -> str:
@@ -327,25 +327,36 @@ class Parameter(PrivateNames):
             return ndarray.array(data, ctx, placement=self.placement_of(data.shape))
         return self._placed(data.copyto(ctx))
 
-    def place(self, placement: PlacementOf | None, used: PlacementOf | None = None) -> None:
-        """Has the value lie on meshes as is said, and its gradient and the optimizer's states.
+    def place(
+        self,
+        mesh: Mesh,
+        placement: PlacementOf | None,
+        used: PlacementOf | None = None,
+    ) -> None:
+        """Has the value lie on a mesh as is said, and its gradient and the optimizer's states.
 
         Args:
+            mesh: where the value is from now on, if there is one, or will be.
             placement: see `NDArray.to_placement`; or a function that returns one for a shape.
             used: how layers get it to compute with, if that is another.
 
         Raises:
             ParameterError: it cannot lie so.
         """
-        self._lies = placement, used
-        self._values = {ctx: self._placed(x.detach()) for ctx, x in self._values.items()}
+        self.lies = placement, used
+        known = self.is_initialized or self.is_deferred
+        if known and self.list_ctx() != [mesh]:
+            self.reset_ctx(mesh)
+            return
+        with autograd.pause(), init_scope():
+            self._values = {ctx: self._placed(x.detach()) for ctx, x in self._values.items()}
         self.times_set += 1
         self._attach()
         changes.note()
 
     def placement_of(self, shape: tuple[int, ...], number: int = 0) -> Placement:
         """Returns how a value of some shape lies on a mesh, or with number 1 is computed with."""
-        found = self._lies[number]
+        found = self.lies[number]
         return (found(shape) if callable(found) else found) or {}
 
     def _placed(self, data: NDArray) -> NDArray:
@@ -355,7 +366,7 @@ class Parameter(PrivateNames):
 
     def as_used(self, data: NDArray) -> NDArray:
         """Returns the value on a mesh as layers compute with it; see `place`."""
-        if self._lies[1] is None:
+        if self.lies[1] is None:
             return data
         return data.to_placement(self.placement_of(data.shape, 1))
 

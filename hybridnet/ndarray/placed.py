@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from hybridnet.ops.shape import splits_text
 from hybridnet.runtime.contexts import gathered, joined, splits_of, spread
 from hybridnet.runtime.recording import Value, recorder
 
-if TYPE_CHECKING:
-    from .ndarray import NDArray
-
 __all__ = [
     "from_regions",
     "joined_parts",
@@ -31,7 +28,7 @@ __all__ = [
 ]
 
 
-def placement_of(data: NDArray) -> dict[str, Split]:
+def placement_of(data: Any) -> dict[str, Split]:
     """Returns how an array lies, by the names of its mesh's axes; launches what makes it.
 
     Raises:
@@ -44,7 +41,7 @@ def placement_of(data: NDArray) -> dict[str, Split]:
     return dict.fromkeys(mesh.axes, BROADCAST) | {name: Split(axis) for name, axis in splits}
 
 
-def placed(data: NDArray, placement: Placement | None) -> Any:
+def placed(data: Any, placement: Placement | None) -> Any:
     """Returns the array lying on its mesh as is said; see `NDArray.to_placement`."""
     what = "to_placement"
     mesh = _mesh_of(what, data)
@@ -53,9 +50,21 @@ def placed(data: NDArray, placement: Placement | None) -> Any:
     return type(data).apply_operator(op, (data,), {"splits": splits})
 
 
-def lying_as(data: NDArray, other: NDArray) -> Any:
-    """Returns an array that lies as another of its mesh does; launches what makes that."""
-    return data if type(data.context) is not Mesh else placed(data, placement_of(other))
+def lying_as(data: Any, other: Any) -> Any:
+    """Returns an array that lies as another of its mesh does; launches what makes that.
+
+    In a trace an array from outside lies as it does now, and XLA chooses for those from inside.
+    """
+    if type(data.context) is not Mesh:
+        return data
+    trace = recorder.current_trace()
+    if trace is None:
+        return placed(data, placement_of(other))
+    storage = other.storage
+    if storage.owner is trace or storage.value.array is None:
+        return data
+    splits = splits_of(storage.value.array.sharding) or ()
+    return placed(data, {name: Split(axis) for name, axis in splits})
 
 
 def spread_over(data: Any, mesh: Mesh, placement: Placement | None) -> Value:
@@ -120,7 +129,7 @@ def joined_parts(part: ArrayLike, mesh: Mesh, placement: Placement, dtype: DType
     return Value(tensor_type(made.shape, host.dtype), made)
 
 
-def _mesh_of(what: str, data: NDArray) -> Mesh:
+def _mesh_of(what: str, data: Any) -> Mesh:
     mesh = data.context
     if isinstance(mesh, Mesh):
         return mesh

@@ -205,10 +205,10 @@ def _arrays(state: State) -> list[NDArray]:
     return [array for part in parts for array in _arrays(part)]
 
 
-def _without(states: Mapping[Index, State], apart: dict[str, NDArray]) -> dict[Index, State]:
+def _without(states: Mapping[Index, State], apart: dict[str, NDArray]) -> dict[Index, Any]:
     """Returns states with words in the places of arrays on meshes, which a dict gets."""
 
-    def replaced(state: State, where: str) -> State:
+    def replaced(state: State, where: str) -> Any:
         if isinstance(state, NDArray) and isinstance(state.context, Mesh):
             apart[where] = state
             return f"{_ON_MESH}{where}"
@@ -219,7 +219,7 @@ def _without(states: Mapping[Index, State], apart: dict[str, NDArray]) -> dict[I
     return {key: replaced(state, str(key)) for key, state in states.items()}
 
 
-def _with(state: State, arrays: Mapping[str, NDArray]) -> State:
+def _with(state: Any, arrays: Mapping[str, NDArray]) -> Any:
     """Returns a state with arrays in the places of the words that `_without` left."""
     if isinstance(state, str) and state.startswith(_ON_MESH):
         name = state.removeprefix(_ON_MESH)
@@ -235,8 +235,10 @@ def _lying_as(state: State, weight: NDArray) -> State:
     """Returns a state whose arrays of the weight's shape lie on the mesh as the weight does."""
     if isinstance(state, (tuple, list)):
         return type(state)(_lying_as(item, weight) for item in state)
-    fits = isinstance(state, NDArray) and state.shape == weight.shape
-    return lying_as(state, weight) if fits else state
+    if isinstance(state, NDArray) and state.shape == weight.shape:
+        placed: NDArray = lying_as(state, weight)
+        return placed
+    return state
 
 
 def get_updater(optimizer: Optimizer) -> Updater:

@@ -15,7 +15,7 @@ from typing import Any
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.mesh import Mesh
 from hybridnet.base.placement import BROADCAST, Placement, Split, split
-from hybridnet.gluon import Block
+from hybridnet.gluon import Block, Parameter
 
 __all__ = ["COLUMNS", "ROWS", "data", "fully_sharded", "tensor"]
 
@@ -37,15 +37,14 @@ def data(net: Block, mesh: Mesh) -> None:
     """
     _check_axis("data", mesh, None)
     for param in net.collect_params().values():
-        param.place(None)
-    _move(net, mesh)
+        param.place(mesh, None)
 
 
 def fully_sharded(net: Block, mesh: Mesh, axis: str = "data", least: int = _SMALL) -> None:
     """Has each device hold a part of each parameter, its gradient and the optimizer's states.
 
-    A layer brings the parts together when it computes, and no later than that: so a network can be
-    as many times larger than one device as there are. (Rajbhandari et al., "ZeRO", 2020.)
+    A layer brings the parts of its own together when it computes. (Rajbhandari et al., "ZeRO",
+    2020.)
 
     Args:
         net: with parameters that are initialized, or not yet.
@@ -55,10 +54,8 @@ def fully_sharded(net: Block, mesh: Mesh, axis: str = "data", least: int = _SMAL
     """
     _check_axis("fully_sharded", mesh, axis)
     for param in net.collect_params().values():
-        tensor_like = param._lies[0]
-        lies = partial(_sharded, mesh, axis, least, tensor_like)
-        param.place(lies, used=tensor_like or (lambda shape: {}))
-    _move(net, mesh)
+        used = param.lies[1] or param.lies[0] or _whole  # as `tensor` said, before or after this
+        param.place(mesh, partial(_sharded, mesh, axis, least, used), used)
 
 
 def tensor(net: Block, mesh: Mesh, plan: Mapping[str, Split], axis: str = "model") -> None:
@@ -81,16 +78,19 @@ def tensor(net: Block, mesh: Mesh, plan: Mapping[str, Split], axis: str = "model
             have equal parts of one.
     """
     _check_axis("tensor", mesh, axis)
-    params = net._collect_params_with_prefix()
+    params = net.structural_params()
     for pattern in plan:
         if not any(re.search(pattern, name) for name in params):
             raise ParameterError(
                 f"tensor: {pattern!r} requires a parameter that it matches, got {_some(params)}"
             )
-    for name, param in params.items():
-        how = next((how for pattern, how in plan.items() if re.search(pattern, name)), BROADCAST)
-        param.place({axis: how})
-    _move(net, mesh)
+    chosen: dict[Parameter, Split] = {}
+    for name, param in params.items():  # one that layers share has several names
+        how = next((how for pattern, how in plan.items() if re.search(pattern, name)), None)
+        if how is not None:
+            chosen.setdefault(param, how)
+    for param in dict.fromkeys(params.values()):
+        param.place(mesh, {axis: chosen.get(param, BROADCAST)})
 
 
 def _sharded(
@@ -106,11 +106,8 @@ def _sharded(
     return {**held, axis: Split(max(fits, key=lambda i: shape[i]))}
 
 
-def _move(net: Block, mesh: Mesh) -> None:
-    for param in net.collect_params().values():
-        known = param.is_initialized or param.is_deferred
-        if known and param.list_ctx() != [mesh]:
-            param.reset_ctx(mesh)
+def _whole(shape: tuple[int, ...]) -> Placement:
+    return {}
 
 
 def _check_axis(what: str, mesh: Mesh, axis: str | None) -> None:

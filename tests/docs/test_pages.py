@@ -17,7 +17,7 @@ RUN = [
     ROOT / "README.md",
     *(
         ROOT / "docs" / f"{name}.md"
-        for name in ("architecture", "extending", "data", "interchange", "text")
+        for name in ("architecture", "extending", "data", "interchange", "parallel", "text")
     ),
 ]
 #: Those that name files.

@@ -55,6 +55,7 @@ BELOW = {
         *("context", "metric", "vocabulary"),
     ),
     "rnn": ("initializer", "io", "model"),
+    "parallel": ("gluon",),
     "checkpoint": ("gluon", "session"),
     "vocabulary": ("base",),
     "log": ("base",),
@@ -236,7 +237,7 @@ FACES = {
     "graph": (".",),
     "ndarray": (
         *(".", "internal", "copies", "random", "sparse", "adopt", "share"),
-        *("control_flow", "indexing"),
+        *("control_flow", "indexing", "placed"),
     ),
     "ops": ("core", "core.registry", "host", "nn", "random", "shape", "sparse", "state"),
     "passes": (".",),

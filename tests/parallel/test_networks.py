@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -10,6 +13,8 @@ from hybridnet import autograd, gluon, nd
 from hybridnet.base.errors import ParameterError
 from hybridnet.gluon import nn
 from hybridnet.parallel import COLUMNS, ROWS, broadcast, data, fully_sharded, split, tensor
+from hybridnet.runtime.programs.cache import cache
+from hybridnet.runtime.programs.mesh_program import MeshExecutable
 
 MESH = hn.Mesh({"data": 4, "model": 2})
 PLAN = {r"0\.(weight|bias)": COLUMNS, r"1\.weight": ROWS}
@@ -123,6 +128,22 @@ def test_a_device_of_a_sharded_network_holds_an_eighth():
     assert here <= 1.2 / 8 * whole
 
 
+def test_what_was_said_before_does_not_matter():
+    """Said twice it is the same; and a network can move to another mesh."""
+    net = dense()
+    net.initialize(ctx=hn.Mesh({"data": 8}))
+    net(nd.ones((8, 24), ctx=hn.Mesh({"data": 8})))
+    for _ in range(2):
+        fully_sharded(net, hn.Mesh({"data": 8}), least=64)
+    assert net[0].weight.data().placement == {"data": split(0)}
+    tensor(net, MESH, PLAN)
+    for _ in range(2):
+        fully_sharded(net, MESH, least=64)
+    assert net[0].weight.data().placement == {"data": split(1), "model": split(0)}
+    data(net, MESH)
+    assert net[0].weight.data().placement == {"data": broadcast, "model": broadcast}
+
+
 def test_a_network_goes_back_to_one_device(tmp_path):
     _, net, _ = trained(dense, WAYS["both"])
     x = np.random.default_rng(0).random((8, 24))
@@ -164,3 +185,71 @@ def test_what_cannot_be_is_refused(apply, message):
     net.initialize()
     with pytest.raises(ParameterError, match=message):
         apply(net)
+
+
+@pytest.mark.parametrize(
+    ("way", "wanted"),
+    [("data", {"all-reduce": 1}), ("sharded", {"all-gather": 2, "all-reduce": 1})],
+)
+def test_the_program_of_a_step_has_the_collectives_that_it_needs(way, wanted):
+    """All gradients in one all-reduce; of each weight in parts one all-gather."""
+    mesh = hn.Mesh({"data": 8})
+    net = nn.HybridSequential()
+    net.add(nn.Dense(64, activation="relu", in_units=32), nn.Dense(8, in_units=64))
+    net.initialize(ctx=mesh)
+    net.hybridize()
+    if way == "sharded":
+        fully_sharded(net, mesh, least=128)
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01, "momentum": 0.9})
+    x = nd.ones((16, 32), ctx=mesh).to_placement(split(0))
+    for _ in range(2):
+        with autograd.record():
+            loss = net(x).sum(axis=1)
+        loss.backward()
+        trainer.step(16)
+    net[0].weight.data().wait_to_read()
+    made = [one for one in cache.programs() if type(one.compiled) is MeshExecutable]
+    largest = max(made, key=lambda one: one.account.weight * (one.code.ctx is mesh))
+    kinds = "all-gather|all-reduce|reduce-scatter|all-to-all|collective-permute"
+    found = re.findall(rf" ({kinds})(?:-start)?\(", largest.compiled.last.as_text())
+    assert Counter(found) == wanted
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_whole_step_can_be_traced(before):
+    """Also the first one, which makes the optimizer's states."""
+    found = []
+    for traced in (False, True):
+        hn.random.seed(2)
+        net = dense()
+        net.initialize(hn.init.Xavier(), ctx=MESH)
+        x = nd.array(np.random.default_rng(0).random((16, 24)), ctx=MESH, placement=split(0))
+        net(x)
+        fully_sharded(net, MESH, least=64)
+        trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.01})
+
+        def step(x, net=net, trainer=trainer):
+            with autograd.record():
+                loss = (net(x) ** 2).mean()
+            loss.backward()
+            trainer.step(1)
+            return loss
+
+        for _ in range(before):
+            step(x)
+        run = hn.function(step) if traced else step
+        found.append([float(run(x).asscalar()) for _ in range(4)])
+        assert net[0].weight.data().placement["data"] == split(0)
+        state, _ = trainer._updaters[0].states[trainer._param2idx[net[0].weight.name]]
+        assert state.placement == net[0].weight.data().placement
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-5)
+
+
+def test_a_parameter_that_layers_share_is_split_by_either_name():
+    net = nn.HybridSequential()
+    first = nn.Dense(8, in_units=8)
+    net.add(first, nn.Dense(8, in_units=8, params=first.params))
+    net.initialize()
+    assert net[1].weight is net[0].weight
+    tensor(net, MESH, {r"0\.weight": COLUMNS})
+    assert net[1].weight.data().placement == {"data": broadcast, "model": split(0)}

@@ -73,6 +73,7 @@ SAMPLES: Final[dict[str, list[Sample]]] = {
     ],
     "_histogram": [sample(_X, bin_cnt=4, range=(-1, 1)), sample(_X, np.array([-1.0, 0.0, 0.5]))],
     "_identity_with_attr_like_rhs": [sample(_X, _X)],
+    "_to_placement": [sample(_X, splits="data:0")],
     "_scatter_set_nd": [sample(_X, _X[1:3, 0] * 2, np.array([[0, 3], [1, 2]]), shape=(4, 3, 2))],
 }
 

@@ -15,6 +15,7 @@ EXAMPLES = ROOT / "examples"
 #: must be below (or, where negative, above the negative of).
 RUNS = {
     "gpt": ("--seconds 20 --layers 2 --units 64 --length 64 --out OUT", r"([\d.]+) bits", 4.5),
+    "gpt_parallel": ("--way both --steps 60", r"loss ([\d.]+)", 3.5),
     "bert_classification": ("--epochs 4", r"accuracy ([\d.]+)", -0.45),
     "image_classification": ("--images 400 --epochs 2", r"accuracy ([\d.]+)", None),
     "word_language_model": ("--sentences 400 --hidden 32 --epochs 3", r"perplexity ([\d.]+)", 6),

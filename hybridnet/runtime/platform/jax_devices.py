@@ -265,7 +265,7 @@ def gathered(
     shape: tuple[int, ...],
     mesh: Mesh,
     splits: tuple[tuple[str, int], ...],
-    part: Callable[[tuple[slice, ...]], NumpyArray],
+    part: Callable[[Any], NumpyArray],
 ) -> jax.Array:
     """Returns an array on a mesh, of which a function gives each device's part."""
     with jax.enable_x64(True):

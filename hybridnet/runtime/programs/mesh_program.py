@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final, final
 
 from hybridnet.base.host_array import DeviceArray
-from hybridnet.base.lazy import jax
+from hybridnet.base.lazy import jax, jax_core
 from hybridnet.base.mesh import Mesh
 from hybridnet.ops.host import by_jax
 
@@ -47,7 +47,7 @@ class MeshExecutable:
         self._made: dict[tuple[Any, ...], Any] = {}
         self.last: Any = None
 
-    def __call__(self, *arguments: DeviceArray) -> Sequence[DeviceArray]:
+    def __call__(self, *arguments: jax.Array) -> Sequence[DeviceArray]:
         """Starts the program for arguments that lie as these do; compiles it if need be."""
         key = tuple([x.sharding for x in arguments])
         made = self._made.get(key)
@@ -58,8 +58,6 @@ class MeshExecutable:
         return outputs
 
     def _compiled(self, key: tuple[Any, ...]) -> Any:
-        from jax.extend.core import jaxpr_as_fun
-
         code = self._code
         types = self._traced.jaxpr
         donated = code.donated
@@ -67,7 +65,7 @@ class MeshExecutable:
         kept = [key[slot] for slot in donated]
         others = [None] * (len(code.outputs) - len(kept))
         program = jax.jit(
-            jaxpr_as_fun(types),
+            jax_core.jaxpr_as_fun(types),
             in_shardings=key,
             out_shardings=[*kept, *others],
             donate_argnums=donated,
@@ -78,7 +76,7 @@ class MeshExecutable:
                 jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=sharding)
                 for one, sharding in zip(types.in_avals, key, strict=True)
             ]
-            made = by_jax(program.lower, *given).compile(compiler_options=self._options)
+            made = by_jax(program.lower, *given).compile(compiler_options=dict(self._options))
         if len(self._made) >= _MOST:
             self._made.clear()
         self._made[key] = made
