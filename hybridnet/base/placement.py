@@ -8,7 +8,7 @@ from typing import Final
 
 from .errors import ParameterError
 
-__all__ = ["BROADCAST", "Placement", "Split", "broadcast", "read_placement", "split"]
+__all__ = ["BROADCAST", "Placement", "Split", "Splits", "broadcast", "read_placement", "split"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,13 @@ def split(axis: int) -> Split:
 #: What says how an array lies on a mesh: for each axis of the mesh `split` of an axis of the array,
 #: or `broadcast`; axes that are not named have `broadcast`. One by itself is for the first axis.
 Placement = Mapping[str, Split] | Split
+#: The same, read: pairs of an axis of the mesh and the axis of the array that it splits, from 0 on.
+Splits = tuple[tuple[str, int], ...]
 
 
 def read_placement(
     what: str, placement: Placement | None, axes: Mapping[str, int], shape: tuple[int, ...]
-) -> tuple[tuple[str, int], ...]:
+) -> Splits:
     """Returns which axes of a mesh split which of an array, after looking whether they can.
 
     Args:
@@ -57,9 +59,6 @@ def read_placement(
         placement: what was asked; None for `broadcast`.
         axes: the names of the mesh's axes, with their sizes.
         shape: of the array.
-
-    Returns:
-        Pairs of an axis of the mesh and one of the array, from 0 on.
 
     Raises:
         ParameterError: the mesh has no such axis, the array has none, or its size cannot be divided

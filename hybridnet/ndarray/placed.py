@@ -10,7 +10,7 @@ import numpy as np
 from hybridnet.base.array_types import ArrayLike, DTypeLike, NumpyArray
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.mesh import Mesh
-from hybridnet.base.placement import BROADCAST, Placement, Split, read_placement
+from hybridnet.base.placement import BROADCAST, Placement, Split, Splits, read_placement
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core import registry
 from hybridnet.ops.shape import splits_text
@@ -45,9 +45,12 @@ def placed(data: Any, placement: Placement | None) -> Any:
     """Returns the array lying on its mesh as is said; see `NDArray.to_placement`."""
     what = "to_placement"
     mesh = _mesh_of(what, data)
-    splits = splits_text(read_placement(what, placement, mesh.axes, data.shape))
+    return _split(data, read_placement(what, placement, mesh.axes, data.shape))
+
+
+def _split(data: Any, splits: Splits) -> Any:
     op = registry.get("_to_placement")
-    return type(data).apply_operator(op, (data,), {"splits": splits})
+    return type(data).apply_operator(op, (data,), {"splits": splits_text(splits)})
 
 
 def lying_as(data: Any, other: Any) -> Any:
@@ -59,12 +62,11 @@ def lying_as(data: Any, other: Any) -> Any:
         return data
     trace = recorder.current_trace()
     if trace is None:
-        return placed(data, placement_of(other))
-    storage = other.storage
-    if storage.owner is trace or storage.value.array is None:
-        return data
-    splits = splits_of(storage.value.array.sharding) or ()
-    return placed(data, {name: Split(axis) for name, axis in splits})
+        array = recorder.ready_array(other.read())
+    else:
+        array = None if other.storage.owner is trace else other.storage.value.array
+    splits = None if array is None else splits_of(array.sharding)
+    return data if splits is None else _split(data, splits)
 
 
 def spread_over(data: Any, mesh: Mesh, placement: Placement | None) -> Value:

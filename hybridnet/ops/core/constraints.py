@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-#: Which axes of a mesh split which axes of an array.
-Splits = tuple[tuple[str, int], ...]
+from hybridnet.base.placement import Splits
+
 Constrain = Callable[[Any, Splits], Any]
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from hybridnet.base.errors import ParameterError
+from hybridnet.base.placement import Splits
 
 from ..core import constraints
 from ..core.call import Backward
@@ -15,12 +16,12 @@ from ..core.rules import same_type
 __all__ = ["splits_text"]
 
 
-def splits_text(splits: Iterable[tuple[str, int]]) -> str:
+def splits_text(splits: Splits) -> str:
     """Returns which axes of a mesh split which of an array, as graphs say it: 'data:0,model:1'."""
     return ",".join(f"{name}:{axis}" for name, axis in splits)
 
 
-def _splits(text: str) -> constraints.Splits:
+def _splits(text: str) -> Splits:
     try:
         pairs = [one.split(":") for one in text.split(",") if one]
         return tuple((name, int(axis)) for name, axis in pairs)

@@ -20,6 +20,7 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.lazy import jax, xla_client
 from hybridnet.base.mesh import Mesh
+from hybridnet.base.placement import Splits
 from hybridnet.base.processor import environment, num_threads
 
 from ..tiers.prices import prices
@@ -235,7 +236,7 @@ def sharding_of(ctx: Context) -> jax.sharding.Sharding:
 
 
 @lru_cache(4096)
-def sharding_on(mesh: Mesh, splits: tuple[tuple[str, int], ...]) -> jax.sharding.NamedSharding:
+def sharding_on(mesh: Mesh, splits: Splits) -> jax.sharding.NamedSharding:
     """Returns the JAX sharding of arrays on a mesh.
 
     Args:
@@ -245,26 +246,21 @@ def sharding_on(mesh: Mesh, splits: tuple[tuple[str, int], ...]) -> jax.sharding
     return jax.sharding.NamedSharding(jax_mesh(mesh), partition(splits))
 
 
-def spread(
-    array: jax.Array | NumpyArray, mesh: Mesh, splits: tuple[tuple[str, int], ...]
-) -> jax.Array:
+def spread(array: jax.Array | NumpyArray, mesh: Mesh, splits: Splits) -> jax.Array:
     """Returns an array with the value of another on the devices of a mesh, each with its part."""
-    sharding = sharding_on(mesh, splits)
+    if mesh.processes > 1:  # each process has it all, and puts the parts of its own devices
+        host = np.asarray(array)
+        return gathered(host.shape, mesh, splits, host.__getitem__)
+    alias = None if isinstance(array, np.ndarray) else False
     with jax.enable_x64(True):
-        made: jax.Array
-        if mesh.processes > 1:  # each process has it all, and puts the parts of its own devices
-            host = np.asarray(array)
-            made = jax.make_array_from_callback(host.shape, sharding, host.__getitem__)
-        else:
-            alias = None if isinstance(array, np.ndarray) else False
-            made = jax.device_put(array, sharding, may_alias=alias)
+        made: jax.Array = jax.device_put(array, sharding_on(mesh, splits), may_alias=alias)
     return made
 
 
 def gathered(
     shape: tuple[int, ...],
     mesh: Mesh,
-    splits: tuple[tuple[str, int], ...],
+    splits: Splits,
     part: Callable[[Any], NumpyArray],
 ) -> jax.Array:
     """Returns an array on a mesh, of which a function gives each device's part."""
@@ -273,7 +269,7 @@ def gathered(
     return made
 
 
-def joined(part: NumpyArray, mesh: Mesh, splits: tuple[tuple[str, int], ...]) -> jax.Array:
+def joined(part: NumpyArray, mesh: Mesh, splits: Splits) -> jax.Array:
     """Returns an array on a mesh, of which each process gives what its own devices are to hold.
 
     Args:
@@ -286,7 +282,7 @@ def joined(part: NumpyArray, mesh: Mesh, splits: tuple[tuple[str, int], ...]) ->
     return made
 
 
-def partition(splits: tuple[tuple[str, int], ...]) -> jax.sharding.PartitionSpec:
+def partition(splits: Splits) -> jax.sharding.PartitionSpec:
     """Returns JAX's form of a placement: the names of a mesh's axes by axis of an array."""
     names: list[Any] = [()] * (1 + max([axis for _, axis in splits], default=-1))
     for name, axis in splits:
@@ -294,7 +290,7 @@ def partition(splits: tuple[tuple[str, int], ...]) -> jax.sharding.PartitionSpec
     return jax.sharding.PartitionSpec(*(one or None for one in names))
 
 
-def splits_of(sharding: jax.sharding.Sharding) -> tuple[tuple[str, int], ...] | None:
+def splits_of(sharding: jax.sharding.Sharding) -> Splits | None:
     """Returns which axes of a mesh split which of an array; None if no mesh's axes do."""
     spec = getattr(sharding, "spec", None)
     if spec is None:

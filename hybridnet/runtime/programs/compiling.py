@@ -17,6 +17,7 @@ from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.jax_private import device_list, executable_modules, initialize_lapack
 from hybridnet.base.lazy import jax
 from hybridnet.base.mesh import Mesh
+from hybridnet.base.placement import Splits
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.native import onednn
 from hybridnet.ops.core import Site, constraining, picking
@@ -127,13 +128,13 @@ def _on_mesh(code: Code, recipe: Recipe) -> Executable:
     """Traces a structure on a mesh, whose programs are compiled once it is known how inputs lie."""
     mesh = code.ctx
 
-    def constrain(array: Any, splits: tuple[tuple[str, int], ...]) -> Any:
+    def constrain(array: Any, splits: Splits) -> Any:
         return jax.lax.with_sharding_constraint(array, sharding_on(mesh, splits))
 
     with constraining(constrain):
         traced, _ = _traced(code, recipe)
     check_extents(code, traced.jaxpr)
-    return MeshExecutable(code, traced, {})
+    return MeshExecutable(code, traced)
 
 
 def _compiled_aside(code: Code, lowered: jax.stages.Lowered, options: Options) -> Executable | None:

@@ -18,7 +18,6 @@ from hybridnet.ops.host import by_jax
 
 from ..observe.program_log import describe, explaining, say
 from ..segments.code import Code
-from .recipe import Options
 
 __all__ = ["MeshExecutable"]
 
@@ -33,17 +32,15 @@ class MeshExecutable:
     Args:
         code: the structure.
         traced: what it was traced to.
-        options: compile options.
 
     Attributes:
         last: the executable that was called last; None if none was.
     """
 
-    def __init__(self, code: Code, traced: jax.stages.Traced, options: Options) -> None:
+    def __init__(self, code: Code, traced: jax.stages.Traced) -> None:
         assert isinstance(code.ctx, Mesh)
         self._code = code
         self._traced = traced
-        self._options = options
         self._made: dict[tuple[Any, ...], Any] = {}
         self.last: Any = None
 
@@ -76,7 +73,7 @@ class MeshExecutable:
                 jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=sharding)
                 for one, sharding in zip(types.in_avals, key, strict=True)
             ]
-            made = by_jax(program.lower, *given).compile(compiler_options=dict(self._options))
+            made = by_jax(program.lower, *given).compile()
         if len(self._made) >= _MOST:
             self._made.clear()
         self._made[key] = made
