@@ -9,6 +9,7 @@ is, until then.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -40,10 +41,10 @@ __all__ = [
     "described",
     "files_of",
     "is_shared",
+    "next_id",
     "own_parts",
     "parts_of",
     "remove_others",
-    "save_id",
     "whole_of",
 ]
 
@@ -52,6 +53,9 @@ KEY: Final = "parts"
 #: Seconds between two looks whether the others' files are there, and for how long.
 _EVERY: Final = 0.05
 _PATIENCE: Final = 600.0
+
+#: Folder -> how many saves of all processes there were in it.
+_saves: Final[dict[Path, int]] = {}
 
 Region = tuple[slice, ...]
 
@@ -116,10 +120,14 @@ def _span(index: Region, shape: Sequence[int]) -> tuple[tuple[int, ...], tuple[i
 # -- several files -------------------------------------------------------------------------------
 
 
-def save_id(number: int) -> str:
-    """Returns what names a save, the same in all processes of this gang and in no other."""
+def next_id(folder: Path) -> str:
+    """Returns what names a save of all processes of this gang, in all of them and in no other gang.
+
+    It is known by how many they have made in a folder: what a process saves by itself counts not.
+    """
     team = gang.current()
     names = "" if team is None else "|".join(team.names)
+    number = _saves[folder] = _saves.get(folder, 0) + 1
     return blake2b(f"{names}#{number}".encode(), digest_size=6).hexdigest()
 
 
@@ -245,17 +253,27 @@ class PartedFile:
         return made
 
     def _covers(self, name: str) -> bool:
-        """Whether the parts of an array are inside of it, and as large together."""
-        kind, total = self.types[name], 0
-        for part in self._parts[name]:
-            total += math.prod(part.shape)
-            ends = [a + n for a, n in zip(part.start, part.shape, strict=True)]
-            inside = all(
-                0 <= a <= b <= n for a, b, n in zip(part.start, ends, kind.shape, strict=True)
+        """Whether the parts of an array are a grid that fills it, as those on a mesh are."""
+        shape, parts = self.types[name].shape, self._parts[name]
+        if any(len(part.start) != len(shape) for part in parts):
+            return False
+        bounds = [
+            [*sorted({part.start[axis] for part in parts}), size] for axis, size in enumerate(shape)
+        ]
+        if math.prod(len(one) - 1 for one in bounds) != len(parts):
+            return False
+        grid = {
+            start: tuple(high - low for low, high in zip(start, ends, strict=True))
+            for start, ends in zip(
+                itertools.product(*(one[:-1] for one in bounds)),
+                itertools.product(*(one[1:] for one in bounds)),
+                strict=True,
             )
-            if not inside or not 0 <= part.process < len(self.files):
-                return False
-        return total == kind.size
+        }
+        begins = all(one[0] == 0 for one in bounds)
+        known = all(0 <= part.process < len(self.files) for part in parts)
+        found = {part.start: part.shape for part in parts}
+        return begins and known and found == grid
 
 
 def region(low: Sequence[int], high: Sequence[int], origin: Sequence[int]) -> Region:

@@ -296,8 +296,10 @@ def _value(slot: Slot, name: str, file: TensorFile, inner: str = "") -> Any:
 
 def _further(slot: Slot, name: str, file: TensorFile) -> dict[str, Any]:
     """Returns what a file has of a variable beside its value."""
+    if not slot.has_further:
+        return {}
     inner = [full.removeprefix(f"{name}/") for full in file.types if full.startswith(f"{name}/")]
-    return {one: _value(slot, name, file, one) for one in inner} if slot.has_further else {}
+    return {one: _value(slot, name, file, one) for one in inner}
 
 
 def path_of(prefix: PathLike, step: Any = None) -> Path:

@@ -165,19 +165,16 @@ class TensorFile:
         self._others: dict[int, TensorFile] = {0: self}
         self._stack = contextlib.ExitStack()
         self._sums = _sums(path, opened)
-        self.types = {name: self._type(name) for name in opened.keys()}  # noqa: SIM118 (no dict)
-        if self._sums is not None and self._sums.keys() != self.types.keys():
+        self._held = {name: self._type(name) for name in opened.keys()}  # noqa: SIM118 (no dict)
+        if self._sums is not None and self._sums.keys() != self._held.keys():
             raise _damaged(path, "its header and the checksums in it name other arrays")
         text = (opened.metadata() or {}).get(KEY)
         self._parted = None if text is None else PartedFile(text, path)
+        self.types = self._held
         if self._parted is not None:
-            lacks = self._parted.keys(0) - self.types.keys()
-            if lacks:
-                raise _damaged(path, f"it lacks {sorted(lacks)[0]!r}")
-            hidden = self._parted.keys(0)
-            self._held = self.types
-            self.types = {name: x for name, x in self.types.items() if name not in hidden}
-            self.types.update(self._parted.types)
+            parts = self._parted.keys(0)
+            whole = {name: kind for name, kind in self._held.items() if name not in parts}
+            self.types = whole | self._parted.types
 
     def close(self) -> None:
         """Closes the files of other processes that were read."""
@@ -198,7 +195,7 @@ class TensorFile:
         if self._parted is not None and name in self._parted.types:
             everything = (slice(None),) * len(self.types[name].shape)
             return self._parted.read(name, wanted or everything, self._part)
-        array = self._whole(name, self.types[name])
+        array = self._tensor(name)
         return array if wanted is None else array[wanted]
 
     def _part(self, process: int, key: str) -> NumpyArray:
@@ -207,13 +204,12 @@ class TensorFile:
         if process not in self._others:
             opened = self._stack.enter_context(open_tensors(self._parted.files[process]))
             self._others[process] = opened
-        file = self._others[process]
-        held = self._held if file is self else file.types
-        if key not in held:
-            raise _damaged(file.path, f"it lacks {key!r}")
-        return file._whole(key, held[key])
+        return self._others[process]._tensor(key)
 
-    def _whole(self, name: str, kind: TensorType) -> NumpyArray:
+    def _tensor(self, name: str) -> NumpyArray:
+        if name not in self._held:
+            raise _damaged(self.path, f"it lacks {name!r}")
+        kind = self._held[name]
         with _explained(self.path):
             array: NumpyArray = self._opened.get_tensor(name)
         array = np.asarray(array, kind.dtype, order="C")

@@ -7,7 +7,6 @@ of the old one only where nobody holds it. So training goes on while the old val
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -32,16 +31,13 @@ from .parts import (
     described,
     files_of,
     is_shared,
+    next_id,
     own_parts,
     parts_of,
     remove_others,
-    save_id,
     whole_of,
 )
 from .tensor_file import Tensor, import_safetensors, open_tensors, write_tensors
-
-#: Numbers of saves; all processes of a gang make the same ones.
-_numbers: Final = itertools.count(1)
 
 #: The type of what a saving task makes: the bytes of the file.
 BYTES: Final = tensor_type((), INT64)
@@ -69,7 +65,6 @@ def push_save(
         The bytes of the file, when it is written; or the error, which names the file.
     """
     import_safetensors()
-    number = next(_numbers)
     types = {name: value.type for name, value in values.items()}
     device = device_of(ctx or Context("cpu", 0))
 
@@ -77,7 +72,7 @@ def push_save(
         path = path_of(*arrays[len(types) :])
         path.parent.mkdir(parents=True, exist_ok=True)
         written = zip(types.items(), arrays[: len(types)], strict=True)
-        total = _write(path, [Tensor(name, type, array) for (name, type), array in written], number)
+        total = _write(path, [Tensor(name, type, array) for (name, type), array in written])
         if not (rank() and any(map(is_shared, arrays))):
             done(path)
         return [send(np.int64(total), device)]
@@ -93,13 +88,12 @@ def push_save(
     return made
 
 
-def _write(path: Path, tensors: Sequence[Tensor], number: int) -> int:
+def _write(path: Path, tensors: Sequence[Tensor]) -> int:
     """Writes arrays, of those in parts on a mesh what this process has; returns the bytes.
 
     Args:
         path: the checkpoint's file.
         tensors: the arrays.
-        number: of the save, the same in all processes of a gang.
     """
     together = any(is_shared(array) for _, _, array in tensors)
     process, count = (rank(), size()) if together else (0, 1)
@@ -115,7 +109,7 @@ def _write(path: Path, tensors: Sequence[Tensor], number: int) -> int:
             ]
         elif not process:
             own.append(Tensor(name, kind, whole_of(array)))
-    saved = save_id(number)
+    saved = next_id(path.parent) if together and split else ""
     files = files_of(path, saved, count if split else 1)
     if process:
         return write_tensors(files[process], own) if split else 0

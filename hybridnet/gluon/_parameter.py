@@ -61,6 +61,10 @@ Zeros = Callable[[NDArray], NDArray]
 PlacementOf = Placement | Callable[[tuple[int, ...]], Placement]
 
 
+def _for_shape(placement: PlacementOf | None, shape: tuple[int, ...]) -> Placement:
+    return (placement(shape) if callable(placement) else placement) or {}
+
+
 def contexts_of(ctx: Context | Sequence[Context] | None) -> list[Context]:
     """Returns contexts as a list; None stands for the current one."""
     if ctx is None:
@@ -110,7 +114,8 @@ class Parameter(PrivateNames):
     Attributes:
         name, lr_mult, wd_mult, init, stype, grad_stype: as given.
         times_set: how often it got a value from elsewhere than a `Trainer`.
-        lies: how it lies on meshes, and how layers get it if that is another; see `place`.
+        lies: how it lies on meshes; see `place`.
+        used: how layers get it there, if that is another.
     """
 
     def __init__(
@@ -151,7 +156,8 @@ class Parameter(PrivateNames):
         self._grad_req = "null"
         self._trained_by: weakref.ref[Any] | None = None
         self._var: tuple[dict[str, Any], Symbol] | None = None
-        self.lies: tuple[PlacementOf | None, PlacementOf | None] = (None, None)
+        self.lies: PlacementOf | None = None
+        self.used: PlacementOf | None = None
         self.grad_req = grad_req
 
     def __repr__(self) -> str:
@@ -343,7 +349,7 @@ class Parameter(PrivateNames):
         Raises:
             ParameterError: it cannot lie so.
         """
-        self.lies = placement, used
+        self.lies, self.used = placement, used
         known = self.is_initialized or self.is_deferred
         if known and self.list_ctx() != [mesh]:
             self.reset_ctx(mesh)
@@ -354,10 +360,9 @@ class Parameter(PrivateNames):
         self._attach()
         changes.note()
 
-    def placement_of(self, shape: tuple[int, ...], number: int = 0) -> Placement:
-        """Returns how a value of some shape lies on a mesh, or with number 1 is computed with."""
-        found = self.lies[number]
-        return (found(shape) if callable(found) else found) or {}
+    def placement_of(self, shape: tuple[int, ...]) -> Placement:
+        """Returns how a value of some shape lies on a mesh."""
+        return _for_shape(self.lies, shape)
 
     def _placed(self, data: NDArray) -> NDArray:
         if not isinstance(data.context, Mesh):
@@ -366,9 +371,9 @@ class Parameter(PrivateNames):
 
     def as_used(self, data: NDArray) -> NDArray:
         """Returns the value on a mesh as layers compute with it; see `place`."""
-        if self.lies[1] is None:
+        if self.used is None:
             return data
-        return data.to_placement(self.placement_of(data.shape, 1))
+        return data.to_placement(_for_shape(self.used, data.shape))
 
     def named_arrays(self) -> list[tuple[str, NDArray]]:
         """Returns the values and gradients that there are, each with a name."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hybridnet import ndarray
-from hybridnet.base.array_types import ArrayLike, DTypeLike
+from hybridnet.base.array_types import ArrayLike
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.fetching import DownloadError, check_sha1, download
@@ -88,9 +88,8 @@ def split_and_load(
         batch_axis, even_split: see `split_data`.
     """
     if len(ctx_list) == 1 and isinstance(ctx_list[0], Mesh):
-        mesh = ctx_list[0]
-        return [ndarray.array(data, mesh, _dtype_of(data), placement=split(batch_axis))]
-    if not isinstance(data, NDArray):
+        data = ndarray.array(data, ctx_list[0], placement=split(batch_axis))
+    elif not isinstance(data, NDArray):
         data = ndarray.array(data, ctx_list[0])
     if mode.array:
         data = data.as_np_ndarray()
@@ -98,10 +97,6 @@ def split_and_load(
         return [data.as_in_context(ctx_list[0])]
     parts = split_data(data, len(ctx_list), batch_axis, even_split)
     return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
-
-
-def _dtype_of(data: ArrayLike | NDArray) -> DTypeLike:
-    return None if isinstance(data, NDArray) else "float32"
 
 
 def clip_global_norm(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hybridnet.base.array_types import ArrayLike, DTypeLike, NumpyArray
+from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.mesh import Mesh
 from hybridnet.base.placement import BROADCAST, Placement, Split, Splits, read_placement
@@ -16,6 +17,8 @@ from hybridnet.ops.core import registry
 from hybridnet.ops.shape import splits_text
 from hybridnet.runtime.contexts import gathered, joined, splits_of, spread
 from hybridnet.runtime.recording import Value, recorder
+
+from .copies import host_array
 
 __all__ = [
     "from_regions",
@@ -61,6 +64,7 @@ def lying_as(data: Any, other: Any) -> Any:
     if type(data.context) is not Mesh:
         return data
     trace = recorder.current_trace()
+    array: Any
     if trace is None:
         array = recorder.ready_array(other.read())
     else:
@@ -125,9 +129,15 @@ def from_regions(
 
 def joined_parts(part: ArrayLike, mesh: Mesh, placement: Placement, dtype: DTypeLike) -> Value:
     """Returns an array on a mesh of which each process gives its part; see `parallel.join`."""
-    host = np.array(part, dtype)
+    host = host_array(part, as_dtype(dtype), "join")
     splits = read_placement("join", placement, dict.fromkeys(mesh.axes, 1), host.shape)
-    made = joined(host, mesh, splits)
+    try:
+        made = joined(host.copy(), mesh, splits)
+    except ValueError as error:  # JAX knows what of the array is this process's
+        raise ParameterError(
+            f"join: requires a part that this process's devices divide, got shape {host.shape} "
+            f"for {placement} on {mesh}: {error}"
+        ) from error
     return Value(tensor_type(made.shape, host.dtype), made)
 
 

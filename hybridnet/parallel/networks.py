@@ -54,7 +54,7 @@ def fully_sharded(net: Block, mesh: Mesh, axis: str = "data", least: int = _SMAL
     """
     _check_axis("fully_sharded", mesh, axis)
     for param in net.collect_params().values():
-        used = param.lies[1] or param.lies[0] or _whole  # as `tensor` said, before or after this
+        used = param.used or param.lies or _whole  # as `tensor` said, before or after this
         param.place(mesh, partial(_sharded, mesh, axis, least, used), used)
 
 

@@ -124,6 +124,10 @@ def test_a_part_that_is_damaged_or_missing_is_named(saved):
             lambda said: said["variables"]["net/0.weight"]["parts"][0].__setitem__(0, 7),
             "do not make it up",
         ),
+        (  # as many numbers as there are, of which some come twice
+            lambda said: said["variables"]["net/0.weight"]["parts"][0].__setitem__(1, [6, 0]),
+            "do not make it up",
+        ),
         (lambda said: said.pop("files"), "cannot be read"),
     ],
 )

@@ -37,6 +37,8 @@ fully_sharded(net, mesh, least=8)
 trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.01})
 number = nd.zeros((1,), dtype="int64")
 saver = hn.checkpoint.Saver({"net": net, "trainer": trainer, "step": number})
+if rank == 0:  # what one process saves by itself is no affair of the others
+    hn.checkpoint.Saver({"step": number}).save(folder + "/own", listed=False)
 latest = hn.checkpoint.latest_checkpoint(folder)
 if latest:
     saver.restore(latest)

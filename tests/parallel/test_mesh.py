@@ -12,7 +12,7 @@ from helpers import run_script
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.parallel import broadcast, split
+from hybridnet.parallel import broadcast, join, split
 
 MESH = hn.Mesh({"data": 4, "model": 2})
 NUMBERS = np.arange(24, dtype=np.float32).reshape(8, 3)
@@ -131,6 +131,9 @@ def test_a_mesh_is_a_context_like_any_other():
         assert hn.Mesh({"data": 2}).contexts == (hn.cpu(0), hn.cpu(1))
     (moved,) = gluon.utils.split_and_load(NUMBERS, [MESH])
     assert moved.placement["data"] == split(0)
+    with hn.util.np_array(True):
+        (moved,) = gluon.utils.split_and_load(NUMBERS, [MESH])
+        assert type(moved) is hn.np.ndarray and moved.placement["data"] == split(0)
     assert x.copyto(hn.cpu(1)).context is hn.cpu(1)
     assert "@Mesh(data=4, model=2)" in repr(x)
 
@@ -152,6 +155,9 @@ def test_a_mesh_is_a_context_like_any_other():
         (lambda: nd.ones((8, 3), ctx=MESH).to_placement({"x": split(0)}), "no axis 'x'"),
         (lambda: nd.ones((8, 3), ctx=MESH).to_placement({"data": 0}), "must be split"),
         (lambda: nd.ones((8, 3), ctx=MESH).to_placement("data"), "a placement must be"),
+        (lambda: join(NUMBERS[:3], MESH, split(0)), r"join: requires a part .* got shape \(3, 3\)"),
+        (lambda: join("text", MESH, split(0)), "join: needs real numbers"),
+        (lambda: join(NUMBERS, hn.cpu(), split(0)), "join: requires a Mesh"),
         (
             lambda: nd.ones((4,), ctx=MESH).to_placement({"data": split(0), "model": split(0)}),
             "the 2 devices divide, got 1 of shape",
