@@ -6,15 +6,16 @@ pull costs nothing. What crosses from one device to another is an engine task wi
 priority; operators that read its result wait for it in the engine, and the user's thread never
 does.
 
-Keys that are pushed together cross together. Those of several devices, as a trainer pushes them,
-are summed and updated by one program over a mesh of these devices, each of which has the keys'
-values then: nothing goes from one to another but what the sums take.
+Keys that are pushed together cross together. Where that has taken as long as it takes to compile a
+program, those of several devices, as a trainer pushes them, are from then on summed and updated by
+one program over a mesh of these devices, each of which has the keys' values then: nothing goes from
+one to another but what the sums take.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, final
+from typing import Any, Final, final
 
 from hybridnet.base.context import Context, cpu
 from hybridnet.base.mesh import Mesh
@@ -22,12 +23,15 @@ from hybridnet.kvstore import Actions, Key, Kind, traffic
 from hybridnet.ndarray import NDArray, add_n
 from hybridnet.optimizer import Updater as OptimizerUpdater
 from hybridnet.runtime.contexts import mesh_over
+from hybridnet.runtime.placing import Rent, prices
 from hybridnet.runtime.recording import recorder
 
 from .crossing import Crossing
 
 #: `updater(key, merged, stored)`: changes `stored` in place by recorded operators.
 Updater = Callable[[Key, NDArray, NDArray], Any]
+#: How many operators a program over a mesh has for each key: to sum it, to update it.
+_OPERATORS: Final = 4
 
 
 @final
@@ -35,8 +39,8 @@ class ArrayActions(Actions[NDArray]):
     """Actions on arrays.
 
     A key has a home, the context where its values are summed and its own value is. It is chosen at
-    the first push: the context of the values if they share one, else what the store's kind says;
-    or a mesh, if the key is pushed together with others by several devices.
+    the first push: the context of the values if they share one, else what the store's kind says.
+    Of keys that are pushed together by several devices it may become the mesh of these.
 
     Args:
         kind: of the store.
@@ -51,6 +55,8 @@ class ArrayActions(Actions[NDArray]):
         self._rounds: dict[Key, int] = {}  # how often each key was pushed
         # What `gather` has brought home of keys that are being pushed: those that are to be summed.
         self._gathered: dict[Key, list[NDArray]] = {}
+        # What it took so far that keys together have crossed.
+        self._rent = Rent()
         # What is to be sent by `scatter`; None: at once.
         self._sends: list[tuple[Key, NDArray, Sequence[NDArray]]] | None = None
         # Whether a task was pushed that what is recorded now may have to wait for.
@@ -65,13 +71,16 @@ class ArrayActions(Actions[NDArray]):
 
     def gather(self, pairs: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
         """Brings what is pushed together to where it is summed, where `merge` will find it."""
-        crossing = Crossing("push", priority)
+        crossing = Crossing("push", priority, self._rent)
         asked: list[tuple[Key, Context, list[NDArray | None]]] = []
+        repays = self._repays_program(pairs)
         for key, values in pairs.items():
             if len(values) < 2 or any(value.stype != "default" for value in values):
                 continue
             mesh = self._mesh_over(values)
-            home = self._homes.setdefault(key, mesh) if mesh else self._home(key, values)
+            home = self._home(key, values)
+            if repays and mesh and type(home) is not Mesh:
+                home = self._move_home(key, mesh)
             if home is mesh:
                 crossing.stack(values, mesh, key)
                 asked.append((key, home, [None]))
@@ -86,6 +95,20 @@ class ArrayActions(Actions[NDArray]):
             self._gathered[key] = [
                 NDArray.from_value(next(made), home) if array is None else array for array in arrays
             ]
+
+    def _repays_program(self, pairs: Mapping[Key, Sequence[NDArray]]) -> bool:
+        """Whether keys have crossed for as long as it takes to compile a program that does it."""
+        if self._rent.paid < prices.program:
+            return False
+        types = {(values[0].shape, values[0].dtype) for values in pairs.values()}
+        weight, kinds = _OPERATORS * len(pairs), _OPERATORS * len(types)
+        return self._rent.paid >= prices.compiling(weight, kinds)
+
+    def _move_home(self, key: Key, mesh: Mesh) -> Mesh:
+        self._homes[key] = mesh
+        if isinstance(self.updater, OptimizerUpdater):
+            self.updater.states_synced[key] = False  # they go where the value is
+        return mesh
 
     def forget(self) -> None:
         """Forgets what `gather` has brought and no push has taken."""
@@ -152,7 +175,7 @@ class ArrayActions(Actions[NDArray]):
             self._sends.append((key, stored, targets))
 
     def _send(self, sends: Sequence[tuple[Key, NDArray, Sequence[NDArray]]], priority: int) -> None:
-        crossing = Crossing("pull", priority)
+        crossing = Crossing("pull", priority, self._rent)
         arriving: list[list[Context]] = []
         for key, stored, targets in sends:
             home = stored.context.computes_on
@@ -209,7 +232,7 @@ class ArrayActions(Actions[NDArray]):
             return array.detach().as_in_context(ctx)
         if here is ctx.computes_on:
             return NDArray.from_value(array.read(), ctx)
-        crossing = Crossing(what, priority)
+        crossing = Crossing(what, priority, Rent())
         crossing.copy(array, ctx, key, self._rounds.get(key, 0))
         (value,) = crossing.start()
         self._crossed = True

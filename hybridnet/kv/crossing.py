@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from time import perf_counter_ns
+from time import perf_counter, perf_counter_ns
 from typing import Any, final
 
 from hybridnet.base.context import Context
@@ -18,6 +18,7 @@ from hybridnet.kvstore import Key, traffic
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.copies import send
 from hybridnet.runtime.contexts import device_of, on_each, stacked
+from hybridnet.runtime.placing import Rent
 from hybridnet.runtime.recording import Value, recorder
 from hybridnet.runtime.tasks import push_task
 
@@ -31,11 +32,13 @@ class Crossing:
     Args:
         what: for what they do.
         priority: of the task among others of the engine.
+        rent: notes how long it takes to start them.
     """
 
-    def __init__(self, what: traffic.What, priority: int) -> None:
+    def __init__(self, what: traffic.What, priority: int, rent: Rent) -> None:
         self._what = what
         self._priority = priority
+        self._rent = rent
         self._keys: dict[Key, None] = {}
         self._reads: list[Value] = []
         self._types: list[TensorType] = []
@@ -101,10 +104,12 @@ class Crossing:
         return made
 
     def _run(self, *arrays: Any) -> Sequence[Any]:
+        start = perf_counter()
         given: Iterator[Any] = iter(arrays)
         made: list[Any] = []
         for make, count in self._steps:
             made += make(*[next(given) for _ in range(count)])
+        self._rent.note(perf_counter() - start)
         return made
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, kv, nd, optimizer
 from hybridnet.base.errors import MXNetError
+from hybridnet.kv import actions
 
 CPUS = [hn.cpu(i) for i in range(4)]
 #: Two of these share a device of XLA's, so that no program can span them.
@@ -24,9 +28,27 @@ def arrays(draw, shape, contexts):
     return [nd.array(x, ctx=ctx) for x, ctx in zip(numbers, contexts, strict=True)], numbers
 
 
-@settings(max_examples=25, deadline=None)
+@pytest.fixture(autouse=True)
+def compiles(monkeypatch):
+    """Has a program over devices be worth its compilation at once; returns what sets when it is."""
+
+    def after(seconds):
+        free = SimpleNamespace(program=seconds, compiling=lambda weight, kinds: seconds)
+        monkeypatch.setattr(actions, "prices", free)
+
+    after(0.0)
+    return after
+
+
+@settings(
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(st.data())
-def test_random_pushes_and_pulls_are_those_of_numpy(data):
+def test_random_pushes_and_pulls_are_those_of_numpy(compiles, data):
+    # At once, some time, or never.
+    compiles(data.draw(st.sampled_from([0.0, 1e-3, 2e-3, 3e-3, math.inf])))
     draw = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     store = kv.create(data.draw(st.sampled_from(["device", "local"])))
     expected = [draw.integers(-9, 9, shape).astype(np.float32) for shape in SHAPES]
@@ -76,7 +98,7 @@ def test_random_pushes_and_pulls_are_those_of_numpy(data):
     [("sgd", {"momentum": 0.9, "wd": 0.01}), ("adam", {}), ("lamb", {}), ("sgld", {})],
 )
 def test_a_trainer_on_several_devices_takes_the_steps_of_one(
-    name, settings_, contexts, update_on_kvstore
+    compiles, name, settings_, contexts, update_on_kvstore
 ):
     numbers = np.random.default_rng(1).random((12, 5)).astype(np.float32)
 
@@ -88,7 +110,8 @@ def test_a_trainer_on_several_devices_takes_the_steps_of_one(
         net.hybridize()
         given_ = {"learning_rate": 0.1, **settings_}
         trainer = gluon.Trainer(net.collect_params(), name, given_, **options)
-        for _ in range(4):
+        for step in range(4):
+            compiles(0.0 if step else math.inf)
             with autograd.record():
                 losses = [
                     (net(x) ** 2).sum() for x in gluon.utils.split_and_load(numbers, contexts)
