@@ -31,6 +31,7 @@ from hybridnet.ndarray._advanced import Gather, Scatter, Window, WindowAssign
 from hybridnet.ops.core.backward import vjp_call
 from hybridnet.ops.core.call import Call
 from hybridnet.ops.core.registry import REGISTRY, get, operator
+from hybridnet.runtime.contexts import device_of
 from hybridnet.runtime.graphs.graph_call import GraphCall
 from hybridnet.runtime.programs import cache as programs
 from hybridnet.runtime.programs import compiling, disk, program_key
@@ -245,7 +246,6 @@ def test_many_random_programs_from_disk(tmp_path):
 def test_different_programs_have_different_names():
     codes = [
         make_code(),
-        make_code(cpu(1)),
         make_code(dtype="float64"),
         make_code(size=4),
         make_code(donated=(0,)),
@@ -265,6 +265,23 @@ def test_different_programs_have_different_names():
     )
     assert key_of(swapped) not in names
     assert key_of(make_code()) == names[0]
+
+
+def test_devices_of_a_kind_share_programs(folder):
+    """Also before it is written: what several need is often asked for at the same time."""
+    codes = [make_code(cpu(i)) for i in (5, 0, 7)]
+    assert len(set(map(key_of, codes))) == 1
+    cache = ProgramCache(store=ProgramStore(folder))
+    found = [list(cache.run(code, make_inputs(code), [3.0])) for code in codes]
+    assert cache.statistics().compilations == 1
+    settle()
+    for code, outputs in zip(codes, found, strict=True):
+        again, statistics = run_next(folder, code)
+        assert (statistics.loaded, statistics.compilations) == (1, 0)
+        for one, other, number in zip(outputs, again, wanted(code), strict=True):
+            assert one.devices() == other.devices() == {device_of(code.ctx)}
+            np.testing.assert_array_equal(one, number)
+            np.testing.assert_array_equal(other, number)
 
 
 def test_whether_a_structure_has_programs_is_known_without_their_environment(folder):

@@ -7,6 +7,7 @@ executable (types, device, donation) follows from the structure, so no pickle is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -14,7 +15,12 @@ import numpy as np
 
 from hybridnet.base.array_types import DType
 from hybridnet.base.host_array import DeviceArray
-from hybridnet.base.jax_private import device_list, executable_modules, initialize_lapack
+from hybridnet.base.jax_private import (
+    compile_options,
+    device_list,
+    executable_modules,
+    initialize_lapack,
+)
 from hybridnet.base.lazy import jax
 from hybridnet.base.mesh import Mesh
 from hybridnet.base.placement import Splits
@@ -139,7 +145,7 @@ def _on_mesh(code: Code, recipe: Recipe) -> Executable:
 
 def _compiled_aside(code: Code, lowered: jax.stages.Lowered, options: Options) -> Executable | None:
     """Compiles by threads that let all others go first, see `aside`; None if that is impossible."""
-    if platform_of(code.ctx) != "cpu" or code.ctx.device_id or not _gives(code, lowered.out_info):
+    if platform_of(code.ctx) != "cpu" or not _gives(code, lowered.out_info):
         return None
     try:
         data = at_low_priority(lambda: compile_to_bytes(lowered, options), "hybridnet-compile")
@@ -310,13 +316,27 @@ def executable_from(code: Code, data: bytes) -> Executable:
     if _LAPACK in data:
         _find_lapack()
     device = device_of(code.ctx)
-    loaded = device.client.deserialize_executable(data, executable_devices=device_list(device))
+    loaded = device.client.deserialize_executable(
+        data,
+        executable_devices=device_list(device),
+        compile_options=_for_device(device),
+    )
     types = result_types(code)
     outputs = [types[i] for i in code.outputs]
     try:
         return _quick(code, device, loaded, outputs)
     except (ImportError, AttributeError, TypeError):
         return _Plain(device, loaded)
+
+
+@lru_cache(64)
+def _for_device(device: jax.Device) -> Any:
+    """Returns the options by which an executable runs on a device, whichever it was made for."""
+    return compile_options(
+        device_assignment=np.full((1, 1), device.id),
+        env_options_overrides={},
+        backend=device.client,
+    )
 
 
 def _find_lapack() -> None:

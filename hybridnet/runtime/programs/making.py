@@ -445,7 +445,8 @@ class Maker:
         account = program.account
         try:
             with short_switch_interval():
-                if account.on_disk is not False and self._load(program, in_pairs=True):
+                # Also what was not there: another device may have had it made since.
+                if self._load(program, in_pairs=True):
                     return
             if decision.purchase is Purchase.READ:  # it was not there, and is not worth more
                 account.on_disk = account.is_bought = False

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, final
 
 from hybridnet.base.interrupts import is_from_signal
+from hybridnet.base.locks import free_in_children
+from hybridnet.engine import RLock
 
 from ..observe.program_log import describe, log
 from ..platform.background import later
@@ -36,6 +38,8 @@ class ProgramStore:
     def __init__(self, folder: ProgramFolder | None = None) -> None:
         self._folder = folder
         self._known = folder is not None
+        # What another device of the kind needs is often the same, at the same time.
+        self._unwritten: dict[str, _Unwritten] = {}
 
     def has(self, code: Code) -> bool:
         """Whether there is a program of this structure."""
@@ -43,7 +47,7 @@ class ProgramStore:
         if folder is None:
             return False
         key = key_of(code, book.recipe(code))
-        return key is not None and folder.has(key)
+        return key is not None and (key in self._unwritten or folder.has(key))
 
     def may_have(self, code: Code) -> bool:
         """Whether there is a program of this structure, which another JAX may have made.
@@ -62,8 +66,11 @@ class ProgramStore:
         if folder is None:
             return None
         key = key_of(code, book.recipe(code))
-        data = None if key is None else folder.read(key)
-        if key is None or data is None:
+        if key is None:
+            return None
+        fresh = self._unwritten.get(key)
+        data = folder.read(key) if fresh is None else fresh.data()
+        if data is None:
             return None
         try:
             return executable_from(code, data)
@@ -86,7 +93,19 @@ class ProgramStore:
         # Now, and not in the other thread: settings of JAX may be different there.
         key = key_of(code, recipe)
         if key is not None:
-            later(lambda: _write(folder, key, code, executable), "write program", grace=_GRACE)
+            self._unwritten[key] = _Unwritten(code, executable)
+            later(lambda: self._write(folder, key), "write program", grace=_GRACE)
+
+    def _write(self, folder: ProgramFolder, key: str) -> None:
+        unwritten = self._unwritten.get(key)
+        if unwritten is None:
+            return  # it was made twice, and is written
+        try:
+            data = unwritten.data()
+            if data is not None:
+                folder.write(key, data)
+        finally:
+            self._unwritten.pop(key, None)
 
     def _open(self) -> ProgramFolder | None:
         if not self._known:
@@ -95,7 +114,25 @@ class ProgramStore:
         return self._folder
 
 
-def _write(folder: ProgramFolder, key: str, code: Code, executable: Executable) -> None:
-    data = to_bytes(code, executable)
-    if data is not None:
-        folder.write(key, data)
+@final
+class _Unwritten:
+    """An executable that is still to be written.
+
+    Args:
+        code: its structure.
+        executable: as `compile_code` has made it.
+    """
+
+    def __init__(self, code: Code, executable: Executable) -> None:
+        self._code = code
+        self._executable: Executable | None = executable
+        self._data: bytes | None = None
+        self._lock = free_in_children(RLock())
+
+    def data(self) -> bytes | None:
+        """Returns it as `to_bytes` does."""
+        with self._lock:
+            if self._executable is not None:
+                self._data = to_bytes(self._code, self._executable)
+                self._executable = None
+            return self._data
