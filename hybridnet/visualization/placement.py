@@ -26,7 +26,7 @@ __all__ = ["PlacementPicture", "plot_placement"]
 _WHAT: Final = "plot_placement"
 #: Devices that are drawn; of larger meshes the first ones.
 _MOST: Final = 64
-_UNITS: Final = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3))
+_UNITS: Final = (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))
 
 
 def plot_placement(what: NDArray | Parameter | Block) -> PlacementPicture:
@@ -213,7 +213,7 @@ def range_words(region: Sequence[slice], shape: Sequence[int]) -> str:
 
 
 def sizes(held: int, size: int) -> str:
-    """Returns what a device holds of a number of bytes, in words: ``1.2 of 9.6 MB``."""
+    """Returns what a device holds of a number of bytes, in words: ``1.2 of 9.6 MiB``."""
     for unit, scale in _UNITS:
         if size >= scale:
             return f"{held / scale:.3g} of {size / scale:.3g} {unit}"

@@ -105,7 +105,7 @@ def test_a_network_has_a_line_for_each_parameter(network):
     for param in network.collect_params().values():
         if param.is_initialized:
             held += param.data().to_jax().addressable_shards[0].data.nbytes
-    assert f"{held / 1e3:.3g} of " in picture.text.splitlines()[1]
+    assert f"{held / 1024:.3g} of " in picture.text.splitlines()[1]
     rows = parts_of(picture.svg)
     assert len(rows) == len(lines)
     (_, _, whole, _), (_, _, bar, _) = rectangles(rows[0])
