@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from helpers import settle
 import hybridnet as hn
 from hybridnet import autograd, nd, profiler
 from hybridnet.gluon import nn
-from hybridnet.parallel import COLUMNS, ROWS, split, tensor
+from hybridnet.parallel import COLUMNS, ROWS, fully_sharded, split, tensor
 from hybridnet.runtime.programs.collectives import count_collectives, read_collectives
 
 MESH = hn.Mesh({"data": 4, "model": 2})
@@ -170,3 +171,18 @@ def test_xlas_profiler_can_be_had_by_one_only(step, quiet, tmp_path):
     with profiler.profile():
         step()
     assert [one for one in profiler.events() if one.kind == "collective"]
+
+
+def test_parts_that_are_brought_together_are_named_by_the_input():
+    net = nn.Dense(64, in_units=32, use_bias=False)
+    net.initialize(ctx=MESH)
+    net.hybridize()
+    fully_sharded(net, MESH)
+    x = nd.ones((8, 32), ctx=MESH).to_placement(split(0))
+    net(x).wait_to_read()
+    with hn.runtime.explaining() as explanation:
+        net(x).wait_to_read()
+    assert re.search(
+        r"#   all-gather of 8.0 KiB among 4 devices, for input\d \(float32\[64,32\]\)",
+        str(explanation),
+    )

@@ -69,7 +69,7 @@ class MeshLaunch(NamedTuple):
     def _purpose(self, one: Collective, most: int = _NAMED) -> str:
         """Returns what it is for: operators, with nodes of graphs, or inputs; `most` of them."""
         names = [self._operator(number, node) for number, node in one.instructions]
-        names += [f"input{slot}" for slot in one.inputs]
+        names += [f"input{slot} ({self.code.input_types[slot]})" for slot in one.inputs]
         names = list(dict.fromkeys(names)) or ["what XLA does not name"]
         rest = len(names) - most
         return ", ".join(names[:most]) + (f" + {rest} more" if rest > 0 else "")

@@ -90,10 +90,13 @@ class MeshExecutable:
 
 
 def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Returns a function under the name that XLA is to have for its program."""
+    """Returns a function under the name that XLA is to have for its program.
 
-    def program(*arguments: Any) -> Any:
-        return function(*arguments)
+    XLA names its inputs ``args[0]``, ``args[1]``, ..., as `read_collectives` expects.
+    """
+
+    def program(*args: Any) -> Any:
+        return function(*args)
 
     program.__name__ = name
     return program
