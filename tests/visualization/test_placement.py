@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from xml.etree import ElementTree
 
 import browser
 import numpy as np
 import pytest
+from places import ROOT
 
 import hybridnet as hn
 from hybridnet import nd, viz
@@ -152,3 +154,14 @@ def test_it_is_saved_printed_and_shown(network, tmp_path):
     assert picture._repr_html_().startswith("<iframe")
     pixels = np.round(browser.screenshot(tmp_path / "parts.html") * 255).astype(int)
     assert (pixels == (0x3B, 0x74, 0xB5)).all(axis=-1).sum() > 500  # bars
+
+
+def test_the_pictures_of_the_docs_are_those_of_today():
+    sys.path.insert(0, str(ROOT / "docs" / "_site"))
+    try:
+        import pictures
+    finally:
+        sys.path.pop(0)
+    for name, picture in pictures.pictures().items():
+        changed = "run python docs/_site/pictures.py"
+        assert (pictures.FOLDER / name).read_text() == picture.svg, changed
