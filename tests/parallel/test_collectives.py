@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from gangs import await_end, start_gang
 from helpers import settle
 
 import hybridnet as hn
@@ -186,3 +187,38 @@ def test_parts_that_are_brought_together_are_named_by_the_input():
         r"#   all-gather of 8.0 KiB among 4 devices, for input\d \(float32\[64,32\]\)",
         str(explanation),
     )
+
+
+GANG = """
+    import json
+    import hybridnet as hn
+    from hybridnet import nd, profiler
+    from hybridnet.parallel import split
+
+    hn.distributed.initialize()
+    mesh = hn.Mesh({"data": 4}, processes=2)
+    x = nd.ones((8, 4), ctx=mesh).to_placement(split(0))
+    drawn = [line for line in str(hn.viz.plot_placement(x)).splitlines() if "has" in line]
+    profiler.set_config(trace_devices=True)
+    with profiler.profile():
+        x.sum().wait_to_read()
+        nd.waitall()
+    kinds = ("device", "collective")
+    devices = {one.facts["device"] for one in profiler.events() if one.kind in kinds}
+    print(json.dumps({"drawn": drawn, "devices": sorted(devices)}), flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_each_process_of_a_gang_shows_its_own_devices():
+    """And draws those of all."""
+    ended = await_end(start_gang(GANG, 2, HYBRIDNET_NUM_CPU_DEVICES="2"), 120)
+    assert [one.status for one in ended] == [0, 0], ended
+    for one in ended:
+        (line,) = [line for line in one.out.splitlines() if line.startswith("{")]
+        said = json.loads(line)
+        names = ("cpu(0) of 0", "cpu(1) of 0", "cpu(0) of 1", "cpu(1) of 1")
+        assert said["drawn"] == [
+            f"data {i}: {name} has [{2 * i}:{2 * i + 2}, :]" for i, name in enumerate(names)
+        ]
+        assert said["devices"] == ["cpu(0)", "cpu(1)"]

@@ -151,7 +151,7 @@ def _launches() -> dict[str, tuple[MeshLaunch, dict[int, str]]]:
     for program in cache.programs():
         made, mesh = innermost(program.compiled), program.code.ctx
         if isinstance(made, MeshExecutable) and isinstance(mesh, Mesh):
-            devices = {device_of(ctx).local_hardware_id: str(ctx) for ctx in mesh.contexts}
+            devices = {device_of(ctx).id: str(ctx) for ctx in mesh.contexts}
             lines = journal.lines_of(program.code)
             for module, executable in made.modules.items():
                 found[module] = MeshLaunch(executable, program.code, lines), devices
