@@ -11,6 +11,7 @@ from typing import Any, Final, final
 
 from hybridnet import engine
 from hybridnet.base.context import Context
+from hybridnet.base.errors import MXNetError
 from hybridnet.base.mesh import Mesh
 from hybridnet.kvstore import traffic
 from hybridnet.runtime.calls import Code
@@ -88,6 +89,8 @@ class _Profiler:
 
     def _listen(self) -> None:
         listening = self.running and not self.paused
+        if listening and not self.listening and self.traces_devices:
+            self._begin_device_trace()
         events.waits = listening and self.waits
         if listening == self.listening:
             return
@@ -98,8 +101,6 @@ class _Profiler:
             recorder.flush_all()  # so that what is recorded from now on is, with its lines
             journal.listen()
             events.listen(self._on_event)
-            if self.traces_devices:
-                self._device_trace.begin()
             traffic.watch(self._on_exchange)
         else:
             events.unlisten(self._on_event)
@@ -107,6 +108,13 @@ class _Profiler:
             traffic.unwatch(self._on_exchange)
             journal.unlisten()
         engine.set_observer(self._on_task if listening else None)
+
+    def _begin_device_trace(self) -> None:
+        try:
+            self._device_trace.begin()
+        except MXNetError:
+            self.running = False
+            raise
 
     def _keep_device_work(self) -> None:
         for one in self._device_trace.finish():

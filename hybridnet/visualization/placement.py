@@ -74,7 +74,7 @@ def plot_placement(what: NDArray | Parameter | Block) -> PlacementPicture:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Line:
+class _Line:
     """What a network's picture says of a parameter.
 
     Attributes:
@@ -99,14 +99,14 @@ def _of_array(name: str, array: NDArray) -> PlacementPicture:
     mesh = array.context
     assert isinstance(mesh, Mesh)
     dtype = as_dtype(array.dtype)
-    held = sizes(dtype.itemsize * _count(regions[0]), dtype.itemsize * array.size)
+    held = _sizes(dtype.itemsize * _count(regions[0]), dtype.itemsize * array.size)
     head = f"{name} {array.shape} {dtype} on {mesh}".lstrip()
     lines = [head, _placement_words(array), f"{held} on each device"]
     parts = [
-        Held(device, region, range_words(region, array.shape))
-        for device, region in zip(devices_of(mesh), regions, strict=True)
+        Held(device, region, _range_words(region, array.shape))
+        for device, region in zip(_devices(mesh), regions, strict=True)
     ]
-    places = places_of(mesh.axes)
+    places = _places(mesh.axes)
     said = (f"{at}: {one.device} has {one.words}" for at, one in zip(places, parts, strict=True))
     text = "\n".join([*lines, *said])
     *outer, inner = mesh.axes
@@ -117,7 +117,7 @@ def _of_array(name: str, array: NDArray) -> PlacementPicture:
         lines.append(f"the first {_MOST} of {len(parts)} devices")
     rows = {
         label: parts[i * across : (i + 1) * across]
-        for i, label in enumerate(places_of({name: mesh.axes[name] for name in outer}))
+        for i, label in enumerate(_places({name: mesh.axes[name] for name in outer}))
         if i * across < _MOST
     }
     return PlacementPicture(name or "array", text, drawn_array(lines, rows, array.shape))
@@ -136,9 +136,9 @@ def _of_block(net: Block) -> PlacementPicture:
     held, size = sum(line.held for line in lines), sum(line.size for line in lines)
     meshes = {str(ctx) for param in found for ctx in _contexts(param) if isinstance(ctx, Mesh)}
     head = f"{net.name}: {len(lines)} parameters on {', '.join(sorted(meshes))}"
-    facts = f"{sizes(held, size)} on each device"
+    facts = f"{_sizes(held, size)} on each device"
     rows = [
-        (one.name, f"{one.shape} {one.lies}", sizes(one.held, one.size), one.held, one.size)
+        (one.name, f"{one.shape} {one.lies}", _sizes(one.held, one.size), one.held, one.size)
         for one in lines
     ]
     return PlacementPicture(net.name, _table(head, facts, lines), drawn_table([head, facts], rows))
@@ -151,17 +151,17 @@ def _contexts(param: Parameter) -> Sequence[object]:
         return ()
 
 
-def _line(name: str, param: Parameter) -> Line:
+def _line(name: str, param: Parameter) -> _Line:
     if not param.is_initialized:
-        return Line(name, param.shape or (), "", "no value yet")
+        return _Line(name, param.shape or (), "", "no value yet")
     array = param.data(param.list_ctx()[0])
     dtype = as_dtype(array.dtype)
     kind = array.shape, str(dtype)
     size = dtype.itemsize * array.size
     if not isinstance(array.context, Mesh):
-        return Line(name, *kind, f"on {', '.join(map(str, param.list_ctx()))}", size, size)
+        return _Line(name, *kind, f"on {', '.join(map(str, param.list_ctx()))}", size, size)
     held = dtype.itemsize * _count(regions_of(array, _WHAT)[0])
-    return Line(name, *kind, _placement_words(array), held, size)
+    return _Line(name, *kind, _placement_words(array), held, size)
 
 
 def _count(region: Sequence[slice]) -> int:
@@ -169,10 +169,11 @@ def _count(region: Sequence[slice]) -> int:
     return math.prod(one.stop - one.start for one in region)
 
 
-def _table(head: str, facts: str, lines: Sequence[Line]) -> str:
+def _table(head: str, facts: str, lines: Sequence[_Line]) -> str:
     """Returns a network's lines as text in columns."""
     cells = [
-        (one.name, f"{one.shape} {one.dtype}", one.lies, sizes(one.held, one.size)) for one in lines
+        (one.name, f"{one.shape} {one.dtype}", one.lies, _sizes(one.held, one.size))
+        for one in lines
     ]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     rows = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)
@@ -189,13 +190,13 @@ def _placement_words(array: NDArray) -> str:
     return ", ".join(split) or "whole"
 
 
-def places_of(axes: Mapping[str, int]) -> list[str]:
+def _places(axes: Mapping[str, int]) -> list[str]:
     """Returns the places of some axes, the last first: ``data 0, model 1``."""
     ranges = ([f"{name} {i}" for i in range(size)] for name, size in axes.items())
     return [", ".join(place) for place in product(*ranges)]
 
 
-def devices_of(mesh: Mesh) -> list[str]:
+def _devices(mesh: Mesh) -> list[str]:
     """Returns the names of a mesh's devices, those of all its processes."""
     own = [str(ctx) for ctx in mesh.contexts]
     if mesh.processes == 1:
@@ -203,7 +204,7 @@ def devices_of(mesh: Mesh) -> list[str]:
     return [f"{name} of {rank}" for rank in range(mesh.processes) for name in own]
 
 
-def range_words(region: Sequence[slice], shape: Sequence[int]) -> str:
+def _range_words(region: Sequence[slice], shape: Sequence[int]) -> str:
     """Returns a region as one would index it: ``[0:2, :]``."""
     words = (
         ":" if (one.start, one.stop) == (0, size) else f"{one.start}:{one.stop}"
@@ -212,7 +213,7 @@ def range_words(region: Sequence[slice], shape: Sequence[int]) -> str:
     return f"[{', '.join(words)}]"
 
 
-def sizes(held: int, size: int) -> str:
+def _sizes(held: int, size: int) -> str:
     """Returns what a device holds of a number of bytes, in words: ``1.2 of 9.6 MiB``."""
     for unit, scale in _UNITS:
         if size >= scale:

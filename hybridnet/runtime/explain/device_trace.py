@@ -112,6 +112,7 @@ def _read(path: Path) -> Iterator[DeviceWork]:
     shift = int(began) + perf_counter_ns() - time_ns()
     launches = _launches()
     runs: dict[tuple[str, int, int], tuple[int, int]] = {}
+    names: dict[str, dict[str, str]] = {}  # of the collectives of a program, by XLA's
     for one in _noted(planes.get(_HOST)):
         if one.module not in launches:
             continue
@@ -120,10 +121,12 @@ def _read(path: Path) -> Iterator[DeviceWork]:
         key = one.module, one.run, one.device
         first, last = runs.get(key, (start, end))
         runs[key] = min(first, start), max(last, end)
-        for collective in launch.collectives():
-            if collective.name == one.operation:
-                name = launch.name_of(collective)
-                yield DeviceWork("collective", name, devices[one.device], start, end)
+        if one.module not in names:
+            found = launch.collectives()
+            names[one.module] = {each.name: launch.name_of(each) for each in found}
+        name = names[one.module].get(one.operation)
+        if name is not None:
+            yield DeviceWork("collective", name, devices[one.device], start, end)
     for (module, _, device), (start, end) in runs.items():
         launch, devices = launches[module]
         yield DeviceWork("device", name_of(launch.code), devices[device], start, end)
