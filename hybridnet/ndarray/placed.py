@@ -92,7 +92,9 @@ def lying_as(data: Any, other: Any) -> Any:
     else:
         array = None if other.storage.owner is trace else other.storage.value.array
     splits = None if array is None else splits_of(array.sharding)
-    return data if splits is None else _split(data, splits)
+    held = data.storage.value.array if trace is None else None
+    lies = held is not None and held.shape == data.shape and splits_of(held.sharding) == splits
+    return data if splits is None or lies else _split(data, splits)
 
 
 def spread_over(data: Any, mesh: Mesh, placement: Placement | None) -> Value:
