@@ -173,7 +173,8 @@ def test_xlas_profiler_can_be_had_by_one_only(step, quiet, tmp_path):
     assert [one for one in profiler.events() if one.kind == "collective"]
 
 
-def test_parts_that_are_brought_together_are_named_by_the_input():
+def test_parts_that_are_brought_together_are_told():
+    """By the input, or by the operator that reads it: JAX's versions differ."""
     net = nn.Dense(64, in_units=32, use_bias=False)
     net.initialize(ctx=MESH)
     net.hybridize()
@@ -183,7 +184,7 @@ def test_parts_that_are_brought_together_are_named_by_the_input():
     with hn.runtime.explaining() as explanation:
         net(x).wait_to_read()
     assert re.search(
-        r"#   all-gather of 8.0 KiB among 4 devices, for input\d \(float32\[64,32\]\)",
+        r"#   all-gather of 8.0 KiB among 4 devices, for (input\d \(float32\[64,32\]\)|dense)",
         str(explanation),
     )
 
