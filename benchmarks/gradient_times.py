@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from cards import Layer
 
-__all__ = ["in_pieces", "resnet50", "vgg16"]
+__all__ = ["gpt2", "in_pieces", "resnet50", "taking", "vgg16"]
 
 #: Multiplications and additions a second; that of a graphics card of the P3 paper's time.
 SPEED = 4e12
@@ -66,6 +66,30 @@ def resnet50(batch: int = 32, speed: float = SPEED) -> list[Layer]:
     found.append(_layer(channels * 1000, channels * 1000, batch, speed))
     found.append(Layer(1000))
     return found
+
+
+def gpt2(
+    count: int, units: int, batch: int, speed: float, length: int = 1024, vocab: int = 50_257
+) -> list[Layer]:
+    """GPT-2 for sequences of `length`: its layers, and the embedding that is the output's, too.
+
+    Additions and multiplications as Narayanan et al. (2021) count them, with nothing computed
+    twice: 24 B s h^2 (1 + s / 6h) forward for a layer, 2 B s h V for the output.
+    """
+    tokens = batch * length
+    layer = 24 * tokens * units**2 * (1 + length / (6 * units))
+    output = 2 * tokens * units * vocab
+    embedding = Layer((vocab + length) * units)  # its gradient is whole at the very end
+    inner = _layer(12 * units**2 + 13 * units, layer / 2, 1, speed)
+    return [embedding, *[inner] * count, _layer(2 * units, output / 2, 1, speed)]
+
+
+def taking(layers: Sequence[Layer], seconds: float) -> list[Layer]:
+    """Returns layers whose forward and backward passes take some seconds together."""
+    scale = seconds / sum(one.forward + one.backward for one in layers)
+    return [
+        replace(one, forward=scale * one.forward, backward=scale * one.backward) for one in layers
+    ]
 
 
 def in_pieces(layers: Sequence[Layer], pieces: int) -> list[Layer]:

@@ -11,10 +11,8 @@ of parameters and momenta, and a step's time as a ratio of medians, in turns.
 from __future__ import annotations
 
 import argparse
-import re
 import statistics
 import time
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -28,21 +26,14 @@ from hybridnet import autograd, gluon
 from hybridnet.gluon import nn
 from hybridnet.parallel import split
 from hybridnet.runtime.programs.cache import cache
+from hybridnet.runtime.programs.collectives import count_collectives, read_collectives
 
 UNITS, LAYERS, CLASSES, BATCH, DEVICES = 512, 4, 10, 256, 8
 RATE, MOMENTUM = 0.01, 0.9
 #: Steps in a turn.
 STEPS = 5
-_COLLECTIVE = re.compile(
-    r" (all-gather|all-reduce|reduce-scatter|all-to-all|collective-permute)(?:-start)?\("
-)
 
 Step = Callable[[], Any]
-
-
-def collectives(text: str) -> dict[str, int]:
-    """Returns how many collectives of each kind a compiled program has."""
-    return dict(Counter(_COLLECTIVE.findall(text)))
 
 
 def batch() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -158,7 +149,7 @@ def main() -> None:
                 times.append(timed(step))
         for name, times, (_, text, held) in zip(("hybridnet", "by hand"), took, sides, strict=True):
             said = f"{statistics.median(times):7.2f} ms a step, a device holds {held:.3f}"
-            print(f"{way:8} {name:10} {said}, {collectives(text())}")
+            print(f"{way:8} {name:10} {said}, {count_collectives(read_collectives(text()))}")
         ratio = statistics.median(a / b for a, b in zip(*took, strict=True))
         print(f"{way:8} hybridnet / by hand: {ratio:.3f} (median of {rounds} rounds)", flush=True)
 

@@ -13,7 +13,7 @@ from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.attrs import HostScalar
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.lazy import jnp
-from hybridnet.ops.core import Arrays, Call, Types
+from hybridnet.ops.core import Arrays, Call, Types, named
 from hybridnet.ops.host import NoHostForm
 
 from .node import Graph, Node, at_node
@@ -67,7 +67,8 @@ def evaluate(
             numbers[scalar] if type(scalar) is HostScalar else jnp.asarray(scalar, "float64")
             for scalar in node.scalars
         ]
-        values[node] = node.call.lower(platform, operands, own)
+        with named(node.name):
+            values[node] = node.call.lower(platform, operands, own)
     return [values[edge.node][edge.index] for edge in graph.outputs]
 
 

@@ -15,7 +15,7 @@ from hybridnet.base.placement import BROADCAST, Placement, Split, Splits, read_p
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.ops.core import registry
 from hybridnet.ops.shape import splits_text
-from hybridnet.runtime.contexts import gathered, joined, splits_of, spread
+from hybridnet.runtime.contexts import gathered, joined, regions_on, splits_of, spread
 from hybridnet.runtime.recording import Value, recorder
 
 from .copies import host_array
@@ -26,6 +26,7 @@ __all__ = [
     "lying_as",
     "placed",
     "placement_of",
+    "regions_of",
     "spread_over",
     "whole",
 ]
@@ -42,6 +43,27 @@ def placement_of(data: Any) -> dict[str, Split]:
     if splits is None:
         raise ParameterError("placement: XLA has the array lie in a way that has no name")
     return dict.fromkeys(mesh.axes, BROADCAST) | {name: Split(axis) for name, axis in splits}
+
+
+def regions_of(data: Any, what: str) -> list[tuple[slice, ...]]:
+    """Returns which region of an array each device of its mesh holds; launches what makes it.
+
+    Args:
+        data: the array.
+        what: who asks, for messages.
+
+    Returns:
+        For each place of the mesh, the last axis first, a slice with both ends for each axis.
+
+    Raises:
+        ParameterError: the array is on no mesh.
+    """
+    mesh = _mesh_of(what, data)
+    array = recorder.ready_array(data.read())
+    return [
+        tuple(slice(*one.indices(size)[:2]) for one, size in zip(region, data.shape, strict=True))
+        for region in regions_on(mesh, array)
+    ]
 
 
 def placed(data: Any, placement: Placement | None) -> Any:

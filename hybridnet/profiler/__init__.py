@@ -22,6 +22,11 @@ In the trace each device is a group of rows, with the time that it was at work o
 That can only be told by waiting for programs: parts of a graph on several devices are waited for
 (each device by a thread of its own, so that they overlap as they do otherwise), others with
 ``set_config(wait_for_programs=True)``, and then no thread runs ahead of its device.
+
+A program on a mesh (`hn.Mesh`) has a row a device. With ``wait_for_programs`` each has the time of
+the launch. With ``set_config(trace_devices=True)`` nothing waits: XLA notes when each device was at
+work, and on which collective. What devices tell each other is read from the program itself: `dumps`
+has a table of it, and a bar of the timeline names it, with operators and lines.
 """
 
 from .control import dump as dump

@@ -18,7 +18,9 @@ from .sums import COLUMNS, table
 from .timeline import timeline_page
 from .traffic import messages_of, messages_of_trace, traffic_page
 
-_KNOWN: Final = frozenset({"continuous_dump", "filename", "profile_memory", "wait_for_programs"})
+_KNOWN: Final = frozenset(
+    {"continuous_dump", "filename", "profile_memory", "trace_devices", "wait_for_programs"}
+)
 #: MXNet's other settings. All kinds of events are always recorded, and written only by `dump`, or
 #: as the process ends.
 _ACCEPTED: Final = frozenset(
@@ -42,7 +44,9 @@ def set_config(**kwargs: Any) -> None:
             each `dump` adds what is new to that file (default False: it writes all anew); nothing
             is written in between. profile_memory (or profile_all), whether the memory in use is
             noted at each launch. wait_for_programs, whether each launch waits for its program, so
-            that the trace has the times of devices (default False). MXNet's others
+            that the trace has the times of devices (default False). trace_devices, whether XLA
+            notes when each device of a mesh is at work, and on which collective, from the next
+            start on (default False; CPUs only). MXNet's others
             (profile_imperative, aggregate_stats, ...) are accepted: all kinds of events are
             recorded, and `dumps` can always sum them up.
 
@@ -51,6 +55,7 @@ def set_config(**kwargs: Any) -> None:
     """
     filename = kwargs.pop("filename", None)
     waits = kwargs.pop("wait_for_programs", None)
+    traces = kwargs.pop("trace_devices", None)
     continuous = kwargs.pop("continuous_dump", None)
     memory = kwargs.pop("profile_memory", kwargs.get("profile_all"))
     unknown = sorted(set(kwargs) - _ACCEPTED)
@@ -62,6 +67,8 @@ def set_config(**kwargs: Any) -> None:
         profiler.set_file(profiler.filename if filename is None else filename, grows)
     if memory is not None:
         profiler.notes_memory = bool(memory)
+    if traces is not None:
+        profiler.traces_devices = bool(traces)
     if waits is not None:
         profiler.set_waiting(bool(waits))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, final
 
 from hybridnet import engine
+from hybridnet.runtime.watching import MeshLaunch
 
 # The names of the engine's threads: this, and their lane.
 _WORKER_THREAD: Final = "hybridnet-"
@@ -17,19 +18,21 @@ class Span:
     """Something that took time.
 
     Attributes:
-        kind: "task", "program", "host", "device", "steps", "compile", "wait", "custom" (the code of
-            an operator written in Python), "message" (a key-value store's, until its answer, or a
-            copy between devices), "transfer" (a tensor of another task) or "dropped" (operators
-            whose results nobody wanted); of what the user recorded "user", "counter" or "marker";
-            "memory" is how much was in use, where that was asked for.
+        kind: "task", "program", "host", "device", "collective" (of a device of a mesh), "steps",
+            "compile", "wait", "custom" (the code of an operator written in Python), "message" (a
+            key-value store's, until its answer, or a copy between devices), "transfer" (a tensor of
+            another task) or "dropped" (operators whose results nobody wanted); of what the user
+            recorded "user", "counter" or "marker"; "memory" is how much was in use, where that was
+            asked for.
         name: of the task or the program, or the type of the value.
         row: the thread, as a row of a picture; events of one row lie beside or within each other.
         start: microseconds since the profiler first ran.
         duration: microseconds.
         facts: "line", where the user's code asked for it, like "train.py:12"; "lane" and "failed"
             of a task; of a message the fields of `hybridnet.kvstore.traffic.Exchange`, but for its
-            times; "instructions", "device" and "recorded" (the lines) of a program; "what",
-            "domain", "value" and "scope" of what the user recorded.
+            times; "instructions", "device" and "recorded" (the lines) of a program, and of one on a
+            mesh "collectives", what its devices tell each other; "what", "domain", "value" and
+            "scope" of what the user recorded.
         operators: the operators that ran, or were to run, in order; they are not in traces.
     """
 
@@ -43,7 +46,10 @@ class Span:
 
 
 class Record(NamedTuple):
-    """An event as it comes in; times in nanoseconds of `perf_counter_ns`."""
+    """An event as it comes in; times in nanoseconds of `perf_counter_ns`.
+
+    What devices of a mesh told each other in it is read when it is asked for, which takes time.
+    """
 
     kind: str
     name: str
@@ -53,6 +59,7 @@ class Record(NamedTuple):
     facts: Mapping[str, Any]
     origin: engine.Origin | None = None
     operators: tuple[str, ...] = ()
+    on_mesh: MeshLaunch | None = None
 
 
 def events_of(records: Sequence[Record], origin: int, rows: Rows | None = None) -> list[Span]:
@@ -73,11 +80,16 @@ def events_of(records: Sequence[Record], origin: int, rows: Rows | None = None) 
             rows.of(record),
             (record.start - origin) / 1000,  # not 1e3: today's nanoseconds are no float
             (record.end - record.start) / 1000,
-            {**record.facts, **lines[record.origin]},
+            {**record.facts, **_collectives(record), **lines[record.origin]},
             record.operators,
         )
         for record in ordered
     ]
+
+
+def _collectives(record: Record) -> dict[str, list[str]]:
+    words = [] if record.on_mesh is None else record.on_mesh.words()
+    return {"collectives": words} if words else {}
 
 
 def _line(origin: engine.Origin | None) -> dict[str, str]:

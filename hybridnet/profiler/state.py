@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from time import perf_counter_ns
 from typing import Any, Final, final
 
 from hybridnet import engine
+from hybridnet.base.context import Context
+from hybridnet.base.errors import MXNetError
+from hybridnet.base.mesh import Mesh
 from hybridnet.kvstore import traffic
 from hybridnet.runtime.calls import Code
 from hybridnet.runtime.recording import recorder
-from hybridnet.runtime.watching import events, journal, resident
+from hybridnet.runtime.watching import DeviceTrace, MeshLaunch, events, journal, on_mesh, resident
 
 from .spans import Record, Span, events_of
 from .sums import Sums
@@ -24,6 +27,8 @@ _CAPACITY: Final = 1 << 19
 _FILENAME: Final = "profile.json"
 # Events of programs that have operators.
 _RUNNING: Final = frozenset({"program", "host", "steps", "dropped"})
+# Those of launches whose devices may tell each other something.
+_ON_MESH: Final = frozenset({"program", "device"})
 
 
 @final
@@ -38,6 +43,8 @@ class _Profiler:
         self.origin = 0  # when it first ran: the zero of all times shown
         self.running = self.paused = False
         self.waits = False  # whether launches wait for the end of their programs
+        self.traces_devices = False  # whether XLA notes what devices of meshes do
+        self._device_trace = DeviceTrace()
         self.listening = False  # it runs, and is not paused
         self.finished = False  # what is recorded has been written: the next run starts anew
         self.due = False  # what is recorded is to be written when the process ends
@@ -82,6 +89,8 @@ class _Profiler:
 
     def _listen(self) -> None:
         listening = self.running and not self.paused
+        if listening and not self.listening and self.traces_devices:
+            self._begin_device_trace()
         events.waits = listening and self.waits
         if listening == self.listening:
             return
@@ -95,27 +104,50 @@ class _Profiler:
             traffic.watch(self._on_exchange)
         else:
             events.unlisten(self._on_event)
+            self._keep_device_work()
             traffic.unwatch(self._on_exchange)
             journal.unlisten()
         engine.set_observer(self._on_task if listening else None)
+
+    def _begin_device_trace(self) -> None:
+        try:
+            self._device_trace.begin()
+        except MXNetError:
+            self.running = False
+            raise
+
+    def _keep_device_work(self) -> None:
+        for one in self._device_trace.finish():
+            row = hash(one.device), one.device
+            facts = {"device": one.device}
+            self._keep(Record(one.kind, one.name, row, one.start, one.end, facts))
 
     def _on_event(self, kind: str, what: Code | str, start: int, end: int) -> None:
         origin = engine.caller_origin(2)
         if isinstance(what, str):
             self.add(kind, what, start, end, {}, origin)
             return
-        facts: dict[str, Any] = {"instructions": len(what.instructions), "device": str(what.ctx)}
+        facts: dict[str, Any] = {"instructions": len(what.instructions)}
         recorded = journal.recorded_at(what)
         if recorded:
             facts["recorded"] = recorded
         if events.inside.operator:
             facts["inside"] = events.inside.operator
         operators = tuple(operators_of(what)) if kind in _RUNNING else ()
-        self.add(kind, events.name_of(what), start, end, facts, origin, operators)
+        name, launched = events.name_of(what), on_mesh(what) if kind in _ON_MESH else None
+        for device in self._rows_of(kind, what):
+            own = {"device": str(device), **facts}
+            self.add(kind, name, start, end, own, origin, operators, launched)
         if self.notes_memory and operators and kind != "dropped":
             used = resident() / 1024
             name = f"Memory: {what.ctx.device_type}/{what.ctx.device_id}"
             self.add("memory", name, end, end, {"value": used}, None)
+
+    def _rows_of(self, kind: str, what: Code) -> Sequence[Context]:
+        """Returns the devices that an event is recorded for: each of a mesh that was at work."""
+        if kind != "device" or not isinstance(what.ctx, Mesh):
+            return [what.ctx]
+        return () if self.traces_devices else what.ctx.contexts
 
     def _on_task(
         self, kind: str, name: str, lane: str, start: int, end: int, origin: engine.Origin | None
@@ -147,11 +179,12 @@ class _Profiler:
         facts: Mapping[str, Any],
         origin: engine.Origin | None,
         operators: tuple[str, ...] = (),
+        launched: MeshLaunch | None = None,
     ) -> None:
         """Records an event of this thread; times in nanoseconds of `perf_counter_ns`."""
         current = threading.current_thread()
         thread = (current.ident or 0, current.name)
-        self._keep(Record(kind, name, thread, start, end, facts, origin, operators))
+        self._keep(Record(kind, name, thread, start, end, facts, origin, operators, launched))
 
     def _keep(self, record: Record) -> None:
         self.records.append(record)
@@ -165,6 +198,7 @@ class _Profiler:
         self.growing = None
         self.records.clear()
         self.sums = Sums(_CAPACITY)
+        self._device_trace.forget()
         self.set_running(False)
         self.due = False
 

@@ -26,6 +26,7 @@ COLUMNS: Final = {
 }
 _NAME_WIDTH: Final = 56
 _OPERATORS: Final = "operator"
+_TOLD: Final = "Between devices of a mesh (kB a device)"
 _CUSTOM: Final = "Custom Operator"
 #: What is shown of each kind of event that is no operator's, by the order of the kinds.
 _TITLES: Final = {
@@ -34,6 +35,7 @@ _TITLES: Final = {
     "task": "Engine tasks",
     "program": "Program launches",
     "device": "Programs on devices",
+    "collective": "Collectives on devices of a mesh",
     "steps": "Launches instruction by instruction",
     "compile": "Compilations",
     "wait": "Waits for values",
@@ -70,6 +72,7 @@ class Sums:
         self._lock = free_in_children(RLock())
         self._times: dict[str, dict[str, _Sum]] = {}
         self._memory: dict[str, _Sum] = {}
+        self._collectives: dict[str, _Sum] = {}
         self._launches: deque[Record] = deque(maxlen=_RECENT)
         self._until = 0  # when the last of those launches began
 
@@ -79,6 +82,7 @@ class Sums:
             self.pending.clear()
             self._times.clear()
             self._memory.clear()
+            self._collectives.clear()
             self._launches.clear()
 
     def statistics(self, sort_by: str, ascending: bool) -> Statistics:
@@ -91,7 +95,9 @@ class Sums:
         Returns:
             "Time": of operators, of other kinds of events, and of the user's domains, the number
             and milliseconds of each name; "Memory": of each device how often that was noted and how
-            much it was, in kilobytes; "Unit": what they are in.
+            much it was, in kilobytes; "Collectives", where a mesh has had any: of each name how
+            often devices have told each other that, and kilobytes a device; "Unit": what they are
+            in.
         """
         with self._lock:
             self._sum_up()
@@ -100,11 +106,13 @@ class Sums:
             kinds = sorted(self._times, key=lambda kind: known.index(kind) if kind in known else 99)
             times = {kind: _rows(self._times[kind], columns) for kind in kinds}
             memory = _rows(self._memory, [column for column in columns if column != "Total"])
+            told = _rows(self._collectives, columns)
         order = COLUMNS[sort_by][0], ascending
         return {
             "Time": {kind: _sorted(rows, *order) for kind, rows in times.items()},
             "Memory": {"Device Storage": _sorted(memory, *order)} if memory else {},
-            "Unit": {"Time": "ms", "Memory": "kB"},
+            **({"Collectives": {_TOLD: _sorted(told, *order)}} if told else {}),
+            "Unit": {"Time": "ms", "Memory": "kB"} | ({"Collectives": "kB"} if told else {}),
         }
 
     def _sum_up(self) -> None:
@@ -117,6 +125,10 @@ class Sums:
             elif record.kind not in ("host", "dropped"):
                 kind = {"custom": _CUSTOM, "user": record.facts.get("domain", "event")}
                 self._add(kind.get(record.kind, record.kind), record.name, _milliseconds(record))
+            if record.kind == "program" and record.on_mesh is not None:
+                for one in record.on_mesh.collectives():
+                    name = record.on_mesh.name_of(one)
+                    self._collectives.setdefault(name, _Sum()).add(one.nbytes / 1024)
         for group, name, time in self._operators(records):
             self._add(group, name, time)
         launches = [record for record in records if record.kind in _RUNS]
@@ -215,7 +227,7 @@ def _named(record: Record, name: str) -> tuple[str, str]:
 def table(sums: Statistics) -> str:
     """Returns the sums as text, a table for each kind."""
     lines = ["", "Profile Statistics (times in ms, memory in kB)"]
-    for kind, rows in {**sums["Memory"], **sums["Time"]}.items():
+    for kind, rows in {**sums["Memory"], **sums.get("Collectives", {}), **sums["Time"]}.items():
         title = _TITLES.get(kind, kind)
         heads = "".join(f"{head:>{width}}" for head, width in COLUMNS.values())
         lines += ["", title, "=" * len(title), f"{'Name':<{_NAME_WIDTH}}{heads}"]

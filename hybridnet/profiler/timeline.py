@@ -18,6 +18,7 @@ from .spans import Span
 _KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "program": ("#3f8f4f", "programs"),
     "device": ("#1f6f5f", "devices at work"),
+    "collective": ("#c46a1b", "collectives"),
     "host": ("#a09a2a", "operators by NumPy"),
     "steps": ("#8a9c6f", "launches one by one"),
     "compile": ("#c0392b", "compilations"),
@@ -104,8 +105,9 @@ def timeline_page(events: Sequence[Span]) -> HtmlPage:
 
 
 def _row_of(event: Span) -> str:
-    if event.kind == "device":
-        return f"{event.facts['device']}, started by {event.row}"
+    if event.kind in ("device", "collective"):
+        device = str(event.facts["device"])
+        return device if device == event.row else f"{device}, started by {event.row}"
     return event.row
 
 
@@ -143,10 +145,14 @@ def _row(name: str, spans: Sequence[Span], begin: float, end: float) -> str:
 
 
 def _words(span: Span, begin: float) -> str:
-    facts = "".join(f"\n{key}: {value}" for key, value in span.facts.items())
+    facts = "".join(f"\n{key}: {_fact(value)}" for key, value in span.facts.items())
     return (
         f"{span.name}\n{span.kind}, {_time(span.duration)} from {_time(span.start - begin)}{facts}"
     )
+
+
+def _fact(value: object) -> str:
+    return "\n  ".join(value) if isinstance(value, list) else str(value)
 
 
 def _time(microseconds: float) -> str:

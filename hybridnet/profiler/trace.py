@@ -17,13 +17,15 @@ from .spans import Record, Rows, Span, events_of
 
 # How far a marker's line reaches, as the format has it: through all, one process, or one row.
 _SIGNS: Final = {"global": "g", "process": "p"}
+# What stands in the rows of a device.
+_ON_DEVICES: Final = frozenset({"device", "collective"})
 _HEAD: Final = b'{"displayTimeUnit": "ms", "traceEvents": [\n'
 _TAIL: Final = b"\n]}\n"
 
 
 def trace_text(events: Sequence[Span]) -> str:
     """Returns a trace of events, as a file would hold it; of this process only if it has some."""
-    trace = _Trace(any(one.kind != "device" for one in events))
+    trace = _Trace(any(one.kind not in _ON_DEVICES for one in events))
     return (_HEAD + _listed(trace.add(events)) + _TAIL).decode()
 
 
@@ -120,7 +122,7 @@ class _Trace:
             if span.kind == "dropped":
                 continue
             process = self._host
-            if span.kind == "device":
+            if span.kind in _ON_DEVICES:
                 new = self._host + 1 + len(self._processes)
                 process = self._processes.setdefault(span.facts["device"], new)
             row = self._numbers.setdefault(span.row, len(self._numbers))

@@ -19,6 +19,7 @@ from .platform.jax_devices import num_devices as num_devices
 from .platform.jax_devices import on_device as on_device
 from .platform.jax_devices import on_each as on_each
 from .platform.jax_devices import put as put
+from .platform.jax_devices import regions_on as regions_on
 from .platform.jax_devices import splits_of as splits_of
 from .platform.jax_devices import spread as spread
 from .platform.jax_devices import stacked as stacked

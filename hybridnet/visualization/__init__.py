@@ -7,6 +7,7 @@
     hn.viz.plot_partitions(executor)                  # what each device does, with Send and Recv
     hn.viz.fold_network(symbol).save("net.html")      # a page whose parts fold and unfold
     hn.viz.plot_memory(symbol, data=(1, 1, 28, 28))   # where each result lies, and how long
+    hn.viz.plot_placement(array)                      # which device of a mesh has which part
 
 The packages for it come with the viz extra: ``pip install 'hybridnet[viz]'``.
 """
@@ -16,15 +17,19 @@ from .folding import fold_network as fold_network
 from .memory import plot_memory as plot_memory
 from .network import plot_network as plot_network
 from .network import print_summary as print_summary
+from .placement import PlacementPicture as PlacementPicture
+from .placement import plot_placement as plot_placement
 from .stages import plot_partitions as plot_partitions
 from .stages import plot_passes as plot_passes
 
 __all__ = [
+    "PlacementPicture",
     "draw_network",
     "fold_network",
     "plot_memory",
     "plot_network",
     "plot_partitions",
     "plot_passes",
+    "plot_placement",
     "print_summary",
 ]

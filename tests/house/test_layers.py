@@ -70,7 +70,7 @@ BELOW = {
     "contrib": ("model", "gluon", "onnx", "events"),
     "profiler": ("runtime", "kvstore"),
     "debug": ("exported",),
-    "visualization": ("symbol",),
+    "visualization": ("gluon",),
     "session": ("symbol", "executor"),
     "clusters": ("session", "kvstore"),
     "compat": ("session", "checkpoint", "clusters", "profiler", "events"),

@@ -36,6 +36,7 @@ from .call import Types as Types
 from .call import only as only
 from .checks import wide as wide
 from .constraints import constraining as constraining
+from .constraints import named as named
 from .custom import PROPS as PROPS
 from .custom import RUNNERS as RUNNERS
 from .custom import CustomBackward as CustomBackward

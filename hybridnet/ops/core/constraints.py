@@ -1,12 +1,16 @@
-"""Who is asked, while a program for a mesh is traced, to have an array lie as a placement says."""
+"""Who is asked, while a program for a mesh is traced, to have an array lie as a placement says.
+
+Then operators have names in it, too: XLA keeps them beside what it puts in.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final
 
+from hybridnet.base.lazy import jax
 from hybridnet.base.placement import Splits
 
 Constrain = Callable[[Any, Splits], Any]
@@ -33,3 +37,10 @@ def constraining(constrain: Constrain) -> Iterator[None]:
         yield
     finally:
         thread.constrain = before
+
+
+def named(name: str) -> AbstractContextManager[None]:
+    """Returns a scope in which what is traced for a mesh has a name; elsewhere it does nothing."""
+    scope: AbstractContextManager[None]
+    scope = nullcontext() if thread.constrain is None else jax.named_scope(name)
+    return scope

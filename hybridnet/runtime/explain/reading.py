@@ -12,6 +12,7 @@ from ..observe import journal
 from ..observe.journal import Launch
 from ..programs.cache import cache
 from ..programs.compiling import result_types
+from .collectives import on_mesh
 
 
 def head_of(launch: Launch) -> str:
@@ -41,6 +42,13 @@ def _history_of(launch: Launch) -> str:
     if isfinite(state.seconds):
         said += f", {1e6 * state.seconds:.0f} us by its operators"
     return f"{said} ({state.why})" if state.why else said
+
+
+def collectives_of(launch: Launch) -> list[str]:
+    """Returns in words what the devices of a launch on a mesh tell each other, a line for each."""
+    found = on_mesh(launch.code if launch.ran is None else launch.ran, launch.lines)
+    words = [] if found is None else found.words()
+    return [f"between devices: {words[0]}", *(f"  {one}" for one in words[1:])] if words else []
 
 
 def graph_of(launch: Launch) -> tuple[Graph, list[Node], dict[Node, Types]]:

@@ -16,7 +16,8 @@ from hybridnet.graph import Node, to_text
 from ..observe import journal
 from ..observe.journal import Launch
 from ..platform.jax_devices import platform_of
-from .reading import graph_of, head_of, history_of
+from .collectives import size_words
+from .reading import collectives_of, graph_of, head_of, history_of
 
 _HEADINGS: Final = ("", "operator", "result", "memory", "ran by", "time", "line", "")
 #: What ran an operator, by the kind of event.
@@ -44,7 +45,7 @@ def table_of(launch: Launch) -> str:
         tier, seconds = ran.get(node, ("", None))
         size = sum(type_.nbytes for type_ in types[node])
         cells = (
-            *(name, text, ", ".join(map(str, types[node])), _bytes(size), tier, _time(seconds)),
+            *(name, text, ", ".join(map(str, types[node])), size_words(size), tier, _time(seconds)),
             *(lines.get(node, ""), ", ".join(word for word, holds in words.items() if holds)),
         )
         rows.append(_row("td", cells))
@@ -52,7 +53,8 @@ def table_of(launch: Launch) -> str:
     facts = [head_of(launch), history_of(launch)]
     if launch.seconds is not None:
         facts.append(f"{_time(launch.seconds)} in all")
-    facts.append(f"{_bytes(total)} of results")
+    facts.append(f"{size_words(total)} of results")
+    facts += collectives_of(launch)
     return "\n".join(
         (
             f'<table><caption style="{_CAPTION}">{escape("; ".join(facts))}</caption>',
@@ -98,13 +100,6 @@ def _ran(launch: Launch) -> list[tuple[str, float | None]]:
         tiers = dict.fromkeys(_TIERS[event.kind] for event in own)
         found.append((" and ".join(tiers), math.fsum(event.seconds for event in own)))
     return found
-
-
-def _bytes(size: int) -> str:
-    for unit, scale in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
-        if size >= 1 << scale:
-            return f"{size / (1 << scale):.1f} {unit}"
-    return f"{size} B"
 
 
 def _time(seconds: float | None) -> str:

@@ -28,7 +28,7 @@ from hybridnet.graph import Node, to_text
 from ..observe import journal
 from ..observe.journal import Launch
 from ..record import recorder
-from .reading import graph_of, head_of, history_of, operators, times
+from .reading import collectives_of, graph_of, head_of, history_of, operators, times
 from .table import table_of
 
 __all__ = ["Explanation", "Launch", "explain", "explaining", "text_of"]
@@ -155,5 +155,6 @@ def text_of(launch: Launch) -> str:
         note = ", ".join(word for word in words if word)
         if note:
             notes[node] = note
-    head = f"# {head_of(launch)}\n# this structure: {history_of(launch)}\n"
+    told = [head_of(launch), f"this structure: {history_of(launch)}", *collectives_of(launch)]
+    head = "".join(f"# {line}\n" for line in told)
     return head + to_text(graph, types, order=order, notes=notes)

@@ -198,12 +198,17 @@ def _how(compiled: bool, events: Sequence[str], where: str) -> str:
     return "hot, one dispatch" if compiled else "read from disk, then one dispatch"
 
 
-def recorded_at(code: Code) -> str:
+def lines_of(code: Code) -> Mapping[int, engine.Origin | None]:
     """Returns where a structure was recorded that was launched of late; empty if not known."""
     for launch in reversed(launches.copy()):
         if launch.code is code:
-            return ranges(launch.lines.values())
-    return ""
+            return launch.lines
+    return {}
+
+
+def recorded_at(code: Code) -> str:
+    """Returns the same as text."""
+    return ranges(lines_of(code).values())
 
 
 def ranges(origins: Iterable[engine.Origin | None]) -> str:

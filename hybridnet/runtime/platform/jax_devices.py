@@ -304,6 +304,12 @@ def splits_of(sharding: jax.sharding.Sharding) -> Splits | None:
     return tuple(pairs)
 
 
+def regions_on(mesh: Mesh, array: jax.Array) -> list[tuple[slice, ...]]:
+    """Returns which region of an array each device of its mesh holds, in the order of the mesh."""
+    found = array.sharding.devices_indices_map(array.shape)
+    return [found[device] for device in jax_mesh(mesh).devices.flat]
+
+
 @lru_cache(256)
 def mesh_over(contexts: tuple[Context, ...]) -> Mesh | None:
     """Returns the mesh of contexts that are devices of one kind, each another; else None."""

@@ -26,13 +26,14 @@ from hybridnet.base.mesh import Mesh
 from hybridnet.base.placement import Splits
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.native import onednn
-from hybridnet.ops.core import Site, constraining, picking
+from hybridnet.ops.core import Site, constraining, named, picking
 from hybridnet.ops.host import by_jax
 
 from ..platform.background import at_low_priority
 from ..platform.jax_devices import device_of, lowered_for, platform_of, sharding_of, sharding_on
 from ..segments.code import Code
 from .aside import compile_to_bytes
+from .collectives import instruction_name
 from .compile_options import (
     options_for,
     options_for_blocks,
@@ -65,13 +66,14 @@ def lower(code: Code) -> Callable[..., tuple[Any, ...]]:
         *inputs, numbers = arguments
         results: list[Any] = []
         position = 0
-        for call, operands in code.instructions:
+        for number, (call, operands) in enumerate(code.instructions):
             scalars: Sequence[Any] = ()
             if call.num_scalars:
                 scalars = [numbers[position + i] for i in range(call.num_scalars)]
                 position += call.num_scalars
             arrays = [results[i] if i >= 0 else inputs[~i] for i in operands]
-            results.extend(call.lower(platform, arrays, scalars))
+            with named(instruction_name(number, call.name)):
+                results.extend(call.lower(platform, arrays, scalars))
         return tuple(results[i] for i in code.outputs)
 
     return program

@@ -8,7 +8,8 @@ computation graphs", 2021.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any, Final, final
 
 from hybridnet.base.host_array import DeviceArray
@@ -24,6 +25,8 @@ __all__ = ["MeshExecutable"]
 #: In how many ways the inputs of a structure may lie before its programs are given up.
 _MOST: Final = 64
 
+_numbers: Final = count()
+
 
 @final
 class MeshExecutable:
@@ -35,6 +38,7 @@ class MeshExecutable:
 
     Attributes:
         last: the executable that was called last; None if none was.
+        modules: the executables by the names that XLA has for them, as in its traces.
     """
 
     def __init__(self, code: Code, traced: jax.stages.Traced) -> None:
@@ -43,6 +47,7 @@ class MeshExecutable:
         self._traced = traced
         self._made: dict[tuple[Any, ...], Any] = {}
         self.last: Any = None
+        self.modules: dict[str, Any] = {}
 
     def __call__(self, *arguments: jax.Array) -> Sequence[DeviceArray]:
         """Starts the program for arguments that lie as these do; compiles it if need be."""
@@ -61,8 +66,9 @@ class MeshExecutable:
         # As `Segment.code` pairs them.
         kept = [key[slot] for slot in donated]
         others = [None] * (len(code.outputs) - len(kept))
+        name = f"mesh_program_{next(_numbers)}"
         program = jax.jit(
-            jax_core.jaxpr_as_fun(types),
+            _named(jax_core.jaxpr_as_fun(types), name),
             in_shardings=key,
             out_shardings=[*kept, *others],
             donate_argnums=donated,
@@ -76,7 +82,21 @@ class MeshExecutable:
             made = by_jax(program.lower, *given).compile()
         if len(self._made) >= _MOST:
             self._made.clear()
-        self._made[key] = made
+            self.modules.clear()
+        self._made[key] = self.modules[f"jit_{name}"] = made
         if explaining() and len(self._made) > 1:
             say("%s: compiled again, as its inputs lie in another way", describe(code))
         return made
+
+
+def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Returns a function under the name that XLA is to have for its program.
+
+    XLA names its inputs ``args[0]``, ``args[1]``, ..., as `read_collectives` expects.
+    """
+
+    def program(*args: Any) -> Any:
+        return function(*args)
+
+    program.__name__ = name
+    return program
