@@ -17,10 +17,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
+from hybridnet import ndarray
 from hybridnet.base.context import Context, cpu
 from hybridnet.base.mesh import Mesh
 from hybridnet.kvstore import Actions, Key, Kind, traffic
-from hybridnet.ndarray import NDArray, add_n
+from hybridnet.ndarray import NDArray
 from hybridnet.optimizer import Updater as OptimizerUpdater
 from hybridnet.runtime.contexts import mesh_over
 from hybridnet.runtime.placing import Rent, prices
@@ -106,8 +107,9 @@ class ArrayActions(Actions[NDArray]):
 
     def _move_home(self, key: Key, mesh: Mesh) -> Mesh:
         self._homes[key] = mesh
-        if isinstance(self.updater, OptimizerUpdater):
-            self.updater.states_synced[key] = False  # they go where the value is
+        updater: Any = self.updater
+        if isinstance(updater, OptimizerUpdater):
+            updater.states_synced[key] = False  # they go where the value is
         return mesh
 
     def forget(self) -> None:
@@ -116,7 +118,8 @@ class ArrayActions(Actions[NDArray]):
 
     def _mesh_over(self, values: Sequence[NDArray]) -> Mesh | None:
         """Returns the mesh of devices of several arrays, if they are to be summed by them all."""
-        ours = self.updater is None or isinstance(self.updater, OptimizerUpdater)
+        updater: Any = self.updater
+        ours = updater is None or isinstance(updater, OptimizerUpdater)
         if not ours or not values[0].shape or recorder.current_trace() is not None:
             return None
         return mesh_over(tuple([value.context.computes_on for value in values]))
@@ -149,7 +152,7 @@ class ArrayActions(Actions[NDArray]):
         elif type(home) is Mesh:
             rows, *others = values[0].shape
             return arrays[0].reshape((len(values), rows, *others)).sum(axis=0)
-        total: NDArray = add_n(*arrays)
+        total: NDArray = ndarray.add_n(*arrays)
         return total
 
     def update(self, key: Key, merged: NDArray, stored: NDArray, priority: int) -> NDArray:

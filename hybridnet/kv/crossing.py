@@ -24,6 +24,9 @@ from hybridnet.runtime.tasks import push_task
 
 __all__ = ["Crossing"]
 
+#: Makes JAX arrays of JAX arrays.
+_Make = Callable[..., Sequence[Any]]
+
 
 @final
 class Crossing:
@@ -43,7 +46,7 @@ class Crossing:
         self._reads: list[Value] = []
         self._types: list[TensorType] = []
         # What makes results, and of how many of the arrays that are read.
-        self._steps: list[tuple[Callable[..., Sequence[Any]], int]] = []
+        self._steps: list[tuple[_Make, int]] = []
         # The results that have the memory of what is read.
         self._views: list[int] = []
 
@@ -83,7 +86,7 @@ class Crossing:
     def _add(
         self,
         key: Key,
-        make: Callable[..., Sequence[Any]],
+        make: _Make,
         reads: Sequence[Value],
         types: Sequence[TensorType],
     ) -> None:
@@ -98,7 +101,9 @@ class Crossing:
             return []
         first, *others = self._keys
         name = f"kv {self._what} {first}" + (f" and {len(others)} more" if others else "")
-        made = push_task(self._run, self._reads, self._types, priority=self._priority, name=name)
+        made = push_task(
+            self._run, self._reads, tuple(self._types), priority=self._priority, name=name
+        )
         _share([made[number] for number in self._views])
         recorder.mark()
         return made

@@ -127,7 +127,7 @@ def test_a_trainer_on_several_devices_takes_the_steps_of_one(
     several = trained(contexts, update_on_kvstore=update_on_kvstore)
     if name != "sgld":  # which draws
         for one, wanted in zip(several, trained([hn.cpu(0)]), strict=True):
-            np.testing.assert_allclose(one, wanted, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(one, wanted, rtol=5e-5, atol=2e-6)
 
 
 def test_states_go_to_a_trainer_on_other_devices(tmp_path):
