@@ -15,6 +15,7 @@ from ..live.lack import explained
 from ..observe import events
 from ..platform.jax_devices import fork, is_stranded, on_device, refuse_forked
 from ..programs.room import is_lack
+from ..programs.spanning import spanning
 from ..segments.segment import Value
 from ..tiers.ledger import current
 from .answers import look_at_answers, unanswered
@@ -122,9 +123,14 @@ def _interrupt_loops() -> None:
 
 
 def _finished(array: Any) -> Any:
+    gang = spanning.gang
     try:
+        if gang is not None and not array.is_fully_addressable:
+            gang.finish(array)
         return array.block_until_ready()
     except RuntimeError as error:
+        if isinstance(error, MXNetError):
+            raise
         message = f"a program failed while it ran: {error}"
         raise (
             explained(OutOfMemoryError(message)) if is_lack(error) else OpError(message)
