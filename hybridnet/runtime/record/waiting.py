@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from hybridnet import engine
@@ -26,7 +28,7 @@ from .dispatched import recent
 from .failures import raise_first, raise_kept
 from .launch import flush_all, launch
 
-__all__ = ["TRACED", "loops", "ready_array", "settled", "wait", "wait_all"]
+__all__ = ["TRACED", "await_ends", "loops", "ready_array", "settled", "wait", "wait_all"]
 
 TRACED: Final = (
     "this array belongs to a traced function (hn.function or hybridize()), where it stands for "
@@ -115,6 +117,19 @@ def wait(value: Value) -> Any:
     if unanswered:
         look_at_answers()
     return array
+
+
+def await_ends(values: Sequence[Value]) -> None:
+    """Waits until tasks have made Values, or have failed, which is raised where they are read."""
+    for value in values:
+        if value.var is None or value.array is not None or value.error is not None:
+            continue
+        try:
+            with suppress(engine.TaskError):
+                engine.wait_for_var(value.var)
+        except KeyboardInterrupt:
+            _interrupt_loops()
+            raise
 
 
 def _interrupt_loops() -> None:
