@@ -125,7 +125,7 @@ def _environment(ctx: Context, settings: tuple[object, ...]) -> bytes:
         source_digest(),
         _versions(),
         (str(client.platform), str(client.platform_version), str(device.device_kind)),
-        (ctx.device_type, ctx.device_id),
+        (ctx.device_type, ctx.device_id, device.id),  # another one in each process of a gang
         _host(),
         [*map(repr, jax.config.values.items())],
         [*map(repr, settings)],
