@@ -125,7 +125,9 @@ class CollectiveCall(HostOnlyCall):
         floats = [i for i, x in enumerate(inputs) if is_float(x.type.dtype)]
         if not any(back.wanted[i] for i in floats):
             return [None] * len(back.inputs)
-        heads = [outputs[i].zeros_like() if back.grads[i] is None else back.grads[i] for i in floats]
+        heads = [
+            outputs[i].zeros_like() if back.grads[i] is None else back.grads[i] for i in floats
+        ]
         of = self._of or str(self.kind)
 
         def apply(kind: Kind, arrays: Sequence[Any]) -> list[Any]:

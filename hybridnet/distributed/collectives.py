@@ -35,7 +35,9 @@ def all_reduce(array: NDArray | Sequence[NDArray], op: str = "sum", *, priority:
 
     Returns:
         An array of the same shape and dtype; or a list, for a list. A sum has the same bits
-        everywhere, but may differ in its last ones from a sum by rank.
+        everywhere, but may differ in its last ones from a sum by rank. The gradient of a sum is
+        the sum of all gradients, that of a mean their mean; that of a product goes to all, that of
+        an extreme to those that hold it, in equal parts.
 
     Raises:
         ParameterError: there is no such `op`, or something is no dense array.
@@ -58,7 +60,8 @@ def broadcast(array: NDArray | Sequence[NDArray], root: int = 0, *, priority: in
         priority: as in `all_reduce`.
 
     Returns:
-        An array; or a list, for a list.
+        An array; or a list, for a list. The gradients of all add up in `root`; those of the others
+        are zeros.
 
     Raises:
         ParameterError: there is no such rank, or something is no dense array.
@@ -82,7 +85,7 @@ def reduce_scatter(
 
     Returns:
         An array of shape ``(rows / size, ...)``: of rank ``r`` those from ``r * rows / size`` on;
-        or a list, for a list.
+        or a list, for a list. Its gradients are gathered, and then those of `all_reduce`.
 
     Raises:
         ShapeError: the first dimension cannot be split.
@@ -109,7 +112,8 @@ def all_gather(array: NDArray | Sequence[NDArray], axis: int = 0, *, priority: i
         priority: as in `all_reduce`.
 
     Returns:
-        An array, `size` times as long along the axis; or a list, for a list.
+        An array, `size` times as long along the axis; or a list, for a list. Its gradients are
+        added up, and each process gets those of its part.
 
     Raises:
         ShapeError: an array has no such axis.

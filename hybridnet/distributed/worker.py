@@ -37,9 +37,7 @@ class Worker:
         self._is_free = False
         threading.Thread(target=self._work, name=name, daemon=True).start()
 
-    def run(
-        self, program: Callable[[], Sequence[DeviceArray]]
-    ) -> Sequence[DeviceArray] | None:
+    def run(self, program: Callable[[], Sequence[DeviceArray]]) -> Sequence[DeviceArray] | None:
         """Runs a program until its arrays are computed.
 
         Returns:

@@ -219,7 +219,15 @@ class ControlCall(Call):
 
     #: How many inputs of the call stand before those that its parts take.
     offset = 0
-    __slots__ = ("_closed", "in_order", "is_endless", "is_open", "num_unbounded", "on_host", "parts")
+    __slots__ = (
+        "_closed",
+        "in_order",
+        "is_endless",
+        "is_open",
+        "num_unbounded",
+        "on_host",
+        "parts",
+    )
 
     def __init__(
         self, parts: tuple[Subgraph, ...], num_scalars: int, is_open: bool, is_endless: bool = False

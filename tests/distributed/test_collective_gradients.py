@@ -248,3 +248,69 @@ def test_in_a_process_on_its_own_gradients_pass():
         y = distributed.reduce_scatter(y, "mean") + distributed.broadcast(x)
     y.backward()
     np.testing.assert_allclose(x.grad.asnumpy(), 2 * x.asnumpy() + 1)
+
+
+_TRAIN = """
+    import os
+    import numpy as np
+    import hybridnet as hn
+    from hybridnet import autograd, distributed as dist, gluon, nd
+
+    dist.initialize()
+    me, size = dist.rank(), dist.size()
+
+    def network():
+        hn.random.seed(3)
+        net = gluon.nn.HybridSequential()
+        net.add(gluon.nn.Dense(8, activation="tanh", in_units=5), gluon.nn.Dense(1, in_units=8))
+        net.initialize(hn.init.Xavier())
+        net.cast("float64")
+        return net
+
+    def batch(step):
+        draw = np.random.default_rng(step)
+        x, y = draw.normal(size=(12, 5)), draw.normal(size=(12, 1))
+        mine = slice(me * 12 // size, (me + 1) * 12 // size)
+        return nd.array(x[mine], dtype="float64"), nd.array(y[mine], dtype="float64")
+
+    # The whole step is one function: forward, backward, the mean of all gradients, the update.
+    net = network()
+    weights = [param.data() for param in net.collect_params().values()]
+
+    @hn.function
+    def step(x, y):
+        with autograd.record():
+            loss = ((net(x) - y) ** 2).mean()
+        loss.backward()
+        grads = dist.all_reduce([weight.grad for weight in weights], "mean")
+        for weight, grad in zip(weights, grads):
+            weight -= 0.1 * grad
+        return dist.all_reduce(loss, "mean")
+
+    losses = [step(*batch(number)).asscalar() for number in range(6)]
+    # And with the loss of all as the loss: the gradients are those of `size` such losses.
+    net = network()
+    net.hybridize()
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1}, kvstore=None)
+    others = []
+    for number in range(6):
+        x, y = batch(number)
+        with autograd.record():
+            error = ((net(x) - y) ** 2).mean()
+            loss = dist.all_reduce(error, "mean")
+        loss.backward()
+        for param in net.collect_params().values():
+            param.grad()[:] = dist.all_reduce(param.grad())
+        trainer.step(size)
+        others.append(loss.asscalar())
+    np.savez(os.environ["OUT"].format(me), one=losses, two=others)
+"""
+
+
+def test_a_loop_written_by_hand_trains_as_one_process_on_the_whole_batch(tmp_path):
+    wanted = run_gang(_TRAIN, 1, tmp_path)[0]
+    np.testing.assert_allclose(wanted["two"], wanted["one"], rtol=1e-12)
+    for size in (2, 3):
+        for mine in run_gang(_TRAIN, size, tmp_path):
+            np.testing.assert_allclose(mine["one"], wanted["one"], rtol=1e-12)
+            np.testing.assert_allclose(mine["two"], wanted["one"], rtol=1e-12)

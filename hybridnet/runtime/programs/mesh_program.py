@@ -116,9 +116,7 @@ def _named(code: Code, text: str) -> str:
     return f"{name_of(code)} on {code.ctx} ({crc32(text.encode()):08x})"
 
 
-def _launched(
-    program: Any, arguments: Sequence[jax.Array], gang: Gang
-) -> Sequence[DeviceArray]:
+def _launched(program: Any, arguments: Sequence[jax.Array], gang: Gang) -> Sequence[DeviceArray]:
     """Starts a program, of which the gang was told."""
     try:
         outputs: Sequence[DeviceArray] = program(*arguments)
