@@ -1,4 +1,4 @@
-"""`Worker`: a thread for what may never return, as when another process is stopped in its middle."""
+"""`Worker`: a thread for what may never return, as where another process is stopped midway."""
 
 from __future__ import annotations
 

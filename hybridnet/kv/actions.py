@@ -14,6 +14,7 @@ from time import perf_counter_ns
 from typing import Any, final
 
 from hybridnet.base.context import Context, cpu
+from hybridnet.base.mesh import Mesh
 from hybridnet.kvstore import Actions, Key, Kind, traffic
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.copies import send
@@ -81,7 +82,7 @@ class ArrayActions(Actions[NDArray]):
         return stored
 
     def send(self, key: Key, stored: NDArray, targets: Sequence[NDArray], priority: int) -> None:
-        """See `Actions.send`. A target keeps its dtype."""
+        """See `Actions.send`. A target keeps its dtype, and on a mesh its placement."""
         copies: dict[Context, NDArray] = {stored.context: stored}
         for target in targets:
             ctx = target.context
@@ -116,7 +117,7 @@ class ArrayActions(Actions[NDArray]):
         On its own context that is another handle on the same value, and no copy. What a sparse
         array is made of is copied by the caller's thread, whatever the priority.
         """
-        if array.stype != "default":
+        if array.stype != "default" or _are_others(array.context, ctx):
             return array.detach().as_in_context(ctx)
         value = array.read()
         if array.context.computes_on is not ctx.computes_on:
@@ -146,3 +147,8 @@ class ArrayActions(Actions[NDArray]):
         if self._crossed:
             self._crossed = False
             recorder.mark()
+
+
+def _are_others(first: Context, second: Context) -> bool:
+    """Whether contexts differ, and one of them is a mesh: no task carries an array there."""
+    return first.computes_on is not second.computes_on and Mesh in (type(first), type(second))

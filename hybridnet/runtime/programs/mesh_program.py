@@ -5,8 +5,8 @@ a program among the devices by them; it chooses how results lie, but for those t
 array, which lie as that did. (Xu et al., "GSPMD: general and scalable parallelization for ML
 computation graphs", 2021.)
 
-Where a mesh is over the processes of a gang, each launch is told to `spanning` before it begins, and
-a program that this process has not launched before is not even compiled until all are to launch it.
+Where a mesh is over the processes of a gang, each launch is told to `spanning` before it begins,
+and a program that is new to this process is not even compiled until all are to launch it.
 """
 
 from __future__ import annotations
