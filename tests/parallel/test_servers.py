@@ -80,7 +80,7 @@ def train(
     trainer = gluon.Trainer(
         net.collect_params(), "sgd" if sparse else "adam", {"learning_rate": 0.01},
         kvstore=None if alone else kind, update_on_kvstore=None if alone else update,
-        compression_params={"type": "2bit", "threshold": 0.02} if compressed and not alone else None,
+        compression_params={"type": "2bit", "threshold": 0.02} if compressed else None,
     )
 
     def step(x, y):
