@@ -23,7 +23,7 @@ _SENT: Final = 64
 _LONGEST: Final = 800
 
 
-class Entry(NamedTuple):
+class LedgerEntry(NamedTuple):
     """One thing that was done: its text, and the folds before it and with it."""
 
     what: str
@@ -50,10 +50,10 @@ class Ledger:
         self.kind = kind
         self.count = 0
         self.agreed: set[str] = set()
-        self.theirs: dict[int, dict[int, Entry]] = {}
+        self.theirs: dict[int, dict[int, LedgerEntry]] = {}
         self._size = size
         self._fold = 0
-        self._entries: deque[Entry] = deque(maxlen=_KEPT)
+        self._entries: deque[LedgerEntry] = deque(maxlen=_KEPT)
         self._stated: deque[int] = deque(maxlen=_SENT)
 
     def add(self, what: str) -> int:
@@ -61,7 +61,7 @@ class Ledger:
         if len(what) > _LONGEST:
             what = f"{what[:_LONGEST]}... ({crc32(what.encode()):08x})"
         before, self._fold = self._fold, crc32(what.encode(), self._fold)
-        self._entries.append(Entry(what, before, self._fold))
+        self._entries.append(LedgerEntry(what, before, self._fold))
         self.count += 1
         if self.theirs:
             for old in [number for number in self.theirs if number < self.count]:
@@ -97,7 +97,7 @@ class Ledger:
         """Whether it is known what a number was."""
         return self.count - len(self._entries) < number <= self.count
 
-    def hear(self, sender: int, number: int, entry: Entry) -> bool:
+    def hear(self, sender: int, number: int, entry: LedgerEntry) -> bool:
         """Notes what another process says of a number.
 
         Returns:
@@ -123,12 +123,12 @@ class Ledger:
                 return number, what
         return max(first, self.count - len(self._entries) + 1), "something else before it"
 
-    def own(self, number: int) -> Entry:
+    def own(self, number: int) -> LedgerEntry:
         """Returns what a number was to this process; it must be one of the last (`has`)."""
         return self._entries[number - self.count - 1]
 
 
-def read_statement(message: Mapping[str, Any]) -> tuple[int, Entry] | None:
+def read_statement(message: Mapping[str, Any]) -> tuple[int, LedgerEntry] | None:
     """Returns the number and the entry of a statement; None where a message is none."""
     number, entry = message.get("at"), message.get("entry")
     if not isinstance(number, int) or not isinstance(entry, list) or len(entry) != 3:
@@ -136,7 +136,7 @@ def read_statement(message: Mapping[str, Any]) -> tuple[int, Entry] | None:
     what, before, fold = entry
     if not (isinstance(what, str) and isinstance(before, int) and isinstance(fold, int)):
         return None
-    return number, Entry(what, before, fold)
+    return number, LedgerEntry(what, before, fold)
 
 
 def read_window(message: Mapping[str, Any]) -> tuple[int, list[str]] | None:

@@ -31,7 +31,7 @@ from hybridnet.engine import RLock
 
 from .coordination import Coordination, connect
 from .errors import LostPeerError
-from .ledger import Entry, Ledger, read_statement, read_window
+from .ledger import Ledger, LedgerEntry, read_statement, read_window
 from .membership import Membership
 from .worker import Worker
 
@@ -132,16 +132,16 @@ class Gang:
         return arrays
 
     def launch(self, what: str) -> None:
-        """See `hybridnet.runtime`'s `Gang`."""
+        """See `Peers`."""
         self._enter(self._launches, what)
         self._launching_since = time.monotonic()
 
     def launched(self) -> None:
-        """See `hybridnet.runtime`'s `Gang`."""
+        """See `Peers`."""
         self._launching_since = None
 
     def finish(self, array: Any) -> None:
-        """See `hybridnet.runtime`'s `Gang`."""
+        """See `Peers`."""
         if array.is_ready():
             return
         self.check()
@@ -153,7 +153,7 @@ class Gang:
             self.check()
 
     def explained(self, error: Exception) -> Exception:
-        """See `hybridnet.runtime`'s `Gang`; that somebody is gone is known a little later."""
+        """See `Peers`; that somebody is gone is known a little later."""
         with self._lock:
             self._changed.wait_for(lambda: self._broken is not None, _NEWS)
         return self._broken or error
@@ -206,12 +206,13 @@ class Gang:
             self._look_who_left()
         if is_new:
             with self._lock:
-                while self._broken is None and not ledger.is_said_by_all(number):
-                    self._changed.wait(_BEAT)
+                self._changed.wait_for(
+                    lambda: self._broken is not None or ledger.is_said_by_all(number)
+                )
             self.check()
             ledger.agree(number)
 
-    def _compare(self, ledger: Ledger, sender: int, number: int, entry: Entry) -> None:
+    def _compare(self, ledger: Ledger, sender: int, number: int, entry: LedgerEntry) -> None:
         """Breaks the gang if another process has done something else up to a number."""
         mine = ledger.own(number)
         if mine.fold == entry.fold:

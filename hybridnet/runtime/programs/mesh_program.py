@@ -24,7 +24,7 @@ from ..observe.events import name_of
 from ..observe.program_log import describe, explaining, say
 from ..segments.code import Code
 from .room import is_lack
-from .spanning import Gang, spanning
+from .spanning import Peers, spanning
 
 __all__ = ["MeshExecutable"]
 
@@ -78,7 +78,7 @@ class MeshExecutable:
         outputs: Sequence[DeviceArray] = made.program(*arguments)
         return outputs
 
-    def _compiled(self, key: tuple[Any, ...], gang: Gang | None) -> _Made:
+    def _compiled(self, key: tuple[Any, ...], gang: Peers | None) -> _Made:
         code = self._code
         types = self._traced.jaxpr
         donated = code.donated
@@ -116,7 +116,7 @@ def _named(code: Code, text: str) -> str:
     return f"{name_of(code)} on {code.ctx} ({crc32(text.encode()):08x})"
 
 
-def _launched(program: Any, arguments: Sequence[jax.Array], gang: Gang) -> Sequence[DeviceArray]:
+def _launched(program: Any, arguments: Sequence[jax.Array], gang: Peers) -> Sequence[DeviceArray]:
     """Starts a program, of which the gang was told."""
     try:
         outputs: Sequence[DeviceArray] = program(*arguments)

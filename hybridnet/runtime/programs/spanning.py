@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-__all__ = ["Gang", "spanning"]
+from hybridnet.base.errors import MXNetError
+
+__all__ = ["Peers", "spanning"]
 
 
-class Gang(Protocol):
-    """The processes that launch programs together, as this one knows them.
+class Peers(Protocol):
+    """The processes that launch programs together, as this one knows them."""
 
-    Attributes:
-        fault: the kind of the errors that say that one of them is gone.
-    """
-
-    fault: type[Exception]
+    @property
+    def fault(self) -> type[MXNetError]:
+        """The kind of the errors that say that one of them is gone."""
 
     def launch(self, what: str) -> None:
         """Notes what this process is about to launch; waits for the others where that is new.
@@ -49,7 +49,7 @@ class Gang(Protocol):
 class _Spanning:
     """The gang of this process; None while it is on its own."""
 
-    gang: Gang | None = None
+    gang: Peers | None = None
 
 
 #: What is told of launches that span processes.
