@@ -116,6 +116,7 @@ def shutdown() -> None:
 
     Raises:
         DeadNodeError: a process is gone.
+        MXNetError: another process has made other calls.
     """
     gang = _Process.gang
     if gang is None:
@@ -126,6 +127,8 @@ def shutdown() -> None:
     _Process.gang = spanning.gang = None
     _unhook()
     gang.leave(None)
+    if not isinstance(gang.broken, gang.fault):  # who is gone now is the others' affair
+        gang.check()
 
 
 def _unhook() -> None:

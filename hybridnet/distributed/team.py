@@ -6,13 +6,9 @@ a mesh over the gang are launched by the thread that needs them. A thread of its
 for, what may never return, as when another process is stopped in its middle; whoever waits for it
 is freed when the gang breaks.
 
-What is called or launched for the first time waits until all processes have said that they do the
-same (`Ledger`). After that nobody is asked: a process tells the others how far it has come where
-it stands still, and rank 0 every second, and whoever has done something else by then says so.
-
 A gang breaks once and for all: when a process is gone, when one leaves while others still need it,
-or when two do not do the same. What is called then raises why, and the process ends with
-`EXIT_CODE`, however its program ends.
+or when two do not do the same (`Agreement`). What is called then raises why, and the process ends
+with `EXIT_CODE`, however its program ends.
 """
 
 from __future__ import annotations
@@ -29,9 +25,10 @@ from hybridnet.base.errors import MXNetError
 from hybridnet.base.host_array import DeviceArray
 from hybridnet.engine import RLock
 
+from .agreement import Agreement
 from .coordination import Coordination, connect
 from .errors import LostPeerError
-from .ledger import Ledger, LedgerEntry, read_statement, read_window
+from .ledger import Ledger
 from .membership import Membership
 from .worker import Worker
 
@@ -47,13 +44,6 @@ _STUCK: Final = 4.0
 # Seconds to wait at the end until the others are at theirs.
 _LEAVING: Final = 300.0
 _BIND: Final = "HYBRIDNET_DIST_BIND"
-_MUST: Final = {
-    "call": "make the same collective calls in the same order, with the same shapes and dtypes",
-    "launch": (
-        "launch the same programs on their mesh in the same order; what lies in parts is read "
-        "(asnumpy, print) by all, too"
-    ),
-}
 
 
 @final
@@ -80,16 +70,11 @@ class Gang:
         self.rank, self.size = member.rank, member.size
         self.order = engine.new_variable("collectives")
         self._broken: MXNetError | None = None
-        self._calls = Ledger("call", member.size)
-        self._launches = Ledger("launch", member.size)
-        # How many of each a process had, that has left; and how it has.
-        self._left: dict[int, tuple[Mapping[str, int], str]] = {}
+        self._left: set[int] = set()
         # Taken by itself: see `background._Exit`.
         self._lock = RLock()
         self._changed = threading.Condition(self._lock)
         self._leaving = False
-        # Whether somebody has done something else, and it is not known yet what.
-        self._suspects = False
         self._said = False
         self._launching_since: float | None = None
         self._caller = Worker("hybridnet-collectives")
@@ -97,6 +82,9 @@ class Gang:
         bind = os.environ.get(_BIND, "").strip() or member.host
         self._coordination: Coordination = connect(member, patience, bind)
         self.names = self._coordination.names
+        self._agreement = Agreement(
+            self.rank, self.size, self._named, self._coordination.tell, self._break
+        )
         self._coordination.listen(self._hear)
         threading.Thread(target=self._watch, name="hybridnet-gang-watch", daemon=True).start()
 
@@ -122,7 +110,7 @@ class Gang:
             LostPeerError: a process is gone.
             MXNetError: the others call something else.
         """
-        self._enter(self._calls, what)
+        self._enter(self._agreement.calls, what)
         try:
             arrays = self._caller.run(program)
         except Exception as error:
@@ -133,7 +121,7 @@ class Gang:
 
     def launch(self, what: str) -> None:
         """See `Peers`."""
-        self._enter(self._launches, what)
+        self._enter(self._agreement.launches, what)
         self._launching_since = time.monotonic()
 
     def launched(self) -> None:
@@ -170,108 +158,35 @@ class Gang:
             failure: why the program ends early; then the others are not waited for.
         """
         self._leaving = True
-        counts = {one.kind: one.count for one in (self._calls, self._launches)}
         if failure is not None:
-            text = f"failed: {type(failure).__name__}: {failure}"
-            self._coordination.tell({"left": text, "counts": counts})
+            self._agreement.leave(f"failed: {type(failure).__name__}: {failure}", compare=False)
             return
-        for ledger in (self._calls, self._launches):
-            if ledger.count:
-                self._coordination.tell(ledger.statement(ledger.count))
-        self._coordination.tell({"left": "ended", "counts": counts})
+        self._agreement.leave("ended", compare=True)
         with self._lock:
             self._changed.wait_for(
                 lambda: self._broken is not None or len(self._left) == self.size - 1, _LEAVING
             )
-            if self._suspects:  # the others say what they did
+            if self._agreement.suspects:  # the others say what they did
                 self._changed.wait_for(lambda: self._broken is not None, _NEWS)
         self._coordination.close()
 
-    # -- that all do the same ----------------------------------------------------------------
-
     def _enter(self, ledger: Ledger, what: str) -> None:
-        """Notes what this process does; sees that all do the same, where that is new to them."""
         self.check()
-        with self._lock:
-            number = ledger.add(what)
-            is_new = ledger.is_new(number)
-            said = dict(ledger.theirs.get(number, ())) if ledger.theirs else {}
-        if is_new:
-            self._coordination.tell(ledger.statement(number, asks=True))
-        elif said and not ledger.has_stated(number):
-            self._coordination.tell(ledger.statement(number))
-        for sender, entry in said.items():
-            self._compare(ledger, sender, number, entry)
-        if self._left:
-            self._look_who_left()
-        if is_new:
-            with self._lock:
-                self._changed.wait_for(
-                    lambda: self._broken is not None or ledger.is_said_by_all(number)
-                )
-            self.check()
-            ledger.agree(number)
-
-    def _compare(self, ledger: Ledger, sender: int, number: int, entry: LedgerEntry) -> None:
-        """Breaks the gang if another process has done something else up to a number."""
-        mine = ledger.own(number)
-        if mine.fold == entry.fold:
-            return
-        if mine.before != entry.before:  # it began earlier: who has done what?
-            self._suspects = True
-            self._coordination.tell(ledger.window())
-            return
-        if not ledger.has_stated(number):
-            self._coordination.tell(ledger.statement(number))
-        self._part(ledger, sender, number, entry.what)
-
-    def _part(self, ledger: Ledger, sender: int, number: int, what: str) -> None:
-        """Breaks the gang, since another process has done something else."""
-        mine = self.rank, ledger.own(number).what
-        (low, first), (high, second) = sorted([mine, (sender, what)])
-        self._break(
-            MXNetError(
-                f"distributed: all processes must {_MUST[ledger.kind]}; {ledger.kind} {number} is "
-                f"{first} in rank {low} and {second} in rank {high}"
-            )
-        )
-
-    def _look_who_left(self) -> None:
-        """Breaks the gang if a process has left before it did what this one does."""
-        for other, (counts, how) in list(self._left.items()):
-            for ledger in (self._calls, self._launches):
-                if counts.get(ledger.kind, 0) < ledger.count:
-                    self._break(
-                        LostPeerError(
-                            f"distributed: {self._named(other)} has {how}, while others still call "
-                            f"it ({ledger.kind} {ledger.count}, "
-                            f"{ledger.own(ledger.count).what}); all of a gang end together"
-                        )
-                    )
+        self._agreement.enter(ledger, what)
+        self.check()
 
     def _watch(self) -> None:
         """Tells how far this process has come; ends it where a launch will never return."""
-        ledgers = self._calls, self._launches
-        told, seen = [0, 0], [0, 0]
         broken_since: float | None = None
         while not self._leaving:
             time.sleep(_BEAT)
-            if self._broken is not None:
-                broken_since = broken_since or time.monotonic()
-                since = self._launching_since
-                if since and time.monotonic() - max(since, broken_since) > _STUCK:
-                    end_broken(self)
+            if self._broken is None:
+                self._agreement.beat()
                 continue
-            for place, ledger in enumerate(ledgers):
-                with self._lock:
-                    count = ledger.count
-                    stands = self.rank == 0 or count == seen[place]
-                    seen[place] = count
-                    if not stands or told[place] == count:
-                        continue
-                    told[place] = count
-                    statement = ledger.statement(count)
-                self._coordination.tell(statement)
+            broken_since = broken_since or time.monotonic()
+            since = self._launching_since
+            if since and time.monotonic() - max(since, broken_since) > _STUCK:
+                end_broken(self)
 
     # -- what the others do ------------------------------------------------------------------
 
@@ -280,20 +195,20 @@ class Gang:
         if sender is None:
             self._is_cut_off()
             return
-        ledger = {"call": self._calls, "launch": self._launches}.get(str(message.get("of")))
-        if ledger is not None:
-            self._hear_of(ledger, sender, message)
+        if "of" in message:
+            self._agreement.hear(sender, message)
             return
         how, counts = message.get("left"), message.get("counts")
-        if isinstance(how, str) and isinstance(counts, Mapping):
+        has_left = isinstance(how, str) and isinstance(counts, Mapping)
+        was_here = sender not in self._left
+        if has_left or message.get("gone"):
             with self._lock:
-                self._left[sender] = counts, how
+                self._left.add(sender)
                 self._changed.notify_all()
-            self._look_who_left()
+        if has_left:
+            self._agreement.note_left(sender, counts, how)
         failed = isinstance(how, str) and how != "ended"
-        if failed or (message.get("gone") and sender not in self._left):
-            with self._lock:
-                self._left.setdefault(sender, ({}, "gone"))
+        if failed or (message.get("gone") and was_here):
             why = f"has {how}" if failed else "is gone"
             self._break(
                 LostPeerError(
@@ -301,25 +216,6 @@ class Gang:
                     "processes again, from a checkpoint"
                 )
             )
-
-    def _hear_of(self, ledger: Ledger, sender: int, message: Mapping[str, Any]) -> None:
-        """Takes what another process says of its calls, or of its launches."""
-        statement, window = read_statement(message), read_window(message)
-        if statement is not None:
-            number, entry = statement
-            with self._lock:
-                is_known = ledger.hear(sender, number, entry)
-                self._changed.notify_all()
-            if not is_known or self._broken is not None:
-                return
-            if message.get("asks") and not ledger.has_stated(number):
-                self._coordination.tell(ledger.statement(number))
-            self._compare(ledger, sender, number, entry)
-        elif window is not None and self._broken is None:
-            if not self._suspects:
-                self._suspects = True
-                self._coordination.tell(ledger.window())
-            self._part(ledger, sender, *ledger.first_difference(*window))
 
     def _is_cut_off(self) -> None:
         """Takes the end of the connection to all others."""
@@ -351,6 +247,7 @@ class Gang:
             if self._broken is None:
                 self._broken = error
             self._changed.notify_all()
+        self._agreement.stop()
         self._caller.free()
         self._waiter.free()
 

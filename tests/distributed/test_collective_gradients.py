@@ -83,7 +83,7 @@ _GRADIENTS = f"""
 """
 _ORDER = """
     # In a trace every call is made, once and in its place, whatever is read of it.
-    calls = dist.gang.current()._calls
+    calls = dist.gang.current()._agreement.calls
 
     @hn.function
     def several(x):

@@ -231,6 +231,11 @@ def test_a_process_on_its_own_is_a_gang_of_one():
             DTypeError,
             "booleans can be reduced by min and max",
         ),
+        (
+            lambda x: distributed.all_reduce(x.as_in_context(hn.Mesh({"data": 1}))),
+            ParameterError,
+            r"needs arrays on a device, got one on Mesh\(data=1\)",
+        ),
         (lambda x: distributed.broadcast(x, 1), ParameterError, "a rank from 0 to 0, got 1"),
         (lambda x: distributed.all_gather(x, 2), ShapeError, "the array's, which has 2, got 2"),
         (

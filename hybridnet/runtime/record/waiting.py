@@ -140,7 +140,7 @@ def _interrupt_loops() -> None:
 def _finished(array: Any) -> Any:
     gang = spanning.gang
     try:
-        if gang is not None and not array.is_fully_addressable:
+        if gang is not None and type(array) is not HostArray and not array.is_fully_addressable:
             gang.finish(array)
         return array.block_until_ready()
     except RuntimeError as error:
