@@ -47,11 +47,13 @@ class Worker:
             Exception: whatever it fails by.
         """
         job = _Job(program)
-        self._awaited.add(job)
-        if not self._is_free:
-            self._jobs.put(job)
-            job.ended.wait()
-        self._awaited.discard(job)
+        self._awaited.add(job)  # before the look whether all are free: `free` does it the other way
+        try:
+            if not self._is_free:
+                self._jobs.put(job)
+                job.ended.wait()
+        finally:
+            self._awaited.discard(job)
         if job.error is not None:
             raise job.error
         return job.arrays
