@@ -396,8 +396,6 @@ class Parameter(PrivateNames):
                     array.attach_grad(self._grad_req, self.grad_stype)
                 else:
                     array.mark_variable(zeros(array), self._grad_req)
-                if array.edge is not None:
-                    array.edge.node.summed = len(self._values) > 1
         self.note_grads_used()
         changes.note()
 

@@ -281,6 +281,9 @@ class Trainer:
         if isinstance(self._kvstore, kv.Horovod) and chosen:
             self._reduce_together(chosen)
             return
+        if _is_local(self._kvstore) and chosen:
+            self._push_together(chosen)
+            return
         for number, param in chosen:
             fresh = param.has_fresh_grads()
             grads = param.list_grad()
@@ -303,6 +306,20 @@ class Trainer:
         stale = [param for _, param in chosen if not param.has_fresh_grads()]
         numbers = [number for number, _ in chosen]
         self._kvstore.pushpull(numbers, [param.list_grad() for _, param in chosen])
+        for param in stale:
+            param.note_grads_used()
+
+    def _push_together(self, chosen: Sequence[tuple[int, Parameter]]) -> None:
+        """Adds up the gradients of all devices of this process in one call."""
+        for number, param in chosen:
+            self._store(number, param)
+        stale = [param for _, param in chosen if not param.has_fresh_grads()]
+        numbers = [number for number, _ in chosen]
+        grads = [param.list_grad() for _, param in chosen]
+        self._kvstore.push(numbers, grads)
+        if self._update_on_kvstore:
+            return
+        self._kvstore.pull(numbers, grads, ignore_sparse=False)
         for param in stale:
             param.note_grads_used()
 
@@ -408,9 +425,14 @@ class Trainer:
             recorder.mark()
             return
         if self._update_on_kvstore:
-            for number, param in chosen:
-                if param.stype == "default":  # rows are asked for when they are needed
-                    self._kvstore.pull(number, param.list_data(), priority=-number)
+            # Rows of sparse ones are asked for when they are needed.
+            dense = [(number, param) for number, param in chosen if param.stype == "default"]
+            if _is_local(self._kvstore) and dense:
+                arrays_of = [param.list_data() for _, param in dense]
+                self._kvstore.pull([number for number, _ in dense], arrays_of)
+                dense = []
+            for number, param in dense:
+                self._kvstore.pull(number, param.list_data(), priority=-number)
         elif chosen:
             numbers = [number for number, _ in chosen]
             weights = [param.list_values() for _, param in chosen]
@@ -648,6 +670,11 @@ def _names_servers(store: str) -> bool:
 def _is_distributed(store: object) -> TypeGuard[kv.KVStore]:
     """Whether a store has its values on servers."""
     return isinstance(store, kv.KVStore) and store.is_distributed
+
+
+def _is_local(store: object) -> TypeGuard[kv.KVStore]:
+    """Whether a store has its values in this process."""
+    return isinstance(store, kv.KVStore) and not store.is_distributed
 
 
 def _checked(batch_size: object) -> float:

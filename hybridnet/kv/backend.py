@@ -61,12 +61,32 @@ class Backend(ABC):
     def pull(self, key: Key, targets: Sequence[NDArray], priority: int) -> None:
         """See `KVStore.pull`."""
 
+    def push_all(self, pairs: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
+        """Pushes several keys."""
+        for key, values in pairs.items():
+            self.push(key, values, priority)
+
+    def pull_all(self, pairs: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
+        """Pulls several keys."""
+        for key, targets in pairs.items():
+            self.pull(key, targets, priority)
+
     def push_pull(
         self, key: Key, values: Sequence[NDArray], targets: Sequence[NDArray], priority: int
     ) -> None:
         """A push, and a pull after it."""
         self.push(key, values, priority)
         self.pull(key, targets, priority)
+
+    def push_pull_all(
+        self,
+        values: Mapping[Key, Sequence[NDArray]],
+        targets: Mapping[Key, Sequence[NDArray]],
+        priority: int,
+    ) -> None:
+        """Pushes and pulls several keys."""
+        for key, arrays in values.items():
+            self.push_pull(key, arrays, targets[key], priority)
 
     @abstractmethod
     def pull_rows(self, key: Key, target: NDArray, rows: NDArray, priority: int) -> None:
@@ -144,6 +164,34 @@ class LocalBackend(Backend):
     def pull(self, key: Key, targets: Sequence[NDArray], priority: int) -> None:
         """See `Backend.pull`."""
         self._store.pull(key, targets, priority=priority)
+
+    def push_all(self, pairs: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
+        """See `Backend.push_all`; what crosses from one device to another does so together."""
+        if len(pairs) > 1:
+            known = {key: x for key, x in pairs.items() if self._store.get(key) is not None}
+            self._actions.gather(known, priority)
+        try:
+            super().push_all(pairs, priority)
+        finally:
+            self._actions.forget()
+
+    def pull_all(self, pairs: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
+        """See `Backend.pull_all`; what crosses from one device to another does so together."""
+        self._actions.collect()
+        try:
+            super().pull_all(pairs, priority)
+        finally:
+            self._actions.scatter(priority)
+
+    def push_pull_all(
+        self,
+        values: Mapping[Key, Sequence[NDArray]],
+        targets: Mapping[Key, Sequence[NDArray]],
+        priority: int,
+    ) -> None:
+        """See `Backend.push_pull_all`."""
+        self.push_all(values, priority)
+        self.pull_all(targets, priority)
 
     def pull_rows(self, key: Key, target: NDArray, rows: NDArray, priority: int) -> None:
         """See `Backend.pull_rows`; rows are taken where the value is, whatever the priority."""

@@ -181,8 +181,7 @@ class KVStore(KVStoreBase):
                 f"{list(targets)}"
             )
         with translated():
-            for name, arrays in values.items():
-                self._backend.push_pull(name, arrays, targets[name], priority)
+            self._backend.push_pull_all(values, targets, priority)
 
     def broadcast(self, key: Keys, value: Arrays, out: Arrays, priority: int = 0) -> None:
         """An init and then a pull into `out`."""
@@ -371,14 +370,12 @@ class KVStore(KVStoreBase):
     def _push(self, pairs: dict[Key, list[NDArray]], priority: int) -> None:
         self._check_shapes("push", pairs)
         with translated():
-            for key, values in pairs.items():
-                self._backend.push(key, values, priority)
+            self._backend.push_all(pairs, priority)
 
     def _pull(self, pairs: dict[Key, list[NDArray]], priority: int) -> None:
         self._check_shapes("pull", pairs)
         with translated():
-            for key, targets in pairs.items():
-                self._backend.pull(key, targets, priority)
+            self._backend.pull_all(pairs, priority)
 
     def _check_shapes(self, caller: str, pairs: dict[Key, list[NDArray]]) -> None:
         """Refuses arrays of a wrong shape before anything is done."""

@@ -139,9 +139,9 @@ def update_by_store(
     param_names: Sequence[str],
 ) -> None:
     """Updates parameters by a store: gradients go in, and new values come out."""
-    for number, (copies, grads) in enumerate(zip(param_arrays, grad_arrays, strict=True)):
-        if grads[0] is not None:
-            _exchange(kvstore, param_names[number], grads, copies, number)
+    pairs = zip(grad_arrays, param_arrays, strict=True)
+    asked = [(i, grads, copies) for i, (grads, copies) in enumerate(pairs) if grads[0] is not None]
+    _exchange_all(kvstore, param_names, asked)
 
 
 def update_by_updater(
@@ -158,11 +158,12 @@ def update_by_updater(
     once is on one context: with `group2ctxs` a device's parameters may be on several.
     """
     steps: dict[Any, tuple[list[int], list[Any], list[NDArray]]] = {}
+    if kvstore is not None:
+        asked = [(i, grads, grads) for i, grads in enumerate(grad_arrays) if grads[0] is not None]
+        _exchange_all(kvstore, param_names, asked)
     for number, (copies, grads) in enumerate(zip(param_arrays, grad_arrays, strict=True)):
         if grads[0] is None:
             continue
-        if kvstore is not None:
-            _exchange(kvstore, param_names[number], grads, grads, number)
         for device in range(num_device):
             weight = copies[device]
             step = steps.setdefault((device, weight.context), ([], [], []))
@@ -173,9 +174,33 @@ def update_by_updater(
         updater(numbers, gradients, weights)
 
 
+def _exchange_all(kvstore: Any, names: Sequence[str], asked: Sequence[Any]) -> None:
+    """Pushes and pulls; in a store of this process, dense ones cross devices together.
+
+    Args:
+        kvstore: the store.
+        names: the names of all parameters.
+        asked: for each of some, its number, what is pushed, and what is written.
+    """
+    if isinstance(kvstore, kv.KVStore) and not kvstore.is_distributed:
+        together = [one for one in asked if _are_dense(one)]
+        if together:
+            keys = [names[number] for number, _, _ in together]
+            values = [list(values) for _, values, _ in together]
+            kvstore.pushpull(keys, values, out=[list(targets) for _, _, targets in together])
+        asked = [one for one in asked if not _are_dense(one)]
+    for number, values, targets in asked:
+        _exchange(kvstore, names[number], values, targets, number)
+
+
+def _are_dense(one: Any) -> bool:
+    _, values, targets = one
+    return bool(values[0].stype == targets[0].stype == "default")
+
+
 def _exchange(kvstore: Any, name: str, values: Any, targets: Any, number: int) -> None:
     """Pushes and pulls; layers near the input, wanted first, have precedence."""
-    if values[0].stype == targets[0].stype == "default":
+    if _are_dense((number, values, targets)):
         kvstore.pushpull(name, list(values), out=list(targets), priority=-number)
     else:
         kvstore.push(name, list(values), priority=-number)

@@ -1,4 +1,4 @@
-"""Devices by name, and graphs that are placed on one or on several."""
+"""Devices by name, graphs that are placed on one or on several, and what a program costs."""
 
 from .devices.calibrate import costs_of as costs_of
 from .devices.device import Device as Device
@@ -11,3 +11,5 @@ from .devices.device import sites_of as sites_of
 from .executor.partitioned import PartitionedCall as PartitionedCall
 from .executor.placed import OnOneDevice as OnOneDevice
 from .executor.placed import OnSeveralDevices as OnSeveralDevices
+from .tiers.ledger import Rent as Rent
+from .tiers.prices import prices as prices

@@ -54,20 +54,18 @@ class Leaf:
         wanted: whether a gradient is to be computed for it (`req` is not 'null').
         flows: the same as `wanted`; `TapeNode` has both attributes, too.
         sparse: whether the gradient is stored as a sparse array.
-        summed: whether the gradient will be summed over devices. Such a gradient is launched as
-            soon as it is complete, so that the sum runs beside the rest of the backward pass.
         watched: whether `backward` writes no gradient here, but returns it if it is a target.
         fresh: whether `backward` has written the gradient since somebody set this to False.
     """
 
-    __slots__ = ("flows", "fresh", "grad", "req", "sparse", "summed", "wanted", "watched")
+    __slots__ = ("flows", "fresh", "grad", "req", "sparse", "wanted", "watched")
 
     def __init__(self, grad: Any, req: str) -> None:
         self.grad = grad
         self.sparse = grad is not None and grad.stype != "default"
         self.req = req
         self.wanted = self.flows = req != "null"
-        self.summed = self.watched = self.fresh = False
+        self.watched = self.fresh = False
 
 
 class TapeNode:

@@ -294,7 +294,7 @@ def _structure(
                 source, index = edge
                 number = numbers.get(source)
                 if number is None:
-                    if source.summed or source.sparse:
+                    if source.sparse:
                         return known, None
                     number = numbers[source] = len(numbers)
                 key.append(number)

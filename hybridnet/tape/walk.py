@@ -231,21 +231,13 @@ def _run_rules(
     wanted = frozenset([target.edge for target in targets])
     kept: dict[Edge, Any] = {}
     own = reached_edges(nodes, ends)
-    complete = {} if targets or create_graph else _summed_leaves(nodes)
-    for number, node in enumerate(nodes):
+    for node in nodes:
         kept.update((edge, grads.get(edge)) for edge in wanted if edge.node is node)
         _step(node, grads, own, wrap, create_graph)
-        if number in complete:
-            done = {edge: grads.pop(edge, None) for edge in complete[number]}
-            _write_leaves(done, {})
-            recorder.mark()
     for edge in wanted & grads.keys():
         kept[edge] = grads[edge]
     # A dict and not a set, whose order varies: each turn of a loop has to record the same calls.
     reached = dict.fromkeys(edge for node in nodes for edge in node.edges if edge is not None)
-    for edges in complete.values():
-        for edge in edges:
-            del reached[edge]
     if not targets:
         _write_leaves(grads, reached)
     for target in targets:
@@ -279,26 +271,6 @@ def _step(
     ]
     with _HERE if node.origin is None else recorded_at(node.origin):
         apply_rule(node, node.scalars, inputs, outputs, outs, grads, reached)
-
-
-def _summed_leaves(nodes: Sequence[TapeNode]) -> dict[int, list[Edge]]:
-    """Returns the leaves whose gradients are summed over devices, by when they are complete.
-
-    A gradient that is launched as soon as it is complete can be summed while the gradients of
-    earlier layers are still being computed.
-
-    Returns:
-        The number of a node -> the leaves whose gradients are complete after its rule has run.
-    """
-    last: dict[Edge, int] = {}
-    for number, node in enumerate(nodes):
-        for edge in node.edges:
-            if edge is not None and type(edge.node) is Leaf and edge.node.summed:
-                last[edge] = number
-    complete: dict[int, list[Edge]] = {}
-    for edge, number in last.items():
-        complete.setdefault(number, []).append(edge)
-    return complete
 
 
 def _write_leaves(grads: dict[Edge, Any], reached: dict[Edge, None]) -> None:

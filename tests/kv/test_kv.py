@@ -434,11 +434,11 @@ def test_a_push_overlaps_what_the_user_does_next(pool: ManualPool):
 
 @asynchronous
 def test_a_failed_copy_surfaces_where_the_value_is_read(monkeypatch: pytest.MonkeyPatch):
-    from hybridnet.kv import actions
+    from hybridnet.kv import crossing
 
     store = kv.create("device")
     store.init(0, full(0))
-    monkeypatch.setattr(actions, "push_task", _failing(actions.push_task))
+    monkeypatch.setattr(crossing, "push_task", _failing(crossing.push_task))
     store.push(0, [full(1, CPUS[0]), full(1, CPUS[1])])
     monkeypatch.undo()
     out = full(0)

@@ -82,6 +82,21 @@ def test_what_is_written_in_place_lies_as_it_did():
     np.testing.assert_array_equal(x.asnumpy(), wanted)
 
 
+@pytest.mark.parametrize("source", [hn.cpu(0), hn.cpu(5), hn.Mesh({"rows": 2}), MESH])
+@pytest.mark.parametrize("place", [hn.Mesh({"rows": 4}), hn.Mesh({"a": 2, "b": 4}), hn.cpu(1)])
+@pytest.mark.parametrize("rows", [8, 100_000])
+def test_a_copy_has_memory_of_its_own(source, place, rows):
+    numbers = np.arange(rows, dtype=np.float32)
+    x = nd.array(numbers, ctx=source)
+    x.wait_to_read()
+    y = x.as_in_context(place)
+    for _ in range(3):
+        y *= 2
+        y.wait_to_read()
+    np.testing.assert_array_equal(x.asnumpy(), numbers)
+    np.testing.assert_array_equal(y.asnumpy(), numbers * 8)
+
+
 def test_gradients_flow_through_and_lie_as_their_arrays():
     x = nd.array(NUMBERS, ctx=MESH, placement=split(0))
     x.attach_grad()

@@ -251,9 +251,11 @@ def spread(array: jax.Array | NumpyArray, mesh: Mesh, splits: Splits) -> jax.Arr
     if mesh.processes > 1:  # each process has it all, and puts the parts of its own devices
         host = np.asarray(array)
         return gathered(host.shape, mesh, splits, host.__getitem__)
-    alias = None if isinstance(array, np.ndarray) else False
+    # Onto several devices `device_put` takes the memory of the one that has it, whatever it is told
+    # (JAX 0.10 to 0.12), and programs overwrite what is theirs.
+    given = array if isinstance(array, np.ndarray) else copied(array)
     with jax.enable_x64(True):
-        made: jax.Array = jax.device_put(array, sharding_on(mesh, splits), may_alias=alias)
+        made: jax.Array = jax.device_put(given, sharding_on(mesh, splits))
     return made
 
 
@@ -300,6 +302,42 @@ def splits_of(sharding: jax.sharding.Sharding) -> Splits | None:
         for name in (names,) if isinstance(names, str) else names or ():
             pairs.append((name, axis))
     return tuple(pairs)
+
+
+@lru_cache(256)
+def mesh_over(contexts: tuple[Context, ...]) -> Mesh | None:
+    """Returns the mesh of contexts that are devices of one kind, each another; else None."""
+    kinds = {ctx.device_type for ctx in contexts}
+    if len(contexts) < 2 or len(kinds) > 1 or not kinds <= _PLATFORM.keys():
+        return None
+    if len({device_of(ctx) for ctx in contexts}) < len(contexts):
+        return None  # contexts of CPUs may share one
+    return Mesh({"device": len(contexts)}, contexts)
+
+
+def stacked(arrays: Sequence[jax.Array], mesh: Mesh) -> jax.Array:
+    """Returns an array on a mesh of which each device's part is an array there, uncopied.
+
+    Args:
+        arrays: of one shape and dtype, on the mesh's devices in their order.
+        mesh: with one axis.
+
+    Returns:
+        All one after the other along the first axis; with the memory of the arrays.
+    """
+    rows, *others = arrays[0].shape
+    sharding = sharding_on(mesh, ((next(iter(mesh.axes)), 0),))
+    shape = (rows * len(arrays), *others)
+    with jax.enable_x64(True):
+        return jax.make_array_from_single_device_arrays(shape, sharding, list(arrays))
+
+
+def on_each(array: jax.Array, mesh: Mesh) -> list[jax.Array]:
+    """Returns what each device of a mesh holds of an array that they all have, uncopied."""
+    if not array.is_fully_replicated:
+        array = spread(array, mesh, ())
+    held = {shard.device: shard.data for shard in array.addressable_shards}
+    return [held[device_of(ctx)] for ctx in mesh.contexts]
 
 
 @lru_cache(64)
