@@ -199,13 +199,12 @@ class Gang:
             self._agreement.hear(sender, message)
             return
         how, counts = message.get("left"), message.get("counts")
-        has_left = isinstance(how, str) and isinstance(counts, Mapping)
         was_here = sender not in self._left
-        if has_left or message.get("gone"):
+        if isinstance(how, str) or message.get("gone"):
             with self._lock:
                 self._left.add(sender)
                 self._changed.notify_all()
-        if has_left:
+        if isinstance(how, str) and isinstance(counts, Mapping):
             self._agreement.note_left(sender, counts, how)
         failed = isinstance(how, str) and how != "ended"
         if failed or (message.get("gone") and was_here):
