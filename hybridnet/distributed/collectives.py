@@ -1,8 +1,8 @@
 """Collective calls on arrays: each is made by all processes of the gang, in the same order.
 
 A call returns at once, with arrays that are pending; what is computed of them waits for them, and
-errors are raised where they are read. The results are constants to autograd. In a process that is
-on its own each call gives back what it is given.
+errors are raised where they are read. Gradients go through calls (`CollectiveCall`), which may be
+part of traced functions. In a process that is on its own each call gives back what it is given.
 """
 
 from __future__ import annotations
@@ -13,22 +13,12 @@ from typing import Any, Final
 import numpy as np
 
 from hybridnet.base.errors import DTypeError, ParameterError, ShapeError
-from hybridnet.base.host_array import DeviceArray
-from hybridnet.base.lazy import jax
-from hybridnet.base.tensor_type import TensorType, tensor_type
+from hybridnet.base.mesh import Mesh
 from hybridnet.ndarray import NDArray, zeros
-from hybridnet.runtime.tasks import push_task
 
+from .calls import apply_collective
 from .gang import current, size
-from .programs import (
-    REDUCTIONS,
-    AllGather,
-    AllReduce,
-    Broadcast,
-    Collective,
-    ReduceScatter,
-    run_collective,
-)
+from .programs import REDUCTIONS, AllGather, AllReduce, Broadcast, Kind, ReduceScatter
 
 _LOGICAL: Final = ("min", "max")
 
@@ -45,7 +35,9 @@ def all_reduce(array: NDArray | Sequence[NDArray], op: str = "sum", *, priority:
 
     Returns:
         An array of the same shape and dtype; or a list, for a list. A sum has the same bits
-        everywhere, but may differ in its last ones from a sum by rank.
+        everywhere, but may differ in its last ones from a sum by rank. The gradient of a sum is
+        the sum of all gradients, that of a mean their mean; that of a product goes to all, that of
+        an extreme to those that hold it, in equal parts.
 
     Raises:
         ParameterError: there is no such `op`, or something is no dense array.
@@ -55,7 +47,7 @@ def all_reduce(array: NDArray | Sequence[NDArray], op: str = "sum", *, priority:
     """
     arrays = _arrays("all_reduce", array)
     _check_op("all_reduce", op, arrays)
-    return _call(AllReduce(op), array, arrays, [one.read().type for one in arrays], priority)
+    return _call(AllReduce(op), array, arrays, priority)
 
 
 def broadcast(array: NDArray | Sequence[NDArray], root: int = 0, *, priority: int = 0) -> Any:
@@ -68,7 +60,8 @@ def broadcast(array: NDArray | Sequence[NDArray], root: int = 0, *, priority: in
         priority: as in `all_reduce`.
 
     Returns:
-        An array; or a list, for a list.
+        An array; or a list, for a list. The gradients of all add up in `root`; those of the others
+        are zeros.
 
     Raises:
         ParameterError: there is no such rank, or something is no dense array.
@@ -78,7 +71,7 @@ def broadcast(array: NDArray | Sequence[NDArray], root: int = 0, *, priority: in
     arrays = _arrays("broadcast", array)
     if not isinstance(root, int) or not 0 <= root < size():
         raise ParameterError(f"broadcast: root must be a rank from 0 to {size() - 1}, got {root!r}")
-    return _call(Broadcast(root), array, arrays, [one.read().type for one in arrays], priority)
+    return _call(Broadcast(root), array, arrays, priority)
 
 
 def reduce_scatter(
@@ -92,7 +85,7 @@ def reduce_scatter(
 
     Returns:
         An array of shape ``(rows / size, ...)``: of rank ``r`` those from ``r * rows / size`` on;
-        or a list, for a list.
+        or a list, for a list. Its gradients are gathered, and then those of `all_reduce`.
 
     Raises:
         ShapeError: the first dimension cannot be split.
@@ -106,11 +99,7 @@ def reduce_scatter(
                 "reduce_scatter: the first dimension must be a multiple of the number of processes,"
                 f" {size()}, got shape {one.shape}"
             )
-    types = [
-        tensor_type((one.shape[0] // size(), *one.shape[1:]), one.read().type.dtype)
-        for one in arrays
-    ]
-    return _call(ReduceScatter(op), array, arrays, types, priority)
+    return _call(ReduceScatter(op), array, arrays, priority)
 
 
 def all_gather(array: NDArray | Sequence[NDArray], axis: int = 0, *, priority: int = 0) -> Any:
@@ -123,31 +112,26 @@ def all_gather(array: NDArray | Sequence[NDArray], axis: int = 0, *, priority: i
         priority: as in `all_reduce`.
 
     Returns:
-        An array, `size` times as long along the axis; or a list, for a list.
+        An array, `size` times as long along the axis; or a list, for a list. Its gradients are
+        added up, and each process gets those of its part.
 
     Raises:
         ShapeError: an array has no such axis.
         ParameterError, DeadNodeError, MXNetError: as `all_reduce`.
     """
     arrays = _arrays("all_gather", array)
-    types, axes = [], set()
+    axes = set()
     for one in arrays:
         if not isinstance(axis, int) or not -one.ndim <= axis < one.ndim:
             raise ShapeError(
                 f"all_gather: axis must be one of the array's, which has {one.ndim}, got {axis!r}"
             )
-        place = axis % one.ndim
-        axes.add(place)
-        shape = tuple(
-            extent * size() if number == place else extent
-            for number, extent in enumerate(one.shape)
-        )
-        types.append(tensor_type(shape, one.read().type.dtype))
+        axes.add(axis % one.ndim)
     if len(axes) > 1:
         raise ShapeError(
             f"all_gather: axis {axis} must be the same one of all arrays, counted from the first"
         )
-    return _call(AllGather(axes.pop()), array, arrays, types, priority)
+    return _call(AllGather(axes.pop()), array, arrays, priority)
 
 
 def barrier() -> None:
@@ -171,6 +155,11 @@ def _arrays(caller: str, given: Any) -> list[NDArray]:
                 f"one of storage {one.stype!r}" if isinstance(one, NDArray) else type(one).__name__
             )
             raise ParameterError(f"{caller}: needs dense arrays, got {kind}")
+        if isinstance(one.context, Mesh):
+            raise ParameterError(
+                f"{caller}: needs arrays on a device, got one on {one.context}, which all devices "
+                "have together: compute with it, and XLA puts the collective calls in"
+            )
         if one.context.computes_on is not arrays[0].context.computes_on:
             raise ParameterError(
                 f"{caller}: the arrays of one call must be on one device, got {arrays[0].context} "
@@ -183,7 +172,7 @@ def _check_op(caller: str, op: str, arrays: Sequence[NDArray]) -> None:
     if op not in REDUCTIONS:
         raise ParameterError(f"{caller}: op must be one of {', '.join(REDUCTIONS)}, got {op!r}")
     for one in arrays:
-        dtype = one.read().type.dtype
+        dtype = one.type.dtype
         if dtype == np.bool_ and op not in _LOGICAL:
             raise DTypeError(
                 f"{caller}: booleans can be reduced by {' and '.join(_LOGICAL)}, got op={op!r}; "
@@ -195,29 +184,9 @@ def _check_op(caller: str, op: str, arrays: Sequence[NDArray]) -> None:
             )
 
 
-def _call(
-    kind: AllReduce | ReduceScatter | AllGather | Broadcast,
-    given: object,
-    arrays: Sequence[NDArray],
-    types: Sequence[TensorType],
-    priority: int,
-) -> Any:
-    gang = current()
-    if gang is None:
-        made = [one.detach().copy() for one in arrays]
+def _call(kind: Kind, given: object, arrays: Sequence[NDArray], priority: int) -> Any:
+    if current() is None:
+        made = [one.copy() for one in arrays]
     else:
-        team = gang
-        values = [one.read() for one in arrays]
-        plan = Collective(kind, tuple(value.type for value in values))
-
-        def run(*inputs: jax.Array) -> Sequence[DeviceArray]:
-            return team.run(str(plan), lambda: run_collective(plan, inputs))
-
-        results = push_task(
-            run, values, tuple(types), writes=[gang.order], priority=priority, name=str(kind)
-        )
-        made = [
-            type(one).from_value(result, one.context)
-            for one, result in zip(arrays, results, strict=True)
-        ]
+        made = apply_collective(kind, arrays, priority)
     return made if isinstance(given, (list, tuple)) else made[0]

@@ -21,6 +21,8 @@ from hybridnet.base.tensor_type import TensorType
 
 _AXIS: Final = "rank"
 
+Shape = tuple[int, ...]
+
 #: What a call does with a process's part of one array: (part, size) -> part.
 _Body = Callable[[Any, int], Any]
 
@@ -61,6 +63,10 @@ class AllReduce:
 
     op: str
 
+    def shape(self, shape: Shape, size: int) -> Shape:
+        """Returns the shape of the result for a process's array."""
+        return shape
+
     def body(self, part: jax.Array, size: int) -> Any:
         """See `_Body`."""
         return REDUCTIONS[self.op](part, size)
@@ -72,21 +78,26 @@ class AllReduce:
 @final
 @dataclass(frozen=True, slots=True)
 class ReduceScatter:
-    """Each gets its part, along the first axis, of the reduced array."""
+    """Each gets its part, along an axis, of the reduced array."""
 
     op: str
+    axis: int = 0
+
+    def shape(self, shape: Shape, size: int) -> Shape:
+        """Returns the shape of the result for a process's array."""
+        return _resized(shape, self.axis, shape[self.axis] // size)
 
     def body(self, part: jax.Array, size: int) -> Any:
         """See `_Body`."""
         if self.op in ("sum", "mean"):
-            mine = lax.psum_scatter(part, _AXIS, scatter_dimension=0, tiled=True)
+            mine = lax.psum_scatter(part, _AXIS, scatter_dimension=self.axis, tiled=True)
             return mine if self.op == "sum" else mine / jnp.asarray(size, part.dtype)
-        rows = part.shape[0] // size
+        rows = part.shape[self.axis] // size
         whole = REDUCTIONS[self.op](part, size)
-        return lax.dynamic_slice_in_dim(whole, lax.axis_index(_AXIS) * rows, rows)
+        return lax.dynamic_slice_in_dim(whole, lax.axis_index(_AXIS) * rows, rows, self.axis)
 
     def __str__(self) -> str:
-        return f"reduce_scatter({self.op})"
+        return f"reduce_scatter({self.op}{f', axis={self.axis}' if self.axis else ''})"
 
 
 @final
@@ -95,6 +106,10 @@ class AllGather:
     """All get the arrays of all, one after the other along an axis."""
 
     axis: int
+
+    def shape(self, shape: Shape, size: int) -> Shape:
+        """Returns the shape of the result for a process's array."""
+        return _resized(shape, self.axis, shape[self.axis] * size)
 
     def body(self, part: jax.Array, size: int) -> Any:
         """See `_Body`."""
@@ -110,6 +125,10 @@ class Broadcast:
     """All get the array of one."""
 
     root: int
+
+    def shape(self, shape: Shape, size: int) -> Shape:
+        """Returns the shape of the result for a process's array."""
+        return shape
 
     def body(self, part: jax.Array, size: int) -> Any:
         """See `_Body`. The sum of one array's bits and zeros is that array, whatever is in it."""
@@ -130,10 +149,52 @@ class Broadcast:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Reduce:
+    """One gets the sum, and all others zeros: the gradient of `Broadcast`."""
+
+    root: int
+
+    def shape(self, shape: Shape, size: int) -> Shape:
+        """Returns the shape of the result for a process's array."""
+        return shape
+
+    def body(self, part: jax.Array, size: int) -> Any:
+        """See `_Body`."""
+        total = lax.psum(part, _AXIS)
+        return jnp.where(lax.axis_index(_AXIS) == self.root, total, jnp.zeros_like(total))
+
+    def __str__(self) -> str:
+        return f"reduce(root={self.root})"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ProductOfOthers:
+    """Each gets the product of the arrays of all others: for the gradient of a product."""
+
+    def shape(self, shape: Shape, size: int) -> Shape:
+        """Returns the shape of the result for a process's array."""
+        return shape
+
+    def body(self, part: jax.Array, size: int) -> Any:
+        """See `_Body`."""
+        all_parts = lax.all_gather(part, _AXIS)
+        others = all_parts.at[lax.axis_index(_AXIS)].set(jnp.ones_like(part))
+        return jnp.prod(others, axis=0, dtype=part.dtype)
+
+    def __str__(self) -> str:
+        return "product_of_others"
+
+
+Kind = AllReduce | ReduceScatter | AllGather | Broadcast | Reduce | ProductOfOthers
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Collective:
     """A collective call of arrays of some types; `str` says it, the same in all processes."""
 
-    kind: AllReduce | ReduceScatter | AllGather | Broadcast
+    kind: Kind
     types: tuple[TensorType, ...]
 
     def __str__(self) -> str:
@@ -166,7 +227,11 @@ def run_collective(plan: Collective, arrays: Sequence[jax.Array]) -> list[jax.Ar
         ]
 
 
-def _whole(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+def _resized(shape: Shape, axis: int, extent: int) -> Shape:
+    return (*shape[:axis], extent, *shape[axis + 1 :])
+
+
+def _whole(shape: Shape, size: int) -> Shape:
     return (size * shape[0], *shape[1:])
 
 

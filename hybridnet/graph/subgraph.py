@@ -219,7 +219,15 @@ class ControlCall(Call):
 
     #: How many inputs of the call stand before those that its parts take.
     offset = 0
-    __slots__ = ("_closed", "is_endless", "is_open", "num_unbounded", "on_host", "parts")
+    __slots__ = (
+        "_closed",
+        "in_order",
+        "is_endless",
+        "is_open",
+        "num_unbounded",
+        "on_host",
+        "parts",
+    )
 
     def __init__(
         self, parts: tuple[Subgraph, ...], num_scalars: int, is_open: bool, is_endless: bool = False
@@ -229,11 +237,9 @@ class ControlCall(Call):
         self.is_open = is_open
         self.is_endless = is_endless
         self.num_unbounded = is_endless + sum(part.num_unbounded for part in parts)
-        self.on_host = any(
-            node.call is not None and node.call.on_host
-            for part in parts
-            for node in part.graph.nodes
-        )
+        calls = [node.call for part in parts for node in part.graph.nodes if node.call is not None]
+        self.on_host = any(inner.on_host for inner in calls)
+        self.in_order = any(inner.in_order for inner in calls)
         self._closed: dict[bool, Call] = {}
 
     @property

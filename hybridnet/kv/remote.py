@@ -14,8 +14,9 @@ error reaches whoever waits for everything.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, MutableSet, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, MutableSet, Sequence
 from typing import Any, Final, final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -23,15 +24,19 @@ from hybridnet import engine
 from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
 from hybridnet.base.errors import MXNetError
+from hybridnet.base.host_array import DeviceArray
+from hybridnet.base.mesh import Mesh
+from hybridnet.base.placement import Splits
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.kvstore import Init, Key, Kind, Pull, Push, StoreState
 from hybridnet.kvstore.drivers.remote_store import Completion, Done, RemoteStore
 from hybridnet.ndarray import NDArray, zeros
 from hybridnet.ndarray.copies import aligned
+from hybridnet.ndarray.placed import splits_held
 from hybridnet.ndarray.sparse import RowSparseNDArray
 from hybridnet.ops.core import registry
-from hybridnet.runtime.contexts import check_device, put
-from hybridnet.runtime.recording import Value, recorder
+from hybridnet.runtime.contexts import check_device, put, spread
+from hybridnet.runtime.recording import Storage, Value, in_place, recorder
 from hybridnet.runtime.tasks import push_async_task
 from hybridnet.runtime.traces import host_scalars
 from hybridnet.tracing import py_func, world
@@ -125,6 +130,8 @@ class RemoteBackend(Backend):
         self._sent = SentOptimizer()
         #: states that were loaded for keys that are not there yet.
         self._loaded: dict[Key, KeyStates] = {}
+        #: how arrays lie on meshes into which values were pulled.
+        self._lies: MutableMapping[Storage, Splits | None] = WeakKeyDictionary()
         #: where traced functions push and pull.
         self._traced: set[Context] = set()
         #: how often the optimizer's numbers changed before a call of a traced function; and how it
@@ -589,19 +596,39 @@ class RemoteBackend(Backend):
         """
         ctx = targets[0].context.computes_on
         check_device(ctx)
+        splits = self._splits(targets[0])
         if reads:  # they come with a push of its own
             known.last = None
         last = known.last
 
         def start(done: Callable[[Any], None], *arrays: Any) -> None:
             out = aligned(known.kind.shape, known.kind.dtype)
-            ask(*arrays, out, done=ends_task(done, lambda: put(ctx, [out]), arrays, last))
+            ask(*arrays, out, done=ends_task(done, lambda: _placed(out, ctx, splits), arrays, last))
 
         (value,) = self._task(key, known, start, reads, (known.kind,), priority, "pull")
         if reads:
             known.pushed = value  # it comes with the answer to a push
-        self._actions.send(key, NDArray.from_value(value, ctx), targets, priority)
+        first = targets[0]
+        if splits is not None and first.type is known.kind:
+            with in_place:  # it lies as what it replaces
+                first.write(value)
+            targets = targets[1:]
+        if targets:
+            self._actions.send(key, NDArray.from_value(value, ctx), targets, priority)
         recorder.mark()
+
+    def _splits(self, target: NDArray) -> Splits | None:
+        """Returns how a value that replaces an array's must lie; None where the array is no mesh's.
+
+        It is asked once for each array, which stays as it lies: a step would wait here for the
+        value that the step before has asked for.
+        """
+        if type(target.context) is not Mesh or target.offset is not None:
+            return None
+        storage = target.storage
+        if storage not in self._lies:
+            self._lies[storage] = splits_held(target)
+        return self._lies[storage]
 
     def _push_by(
         self,
@@ -661,3 +688,10 @@ class RemoteBackend(Backend):
         )
         recorder.mark()
         return made
+
+
+def _placed(out: NumpyArray, ctx: Context, splits: Splits | None) -> Sequence[DeviceArray]:
+    """Puts a value that has come on its context; on a mesh each device gets its part."""
+    if splits is None or not isinstance(ctx, Mesh):
+        return put(ctx, [out])
+    return (spread(out, ctx, splits),)

@@ -27,6 +27,7 @@ __all__ = [
     "placed",
     "placement_of",
     "regions_of",
+    "splits_held",
     "spread_over",
     "whole",
 ]
@@ -85,16 +86,26 @@ def lying_as(data: Any, other: Any) -> Any:
     """
     if type(data.context) is not Mesh:
         return data
-    trace = recorder.current_trace()
-    array: Any
-    if trace is None:
-        array = recorder.ready_array(other.read())
-    else:
-        array = None if other.storage.owner is trace else other.storage.value.array
-    splits = None if array is None else splits_of(array.sharding)
-    held = data.storage.value.array if trace is None else None
+    splits = splits_held(other)
+    if splits is None:
+        return data
+    held = data.storage.value.array if recorder.current_trace() is None else None
     lies = held is not None and held.shape == data.shape and splits_of(held.sharding) == splits
-    return data if splits is None or lies else _split(data, splits)
+    return data if lies else _split(data, splits)
+
+
+def splits_held(data: Any) -> Splits | None:
+    """Returns which axes of its mesh split which of an array; launches what makes it.
+
+    None where that has no name, and in a trace for arrays from inside.
+    """
+    trace = recorder.current_trace()
+    if trace is None:
+        return splits_of(recorder.ready_array(data.read()).sharding)
+    if data.storage.owner is trace:
+        return None
+    with recorder.outside_trace():  # a task may still be making what it holds
+        return splits_of(recorder.ready_array(data.storage.value).sharding)
 
 
 def spread_over(data: Any, mesh: Mesh, placement: Placement | None) -> Value:

@@ -26,3 +26,4 @@ from .platform.jax_devices import stacked as stacked
 from .platform.transfers import host_view as host_view
 from .platform.transfers import in_host_memory_now as in_host_memory_now
 from .platform.transfers import note_moved as note_moved
+from .programs.spanning import spanning as spanning

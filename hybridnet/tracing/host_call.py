@@ -147,6 +147,11 @@ class HostCall(HostOnlyCall):
         self.mutates = {num_inputs: len(types)} if ordered else {}
 
     @property
+    def in_order(self) -> bool:  # type: ignore[override]  # a class attribute of other calls
+        """Whether it is an ordered one."""
+        return self._ordered
+
+    @property
     def no_gradient(self) -> str:
         """Whether one was given."""
         return "" if self._gradient else f"{self.name} was given no gradient"

@@ -78,6 +78,27 @@ def test_processes_must_make_the_same_calls():
         )
 
 
+def test_gradients_are_wanted_by_all_or_by_none():
+    script = """
+        from hybridnet import autograd, distributed as dist, nd
+        dist.initialize()
+        x = nd.ones((2,))
+        if dist.rank() == 0:
+            x.attach_grad()
+        with autograd.record():
+            y = dist.broadcast(x) * 2
+        if dist.rank() == 0:
+            y.backward()
+        dist.all_reduce(x).wait_to_read()
+    """
+    for ended in await_end(start_gang(script, 2), 30):
+        assert ended.status == EXIT_CODE
+        assert (
+            "call 2 is the gradient of broadcast(root=0): reduce(root=0) of float32[2] in rank 0 "
+            "and all_reduce(sum) of float32[2] in rank 1" in ended.err
+        )
+
+
 def test_a_process_that_ends_early_breaks_the_gang():
     script = """
         from hybridnet import distributed as dist, nd

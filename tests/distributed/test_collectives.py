@@ -231,6 +231,11 @@ def test_a_process_on_its_own_is_a_gang_of_one():
             DTypeError,
             "booleans can be reduced by min and max",
         ),
+        (
+            lambda x: distributed.all_reduce(x.as_in_context(hn.Mesh({"data": 1}))),
+            ParameterError,
+            r"needs arrays on a device, got one on Mesh\(data=1\)",
+        ),
         (lambda x: distributed.broadcast(x, 1), ParameterError, "a rank from 0 to 0, got 1"),
         (lambda x: distributed.all_gather(x, 2), ShapeError, "the array's, which has 2, got 2"),
         (
@@ -263,3 +268,23 @@ def test_a_store_of_horovods_on_its_own():
     assert x.asnumpy().tolist() == [2, 3]
     with pytest.raises(ParameterError, match="2 keys need as many values"):
         store.pushpull([0, 1], [x])
+
+
+def test_programs_on_disk_are_those_of_a_rank(tmp_path):
+    script = """
+        import hybridnet as hn
+        from hybridnet import distributed as dist, nd
+        from hybridnet.runtime.programs.cache import cache
+        dist.initialize()
+        x = nd.ones((40, 40)) * (1 + dist.rank())
+        for _ in range(3):
+            y = nd.dot(x, nd.tanh(x) + x)
+            y.wait_to_read()
+        print(y.asnumpy().shape, cache.statistics().loaded > 0)
+    """
+    environ = {"HYBRIDNET_CACHE_DIR": str(tmp_path), "HYBRIDNET_HOST": "off"}
+    environ["HYBRIDNET_DETERMINISTIC"] = "1"
+    for again in (False, True):
+        for ended in await_end(start_gang(script, 2, **environ)):
+            assert ended.status == 0, ended.err
+            assert f"(40, 40) {again}" in ended.out

@@ -365,6 +365,21 @@ def test_print_in_loops_and_branches(capsys):
     )
 
 
+def test_calls_in_a_loop_run_before_those_that_read_what_it_makes(capsys):
+    @hn.function
+    def f(x):
+        i = nd.zeros((1,))
+        while i < 2:
+            hn.print("turn", i)
+            x = x + 1
+            i = i + 1
+        return hn.py_func(lambda a: a * 2, x, x.shape, x.dtype)
+
+    for _ in range(2):
+        assert f(arr(3)).asnumpy().tolist() == [10]
+    assert capsys.readouterr().out == "turn [0.]\nturn [1.]\n" * 2
+
+
 def test_py_func_runs_at_each_call_though_nothing_reads_it():
     seen = []
 

@@ -157,6 +157,8 @@ class Call(ABC):
             compiled.
         may_keep: whether `keeping` may return another call.
         on_host: whether it runs Python code on the host, and so by `run_on_host`.
+        in_order: whether it is, or holds, such a call that has its place among all others of its
+            kind: what comes after it in a program must not begin before it has.
         one_dtype: whether its inputs have one dtype where nothing says otherwise.
         inferred: what `infer` has returned, by what it was given, where that is remembered: hot
             code looks here first.
@@ -180,6 +182,7 @@ class Call(ABC):
     has_parts: bool = False
     may_keep: bool = False
     on_host: bool = False
+    in_order: bool = False
     one_dtype: bool = True
     inferred: Mapping[Types, Types] = _NO_TYPES
 

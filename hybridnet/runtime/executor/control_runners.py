@@ -28,6 +28,7 @@ from hybridnet.ops.core.registry import get
 
 from ..graphs.graph_call import GraphCall
 from ..record import recorder
+from ..record.waiting import await_ends
 from ..segments.segment import Value
 from .partitioned import PartitionedCall
 
@@ -51,6 +52,8 @@ def _run_control(
         partitioned = PartitionedCall(whole, places, [ctx] * call.num_outputs, ctx)
         found = made.setdefault((ctx, types), partitioned)
     run: list[Value] = found.run(values, tuple(scalars))
+    if call.in_order:  # those that come after it would take the places of those inside
+        await_ends(run)
     return run
 
 

@@ -89,6 +89,7 @@ class GraphCall(Call):
         "graph",
         "has_parts",
         "hosts",
+        "in_order",
         "input_types",
         "on_host",
         "optimized",
@@ -115,9 +116,11 @@ class GraphCall(Call):
         self._name = name
         self.hosts = host_scalars_of(graph)
         self.split = split
-        self.weight = sum(node.call.weight for node in graph.nodes if node.call is not None)
+        calls = [node.call for node in graph.nodes if node.call is not None]
+        self.weight = sum(inner.weight for inner in calls)
         self.has_parts = self.weight >= (_MANY_NODES if config.host() == "off" else _ANY_NODES)
-        self.on_host = any(node.call is not None and node.call.on_host for node in graph.nodes)
+        self.on_host = any(inner.on_host for inner in calls)
+        self.in_order = any(inner.in_order for inner in calls)
         self.num_outputs = len(graph.outputs)
         self.num_visible = self.num_outputs if num_visible is None else num_visible
         self.num_scalars = len(self.hosts)

@@ -4,28 +4,43 @@ A structure says nothing of placements, which are only known once its inputs are
 a program among the devices by them; it chooses how results lie, but for those that overwrite an
 array, which lie as that did. (Xu et al., "GSPMD: general and scalable parallelization for ML
 computation graphs", 2021.)
+
+Where a mesh is over the processes of a gang, each launch is told to `spanning` before it begins,
+and a program that is new to this process is not even compiled until all are to launch it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any, Final, final
+from typing import Any, Final, NamedTuple, final
+from zlib import crc32
 
 from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.lazy import jax, jax_core
 from hybridnet.base.mesh import Mesh
 from hybridnet.ops.host import by_jax
 
+from ..observe.events import name_of
 from ..observe.program_log import describe, explaining, say
 from ..segments.code import Code
+from .room import is_lack
+from .spanning import Peers, spanning
 
 __all__ = ["MeshExecutable"]
 
 #: In how many ways the inputs of a structure may lie before its programs are given up.
 _MOST: Final = 64
 
-_numbers: Final = count()
+#: How many programs of one process were named, and of several, which all count alike.
+_numbers: Final = {False: count(), True: count()}
+
+
+class _Made(NamedTuple):
+    """A program for inputs that lie in one way, and what says which it is, in all processes."""
+
+    program: Any
+    what: str
 
 
 @final
@@ -45,28 +60,39 @@ class MeshExecutable:
         assert isinstance(code.ctx, Mesh)
         self._code = code
         self._traced = traced
-        self._made: dict[tuple[Any, ...], Any] = {}
+        self._spans = code.ctx.processes > 1
+        self._made: dict[tuple[Any, ...], _Made] = {}
         self.last: Any = None
         self.modules: dict[str, Any] = {}
 
     def __call__(self, *arguments: jax.Array) -> Sequence[DeviceArray]:
-        """Starts the program for arguments that lie as these do; compiles it if need be."""
+        """Starts the program for arguments that lie as these do; compiles it if need be.
+
+        Raises:
+            MXNetError: other processes of the mesh launch something else, or one is gone.
+        """
         key = tuple([x.sharding for x in arguments])
         made = self._made.get(key)
+        gang = spanning.gang if self._spans else None
         if made is None:
-            made = self._compiled(key)
-        self.last = made
-        outputs: Sequence[DeviceArray] = made(*arguments)
+            made = self._compiled(key, gang)
+        elif gang is not None:
+            gang.launch(made.what)
+        self.last = made.program
+        if gang is not None:
+            return _launched(made.program, arguments, gang)
+        outputs: Sequence[DeviceArray] = made.program(*arguments)
         return outputs
 
-    def _compiled(self, key: tuple[Any, ...]) -> Any:
+    def _compiled(self, key: tuple[Any, ...], gang: Peers | None) -> _Made:
         code = self._code
         types = self._traced.jaxpr
         donated = code.donated
         # As `Segment.code` pairs them.
         kept = [key[slot] for slot in donated]
         others = [None] * (len(code.outputs) - len(kept))
-        name = f"mesh_program_{next(_numbers)}"
+        name = f"mesh_program_{next(_numbers[self._spans])}"
+        name = f"gang_{name}" if self._spans else name
         program = jax.jit(
             _named(jax_core.jaxpr_as_fun(types), name),
             in_shardings=key,
@@ -79,11 +105,17 @@ class MeshExecutable:
                 jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=sharding)
                 for one, sharding in zip(types.in_avals, key, strict=True)
             ]
-            made = by_jax(program.lower, *given).compile()
+            lowered = by_jax(program.lower, *given)
+            what = ""
+            if gang is not None:
+                what = _told(code, lowered.as_text())
+                gang.launch(what)
+            made = _Made(lowered.compile(), what)
         if len(self._made) >= _MOST:
             self._made.clear()
             self.modules.clear()
-        self._made[key] = self.modules[f"jit_{name}"] = made
+        self._made[key] = made
+        self.modules[f"jit_{name}"] = made.program
         if explaining() and len(self._made) > 1:
             say("%s: compiled again, as its inputs lie in another way", describe(code))
         return made
@@ -100,3 +132,21 @@ def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     program.__name__ = name
     return program
+
+
+def _told(code: Code, text: str) -> str:
+    """Returns what says which program it is: the same in all processes that launch it."""
+    return f"{name_of(code)} on {code.ctx} ({crc32(text.encode()):08x})"
+
+
+def _launched(program: Any, arguments: Sequence[jax.Array], gang: Peers) -> Sequence[DeviceArray]:
+    """Starts a program, of which the gang was told."""
+    try:
+        outputs: Sequence[DeviceArray] = program(*arguments)
+    except RuntimeError as error:
+        if is_lack(error):
+            raise
+        raise gang.explained(error) from error
+    finally:
+        gang.launched()
+    return outputs

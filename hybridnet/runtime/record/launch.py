@@ -26,9 +26,11 @@ from types import FrameType
 from typing import Any, Final
 
 from hybridnet import engine
-from hybridnet.base.errors import OpError, OutOfMemoryError
+from hybridnet.base.context import Context
+from hybridnet.base.errors import MXNetError, OpError, OutOfMemoryError
 from hybridnet.base.host_array import HostArray
 from hybridnet.base.interrupts import defer_interrupts, is_from_signal
+from hybridnet.base.mesh import Mesh
 
 from ..checks.asked import NANS, asked
 from ..live.lack import told_lack
@@ -39,6 +41,7 @@ from ..platform.jax_devices import fork, is_stranded, refuse_forked
 from ..programs.cache import cache
 from ..programs.program import Program
 from ..programs.room import is_lack
+from ..programs.spanning import spanning
 from ..programs.steps import Failed
 from ..segments.code import Code
 from ..segments.flight import Flight
@@ -177,7 +180,11 @@ def _launch(segment: Segment) -> None:
                 for held in segment.inputs
                 if type(held) is Value and held.array is None and held.error is None
             }
-            if pending:
+            if pending and _spans(segment.ctx):
+                for var in pending:
+                    with suppress(engine.TaskError):  # the Value has the error
+                        engine.wait_for_var(var)
+            elif pending:
                 segment.task = engine.new_variable(), tuple(pending)
     if segment.task is None:
         _execute(segment)
@@ -192,6 +199,14 @@ def _launch(segment: Segment) -> None:
             value.var = var
     for value in segment.results:
         value.segment = None
+
+
+def _spans(ctx: Context) -> bool:
+    """Whether launches on a context are those of several processes, which have one order.
+
+    A launch that became a task might come before or after this thread's next one.
+    """
+    return type(ctx) is Mesh and ctx.processes > 1
 
 
 def _execute(segment: Segment) -> None:
@@ -260,7 +275,7 @@ def _is_lack(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or is_lack(error.__cause__)
 
 
-def _dispatch(segment: Segment) -> OpError | None:
+def _dispatch(segment: Segment) -> MXNetError | None:
     """Starts the program and appends its outputs to `segment.made`; returns the error, if any."""
     inputs = segment.inputs
     if segment.started and _consumed(segment):
@@ -278,6 +293,9 @@ def _dispatch(segment: Segment) -> OpError | None:
     except Exception as caught:
         if is_from_signal(caught):
             raise
+        gang = spanning.gang
+        if gang is not None and isinstance(caught, gang.fault):
+            return caught
         kind = OutOfMemoryError if is_lack(caught) else OpError
         error = kind(f"{_names(segment)} on {segment.ctx} failed: {caught}{where(segment)}")
         error.__cause__ = caught

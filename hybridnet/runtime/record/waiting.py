@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 from hybridnet import engine
@@ -15,6 +17,7 @@ from ..live.lack import explained
 from ..observe import events
 from ..platform.jax_devices import fork, is_stranded, on_device, refuse_forked
 from ..programs.room import is_lack
+from ..programs.spanning import spanning
 from ..segments.segment import Value
 from ..tiers.ledger import current
 from .answers import look_at_answers, unanswered
@@ -25,7 +28,7 @@ from .dispatched import recent
 from .failures import raise_first, raise_kept
 from .launch import flush_all, launch
 
-__all__ = ["TRACED", "loops", "ready_array", "settled", "wait", "wait_all"]
+__all__ = ["TRACED", "await_ends", "loops", "ready_array", "settled", "wait", "wait_all"]
 
 TRACED: Final = (
     "this array belongs to a traced function (hn.function or hybridize()), where it stands for "
@@ -116,15 +119,33 @@ def wait(value: Value) -> Any:
     return array
 
 
+def await_ends(values: Sequence[Value]) -> None:
+    """Waits until tasks have made Values, or have failed, which is raised where they are read."""
+    for value in values:
+        if value.var is None or value.array is not None or value.error is not None:
+            continue
+        try:
+            with suppress(engine.TaskError):
+                engine.wait_for_var(value.var)
+        except KeyboardInterrupt:
+            _interrupt_loops()
+            raise
+
+
 def _interrupt_loops() -> None:
     for run in list(loops.values()):
         run.interrupt(threading.get_ident())
 
 
 def _finished(array: Any) -> Any:
+    gang = spanning.gang
     try:
+        if gang is not None and type(array) is not HostArray and not array.is_fully_addressable:
+            gang.finish(array)
         return array.block_until_ready()
     except RuntimeError as error:
+        if isinstance(error, MXNetError):
+            raise
         message = f"a program failed while it ran: {error}"
         raise (
             explained(OutOfMemoryError(message)) if is_lack(error) else OpError(message)
