@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, final
@@ -42,6 +43,8 @@ _MODES: Final = (
     "whether operators behave as in training",
     "the current context",
 )
+#: What `described` says of a device.
+_CONTEXT: Final = re.compile(r" on \w+\(\d+\)")
 _REPLACED: Final = "an array or object that was replaced by one that looks the same"
 
 
@@ -134,8 +137,8 @@ class Watch:
         """
         facts = self._facts(given, environment, modes)
         last, self._last = self._last, facts
-        if last is None:
-            return
+        if last is None or _differ_in_context(last, facts):
+            return  # a loop over devices has one trace for each of them
         changed = frozenset(
             name
             for name in {**last, **facts}
@@ -189,6 +192,21 @@ class Watch:
         place = engine.resolve_origin(engine.caller_origin(1))
         file, line = place or ("<unknown>", 0)
         warnings.warn_explicit(text, RetracingWarning, file, line)
+
+
+def _differ_in_context(
+    last: Mapping[str, tuple[object, str]], facts: Mapping[str, tuple[object, str]]
+) -> bool:
+    """Whether two traces differ in the contexts of their arrays, and in nothing else."""
+
+    def without(known: Mapping[str, tuple[object, str]]) -> dict[str, object]:
+        return {
+            name: _CONTEXT.sub("", fact) if isinstance(fact, str) else fact
+            for name, (fact, _) in known.items()
+            if name != _MODES[-1]
+        }
+
+    return last != facts and without(last) == without(facts)
 
 
 def _advice(what: str, old: str, new: str) -> str:

@@ -167,6 +167,13 @@ def warned(call, times):
     return [str(one.message) for one in found if one.category is hn.RetracingWarning]
 
 
+def test_a_loop_over_devices_is_not_warned_of():
+    f = hn.function(lambda x: x + 1)
+    assert not warned(lambda i: f(nd.ones(3, ctx=hn.cpu(i))), 12)
+    with_size = hn.function(lambda x: x + 1)
+    assert warned(lambda i: with_size(nd.ones(3 + i, ctx=hn.cpu(i))), 12)
+
+
 SCALE = 1
 
 
