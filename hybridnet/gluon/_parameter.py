@@ -687,11 +687,8 @@ class Parameter(PrivateNames):
     def note_grads_used(self) -> None:
         """Notes that an update has used the gradients."""
         # Weakly: the memory of a gradient that is replaced goes to its successor.
-        self._used = [
-            weakref.ref(array.grad.stamp())
-            for array in self._values.values()
-            if array.grad is not None
-        ]
+        grads = [array.grad for array in self._values.values()]
+        self._used = [weakref.ref(grad.stamp()) for grad in grads if grad is not None]
 
     # -- symbols -----------------------------------------------------------------------------
 

@@ -313,12 +313,12 @@ class Trainer:
         """Adds up the gradients of all devices of this process in one call."""
         for number, param in chosen:
             self._store(number, param)
-        stale = [param for _, param in chosen if not param.has_fresh_grads()]
         numbers = [number for number, _ in chosen]
         grads = [param.list_grad() for _, param in chosen]
         self._kvstore.push(numbers, grads)
         if self._update_on_kvstore:
             return
+        stale = [param for _, param in chosen if not param.has_fresh_grads()]
         self._kvstore.pull(numbers, grads, ignore_sparse=False)
         for param in stale:
             param.note_grads_used()

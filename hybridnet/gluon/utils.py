@@ -13,7 +13,7 @@ import numpy as np
 
 from hybridnet import ndarray
 from hybridnet.base.array_types import ArrayLike
-from hybridnet.base.context import Context
+from hybridnet.base.context import Context, cpu
 from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.base.fetching import DownloadError, check_sha1, download
 from hybridnet.base.fetching import repo_file_url as _get_repo_file_url
@@ -89,8 +89,8 @@ def split_and_load(
     """
     if len(ctx_list) == 1 and isinstance(ctx_list[0], Mesh):
         data = ndarray.array(data, ctx_list[0], placement=split(batch_axis))
-    elif not isinstance(data, NDArray):
-        data = ndarray.array(data, ctx_list[0])
+    elif not isinstance(data, NDArray):  # what is to be split is split where it is
+        data = ndarray.array(data, ctx_list[0] if len(ctx_list) == 1 else cpu())
     if mode.array:
         data = data.as_np_ndarray()
     if len(ctx_list) == 1:

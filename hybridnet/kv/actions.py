@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, final
 
 from hybridnet import ndarray
+from hybridnet.base import config
 from hybridnet.base.context import Context, cpu
 from hybridnet.base.mesh import Mesh
 from hybridnet.kvstore import Actions, Key, Kind, traffic
@@ -99,6 +100,8 @@ class ArrayActions(Actions[NDArray]):
 
     def _repays_program(self, pairs: Mapping[Key, Sequence[NDArray]]) -> bool:
         """Whether keys have crossed for as long as it takes to compile a program that does it."""
+        if config.deterministic():
+            return True  # whatever the clock says: a program adds up in another order
         if self._rent.paid < prices.program:
             return False
         types = {(values[0].shape, values[0].dtype) for values in pairs.values()}

@@ -7,7 +7,7 @@ compares a few lists, where making the key anew takes a walk over the function's
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -130,6 +130,18 @@ class Admission:
         if self._fits is not None and not self._fits():
             return None
         return args
+
+
+def kind_of(args: tuple[Any, ...]) -> Hashable:
+    """Returns what calls of different kinds often differ in, to look up who may admit one by.
+
+    A loop over devices has a kind for each of them, one over training and evaluation two.
+    """
+    state = tape.state
+    last = args[-1] if args else None
+    if isinstance(last, NDArray):
+        return last._type, last._storage.ctx, state.recording, state.training
+    return state.recording, state.training
 
 
 def _is_object(value: object) -> bool:

@@ -20,7 +20,7 @@ from hybridnet.graph import Graph
 from hybridnet.runtime.recording import recorder
 from hybridnet.runtime.watching import without_collecting
 
-from .admission import Admission
+from .admission import Admission, kind_of
 from .autograph import converted
 from .call_arguments import ArgumentReader, CallArguments
 from .concrete import ConcreteFunction
@@ -107,15 +107,15 @@ class Function(Generic[_Args, _Result]):
         self._hits = 0
         self._count = 0
         self._watch = Watch(self.name, python_function)
-        # What admits calls to the last trace; it is made at its second call in a row.
-        self._admission: Admission | None = None
-        self._last: weakref.ref[ConcreteFunction] | None = None
-        self._is_admissible = True
+        # What admits calls of a kind to the trace of the last one of that kind; it is made at the
+        # second call in a row, and None where that is not simple.
+        self._admissions: dict[Hashable, Admission | None] = {}
+        self._last: dict[Hashable, weakref.ref[ConcreteFunction]] = {}
         self._relaxed = Relaxed(self) if reduce_retracing else None
 
     def __call__(self, *args: _Args.args, **kwargs: _Args.kwargs) -> _Result:
         """Runs the function: traces it if these arguments are of a new kind."""
-        admission = self._admission
+        admission = self._admissions.get(kind_of(args))
         if admission is not None and not kwargs:
             arrays = admission(args)
             if arrays is not None:
@@ -127,7 +127,7 @@ class Function(Generic[_Args, _Result]):
 
     def repeated(self, args: tuple[Any, ...]) -> Any:
         """Runs the last trace again, if a call is of its kind; else returns `NEW_KIND`."""
-        admission = self._admission
+        admission = self._admissions.get(kind_of(args))
         arrays = None if admission is None else admission(args)
         if admission is None or arrays is None:
             return NEW_KIND
@@ -144,13 +144,21 @@ class Function(Generic[_Args, _Result]):
         result = concrete.run(given.arguments.arrays)
         if given.moved:
             _move_back(concrete, given)
-        elif self._last is None or self._last() is not concrete:
-            self._last, self._admission = weakref.ref(concrete), None
-            self._is_admissible = True
-        elif self._admission is None and self._is_admissible and not given.kwargs:
-            self._admission = Admission.of(concrete, given, self.python_function)
-            self._is_admissible = self._admission is not None
+        elif not given.kwargs:
+            self._learn(kind_of(given.args), concrete, given)
         return result
+
+    def _learn(self, kind: Hashable, concrete: ConcreteFunction, given: CallArguments) -> None:
+        """Notes a call of a trace; has others like it be admitted if it is the second in a row."""
+        last = self._last.get(kind)
+        if last is None or last() is not concrete:
+            if len(self._last) >= _CAPACITY:
+                self._last.clear()
+                self._admissions.clear()
+            self._last[kind] = weakref.ref(concrete)
+            self._admissions.pop(kind, None)
+        elif kind not in self._admissions:
+            self._admissions[kind] = Admission.of(concrete, given, self.python_function)
 
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> Self: ...
@@ -256,8 +264,9 @@ class Function(Generic[_Args, _Result]):
         """Drops the traces that can never be used again; the lock is held."""
         while self._dead:
             dead = self._dead.popleft()()
-            if self._admission is not None and self._admission.concrete is dead:
-                self._admission = None
+            for kind, admission in list(self._admissions.items()):
+                if admission is not None and admission.concrete is dead:
+                    self._admissions.pop(kind, None)
             for key in [key for key, trace in self._traces.items() if trace is dead]:
                 del self._traces[key]
 
