@@ -3,9 +3,10 @@
     python benchmarks/parallel.py --rounds 12
 
 Dense layers, SGD with momentum, a batch split over the devices; the parameters the same on all
-(`data`), or in parts (`sharded`). By hand it is a function of arrays with `NamedSharding`, compiled
-by `jax.jit`. Printed are the collectives in the text of both compiled programs, what a device holds
-of parameters and momenta, and a step's time as a ratio of medians, in turns.
+(`data`), or in parts (`sharded`); as an eager loop, and as a function (`hn.function`). By hand it
+is a function of arrays with `NamedSharding`, compiled by `jax.jit`. Printed are the collectives in
+the text of the compiled programs, what a device holds of parameters and momenta, and a step's time
+as the median of ratios, in turns.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def batch() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     return rng.random((BATCH, UNITS), np.float32), rng.integers(0, CLASSES, BATCH)
 
 
-def ours(way: str) -> tuple[Step, Callable[[], str], float]:
+def ours(way: str, traced: bool) -> tuple[Step, Callable[[], str], float]:
     """Returns a step, what gives the text of its program, and the share that a device holds."""
     mesh = hn.Mesh({"data": DEVICES})
     net = nn.HybridSequential()
@@ -59,16 +60,23 @@ def ours(way: str) -> tuple[Step, Callable[[], str], float]:
     loss = gluon.loss.SoftmaxCrossEntropyLoss()
     x, y = (hn.nd.array(one, ctx=mesh, placement=split(0)) for one in batch())
 
-    def step() -> Any:
+    def train(x: Any, y: Any) -> Any:
         with autograd.record():
             found = loss(net(x), y)
         found.backward()
         trainer.step(BATCH)
         return found
 
+    call = hn.function(train) if traced else train
+
+    def step() -> Any:
+        return call(x, y)
+
     def text() -> str:
+        before = {one: one.account.runs for one in cache.programs()}
         step().wait_to_read()
         made = [one for one in cache.programs() if hasattr(one.compiled, "last")]
+        made = [one for one in made if one.account.runs > before.get(one, 0)]
         return str(max(made, key=lambda one: one.account.weight).compiled.last.as_text())
 
     arrays = [param.data().to_jax() for param in params]
@@ -140,18 +148,24 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=12)
     rounds = parser.parse_args().rounds
     for way in ("data", "sharded"):
-        sides = ours(way), by_hand(way)
-        for step, _, _ in sides:
-            timed(step)
-        took: tuple[list[float], list[float]] = [], []
-        for _ in range(rounds):
-            for times, (step, _, _) in zip(took, sides, strict=True):
-                times.append(timed(step))
-        for name, times, (_, text, held) in zip(("hybridnet", "by hand"), took, sides, strict=True):
-            said = f"{statistics.median(times):7.2f} ms a step, a device holds {held:.3f}"
+        sides = {
+            "eager": ours(way, traced=False),
+            "function": ours(way, traced=True),
+            "by hand": by_hand(way),
+        }
+        took: dict[str, list[float]] = {name: [] for name in sides}
+        for turn in range(1 + rounds):
+            for name, (step, _, _) in sides.items():
+                time_of = timed(step)
+                if turn:
+                    took[name].append(time_of)
+        for name, (_, text, held) in sides.items():
+            said = f"{statistics.median(took[name]):7.2f} ms a step, a device holds {held:.3f}"
             print(f"{way:8} {name:10} {said}, {count_collectives(read_collectives(text()))}")
-        ratio = statistics.median(a / b for a, b in zip(*took, strict=True))
-        print(f"{way:8} hybridnet / by hand: {ratio:.3f} (median of {rounds} rounds)", flush=True)
+        for name in ("eager", "function"):
+            pairs = zip(took[name], took["by hand"], strict=True)
+            ratio = statistics.median(one / hand for one, hand in pairs)
+            print(f"{way:8} {name} / by hand: {ratio:.3f} (median of {rounds} rounds)", flush=True)
 
 
 if __name__ == "__main__":
