@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from hybridnet.base.errors import MXNetError
+from hybridnet.base.locks import free_in_children
+from hybridnet.engine import RLock
 from hybridnet.kvstore import Key, Kind, Store
 from hybridnet.ndarray import NDArray
 from hybridnet.ndarray.sparse import RowSparseNDArray
@@ -140,6 +142,8 @@ class LocalBackend(Backend):
         self.kind = kind
         self._actions = ArrayActions(kind)
         self._store: Store[NDArray] = Store(kind, self._actions)
+        # Held while keys cross together, which several threads may ask for.
+        self._lock = free_in_children(RLock())
 
     @property
     def updater(self) -> Updater | None:
@@ -158,30 +162,34 @@ class LocalBackend(Backend):
 
     def push(self, key: Key, values: Sequence[NDArray], priority: int) -> None:
         """See `Backend.push`."""
-        self._actions.begin_push(key)
-        self._store.push(key, values, priority=priority)
+        with self._lock:
+            self._actions.begin_push(key)
+            self._store.push(key, values, priority=priority)
 
     def pull(self, key: Key, targets: Sequence[NDArray], priority: int) -> None:
         """See `Backend.pull`."""
-        self._store.pull(key, targets, priority=priority)
+        with self._lock:
+            self._store.pull(key, targets, priority=priority)
 
     def push_all(self, pairs: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
         """See `Backend.push_all`; what crosses from one device to another does so together."""
-        if len(pairs) > 1:
-            known = {key: x for key, x in pairs.items() if self._store.get(key) is not None}
-            self._actions.gather(known, priority)
-        try:
-            super().push_all(pairs, priority)
-        finally:
-            self._actions.forget()
+        with self._lock:
+            if len(pairs) > 1:
+                known = {key: x for key, x in pairs.items() if self._store.get(key) is not None}
+                self._actions.gather(known, priority)
+            try:
+                super().push_all(pairs, priority)
+            finally:
+                self._actions.forget()
 
     def pull_all(self, pairs: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
         """See `Backend.pull_all`; what crosses from one device to another does so together."""
-        self._actions.collect()
-        try:
-            super().pull_all(pairs, priority)
-        finally:
-            self._actions.scatter(priority)
+        with self._lock:
+            self._actions.collect()
+            try:
+                super().pull_all(pairs, priority)
+            finally:
+                self._actions.scatter(priority)
 
     def push_pull_all(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -216,3 +217,26 @@ def test_a_step_over_more_devices_asks_no_more_of_the_store(monkeypatch):
             trainer.step(4)
             if step:  # before it the keys are made
                 assert tasks == ["kv push 0 and 3 more", "kv pull 0 and 3 more"]
+
+
+def test_threads_that_share_a_store_each_get_their_keys():
+    store = kv.create("device")
+    store.init(list(range(8)), [nd.zeros(3) for _ in range(8)])
+    wrong = []
+
+    def work(thread):
+        keys = [2 * thread, 2 * thread + 1]
+        for turn in range(20):
+            pushed = [[nd.ones(3, ctx=ctx) * (turn + key) for ctx in CPUS] for key in keys]
+            store.push(keys, pushed)
+            outs = [[nd.zeros(3, ctx=ctx) for ctx in CPUS] for _ in keys]
+            store.pull(keys, outs)
+            for key, copies in zip(keys, outs, strict=True):
+                wrong.extend(x for x in copies if x.asnumpy().tolist() != [4 * (turn + key)] * 3)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert not wrong
