@@ -59,6 +59,8 @@ class ArrayActions(Actions[NDArray]):
         self._gathered: dict[Key, list[NDArray]] = {}
         # What it took so far that keys together have crossed.
         self._rent = Rent()
+        # What an optimizer is to update by `end_pushes`, by context; None: at once.
+        self._updates: dict[Context, list[tuple[Key, NDArray, NDArray]]] | None = None
         # What is to be sent by `scatter`; None: at once.
         self._sends: list[tuple[Key, NDArray, Sequence[NDArray]]] | None = None
         # Whether a task was pushed that what is recorded now may have to wait for.
@@ -70,6 +72,24 @@ class ArrayActions(Actions[NDArray]):
         self._rounds[key] = self._rounds.get(key, 0) + 1
 
     # -- keys together -----------------------------------------------------------------------
+
+    def begin_pushes(self, pairs: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
+        """Begins pushes of several keys: until `end_pushes` an optimizer waits for all of them."""
+        updater: Any = self.updater
+        if isinstance(updater, OptimizerUpdater):
+            self._updates = {}
+        self.gather(pairs, priority)
+
+    def end_pushes(self) -> None:
+        """Ends what `begin_pushes` has begun: has the optimizer update what was pushed since."""
+        self._gathered.clear()  # what a push has not taken that failed
+        updates, self._updates = self._updates or {}, None
+        updater: Any = self.updater
+        for listed in updates.values():
+            keys, merged, stored = map(list, zip(*listed, strict=True))
+            updater(keys, merged, stored)
+        if updates:
+            self._part()
 
     def gather(self, pairs: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
         """Brings what is pushed together to where it is summed, where `merge` will find it."""
@@ -115,10 +135,6 @@ class ArrayActions(Actions[NDArray]):
             updater.states_synced[key] = False  # they go where the value is
         return mesh
 
-    def forget(self) -> None:
-        """Forgets what `gather` has brought and no push has taken."""
-        self._gathered.clear()
-
     def _mesh_over(self, values: Sequence[NDArray]) -> Mesh | None:
         """Returns the mesh of devices of several arrays, if they are to be summed by them all."""
         updater: Any = self.updater
@@ -162,8 +178,11 @@ class ArrayActions(Actions[NDArray]):
         """See `Actions.update`. The updater may change the merged value: nobody else sees it."""
         merged, stored = self._bring_home(key, merged, stored, priority)
         assert self.updater is not None
-        self.updater(key, merged, stored)
-        self._part()
+        if self._updates is None:
+            self.updater(key, merged, stored)
+            self._part()
+        else:
+            self._updates.setdefault(stored.context, []).append((key, merged, stored))
         return stored
 
     def replace(self, key: Key, merged: NDArray, stored: NDArray, priority: int) -> NDArray:

@@ -174,13 +174,15 @@ class LocalBackend(Backend):
     def push_all(self, pairs: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
         """See `Backend.push_all`; what crosses from one device to another does so together."""
         with self._lock:
-            if len(pairs) > 1:
-                known = {key: x for key, x in pairs.items() if self._store.get(key) is not None}
-                self._actions.gather(known, priority)
+            if len(pairs) == 1:
+                super().push_all(pairs, priority)
+                return
+            known = {key: x for key, x in pairs.items() if self._store.get(key) is not None}
             try:
+                self._actions.begin_pushes(known, priority)
                 super().push_all(pairs, priority)
             finally:
-                self._actions.forget()
+                self._actions.end_pushes()
 
     def pull_all(self, pairs: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
         """See `Backend.pull_all`; what crosses from one device to another does so together."""
