@@ -278,11 +278,8 @@ class Trainer:
             return
         chosen = self._learned() if self._current is None else self._current
         self._taken.clear()
-        if isinstance(self._kvstore, kv.Horovod) and chosen:
+        if chosen and (isinstance(self._kvstore, kv.Horovod) or _is_local(self._kvstore)):
             self._reduce_together(chosen)
-            return
-        if _is_local(self._kvstore) and chosen:
-            self._push_together(chosen)
             return
         for number, param in chosen:
             fresh = param.has_fresh_grads()
@@ -300,26 +297,25 @@ class Trainer:
                 param.note_grads_used()
 
     def _reduce_together(self, chosen: Sequence[tuple[int, Parameter]]) -> None:
-        """Adds up the gradients of all processes in one call, which costs as much as one of few."""
-        for number, param in chosen:
-            self._share(number, param)
-        stale = [param for _, param in chosen if not param.has_fresh_grads()]
-        numbers = [number for number, _ in chosen]
-        self._kvstore.pushpull(numbers, [param.list_grad() for _, param in chosen])
-        for param in stale:
-            param.note_grads_used()
+        """Adds up the gradients of all devices, or processes, in one call.
 
-    def _push_together(self, chosen: Sequence[tuple[int, Parameter]]) -> None:
-        """Adds up the gradients of all devices of this process in one call."""
+        That costs as much as one of few of them.
+        """
+        store = self._kvstore
+        begin = self._store if isinstance(store, kv.KVStore) else self._share
         for number, param in chosen:
-            self._store(number, param)
+            begin(number, param)
         numbers = [number for number, _ in chosen]
         grads = [param.list_grad() for _, param in chosen]
-        self._kvstore.push(numbers, grads)
         if self._update_on_kvstore:
+            store.push(numbers, grads)
             return
         stale = [param for _, param in chosen if not param.has_fresh_grads()]
-        self._kvstore.pull(numbers, grads, ignore_sparse=False)
+        if isinstance(store, kv.KVStore):
+            store.push(numbers, grads)
+            store.pull(numbers, grads, ignore_sparse=False)
+        else:
+            store.pushpull(numbers, grads)
         for param in stale:
             param.note_grads_used()
 
@@ -425,14 +421,7 @@ class Trainer:
             recorder.mark()
             return
         if self._update_on_kvstore:
-            # Rows of sparse ones are asked for when they are needed.
-            dense = [(number, param) for number, param in chosen if param.stype == "default"]
-            if _is_local(self._kvstore) and dense:
-                arrays_of = [param.list_data() for _, param in dense]
-                self._kvstore.pull([number for number, _ in dense], arrays_of)
-                dense = []
-            for number, param in dense:
-                self._kvstore.pull(number, param.list_data(), priority=-number)
+            self._fetch(chosen)
         elif chosen:
             numbers = [number for number, _ in chosen]
             weights = [param.list_values() for _, param in chosen]
@@ -448,6 +437,16 @@ class Trainer:
             for _, param in chosen:
                 param.note_grads_used()
         recorder.mark()
+
+    def _fetch(self, chosen: Sequence[tuple[int, Parameter]]) -> None:
+        """Fetches values from the store that has updated them, of all devices in one call."""
+        # Rows of sparse ones are asked for when they are needed.
+        values = {number: param.list_data() for number, param in chosen if param.stype == "default"}
+        if values and _is_local(self._kvstore):
+            self._kvstore.pull(list(values), list(values.values()))
+            return
+        for number, arrays in values.items():
+            self._kvstore.pull(number, arrays, priority=-number)
 
     # -- the store and the updaters ----------------------------------------------------------
 

@@ -91,8 +91,8 @@ class MeshExecutable:
         # As `Segment.code` pairs them.
         kept = [key[slot] for slot in donated]
         others = [None] * (len(code.outputs) - len(kept))
-        name = f"mesh_program_{next(_numbers[self._spans])}"
-        name = f"gang_{name}" if self._spans else name
+        kind = "gang_program" if self._spans else "mesh_program"
+        name = f"{kind}_{next(_numbers[self._spans])}"
         program = jax.jit(
             _named(jax_core.jaxpr_as_fun(types), name),
             in_shardings=key,
