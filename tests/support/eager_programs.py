@@ -11,6 +11,7 @@ programs, ``--whole`` are also compiled as wholes, which takes a hundred times l
 from __future__ import annotations
 
 import argparse
+import functools
 import gc
 import os
 import sys
@@ -28,9 +29,10 @@ os.environ.setdefault("HYBRIDNET_CACHE_DIR", "off")
 
 from deciding import always_whole, never_whole
 from eager_maker import Program, make_program
-from eager_runs import Outcome, compare, compare_exactly, run_ours, run_reference
+from eager_runs import Outcome, compare, compare_exactly, run_ours, run_reference, worker
 from helpers import naive, settle
 
+from hybridnet.base import config
 from hybridnet.runtime.programs.cache import ProgramCache
 from hybridnet.runtime.programs.disk import ProgramFolder
 from hybridnet.runtime.programs.making import Decide
@@ -46,8 +48,9 @@ def _deciding(decide: Decide, cache: ProgramCache) -> Iterator[None]:
     was = launch.cache, cache.decide, waiting.note_launched
     recorder.flush_all()
     launch.cache, cache.decide = cache, decide
-    # No clock is to have operators computed at once.
+    # No clock is to have operators computed at once, in neither thread that runs programs.
     vars(at_once.thread).clear()
+    worker.submit(lambda: vars(at_once.thread).clear()).result()
     waiting.note_launched = lambda _: None
     try:
         yield
@@ -56,10 +59,20 @@ def _deciding(decide: Decide, cache: ProgramCache) -> Iterator[None]:
         launch.cache, cache.decide, waiting.note_launched = was
 
 
+@functools.cache
+def _never_compiled(host: str) -> ProgramCache:
+    """Returns a cache of its own for each HYBRIDNET_HOST.
+
+    The process's has programs that NumPy runs, from before that was set, and executables of some of
+    them, which would take over between two runs and round differently.
+    """
+    return ProgramCache()
+
+
 @contextmanager
 def step_by_step() -> Iterator[None]:
     """A scope in which structures run instruction by instruction, always."""
-    with _deciding(never_whole, launch.cache):
+    with _deciding(never_whole, _never_compiled(config.host())):
         yield
 
 

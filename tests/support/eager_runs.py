@@ -36,7 +36,7 @@ __all__ = [
     "run_steps",
 ]
 
-_worker = ThreadPoolExecutor(1)
+worker = ThreadPoolExecutor(1)
 
 
 class Env(dict[str, Any]):
@@ -240,7 +240,7 @@ def apply_ours(step: Step, env: Env) -> Any:
             env.draws[out, env.turn] = drawn.asnumpy()
         return drawn
     if kind == "offload":
-        return _worker.submit(_in_worker, env[rest[0]] * 1)
+        return worker.submit(_in_worker, env[rest[0]] * 1)
     shape, dtype, seed = rest
     return nd.array(_constant(shape, dtype, seed + env.turn), dtype=dtype)
 
@@ -407,7 +407,7 @@ def _others_ours(step: Step, env: Env, seen: list[Any]) -> None:
     elif kind == "antidote":
         _look_at(env[step[1]], env)
     elif kind == "elsewhere":
-        seen.append(_worker.submit((env[step[1]] * 1).asnumpy))
+        seen.append(worker.submit((env[step[1]] * 1).asnumpy))
     elif kind == "cycles":
         env.finalized.make_garbage(step[1])
     else:
