@@ -13,14 +13,14 @@ from typing import Any
 from hybridnet.base.lazy import jax
 
 
-def device_list(device: jax.Device) -> Any:
-    """Returns XLA's list of one device, on which an executable is loaded.
+def device_list(*devices: jax.Device) -> Any:
+    """Returns XLA's list of the devices on which an executable is loaded.
 
     Without it programs are neither read from disk nor compiled by a client of their own.
     """
     from jax._src.lib import xla_client  # type: ignore[attr-defined]  # for its own use, it says
 
-    return xla_client.DeviceList((device,))
+    return xla_client.DeviceList(devices)
 
 
 def cpu_client() -> Any:

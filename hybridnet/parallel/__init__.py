@@ -10,6 +10,7 @@ from hybridnet.base.placement import broadcast as broadcast
 from hybridnet.base.placement import split as split
 
 from .arrays import join as join
+from .arrays import load as load
 from .networks import COLUMNS as COLUMNS
 from .networks import ROWS as ROWS
 from .networks import data as data

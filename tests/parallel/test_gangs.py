@@ -20,7 +20,7 @@ import numpy as np
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
 from hybridnet.gluon import nn
-from hybridnet.parallel import fully_sharded, join, split
+from hybridnet.parallel import fully_sharded, load
 
 hn.distributed.initialize()
 rank, size = hn.distributed.rank(), hn.distributed.size()
@@ -52,7 +52,7 @@ while True:
     hn.random.seed(step)
     batch = [rng.random((16, 24)), rng.integers(0, 8, 16)]
     mine = [part[rank * 16 // size : (rank + 1) * 16 // size] for part in batch]
-    x, y = (join(part, mesh, split(0), "float64") for part in mine)
+    ((x, y),) = load([[part.astype("float64") for part in mine]], mesh)
     with autograd.record():
         found = loss(net(x), y)
     found.backward()

@@ -12,7 +12,7 @@ from helpers import run_script
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
 from hybridnet.base.errors import MXNetError, ParameterError
-from hybridnet.parallel import broadcast, join, split
+from hybridnet.parallel import broadcast, join, load, split
 
 MESH = hn.Mesh({"data": 4, "model": 2})
 NUMBERS = np.arange(24, dtype=np.float32).reshape(8, 3)
@@ -203,3 +203,29 @@ def test_a_mesh_that_is_made_first_has_its_devices():
     none = {"HYBRIDNET_NUM_CPU_DEVICES": "1", "JAX_NUM_CPU_DEVICES": "1"}
     first, second = run_script(script, **none).splitlines()
     assert first == "8.0" and "has 8 CPU devices for 9" in second
+
+
+def test_a_loader_gives_each_device_its_part():
+    data = gluon.data.ArrayDataset(NUMBERS, np.arange(8, dtype=np.int32))
+    batches = [*load(gluon.data.DataLoader(data, 4), MESH)]
+    for number, (x, y) in enumerate(batches):
+        rows = slice(4 * number, 4 * number + 4)
+        assert x.context is MESH and parts(x) == [(1, 3)] * 8 and y.dtype == np.int32
+        np.testing.assert_array_equal(x.asnumpy(), NUMBERS[rows])
+        np.testing.assert_array_equal(y.asnumpy(), range(8)[rows])
+    ((named,),) = load([[{"a": nd.array(NUMBERS.T)}]], MESH, batch_axis=1)
+    assert parts(named["a"]) == [(3, 2)] * 8
+
+
+@pytest.mark.parametrize(
+    ("batch", "where", "words"),
+    [
+        (np.ones((6, 3)), MESH, r"the 4 devices along 'data' divide, got shape \(6, 3\)"),
+        ([np.ones((4, 3)), "label"], MESH, "must be arrays, .* got str"),
+        (np.ones((4, 3)), hn.cpu(), "requires a Mesh, got cpu"),
+        (np.array(1), MESH, r"split\(0\) requires an array that has the axis"),
+    ],
+)
+def test_what_a_loader_cannot_give(batch, where, words):
+    with pytest.raises(ParameterError, match=words):
+        next(load([batch], where))

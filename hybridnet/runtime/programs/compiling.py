@@ -1,11 +1,13 @@
 """Executables: made of a structure by XLA, turned into bytes, and made of these again.
 
-The bytes are XLA's own serialized executable and nothing else: what is needed beside it to call the
-executable (types, device, donation) follows from the structure, so no pickle is read.
+The bytes are XLA's own serialized executable; on a mesh they come after a line of JSON, which says
+how outputs lie. What else is needed to call the executable (types, device, donation) follows from
+the structure, so no pickle is read.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
@@ -30,7 +32,15 @@ from hybridnet.ops.core import Site, constraining, named, picking
 from hybridnet.ops.host import by_jax
 
 from ..platform.background import at_low_priority
-from ..platform.jax_devices import device_of, lowered_for, platform_of, sharding_of, sharding_on
+from ..platform.jax_devices import (
+    device_of,
+    jax_mesh,
+    lowered_for,
+    platform_of,
+    sharding_of,
+    sharding_on,
+    splits_of,
+)
 from ..segments.code import Code
 from .aside import compile_to_bytes
 from .collectives import instruction_name
@@ -120,7 +130,9 @@ def compile_code(
         Exception: whatever a lowering or XLA has against it.
     """
     if type(code.ctx) is Mesh:
-        return _on_mesh(code, recipe)
+        made = on_mesh(code, recipe)
+        made.trace()
+        return made
     look_for_compiler(code)
     traced, sites = _traced_to_compile(code, recipe)
     check_extents(code, traced.jaxpr)
@@ -132,8 +144,12 @@ def compile_code(
     return aside or compile_lowered(lowered, options, in_background=in_background)
 
 
-def _on_mesh(code: Code, recipe: Recipe) -> Executable:
-    """Traces a structure on a mesh, whose programs are compiled once it is known how inputs lie."""
+def on_mesh(code: Code, recipe: Recipe = BY_RULES) -> MeshExecutable:
+    """Returns the executable of a structure on a mesh, which compiles programs as it is called."""
+    return MeshExecutable(code, lambda: _traced_on_mesh(code, recipe))
+
+
+def _traced_on_mesh(code: Code, recipe: Recipe) -> jax.stages.Traced:
     mesh = code.ctx
 
     def constrain(array: Any, splits: Splits) -> Any:
@@ -142,7 +158,7 @@ def _on_mesh(code: Code, recipe: Recipe) -> Executable:
     with constraining(constrain):
         traced, _ = _traced(code, recipe)
     check_extents(code, traced.jaxpr)
-    return MeshExecutable(code, traced)
+    return traced
 
 
 def _compiled_aside(code: Code, lowered: jax.stages.Lowered, options: Options) -> Executable | None:
@@ -292,8 +308,14 @@ def to_bytes(code: Code, executable: Any) -> bytes | None:
     try:
         if not _gives(code, executable.out_info):
             return None
+        head = b""
+        if type(code.ctx) is Mesh:
+            lies = [splits_of(one) for one in jax.tree.leaves(executable.output_shardings)]
+            if None in lies:
+                return None
+            head = json.dumps(lies).encode() + b"\n"
         loaded = executable.runtime_executable()
-        return bytes(loaded.client.serialize_executable(loaded))
+        return head + bytes(loaded.client.serialize_executable(loaded))
     except (AttributeError, NotImplementedError, RuntimeError, TypeError):
         return None
 
@@ -313,22 +335,55 @@ def executable_from(code: Code, data: bytes) -> Executable:
     Raises:
         RuntimeError: XLA cannot load them.
     """
-    if onednn.PREFIX in data and not onednn.load():
-        raise RuntimeError(f"the program calls oneDNN, which is {onednn.state()}")
-    if _LAPACK in data:
-        _find_lapack()
+    _find_calls(data)
     device = device_of(code.ctx)
     loaded = device.client.deserialize_executable(
         data,
         executable_devices=device_list(device),
         compile_options=_for_device(device),
     )
-    types = result_types(code)
-    outputs = [types[i] for i in code.outputs]
+    lies = [sharding_of(code.ctx)] * len(code.outputs)
+    given = [sharding_of(code.ctx)] * (1 + len(code.input_types))
     try:
-        return _quick(code, device, loaded, outputs)
+        return _quick(code, [device], loaded, given, lies)
     except (ImportError, AttributeError, TypeError):
         return _Plain(device, loaded)
+
+
+def mesh_program_from(code: Code, data: bytes, placements: Sequence[Splits]) -> Executable:
+    """Loads a program on a mesh, as `executable_from` does those on one device.
+
+    Args:
+        code: the structure.
+        data: made by `to_bytes`.
+        placements: how its inputs lie, and the numbers.
+
+    Raises:
+        Exception: XLA cannot load them, or JAX not call it.
+    """
+    mesh = code.ctx
+    assert isinstance(mesh, Mesh)
+    head, _, body = data.partition(b"\n")
+    _find_calls(body)
+    devices = [*jax_mesh(mesh).devices.flat]
+    loaded = devices[0].client.deserialize_executable(
+        body, executable_devices=device_list(*devices)
+    )
+    lies = [tuple(map(tuple, pairs)) for pairs in json.loads(head)]
+    given = [sharding_on(mesh, splits) for splits in placements]
+    return _quick(code, devices, loaded, given, [sharding_on(mesh, splits) for splits in lies])
+
+
+def _find_calls(data: bytes) -> None:
+    """Makes what an executable calls of other libraries be there.
+
+    Raises:
+        RuntimeError: it is not.
+    """
+    if onednn.PREFIX in data and not onednn.load():
+        raise RuntimeError(f"the program calls oneDNN, which is {onednn.state()}")
+    if _LAPACK in data:
+        _find_lapack()
 
 
 @lru_cache(64)
@@ -353,8 +408,21 @@ def _find_lapack() -> None:
         raise RuntimeError(f"LAPACK's functions cannot be looked up: {error}") from error
 
 
-def _quick(code: Code, device: jax.Device, loaded: object, outputs: list[TensorType]) -> Executable:
+def _quick(
+    code: Code,
+    devices: Sequence[jax.Device],
+    loaded: object,
+    given: Sequence[jax.sharding.Sharding],
+    lies: Sequence[jax.sharding.Sharding],
+) -> Executable:
     """Wraps a loaded executable as JAX wraps one it has compiled: calls are made by C++.
+
+    Args:
+        code: the structure.
+        devices: those that run it.
+        loaded: the executable.
+        given: how its arguments lie.
+        lies: how its outputs lie.
 
     Raises:
         AttributeError, ImportError, TypeError: this JAX has other names for what is needed.
@@ -364,18 +432,19 @@ def _quick(code: Code, device: jax.Device, loaded: object, outputs: list[TensorT
     def abstract(shape: tuple[int, ...], dtype: DType) -> Any:
         return core.ShapedArray(shape, dtype)
 
-    sharding = sharding_of(code.ctx)
+    types = result_types(code)
+    outputs = [abstract(types[i].shape, types[i].dtype) for i in code.outputs]
     arguments = [abstract(*argument) for argument in _argument_shapes(code)]
     count = len(arguments)
     with jax.enable_x64(True):  # without it, 64-bit types would be narrowed here
         unloaded = pxla.UnloadedMeshExecutable(
             xla_executable=loaded,
-            device_list=device_list(device),
-            backend=device.client,
+            device_list=device_list(*devices),
+            backend=devices[0].client,
             input_avals=arguments,
-            input_shardings=[sharding] * count,
-            output_avals=[abstract(output.shape, output.dtype) for output in outputs],
-            output_shardings=[sharding] * len(outputs),
+            input_shardings=[*given],
+            output_avals=outputs,
+            output_shardings=[*lies],
             committed=True,
             name="program",
             unordered_effects=[],

@@ -5,6 +5,9 @@ a program among the devices by them; it chooses how results lie, but for those t
 array, which lie as that did. (Xu et al., "GSPMD: general and scalable parallelization for ML
 computation graphs", 2021.)
 
+Programs on a mesh of one process are kept on disk, each by itself: one that is there is neither
+traced nor compiled.
+
 Where a mesh is over the processes of a gang, each launch is told to `spanning` before it begins,
 and a program that is new to this process is not even compiled until all are to launch it.
 """
@@ -13,16 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any, Final, NamedTuple, final
+from typing import Any, Final, NamedTuple, Protocol, final
 from zlib import crc32
 
 from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.lazy import jax, jax_core
 from hybridnet.base.mesh import Mesh
+from hybridnet.base.placement import Splits
 from hybridnet.ops.host import by_jax
 
 from ..observe.events import name_of
 from ..observe.program_log import describe, explaining, say
+from ..platform.jax_devices import splits_of
 from ..segments.code import Code
 from .room import is_lack
 from .spanning import Peers, spanning
@@ -34,6 +39,19 @@ _MOST: Final = 64
 
 #: How many programs of one process were named, and of several, which all count alike.
 _numbers: Final = {False: count(), True: count()}
+
+
+class Files(Protocol):
+    """Where programs on meshes are kept: `ProgramStore`."""
+
+    def mesh_name(self, code: Code, placements: Sequence[Splits | None]) -> str | None:
+        """Returns the name of the program for inputs that lie so; None: it is not kept."""
+
+    def load_on_mesh(self, name: str, code: Code, placements: Sequence[Splits | None]) -> Any:
+        """Returns the program of a name; None where there is none that can be used."""
+
+    def save_on_mesh(self, name: str, code: Code, program: Any) -> None:
+        """Writes a program, in the background."""
 
 
 class _Made(NamedTuple):
@@ -49,21 +67,34 @@ class MeshExecutable:
 
     Args:
         code: the structure.
-        traced: what it was traced to.
+        traced: traces it.
 
     Attributes:
+        files: where its programs are kept; None: nowhere.
         last: the executable that was called last; None if none was.
         modules: the executables by the names that XLA has for them, as in its traces.
     """
 
-    def __init__(self, code: Code, traced: jax.stages.Traced) -> None:
+    def __init__(self, code: Code, traced: Callable[[], jax.stages.Traced]) -> None:
         assert isinstance(code.ctx, Mesh)
         self._code = code
-        self._traced = traced
+        self._trace = traced
+        self._traced: jax.stages.Traced | None = None
+        self.files: Files | None = None
         self._spans = code.ctx.processes > 1
         self._made: dict[tuple[Any, ...], _Made] = {}
         self.last: Any = None
         self.modules: dict[str, Any] = {}
+
+    def trace(self) -> jax.stages.Traced:
+        """Traces the structure, once.
+
+        Raises:
+            Exception: whatever a lowering has against it.
+        """
+        if self._traced is None:
+            self._traced = self._trace()
+        return self._traced
 
     def __call__(self, *arguments: jax.Array) -> Sequence[DeviceArray]:
         """Starts the program for arguments that lie as these do; compiles it if need be.
@@ -75,7 +106,7 @@ class MeshExecutable:
         made = self._made.get(key)
         gang = spanning.gang if self._spans else None
         if made is None:
-            made = self._compiled(key, gang)
+            made = self._new(key, gang)
         elif gang is not None:
             gang.launch(made.what)
         self.last = made.program
@@ -84,15 +115,34 @@ class MeshExecutable:
         outputs: Sequence[DeviceArray] = made.program(*arguments)
         return outputs
 
-    def _compiled(self, key: tuple[Any, ...], gang: Peers | None) -> _Made:
+    def _new(self, key: tuple[Any, ...], gang: Peers | None) -> _Made:
+        """Reads the program for inputs that lie in a new way, or compiles it."""
+        files, code = self.files, self._code
+        lies = [*map(splits_of, key)]
+        file = None if files is None else files.mesh_name(code, lies)
+        kind = "gang_program" if self._spans else "mesh_program"
+        name = f"{kind}_{next(_numbers[self._spans])}" if file is None else f"{kind}_{file[-12:]}"
+        program = None if files is None or file is None else files.load_on_mesh(file, code, lies)
+        made = self._compiled(key, name, gang) if program is None else _Made(program, "")
+        if program is None and files is not None and file is not None:
+            files.save_on_mesh(file, code, made.program)
+        if len(self._made) >= _MOST:
+            self._made.clear()
+            self.modules.clear()
+        self._made[key] = made
+        self.modules[f"jit_{name}"] = made.program
+        if explaining() and len(self._made) > 1:
+            how = "compiled" if program is None else "read from disk"
+            say("%s: %s again, as its inputs lie in another way", describe(code), how)
+        return made
+
+    def _compiled(self, key: tuple[Any, ...], name: str, gang: Peers | None) -> _Made:
         code = self._code
-        types = self._traced.jaxpr
+        types = self.trace().jaxpr
         donated = code.donated
         # As `Segment.code` pairs them.
         kept = [key[slot] for slot in donated]
         others = [None] * (len(code.outputs) - len(kept))
-        kind = "gang_program" if self._spans else "mesh_program"
-        name = f"{kind}_{next(_numbers[self._spans])}"
         program = jax.jit(
             _named(jax_core.jaxpr_as_fun(types), name),
             in_shardings=key,
@@ -110,15 +160,7 @@ class MeshExecutable:
             if gang is not None:
                 what = _told(code, lowered.as_text())
                 gang.launch(what)
-            made = _Made(lowered.compile(), what)
-        if len(self._made) >= _MOST:
-            self._made.clear()
-            self.modules.clear()
-        self._made[key] = made
-        self.modules[f"jit_{name}"] = made.program
-        if explaining() and len(self._made) > 1:
-            say("%s: compiled again, as its inputs lie in another way", describe(code))
-        return made
+            return _Made(lowered.compile(), what)
 
 
 def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
@@ -19,6 +20,7 @@ from hybridnet.base.config import tuning
 from hybridnet.base.context import Context
 from hybridnet.base.lazy import hashlib, jax
 from hybridnet.base.mesh import Mesh
+from hybridnet.base.placement import Splits
 from hybridnet.base.processor import num_threads, processor
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.native import onednn
@@ -65,17 +67,35 @@ def key_of(code: Code, recipe: Recipe = BY_RULES) -> str | None:
         recipe: how the program is made of it.
 
     Returns:
-        None on a mesh; and where a call cannot be told apart from others by anything that outlives
-        the process, such as an operator that the user registered, or a graph that a user's pass
-        changes.
+        None on a mesh, see `mesh_key`; and where a call cannot be told apart from others by
+        anything that outlives the process, such as an operator that the user registered, or a graph
+        that a user's pass changes.
     """
     structure = structure_key(code)
-    if structure is None or type(code.ctx) is Mesh:  # whose programs depend on placements, too
+    if structure is None or type(code.ctx) is Mesh:
         return None
     pieces = [_environment(code.ctx, _settings())]
     if recipe is not BY_RULES:
         pieces.append(fingerprint(*recipe.facts()))
     made = hashlib.blake2b(b"".join(pieces), digest_size=SIZE).hexdigest()
+    return f"{structure}-{made}"
+
+
+def mesh_key(code: Code, placements: Sequence[Splits]) -> str | None:
+    """Returns the name of a structure's program on a mesh, for inputs that lie in one way.
+
+    Returns:
+        None as `key_of` does; and on a mesh of several processes, which must all read the program
+        or all compile it.
+    """
+    mesh, structure = code.ctx, structure_key(code)
+    assert isinstance(mesh, Mesh)
+    if structure is None or mesh.processes > 1:
+        return None
+    devices = [device_of(ctx).id for ctx in mesh.contexts]
+    on = fingerprint([*mesh.axes.items()], devices, [*placements])
+    environment = _environment(mesh.contexts[0], _settings())
+    made = hashlib.blake2b(environment + on, digest_size=SIZE).hexdigest()
     return f"{structure}-{made}"
 
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, final
 
 from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.locks import free_in_children
+from hybridnet.base.mesh import Mesh
+from hybridnet.base.placement import Splits
 from hybridnet.engine import RLock
 
 from ..observe.program_log import describe, log
 from ..platform.background import later
 from ..segments.code import Code
-from .compiling import executable_from, to_bytes
+from .compiling import executable_from, mesh_program_from, on_mesh, to_bytes
 from .disk import ProgramFolder, cache_folder
 from .executable import Executable
-from .program_key import key_of, structure_key
+from .mesh_program import MeshExecutable
+from .program_key import key_of, mesh_key, structure_key
 from .recipe import Recipe
 from .recipe_book import book
 
@@ -65,15 +70,21 @@ class ProgramStore:
         folder = self._open()
         if folder is None:
             return None
+        if type(code.ctx) is Mesh:
+            return self._on_mesh(code)
         key = key_of(code, book.recipe(code))
-        if key is None:
-            return None
-        fresh = self._unwritten.get(key)
+        return None if key is None else self._load(key, code, executable_from)
+
+    def _load(
+        self, key: str, code: Code, made_of: Callable[[Code, bytes], Executable]
+    ) -> Executable | None:
+        folder, fresh = self._open(), self._unwritten.get(key)
+        assert folder is not None
         data = folder.read(key) if fresh is None else fresh.data()
         if data is None:
             return None
         try:
-            return executable_from(code, data)
+            return made_of(code, data)
         except Exception as error:  # whatever XLA has against it: it can be compiled
             if is_from_signal(error):
                 raise
@@ -86,15 +97,53 @@ class ProgramStore:
         return self._open() is not None and key_of(code, recipe) is not None
 
     def save(self, code: Code, recipe: Recipe, executable: Executable) -> None:
-        """Writes an executable made by `compile_code` by a recipe, in the background."""
-        folder = self._open()
-        if folder is None:
+        """Writes an executable made by `compile_code` by a recipe, in the background.
+
+        One on a mesh has its programs written as it makes them.
+        """
+        if self._open() is None:
+            return
+        if isinstance(executable, MeshExecutable):
+            executable.files = self
             return
         # Now, and not in the other thread: settings of JAX may be different there.
         key = key_of(code, recipe)
         if key is not None:
-            self._unwritten[key] = _Unwritten(code, executable)
-            later(lambda: self._write(folder, key), "write program", grace=_GRACE)
+            self._save(key, code, executable)
+
+    def _save(self, key: str, code: Code, executable: Executable) -> None:
+        folder = self._open()
+        assert folder is not None
+        self._unwritten[key] = _Unwritten(code, executable)
+        later(lambda: self._write(folder, key), "write program", grace=_GRACE)
+
+    # -- on meshes ---------------------------------------------------------------------------
+
+    def _on_mesh(self, code: Code) -> MeshExecutable | None:
+        """Returns what reads the programs of a structure on a mesh, if there are files of any."""
+        if not self.may_have(code):
+            return None
+        made = on_mesh(code)
+        made.files = self
+        return made
+
+    def mesh_name(self, code: Code, placements: Sequence[Splits | None]) -> str | None:
+        """Returns the name of a program for inputs that lie so; None: it is not kept."""
+        known = [splits for splits in placements if splits is not None]
+        return mesh_key(code, known) if len(known) == len(placements) else None
+
+    def load_on_mesh(
+        self, name: str, code: Code, placements: Sequence[Splits | None]
+    ) -> Executable | None:
+        """Returns the program of a name; None where there is none that can be used."""
+        known = [splits for splits in placements if splits is not None]
+        return self._load(name, code, partial(mesh_program_from, placements=known))
+
+    def save_on_mesh(self, name: str, code: Code, program: Executable) -> None:
+        """Writes a program of a structure on a mesh, in the background."""
+        self._save(name, code, program)
+
+    # -- writing -----------------------------------------------------------------------------
 
     def _write(self, folder: ProgramFolder, key: str) -> None:
         unwritten = self._unwritten.get(key)
