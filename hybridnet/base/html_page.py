@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import dataclass
 from html import escape
@@ -13,7 +14,33 @@ _STYLE: Final = """\
 :root { color-scheme: light dark; }
 body { font: 13px/1.4 system-ui, sans-serif; margin: 8px; }
 code { font: 12px/1.4 ui-monospace, monospace; }
+button { border: 1px solid GrayText; border-radius: 4px; padding: 1px 7px; cursor: pointer;
+  background: none; color: inherit; font: inherit; }
 """
+# In a notebook's frame: as dark as the notebook is (JupyterLab and VS Code say so of themselves),
+# and as high as what is in it.
+_IN_FRAME: Final = """\
+(() => {
+  let frame, body;
+  try { frame = window.frameElement; body = parent.document.body; } catch { return; }
+  if (!frame) return;
+  const theme = () => {
+    const {jpThemeLight: jupyter, vscodeThemeKind: code} = body.dataset;
+    const light = jupyter ? jupyter === "true" : code ? code.includes("light") : null;
+    if (light !== null) document.documentElement.style.colorScheme = light ? "light" : "dark";
+  };
+  theme();
+  new MutationObserver(theme).observe(body, {attributes: true});
+  const high = () => Math.min(document.documentElement.offsetHeight + 20, 900);
+  new ResizeObserver(() => frame.style.height = high() + "px").observe(document.body);
+})();
+"""
+
+
+def json_element(name: str, data: object) -> str:
+    """Returns data as an element that a page's script reads by its name, whatever text is in it."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return f'<script type="application/json" id="{name}">{text}</script>'
 
 
 @final
@@ -38,9 +65,10 @@ class HtmlPage:
     height: int = 400
 
     def __str__(self) -> str:
-        script = f"<script>\n{self.script}</script>\n" if self.script else ""
+        script = f"<script>\n{_IN_FRAME}{self.script}</script>\n"
         return (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            '<meta name="viewport" content="width=device-width">\n'
             f"<title>{escape(self.title)}</title>\n<style>\n{_STYLE}{self.style}</style>\n</head>\n"
             f"<body>\n{self.body}\n{script}</body>\n</html>\n"
         )

@@ -1,20 +1,27 @@
 """A picture of what ran when, in a page: a row for each thread and device, a bar for each event.
 
-Bars within bars (a compilation in a launch) stand below them. The wheel with Ctrl, or the buttons,
-zoom; a click on a bar tells all that is known of it; a click on a kind in the legend hides it.
+Bars within bars (a compilation in a launch) stand below them; what is narrower than a pixel is
+drawn together, as dark as it fills the pixel. Above are counters, as steps, and markers, as lines
+through all. `timeline.js` draws, on a canvas: all events are in the page, and a browser shows
+hundreds of thousands.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from functools import cache
 from html import escape
-from typing import Final
+from importlib.resources import files
+from typing import Any, Final
 
-from hybridnet.base.html_page import HtmlPage
+from hybridnet.base.html_page import HtmlPage, json_element
+from hybridnet.base.units import size_words
 
 from .spans import Span
 
-#: Kinds of events that are bars: their colors, and what they are.
+#: Kinds of events that are drawn: their colors, and what they are.
 _KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "program": ("#3f8f4f", "programs"),
     "device": ("#1f6f5f", "devices at work"),
@@ -28,87 +35,189 @@ _KINDS: Final[Mapping[str, tuple[str, str]]] = {
     "message": ("#2a8f9f", "messages of stores"),
     "custom": ("#8a63b0", "operators in Python"),
     "user": ("#d9862b", "the user's"),
+    "counter": ("#7a6fc0", "counters"),
+    "memory": ("#5a7fa8", "memory"),
+    "marker": ("#888888", "markers"),
 }
-#: More bars than this, and a browser takes seconds to show them: the longest are kept.
-_BARS: Final = 5000
-_BAR_HEIGHT: Final = 15  # pixels of a bar
+#: Kinds that are no bars.
+_COUNTERS: Final = frozenset({"counter", "memory"})
+_BAR_HEIGHT: Final = 16  # pixels, as in the script
+_HEAD_HEIGHT: Final = 17
 _STYLE: Final = """\
-.legend button { border: 1px solid #888; border-radius: 4px; margin-right: 4px; cursor: pointer;
-  background: none; color: inherit; }
-.legend button.off { opacity: .35; text-decoration: line-through; }
-.legend i { display: inline-block; width: 10px; height: 10px; margin-right: 4px; }
-#scroll { overflow-x: auto; border: 1px solid #8886; margin: 6px 0; }
-#rows { position: relative; min-width: 100%; overflow-x: clip; }
-.row { position: relative; border-bottom: 1px solid #8884; }
-.row > span { position: sticky; left: 2px; font-size: 11px; opacity: .7; }
-.bar { position: absolute; height: 14px; min-width: 1px; overflow: hidden; white-space: nowrap;
-  font-size: 10px; text-indent: 3px; color: #fff; cursor: pointer; border-radius: 2px; }
-.bar.chosen { outline: 2px solid currentColor; outline-color: #f60; }
-#said { white-space: pre-wrap; min-height: 4em; }
+.line { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; margin: 4px 0; }
+.line i { display: inline-block; width: 10px; height: 10px; margin-right: 4px; }
+.line button[aria-pressed=false] { text-decoration: line-through; border-style: dashed; }
+#search { flex: 0 1 14em; min-width: 6em; }
+#seen { margin-left: auto; }
+#drawn { border: 1px solid GrayText; margin: 6px 0; }
+#ruler { position: sticky; top: 0; background: Canvas; border-bottom: 1px solid GrayText;
+  cursor: col-resize; z-index: 1; }
+canvas { display: block; width: 100%; touch-action: pan-y; }
+#rows:focus-visible { outline: 2px solid Highlight; }
+#said { min-height: 5em; overflow-wrap: anywhere; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1em; margin: 4px 0; }
+dd { margin: 0; white-space: pre-wrap; }
+ol { margin: 0; padding-left: 2.5em; columns: 22em; }
+details { margin: 4px 0; }
+kbd { border: 1px solid GrayText; border-radius: 3px; padding: 0 3px; }
 """
-_SCRIPT: Final = """\
-const scroll = document.getElementById("scroll"), rows = document.getElementById("rows");
-const said = document.getElementById("said");
-let zoom = 1;
-function setZoom(factor, x) {          // what is below x stays there
-  const at = (scroll.scrollLeft + x) / rows.offsetWidth;
-  zoom = Math.min(Math.max(zoom * factor, 1), 2000);
-  rows.style.width = 100 * zoom + "%";
-  scroll.scrollLeft = at * rows.offsetWidth - x;
-}
-document.getElementById("in").onclick = () => setZoom(2, scroll.clientWidth / 2);
-document.getElementById("out").onclick = () => setZoom(0.5, scroll.clientWidth / 2);
-scroll.addEventListener("wheel", event => {
-  if (!event.ctrlKey) return;
-  event.preventDefault();
-  setZoom(event.deltaY < 0 ? 1.25 : 0.8, event.clientX - scroll.getBoundingClientRect().left);
-}, {passive: false});
-rows.onclick = event => {
-  const bar = event.target.closest(".bar");
-  if (!bar) return;
-  document.querySelectorAll(".chosen").forEach(other => other.classList.remove("chosen"));
-  bar.classList.add("chosen");
-  said.textContent = bar.title;
-};
-document.querySelectorAll(".legend button[data-kind]").forEach(button => button.onclick = () => {
-  const off = button.classList.toggle("off");
-  document.querySelectorAll(".bar." + button.dataset.kind).forEach(
-    bar => bar.style.display = off ? "none" : "");
-});
-"""
+_HELP: Final = (
+    "<details><summary>How to move</summary>Drag to move, or <kbd>A</kbd> <kbd>D</kbd>; "
+    "<kbd>W</kbd> <kbd>S</kbd>, or the wheel with Ctrl, zoom. Drag over the ruler, or with Shift, "
+    "to see what lies between; a double click fits the chosen bar. Arrow keys go from bar to bar. "
+    "A kind in the line above is hidden by a click.</details>"
+)
 
 
 def timeline_page(events: Sequence[Span]) -> HtmlPage:
-    """Returns the page of some events, which come by start; those without duration are left out."""
+    """Returns the page of some events, which come by start."""
     shown = [event for event in events if event.kind in _KINDS]
-    left_out = max(len(shown) - _BARS, 0)
-    if left_out:
-        shortest = sorted(shown, key=lambda event: event.duration)[left_out].duration
-        shown = [event for event in shown if event.duration >= shortest]
     begin = min((event.start for event in shown), default=0.0)
-    end = max((event.start + event.duration for event in shown), default=1.0)
-    rows: dict[str, list[Span]] = {}
-    for event in shown:
-        rows.setdefault(_row_of(event), []).append(event)
-    drawn = "\n".join(_row(name, spans, begin, end) for name, spans in rows.items())
-    head = f"{len(shown)} events in {_time(end - begin) if shown else 'no time'}"
-    if left_out:
-        head += f"; the {left_out} shortest are left out"
+    end = max((event.start + event.duration for event in shown), default=begin)
+    bars = [event for event in shown if event.kind not in {*_COUNTERS, "marker"}]
+    data = _Data(begin)
+    rows = [
+        {"name": name, "lanes": max(depths) + 1, "spans": data.spans(spans, depths)}
+        for name, spans in _rows(bars).items()
+        if (depths := _depths(spans))
+    ]
+    counters = _counters([one for one in shown if one.kind in _COUNTERS], data)
+    marks = [
+        {
+            "name": one.name,
+            "kind": data.kinds.of(one.kind),
+            "start": data.time(one),
+            "facts": data.fact(one),
+        }
+        for one in shown
+        if one.kind == "marker"
+    ]
+    count = f"{len(bars)} events in {_time(end - begin) if shown else 'no time'}"
+    held = {
+        "end": max(end - begin, 1e-3),
+        "count": count,
+        "rows": rows,
+        "counters": counters,
+        "marks": marks,
+        "names": data.names.values,
+        "facts": [json.loads(one) for one in data.facts.values],
+        "kinds": [_kind(kind) for kind in data.kinds.values],
+    }
     body = (
-        f'<div class="legend">{_legend(shown)}<button id="in">+</button><button id="out">-</button>'
-        f" {head}</div>\n"
-        f'<div id="scroll"><div id="rows">\n{drawn}\n</div></div>\n'
-        '<code id="said">Click on a bar.</code>'
+        f'<div class="line" role="group" aria-label="Kinds">{_legend(data.kinds)}</div>\n'
+        '<div class="line"><button id="in" aria-label="Zoom in">+</button>'
+        '<button id="out" aria-label="Zoom out">&minus;</button><button id="all">All</button>'
+        '<input id="search" type="search" placeholder="Search" aria-label="Search events">'
+        '<span id="count" role="status"></span><span id="seen"></span></div>\n'
+        '<div id="drawn"><canvas id="ruler" aria-hidden="true"></canvas>'
+        '<canvas id="rows" tabindex="0" role="application" '
+        'aria-label="Events by time: arrow keys go from one to the next"></canvas></div>\n'
+        f'<div id="said" role="status"></div>\n{_HELP}\n{json_element("data", held)}'
     )
-    height = 170 + sum(18 + _BAR_HEIGHT * (1 + max(_depths(spans))) for spans in rows.values())
-    return HtmlPage("What ran when", body, _STYLE, _SCRIPT, min(height, 700))
+    height = 230 + 55 * len(counters)
+    height += sum(_HEAD_HEIGHT + 4 + _BAR_HEIGHT * int(str(row["lanes"])) for row in rows)
+    return HtmlPage("What ran when", body, _STYLE, _script(), min(height, 700))
 
 
-def _row_of(event: Span) -> str:
-    if event.kind in ("device", "collective"):
-        device = str(event.facts["device"])
-        return device if device == event.row else f"{device}, started by {event.row}"
-    return event.row
+@cache
+def _script() -> str:
+    return files(__package__).joinpath("timeline.js").read_text(encoding="utf-8")
+
+
+class _Table:
+    """Values that many events share, each once, by number."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._numbers: dict[Hashable, int] = {}
+
+    def of(self, value: Hashable) -> int:
+        """Returns the number of a value."""
+        number = self._numbers.setdefault(value, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+        return number
+
+
+class _Data:
+    """What the page holds of events; times from `begin` on."""
+
+    def __init__(self, begin: float) -> None:
+        self.names, self.facts, self.kinds = _Table(), _Table(), _Table()
+        self._begin = begin
+
+    def spans(self, spans: Sequence[Span], depths: Sequence[int]) -> list[list[float]]:
+        """Returns start, duration, lane, and numbers of kind, name and facts of each event."""
+        return [
+            [
+                *(self.time(one), round(one.duration, 3), depth),
+                *(self.kinds.of(one.kind), self.names.of(one.name), self.fact(one)),
+            ]
+            for one, depth in zip(spans, depths, strict=True)
+        ]
+
+    def time(self, span: Span) -> float:
+        """Returns when an event began."""
+        return round(span.start - self._begin, 3)
+
+    def fact(self, span: Span) -> int:
+        """Returns the number of what is known of an event, as words."""
+        known = {key: _words(value) for key, value in span.facts.items()}
+        if len(span.operators) > 1:
+            known["operators"] = [*span.operators]
+        return self.facts.of(json.dumps(known))
+
+
+def _words(value: object) -> str | list[str]:
+    return [*map(str, value)] if isinstance(value, (list, tuple)) else str(value)
+
+
+def _rows(bars: Sequence[Span]) -> dict[str, list[Span]]:
+    """Returns the events of each row; a device's row follows that of the thread it works for."""
+    rows: dict[str, list[Span]] = {}
+    after: dict[str, dict[str, list[Span]]] = {}
+    for event in bars:
+        if event.kind in ("device", "collective"):
+            device = str(event.facts["device"])
+            name = device if device == event.row else f"{device}, started by {event.row}"
+            after.setdefault(event.row, {}).setdefault(name, []).append(event)
+        else:
+            rows.setdefault(event.row, []).append(event)
+    ordered = {}
+    for name in [*rows, *(one for one in after if one not in rows)]:
+        if name in rows:
+            ordered[name] = rows[name]
+        ordered |= after.get(name, {})
+    return ordered
+
+
+def _counters(events: Sequence[Span], data: _Data) -> list[dict[str, Any]]:
+    """Returns the values of each counter over time."""
+    points: dict[tuple[str, str], list[list[float]]] = {}
+    for one in events:
+        value = float(one.facts["value"])
+        if math.isfinite(value):
+            point = [data.time(one), value]
+            points.setdefault((one.kind, one.name), []).append(point)
+    found = []
+    for (kind, name), values in points.items():
+        numbers = [value for _, value in values]
+        low, high = min(numbers), max(numbers)
+        if kind == "memory":
+            words = f"{size_words(int(low))} to {size_words(int(high))}"
+        else:
+            words = f"{low:g} to {high:g}"
+        found.append(
+            {
+                "name": name,
+                "label": f"{name}: {words}",
+                "kind": data.kinds.of(kind),
+                "low": low,
+                "high": high,
+                "points": values,
+            }
+        )
+    return found
 
 
 def _depths(spans: Sequence[Span]) -> list[int]:
@@ -123,36 +232,17 @@ def _depths(spans: Sequence[Span]) -> list[int]:
     return depths
 
 
-def _row(name: str, spans: Sequence[Span], begin: float, end: float) -> str:
-    depths = _depths(spans)
-    scale = 100 / max(end - begin, 1e-9)
-    bars = []
-    for span, depth in zip(spans, depths, strict=True):
-        place = (
-            f"left:{(span.start - begin) * scale:.4f}%;width:{span.duration * scale:.4f}%;"
-            f"top:{17 + _BAR_HEIGHT * depth}px;background:{_KINDS[span.kind][0]}"
-        )
-        bars.append(
-            f'<div class="bar {span.kind}" style="{place}" title="{escape(_words(span, begin))}">'
-            f"{escape(span.name)}</div>"
-        )
-    height = 19 + _BAR_HEIGHT * (max(depths) + 1)
-    return (
-        f'<div class="row" style="height:{height}px"><span>{escape(name)}</span>\n'
-        + "\n".join(bars)
-        + "</div>"
-    )
+def _kind(kind: str) -> dict[str, str]:
+    color, title = _KINDS[kind]
+    return {"what": title, "color": color, "text": _readable_on(color)}
 
 
-def _words(span: Span, begin: float) -> str:
-    facts = "".join(f"\n{key}: {_fact(value)}" for key, value in span.facts.items())
-    return (
-        f"{span.name}\n{span.kind}, {_time(span.duration)} from {_time(span.start - begin)}{facts}"
-    )
-
-
-def _fact(value: object) -> str:
-    return "\n  ".join(value) if isinstance(value, list) else str(value)
+def _readable_on(color: str) -> str:
+    """Returns black or white, whichever stands out more: 4.5 at least, as WCAG 2 counts it."""
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+    light = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "#000" if (light + 0.05) / 0.05 > 1.05 / (light + 0.05) else "#fff"
 
 
 def _time(microseconds: float) -> str:
@@ -161,10 +251,9 @@ def _time(microseconds: float) -> str:
     return f"{microseconds / 1e3:.3g} ms" if microseconds < 1e6 else f"{microseconds / 1e6:.3g} s"
 
 
-def _legend(spans: Sequence[Span]) -> str:
-    present = {span.kind for span in spans}
+def _legend(kinds: _Table) -> str:
     return "".join(
-        f'<button data-kind="{kind}"><i style="background:{color}"></i>{title}</button>'
-        for kind, (color, title) in _KINDS.items()
-        if kind in present
+        f'<button data-kind="{number}" aria-pressed="true"><i style="background:{_KINDS[kind][0]}">'
+        f"</i>{escape(_KINDS[kind][1])}</button>"
+        for number, kind in enumerate(kinds.values)
     )

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, final
 
 from hybridnet import engine
 from hybridnet.base.mesh import Mesh
+from hybridnet.base.units import size_words
 
 from ..observe import journal
 from ..programs.cache import cache
@@ -18,12 +19,11 @@ from ..programs.executable import innermost
 from ..programs.mesh_program import MeshExecutable
 from ..segments.code import Code
 
-__all__ = ["MeshLaunch", "on_mesh", "size_words"]
+__all__ = ["MeshLaunch", "on_mesh"]
 
 #: What words list before they only count.
 _NAMED: Final = 3
 _LISTED: Final = 8
-_UNITS: Final = (("GiB", 30), ("MiB", 20), ("KiB", 10))
 
 
 @final
@@ -113,11 +113,3 @@ def _summary(collectives: Sequence[Collective]) -> str:
         size = sum(one.nbytes for one in collectives if one.kind == kind)
         texts.append(f"{count} {kind} ({size_words(size)})")
     return ", ".join(texts)
-
-
-def size_words(size: int) -> str:
-    """Returns a number of bytes in words: ``1.5 MiB``."""
-    for unit, scale in _UNITS:
-        if size >= 1 << scale:
-            return f"{size / (1 << scale):.1f} {unit}"
-    return f"{size} B"

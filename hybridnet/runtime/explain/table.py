@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final
 
+from hybridnet.base.units import size_words
 from hybridnet.graph import Node, to_text
 
 from ..observe import journal
 from ..observe.journal import Launch
 from ..platform.jax_devices import platform_of
-from .collectives import size_words
 from .reading import collectives_of, graph_of, head_of, history_of
 
 _HEADINGS: Final = ("", "operator", "result", "memory", "ran by", "time", "line", "")
