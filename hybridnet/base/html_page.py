@@ -16,6 +16,31 @@ body { font: 13px/1.4 system-ui, sans-serif; margin: 8px; }
 code { font: 12px/1.4 ui-monospace, monospace; }
 button { border: 1px solid GrayText; border-radius: 4px; padding: 1px 7px; cursor: pointer;
   background: none; color: inherit; font: inherit; }
+table { border-collapse: collapse; }
+th, td { padding: 1px 10px; text-align: right; border-bottom: 1px solid #8884; }
+td button { border: 0; padding: 0; text-align: left; }
+td button:hover { text-decoration: underline; }
+.wide { overflow-x: auto; }
+"""
+#: What scripts of pages may call: an element answers a click, Enter and the space bar, and has the
+#: focus again when what it did has drawn the page anew.
+_PRESSABLE: Final = """function pressable(element, name, action) {
+  const press = () => {
+    action();
+    document.querySelector(`[data-name="${CSS.escape(name)}"]`)?.focus();
+  };
+  element.dataset.name = name;
+  element.onclick = press;
+  if (element.tagName === "BUTTON") return element;
+  element.setAttribute("tabindex", 0);
+  element.setAttribute("role", "button");
+  element.onkeydown = event => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    press();
+  };
+  return element;
+}
 """
 # In a notebook's frame: as dark as the notebook is (JupyterLab and VS Code say so of themselves),
 # and as high as what is in it.
@@ -54,7 +79,8 @@ class HtmlPage:
         title: of the page.
         body: its HTML.
         style: its CSS.
-        script: its JavaScript; run when the page is there.
+        script: its JavaScript; run when the page is there. ``pressable(element, name, action)`` has
+            an element answer clicks and keys; the name is one that no other of the page has.
         height: of the frame in a notebook, in pixels.
     """
 
@@ -65,7 +91,7 @@ class HtmlPage:
     height: int = 400
 
     def __str__(self) -> str:
-        script = f"<script>\n{_IN_FRAME}{self.script}</script>\n"
+        script = f"<script>\n{_IN_FRAME}{_PRESSABLE}{self.script}</script>\n"
         return (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width">\n'

@@ -25,14 +25,17 @@ _NUMBERS: Final = ("sent", "received", "round")
 _MARK: Final = "\x1f"
 _BODY: Final = """\
 <div class="legend"><button id="all">show all</button> <span id="sum"></span></div>
-<div class="beside"><svg id="net" role="img" aria-label="who sent to whom"></svg>
-<table><thead><tr><th>from<th>to<th>messages<th>bytes</thead>
-<tbody id="links"></tbody></table></div>
-<h4>Rounds <small>(time from the first message to the last answer)</small></h4>
-<div id="scroll"><svg id="rounds" role="img" aria-label="time of each round"></svg></div>
-<h4>Keys</h4>
-<table><thead><tr><th>key<th>what<th>messages<th>sent<th>answered<th>mean time<th>longest</thead>
-<tbody id="keys"></tbody></table>
+<div class="beside"><svg id="net" role="group" aria-label="who sent to whom"></svg>
+<div class="wide" tabindex="0"><table>
+<thead><tr><th>from<th>to<th>times<th>bytes</thead>
+<tbody id="links"></tbody></table></div></div>
+<h2>Rounds <small>(time from the first message to the last answer)</small></h2>
+<div id="scroll" tabindex="0"><svg id="rounds" role="group" aria-label="time of each round">
+</svg></div>
+<h2>Keys</h2>
+<div class="wide" tabindex="0"><table>
+<thead><tr><th>key<th>what<th>messages<th>sent<th>answered<th>mean time<th>longest</thead>
+<tbody id="keys"></tbody></table></div>
 """
 
 #: Of one message: source, to, key, what, round, bytes sent, bytes answered, begin and duration in

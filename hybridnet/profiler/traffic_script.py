@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 STYLE: Final = """\
-button { border: 1px solid #888; border-radius: 4px; cursor: pointer; background: none;
-  color: inherit; }
 svg { display: block; }
 .beside { display: flex; flex-wrap: wrap; gap: 16px; align-items: center; }
 svg text { font: 12px system-ui, sans-serif; fill: currentColor; }
@@ -15,14 +13,13 @@ svg text { font: 12px system-ui, sans-serif; fill: currentColor; }
 .arrow { fill: none; cursor: pointer; }
 .arrow.there { stroke: #3f8f4f; }
 .arrow.back { stroke: #d9862b; }
+.head.there { fill: #3f8f4f; }
+.head.back { fill: #d9862b; }
 .arrow.dim, .round.dim { opacity: .15; }
 .round { fill: #3b74b5; cursor: pointer; }
-h4 { margin: 10px 0 2px; }
-h4 small { font-weight: normal; }
-table { border-collapse: collapse; }
-th, td { padding: 1px 10px; text-align: right; border-bottom: 1px solid #8884; }
+h2 { font-size: 1em; margin: 10px 0 2px; }
+h2 small { font-weight: normal; }
 th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; }
-tbody tr { cursor: pointer; }
 tbody tr.chosen { background: #3b74b533; }
 """
 
@@ -50,7 +47,11 @@ function fill(id, items, lineOf) {            // a table, a line of which can be
     const line = document.createElement("tr");
     if (chosen[what] === value) line.className = "chosen";
     for (const cell of cells) line.insertCell().textContent = cell;
-    line.onclick = () => choose(what, value);
+    const button = document.createElement("button");
+    button.textContent = cells[0];
+    button.setAttribute("aria-pressed", chosen[what] === value);
+    line.cells[0].replaceChildren(
+      pressable(button, [id, ...cells.slice(0, 2)].join(" "), () => choose(what, value)));
     return line;
   }));
 }
@@ -73,16 +74,24 @@ const places = {}, columns = [[], []];
 const names = new Set(data.rows.flatMap(row => [row[FROM], row[TO]]));
 for (const node of [...names].sort((a, b) => word[a].localeCompare(word[b], "en", {numeric: true})))
   columns[+right.has(node)].push(node);
-const high = 64 * Math.max(columns[0].length, columns[1].length, 1), wide = 640;
-columns.forEach((nodes, side) => nodes.forEach((node, i) =>
-  places[node] = [side ? wide - 110 : 0, high * (i + 0.5) / nodes.length]));
+const high = 64 * Math.max(columns[0].length, columns[1].length, 1);
 function drawNet() {
+  const wide = Math.max(300, Math.min(640, document.body.clientWidth - 40));
+  columns.forEach((nodes, side) => nodes.forEach((node, i) =>
+    places[node] = [side ? wide - 110 : 0, high * (i + 0.5) / nodes.length]));
   const net = document.getElementById("net"), sums = new Map();
   for (const row of data.rows) if (fits(row, "link")) for (const [link, size] of links(row)) {
     const sum = sums.get(link) || [0, 0];
     sums.set(link, [sum[0] + size, sum[1] + 1]);
   }
   net.replaceChildren();
+  const heads = net.appendChild(svgOf("defs", {}));
+  for (const kind of ["there", "back"]) {
+    const head = svgOf("marker", {id: kind, viewBox: "0 0 10 10", refX: 3, refY: 5, orient: "auto",
+      markerUnits: "userSpaceOnUse", markerWidth: 18, markerHeight: 18});
+    head.append(svgOf("path", {d: "M0 0L10 5L0 10z", class: "head " + kind}));
+    heads.append(head);
+  }
   fill("links", [...sums].sort((a, b) => b[1][0] - a[1][0]), ([link, [size, count]]) => ({
     what: "link", value: link,
     cells: [...link.split(">").map(at => word[at]), count, bytes(size)]}));
@@ -92,18 +101,18 @@ function drawNet() {
   for (const [link, [size, count]] of sums) {
     const [a, b] = link.split(">"), [x1, y1] = places[a], [x2, y2] = places[b];
     const there = right.has(+b), shift = there ? -9 : 9;
-    const [xa, xb] = x1 === x2 ? [x1 + 110, x2 + 110] : x1 < x2 ? [110, x2] : [x1, 110];
+    const [xa, xb] = x1 === x2 ? [x1 + 110, x2 + 124] : x1 < x2 ? [110, x2 - 14] : [x1, 124];
     const bend = x1 === x2 ? 90 : (xb - xa) / 2;
     const path = svgOf("path", {
       class: "arrow " + (there ? "there" : "back") +
         (chosen.link !== undefined && chosen.link !== link ? " dim" : ""),
       d: `M${xa},${y1 + shift} C${xa + bend},${y1 + shift} ${x1 === x2 ? xb + bend : xb - bend},` +
         `${y2 + shift} ${xb},${y2 + shift}`,
-      "stroke-width": (2 + 10 * Math.sqrt(size / most)).toFixed(1), "data-link": link});
+      "stroke-width": (2 + 10 * Math.sqrt(size / most)).toFixed(1), "data-link": link,
+      "marker-end": `url(#${there ? "there" : "back"})`});
     path.append(svgOf("title", {},
-      `${word[a]} to ${word[b]}: ${bytes(size)} in ${count} messages`));
-    path.onclick = () => choose("link", link);
-    net.append(path);
+      `${word[a]} to ${word[b]}: ${bytes(size)}, ${count} times`));
+    net.append(pressable(path, `arrow ${link}`, () => choose("link", link)));
   }
   for (const node in places) {
     const [x, y] = places[node];
@@ -135,8 +144,7 @@ function drawRounds() {
       class: "round" + (chosen.round !== undefined && chosen.round !== number ? " dim" : ""),
       "data-round": number});
     bar.append(svgOf("title", {}, `round ${number}: ${time(took)}, ${bytes(size)}`));
-    bar.onclick = () => choose("round", number);
-    rounds.append(bar);
+    rounds.append(pressable(bar, `round ${number}`, () => choose("round", number)));
     if (i % 5 === 0) rounds.append(svgOf("text", {x: i * each, y: 80}, number));
   });
 }
@@ -157,7 +165,7 @@ function draw() {
   const sum = at => rows.reduce((total, row) => total + row[at], 0);
   const rounds = new Set(rows.map(row => row[ROUND])).size;
   document.getElementById("sum").textContent =
-    `${rows.length} messages of ${rounds} rounds: ${bytes(sum(SENT))} sent, ` +
+    `${rows.length.toLocaleString("en")} messages of ${rounds} rounds: ${bytes(sum(SENT))} sent, ` +
     `${bytes(sum(BACK))} answered` +
     (data.leftOut ? `; the ${data.leftOut} oldest are left out` : "") +
     (data.rows.length ? "" : "; a store in one process sends between devices only");
@@ -169,5 +177,6 @@ document.getElementById("all").onclick = () => {
   for (const what in chosen) delete chosen[what];
   draw();
 };
+addEventListener("resize", drawNet);
 draw();
 """

@@ -105,7 +105,7 @@ def test_a_click_on_a_line_shows_its_arrays(page):
         ["b.py:3", "4.00", "2"],
     ]
     assert "evil" not in re.search(r"<title>(.*?)</title>", dom)[1]
-    clicked = browser.after(page, "document.querySelectorAll('#lines tr')[1].click();")
+    clicked = browser.after(page, "document.querySelectorAll('#lines button')[1].click();")
     assert [row[4:] for row in table_of(clicked, "arrays")] == [["2", "4.00"]]
     old = browser.after(
         page, "document.querySelectorAll('.moment')[0].dispatchEvent(new Event('click'));"

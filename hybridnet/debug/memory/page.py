@@ -23,18 +23,22 @@ __all__ = ["memory_page"]
 _ROWS: Final = 2000
 _BODY: Final = """\
 <div><button id="all">show all</button> <span id="sum"></span></div>
-<div id="scroll"><svg id="moments" role="img" aria-label="bytes at each snapshot"></svg></div>
+<div id="scroll" tabindex="0"><svg id="moments" role="group" aria-label="bytes at each snapshot">
+</svg></div>
 <div class="beside">
-<div><h4>Lines</h4>
-<table><thead><tr><th>line<th>MiB<th>arrays<th>since the first</thead>
-<tbody id="lines"></tbody></table></div>
-<div><h4>Names</h4>
-<table><thead><tr><th>name<th>MiB<th>arrays<th>since the first</thead>
-<tbody id="names"></tbody></table></div>
+<div><h2>Lines</h2>
+<div class="wide" tabindex="0"><table>
+<thead><tr><th>line<th>MiB<th>arrays<th>since the first</thead>
+<tbody id="lines"></tbody></table></div></div>
+<div><h2>Names</h2>
+<div class="wide" tabindex="0"><table>
+<thead><tr><th>name<th>MiB<th>arrays<th>since the first</thead>
+<tbody id="names"></tbody></table></div></div>
 </div>
-<h4>Arrays</h4>
-<table><thead><tr><th>line<th>name<th>kind<th>on<th>arrays<th>MiB</thead>
-<tbody id="arrays"></tbody></table>
+<h2>Arrays</h2>
+<div class="wide" tabindex="0"><table>
+<thead><tr><th>line<th>name<th>kind<th>on<th>arrays<th>MiB</thead>
+<tbody id="arrays"></tbody></table></div>
 """
 
 

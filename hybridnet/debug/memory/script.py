@@ -5,19 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 STYLE: Final = """\
-button { border: 1px solid #888; border-radius: 4px; cursor: pointer; background: none;
-  color: inherit; }
 svg { display: block; }
 svg text { font: 11px system-ui, sans-serif; fill: currentColor; }
 #scroll { overflow-x: auto; margin: 6px 0; }
 .moment { cursor: pointer; }
-.moment.dim { opacity: .35; }
+.moment.dim rect { opacity: .35; }
 .beside { display: flex; flex-wrap: wrap; gap: 0 24px; align-items: flex-start; }
-h4 { margin: 10px 0 2px; }
-table { border-collapse: collapse; }
-th, td { padding: 1px 10px; text-align: right; border-bottom: 1px solid #8884; }
+h2 { font-size: 1em; margin: 10px 0 2px; }
+.beside > div { max-width: 100%; }
 th:first-child, td:first-child, #arrays td:nth-child(-n+4) { text-align: left; }
-#lines tr, #names tr { cursor: pointer; }
 tr.chosen { background: #3b74b533; }
 i { display: inline-block; width: 10px; height: 10px; margin-right: 6px; }
 """
@@ -53,14 +49,20 @@ function fill(id, rows) {                 // rows: cells, and what a click choos
   body.replaceChildren(...rows.slice(0, SHOWN).map(({cells, what, value, color}) => {
     const line = document.createElement("tr");
     for (const cell of cells) line.insertCell().textContent = cell;
+    if (what !== undefined) {
+      const is = chosen[what] === value, button = document.createElement("button");
+      if (is) line.className = "chosen";
+      button.textContent = cells[0];
+      button.setAttribute("aria-pressed", is);
+      line.cells[0].replaceChildren(pressable(button, `${id} ${value}`, () => {
+        chosen[what] = is ? undefined : value;
+        draw();
+      }));
+    }
     if (color) {
       const mark = document.createElement("i");
       mark.style.background = color;
       line.cells[0].prepend(mark);
-    }
-    if (what !== undefined) {
-      if (chosen[what] === value) line.className = "chosen";
-      line.onclick = () => { chosen[what] = chosen[what] === value ? undefined : value; draw(); };
     }
     return line;
   }));
@@ -111,8 +113,8 @@ function drawMoments() {                  // a bar for each snapshot, with the l
       fill: "transparent"}));
     if (moments.length <= 30 || number % 10 === 0)
       group.append(svgOf("text", {x: number * each, y: high + 14}, number));
-    group.onclick = () => { now = number; draw(); };
-    svg.append(group);
+    svg.append(pressable(group, `moment ${number}`, () => { now = number; draw(); }));
+    group.setAttribute("aria-label", `snapshot ${number}: ${mib(totals[number])} MiB`);
   });
 }
 function draw() {
