@@ -1,26 +1,35 @@
 """`fold_network`: a network as a page in which parts fold and unfold by the scopes of their names.
 
 Layers stand below each other, those of a scope in a box that opens at a click (an HTML ``details``,
-which needs no script). A small script draws the links between what is seen: a short line down where
-one stands just above the other, and an arc at the right where it passes others.
+which needs no script). Parameters stand in the box of what takes them, other inputs above it.
+`folding.js` draws the links between what is seen, a short line down where one stands just above the
+other and an arc at the right where it passes others; it searches, and tells all of a layer.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from html import escape
-from typing import Final, final
+from importlib.resources import files
+from typing import Any, Final, final
 
-from hybridnet.base.html_page import HtmlPage
+from hybridnet.base.html_page import HtmlPage, json_element
+from hybridnet.ops.core import OpCall
 from hybridnet.symbol import Symbol
 
-from .layers import Layer, layers_of
+from .layers import Layer, Link, layers_of
 
 _SEPARATOR: Final = re.compile(r"(?<=.)[/_]+")
 _STYLE: Final = """\
+#bar { display: flex; flex-wrap: wrap; gap: 4px; margin: 4px 0; }
+#beside { display: flex; flex-wrap: wrap; gap: 0 24px; align-items: flex-start; }
+#scroll { max-width: 100%; overflow-x: auto; }
+#told { position: sticky; top: 8px; flex: 1 1 20em; max-width: 40em; overflow-wrap: anywhere; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1em; margin: 4px 0; }
+dd { margin: 0; }
 #network { position: relative; display: inline-block; padding-right: 140px; }
 #network svg { position: absolute; left: 0; top: 0; pointer-events: none; overflow: visible; }
 #network path { fill: none; stroke: #888; stroke-width: 1.2; }
@@ -29,64 +38,17 @@ details { border: 1px solid #8889; border-radius: 6px; margin: 10px 0; padding: 
   background: #8881; }
 details:not([open]) { background: #8883; }
 summary { cursor: pointer; padding: 3px 0; }
-summary small { opacity: .7; }
 .layer { border: 1px solid #0005; border-radius: 5px; margin: 10px 0; padding: 2px 8px;
-  color: #000; width: max-content; min-width: 180px; }
-.layer small { color: #0009; }
-"""
-_SCRIPT: Final = """\
-const root = document.getElementById("network"), svg = root.querySelector("svg");
-const boxes = [...root.querySelectorAll(".layer")];
-const links = JSON.parse(document.getElementById("links").textContent);
-function seen(box) {                    // the outermost folded scope around it, or itself
-  let found = box;
-  for (let up = box.parentElement; up !== root; up = up.parentElement)
-    if (up.tagName === "DETAILS" && !up.open) found = up;
-  return found;
-}
-function draw() {
-  const origin = root.getBoundingClientRect(), drawn = new Set();
-  const shown = new Map(boxes.map(box => [box, seen(box)]));
-  const order = [...new Set(shown.values())];
-  const place = new Map(order.map((box, at) => [box, at]));
-  let paths = "";
-  for (const [from, to] of links) {
-    const a = shown.get(boxes[from]), b = shown.get(boxes[to]);
-    const key = place.get(a) + ">" + place.get(b);
-    if (a === b || drawn.has(key)) continue;
-    drawn.add(key);
-    const s = a.getBoundingClientRect(), t = b.getBoundingClientRect();
-    const far = place.get(b) - place.get(a);
-    if (far === 1) {
-      const x = Math.max(s.left, t.left) + 40 - origin.left;
-      paths += `<path data-key="${key}" d="M${x} ${s.bottom - origin.top}V${t.top - origin.top}"` +
-        ` marker-end="url(#arrow)"/>`;
-    } else {
-      const y1 = s.top + s.height / 2 - origin.top, y2 = t.top + t.height / 2 - origin.top;
-      const x1 = s.right - origin.left, x2 = t.right - origin.left;
-      const out = Math.max(x1, x2) + Math.min(25 + 6 * Math.abs(far), 130);
-      paths += `<path data-key="${key}" d="M${x1} ${y1}C${out} ${y1} ${out} ${y2} ${x2} ${y2}"` +
-        ` marker-end="url(#arrow)"/>`;
-    }
-  }
-  svg.setAttribute("width", origin.width);
-  svg.setAttribute("height", origin.height);
-  svg.querySelector("g").innerHTML = paths;
-  const drawnPaths = svg.querySelectorAll("path[data-key]");
-  order.forEach((box, at) => box.onmouseenter = () => drawnPaths.forEach(
-    path => path.classList.toggle("hot", path.dataset.key.split(">").includes(String(at)))));
-}
-root.querySelectorAll("details").forEach(one => one.addEventListener("toggle", draw));
-document.getElementById("open").onclick = () =>
-  root.querySelectorAll("details").forEach(one => one.open = true);
-document.getElementById("fold").onclick = () =>
-  root.querySelectorAll("details").forEach(one => one.open = false);
-addEventListener("resize", draw);
-draw();
+  color: #000; width: max-content; min-width: 180px; cursor: pointer; }
+.layer small { color: #000c; }
+.layer div { font-size: smaller; border-top: 1px dotted #0008; }
+.layer.chosen { outline: 2px solid #f60; }
+.layer.missed { filter: opacity(.35); }
 """
 _ARROW: Final = (
-    '<svg><defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
-    'markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" style="fill:#888;stroke:none"/>'
+    '<svg><defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '
+    'markerHeight="8" markerUnits="userSpaceOnUse" orient="auto">'
+    '<path d="M0 0L8 4L0 8z" style="fill:#888;stroke:none"/>'
     "</marker></defs><g></g></svg>"
 )
 
@@ -118,13 +80,14 @@ def fold_network(
 
     The name ``stage1_conv0_fwd`` is in the scopes ``stage1`` and ``stage1_conv0``, as gluon's
     blocks and `hn.name.Prefix` make them; so are names with slashes. A scope of one layer is none.
-    Moving over a box shows its links.
+    Moving over a box shows its links, a click all that is known of it.
 
     Args:
         symbol: the network.
         shape: shapes of inputs by name; each box then tells the shape of its output.
         depth: how many scopes, one within the other, are open at first.
-        hide_weights: leave out the parameters and auxiliary states.
+        hide_weights: leave out the parameters and auxiliary states; else they stand in the box of
+            what takes them.
 
     Returns:
         The page. Notebooks show it; ``.save("network.html")`` writes it as one file, which any
@@ -134,35 +97,75 @@ def fold_network(
         ParameterError: `symbol` is no symbol.
         ShapeError: the shapes given do not tell all others.
     """
-    layers = layers_of("fold_network", symbol, shape, hide_weights=hide_weights)
+    layers = layers_of("fold_network", symbol, shape)
+    weights = [] if hide_weights else layers_of("fold_network", symbol, shape, hide_weights=False)
+    taken = {layer.name: layer for layer in weights}
     whole = _scopes(layers)
-    order = {layer.name: number for number, layer in enumerate(whole.layers())}
-    links = [
-        [order[link.source], order[layer.name]] for layer in whole.layers() for link in layer.links
-    ]
-    drawn = "\n".join(_drawn(part, depth) for part in whole.parts)
+    ordered = whole.layers()
+    order = {layer.name: number for number, layer in enumerate(ordered)}
+    links = [[order[link.source], order[layer.name]] for layer in ordered for link in layer.links]
+    drawn = "\n".join(_drawn(part, depth, taken, order) for part in whole.parts)
+    told = [_told(layer) for layer in ordered]
     body = (
-        '<p><button id="open">open all</button> <button id="fold">fold all</button></p>\n'
-        f'<div id="network">\n{drawn}\n{_ARROW}</div>\n'
-        f'<script id="links" type="application/json">{json.dumps(links)}</script>'
+        '<div id="bar"><button id="open">open all</button><button id="fold">fold all</button>'
+        '<button id="larger" aria-label="Larger">+</button>'
+        '<button id="smaller" aria-label="Smaller">&minus;</button>'
+        '<input id="search" type="search" placeholder="Search" aria-label="Search layers">'
+        '<span id="count" role="status"></span></div>\n'
+        '<div id="beside"><div id="scroll" tabindex="0" role="group" aria-label="Layers">'
+        f'<div id="network">\n{drawn}\n{_ARROW}</div></div>\n'
+        f'<div id="told" role="status">Choose a layer.</div></div>\n'
+        f"{json_element('data', {'links': links, 'layers': told})}"
     )
-    return HtmlPage(symbol.name or "network", body, _STYLE, _SCRIPT, 600)
+    return HtmlPage(symbol.name or "network", body, _STYLE, _script(), 600)
+
+
+@cache
+def _script() -> str:
+    return files(__package__).joinpath("folding.js").read_text(encoding="utf-8")
 
 
 def _scopes(layers: Sequence[Layer]) -> _Scope:
-    """Sorts layers into scopes; one that holds nothing but another is that other."""
+    """Sorts layers into scopes; one that holds nothing but another is that other.
+
+    A variable stands outside, above the first scope in which it is taken.
+    """
     whole = _Scope("")
+    waiting = {layer.name: layer for layer in layers if layer.operator == "null"}
     for layer in layers:
+        if layer.name in waiting:
+            continue
+        cuts = [layer.name[: cut.start()] for cut in _SEPARATOR.finditer(layer.name)]
+        variables = [waiting.pop(x.source) for x in layer.links if x.source in waiting]
+        above = whole.inside.get(cuts[0]) if cuts else None
+        place = len(whole.parts) if above is None else whole.parts.index(above)
+        whole.parts[place:place] = variables
         scope = whole
-        for cut in _SEPARATOR.finditer(layer.name if layer.operator != "null" else ""):
-            name = layer.name[: cut.start()]
+        for name in cuts:
             if name not in scope.inside:
                 scope.inside[name] = _Scope(name)
                 scope.parts.append(scope.inside[name])
             scope = scope.inside[name]
         scope.parts.append(layer)
+    whole.parts += waiting.values()
     whole.parts = [_without_single(part) for part in whole.parts]
     return whole
+
+
+def _told(layer: Layer) -> dict[str, Any]:
+    """Returns what is told of a layer that is chosen."""
+    call = layer.node.call
+    facts: dict[str, Any] = {"operator": "input" if call is None else layer.operator}
+    if layer.shape:
+        facts["shape"] = "x".join(map(str, layer.shape))
+    if layer.num_parameters:
+        facts["parameters"] = f"{layer.num_parameters:,}"
+    if layer.device:
+        facts["device"] = layer.device
+    attrs = call.attrs if isinstance(call, OpCall) else {}
+    facts |= {key: str(value) for key, value in attrs.items() if value is not None}
+    facts |= {key: str(value) for key, value in layer.node.attrs.items()}
+    return {"name": layer.name, "facts": facts}
 
 
 def _without_single(part: Layer | _Scope) -> Layer | _Scope:
@@ -172,18 +175,31 @@ def _without_single(part: Layer | _Scope) -> Layer | _Scope:
     return part.parts[0] if len(part.parts) == 1 else part
 
 
-def _drawn(part: Layer | _Scope, depth: int) -> str:
+def _drawn(
+    part: Layer | _Scope, depth: int, taken: Mapping[str, Layer], order: Mapping[str, int]
+) -> str:
+    """Returns a box.
+
+    Args:
+        part: what is in it.
+        depth: how many scopes are open.
+        taken: all layers with the parameters that they take; empty: these are not shown.
+        order: the numbers of layers.
+    """
     if isinstance(part, Layer):
         facts = [part.operator if part.operator != "null" else "input", part.facts]
         facts.append("x".join(map(str, part.shape)) if part.shape else "")
         words = escape(", ".join(fact for fact in facts if fact))
-        sources = escape(", ".join(link.source for link in part.links) or "nothing")
+        shown = {link.source for link in part.links}
+        with_weights = taken.get(part.name, part).links
+        lines = [escape(_weight(link)) for link in with_weights if link.source not in shown]
+        weights = "".join(f"<div>{line}</div>" for line in lines)
         return (
-            f'<div class="layer" style="background:{part.color}" title="takes {sources}">'
-            f"{escape(part.name)} <small>{words}</small></div>"
+            f'<div class="layer" data-layer="{order[part.name]}" style="background:{part.color}">'
+            f"{escape(part.name)} <small>{words}</small>{weights}</div>"
         )
     layers = part.layers()
-    inner = "\n".join(_drawn(one, depth - 1) for one in part.parts)
+    inner = "\n".join(_drawn(one, depth - 1, taken, order) for one in part.parts)
     end = next((layer.shape for layer in reversed(layers) if layer.shape), None)
     words = f"{len(layers)} layers" + (", " + "x".join(map(str, end)) if end else "")
     known = [layer.num_parameters for layer in layers if layer.num_parameters is not None]
@@ -194,3 +210,8 @@ def _drawn(part: Layer | _Scope, depth: int) -> str:
         f"<details{' open' if depth > 0 else ''}><summary>{escape(part.name)} "
         f"<small>{words}</small></summary>\n{inner}\n</details>"
     )
+
+
+def _weight(link: Link) -> str:
+    shape = "x".join(map(str, link.shape)) if link.shape else ""
+    return f"{link.source} {shape}".rstrip()
