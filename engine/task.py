@@ -305,7 +305,10 @@ def raised_origin(error: BaseException) -> Origin | None:
 
 
 def resolve_origin(origin: Origin | None) -> tuple[str, int] | None:
-    """`(file, line)` of an origin; the file relative to the working folder if it lies in it."""
+    """`(file, line)` of an origin; the file relative to the working folder if it lies in it.
+
+    That of a notebook's cell is "Cell In[7]", as IPython calls it in its own messages.
+    """
     if origin is None:
         return None
     place, position = origin
@@ -317,4 +320,13 @@ def resolve_origin(origin: Origin | None) -> tuple[str, int] | None:
             line = candidate
     name = place.co_filename
     here = os.getcwd() + os.sep
-    return (name[len(here) :] if name.startswith(here) else name), line
+    return (name[len(here) :] if name.startswith(here) else _cell(name) or name), line
+
+
+def _cell(name: str) -> str | None:
+    """Returns what IPython calls the cell of a notebook that it runs under a file's name."""
+    notebook = sys.modules.get("IPython")
+    shell = None if notebook is None else notebook.get_ipython()
+    format_name = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    found = None if format_name is None else format_name(name)
+    return None if found is None else " ".join(found)

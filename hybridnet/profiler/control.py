@@ -185,7 +185,8 @@ def timeline() -> HtmlPage:
     """Returns what was recorded as a picture: a row for each thread, a bar for each event.
 
     Notebooks show it, ``.save("timeline.html")`` writes it as one file that any browser opens,
-    without a network. The 5,000 longest events are shown; the trace of `dump` has all.
+    without a network. Drag it or use the wheel with Ctrl, as on a map, or W, A, S and D; a click
+    tells all that is known of a bar.
     """
     return timeline_page(profiler.events())
 

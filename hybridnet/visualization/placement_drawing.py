@@ -29,13 +29,13 @@ _NAME_LETTERS: Final = 38
 _SAID_LETTERS: Final = 50
 _RANGE_LETTERS: Final = 16
 _STYLE: Final = """\
-svg { color: #24292f; }
+:root { color-scheme: light dark; }
+svg { color: #24292f; color: light-dark(#24292f, #e6edf3); }
 text { font: 12px system-ui, sans-serif; fill: currentColor; }
 .small { font-size: 11px; opacity: .8; }
 .range { font: 10px ui-monospace, monospace; }
 .whole { fill: #8883; stroke: #888; stroke-width: 1; }
-.bar { fill: #3b74b5; }
-@media (prefers-color-scheme: dark) { svg { color: #e6edf3; } .bar { fill: #6ea3dd; } }
+.bar { fill: #3b74b5; fill: light-dark(#3b74b5, #6ea3dd); }
 """
 
 
@@ -61,7 +61,7 @@ class PlacementPicture:
 
     def _repr_html_(self) -> str:
         high = int(self.svg.partition(' height="')[2].partition('"')[0])
-        return HtmlPage(self.title, self.svg, height=min(high + 24, 700))._repr_html_()
+        return self._page(min(high + 24, 700))._repr_html_()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the picture; the file appears whole or not at all.
@@ -76,7 +76,11 @@ class PlacementPicture:
             with atomic_write(path) as file:
                 file.write(self.svg.encode())
         else:
-            HtmlPage(self.title, self.svg).save(path)
+            self._page(400).save(path)
+
+    def _page(self, height: int) -> HtmlPage:
+        body = f'<div class="wide" tabindex="0">{self.svg}</div>'
+        return HtmlPage(self.title, body, height=height)
 
 
 @final

@@ -6,6 +6,8 @@ import html
 import re
 
 import numpy as np
+import pytest
+from helpers import run_script
 
 import hybridnet as hn
 from hybridnet import nd
@@ -61,3 +63,34 @@ def test_a_launch_tells_its_time_only_to_who_listens():
     with hn.runtime.explaining() as nothing:
         pass
     assert nothing._repr_html_() == "<p>Nothing was launched.</p>"
+
+
+def test_repeats_are_one_table():
+    with hn.runtime.explaining() as seen:
+        nd.tanh(nd.ones((2, 3))).wait_to_read()
+    (launch,) = seen
+    for _ in range(4):
+        seen.add(launch)
+    text = seen._repr_html_()
+    assert text.count("<table>") == 1 and text.endswith("<p>and the same 4 times more</p>")
+
+
+def test_lines_of_a_notebook_are_those_of_its_cells():
+    """As IPython runs it, which names the files of cells by hashes."""
+    pytest.importorskip("IPython")
+    said = run_script(
+        """
+        from IPython.core.interactiveshell import InteractiveShell
+
+        run = InteractiveShell.instance().run_cell
+        run("import hybridnet as hn", store_history=True)
+        run("def f(x):\\n    return x + 1", store_history=True)
+        run(
+            "with hn.runtime.explaining() as seen:\\n"
+            "    f(hn.nd.ones((2,))).wait_to_read()\\n"
+            "print(seen)",
+            store_history=True,
+        )
+        """
+    )
+    assert "Cell In[2]:2, output" in said and "launched at Cell In[3]:2" in said

@@ -23,7 +23,7 @@ _HEADINGS: Final = ("", "operator", "result", "memory", "ran by", "time", "line"
 #: What ran an operator, by the kind of event.
 _TIERS: Final = {"host": "NumPy", "program": "program"}
 _STEPS: Final = "steps"
-_CAPTION: Final = "text-align:left;white-space:nowrap"
+_CAPTION: Final = "text-align:left"
 
 
 def table_of(launch: Launch) -> str:
@@ -57,10 +57,11 @@ def table_of(launch: Launch) -> str:
     facts += collectives_of(launch)
     return "\n".join(
         (
+            '<div style="overflow-x:auto">',
             f'<table><caption style="{_CAPTION}">{escape("; ".join(facts))}</caption>',
             _row("th", _HEADINGS),
             *rows,
-            "</table>",
+            "</table></div>",
         )
     )
 

@@ -19,7 +19,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Final, TextIO, final
 
 from hybridnet.base.errors import ParameterError
@@ -85,10 +85,15 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """The tables that notebooks show: one for each launch, the first 50 of them."""
-        tables = [table_of(launch) for launch in list(self)[:_SHOWN]]
-        if len(self) > _SHOWN:
-            tables.append(f"<p>... and {len(self) - _SHOWN} more launches</p>")
+        """The tables that notebooks show: one for each launch, repeats as one, 50 at the most."""
+        tables, left = [], len(self)
+        for _, (first, *more) in islice(groupby(list(self), text_of), _SHOWN):
+            tables.append(table_of(first))
+            if more:
+                tables.append(f"<p>and the same {times(len(more))} more</p>")
+            left -= 1 + len(more)
+        if left:
+            tables.append(f"<p>and {left} more launches</p>")
         return "\n".join(tables) or "<p>Nothing was launched.</p>"
 
 
