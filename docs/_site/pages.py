@@ -11,6 +11,7 @@ import importlib
 import inspect
 import logging
 import re
+import sys
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +19,12 @@ from typing import Any, Final
 
 import griffe
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import Abort
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
+
+sys.path.insert(0, str(Path(__file__).parent))  # mkdocs runs this file by its path
+from links import dead_links
 
 from hybridnet.compat_report import Row, read_checklist
 
@@ -27,13 +32,13 @@ ROOT: Final = Path(__file__).resolve().parent.parent.parent
 #: Pages of the reference: the title, and the modules whose names it holds, as users write them.
 PAGES: Final = {
     "hybridnet": ("",),
-    "nd": ("nd", "nd.contrib", "nd.image", "nd.linalg", "nd.random", "nd.sparse"),
+    "nd": ("nd",),
+    "nd.contrib": ("nd.contrib", "nd.image"),
+    "nd.linalg": ("nd.linalg", "nd.random", "nd.sparse"),
     "np": ("np", "np.linalg", "np.random"),
     "npx": ("npx", "npx.image", "npx.random"),
-    "sym": (
-        *("sym", "sym.contrib", "sym.linalg", "sym.np.random", "sym.random", "sym.sparse"),
-        *("executor", "executor_manager"),
-    ),
+    "sym": ("sym", "executor", "executor_manager"),
+    "sym.contrib": ("sym.contrib", "sym.linalg", "sym.np.random", "sym.random", "sym.sparse"),
     "autograd": ("autograd",),
     "gluon": ("gluon", "gluon.loss", "gluon.utils"),
     "gluon.nn": ("gluon.nn",),
@@ -65,6 +70,8 @@ PAGES: Final = {
 _MXNET: Final = "https://mxnet.apache.org/versions/1.9.1/api/python/docs/search.html?q="
 #: Of methods that have nothing to say for themselves.
 _SPECIAL: Final = "As Python calls it: for its operators, `len`, `in`, `with`, copies and pickles."
+_TO_NOTEBOOK: Final = re.compile(r'href="(\d+_\w+)\.ipynb')
+_TO_GUIDE: Final = re.compile(r'href="\.\./docs/([\w-]+)\.md')
 _LINK: Final = re.compile(r"(\]\()((?!https?://|mailto:|#)[^)\s]+)(\))")
 
 
@@ -108,6 +115,27 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Has links of docs/ to files outside of it, which a site has not, name the file."""
     return _LINK.sub(lambda link: _kept(link, page.file.src_uri), markdown)
+
+
+@event_priority(-100)  # after the plugin that renders notebooks
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Has links of notebooks lead to pages of the site, as those of docs/ do."""
+    if not page.file.src_uri.endswith(".ipynb"):
+        return output
+    own = Path(page.file.src_uri).stem
+    output = _TO_NOTEBOOK.sub(lambda x: x[0] if x[1] == own else f'href="../{x[1]}/', output)
+    return _TO_GUIDE.sub(r'href="../../\1/', output)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Looks where all links and anchors of the site lead.
+
+    Raises:
+        Abort: some lead nowhere.
+    """
+    dead = dead_links(Path(config.site_dir))
+    if dead:
+        raise Abort("links that lead nowhere:\n" + "\n".join(dead))
 
 
 def _kept(link: re.Match[str], page: str) -> str:
@@ -233,11 +261,19 @@ def _signature(name: str, value: Any) -> str:
 def _documented(value: Any, name: str, rows: dict[str, Row]) -> list[str]:
     """A docstring, by its sections; attributes have anchors, and MXNet's names, as methods have."""
     lines: list[str] = []
-    for section in griffe.Docstring(inspect.getdoc(value) or "", parser="google").parse():
+    parsed = griffe.Docstring(inspect.getdoc(value) or "", parser="google").parse(
+        returns_multiple_items=False, returns_named_value=False
+    )
+    for section in parsed:
         match section.kind.value:
             case "text":
                 lines += [section.value.replace("::\n", ":\n"), ""]
-            case "parameters" | "attributes" | "raises" | "returns" | "yields":
+            case "returns" | "yields":
+                lines += [f"**{section.kind.value.capitalize()}**", ""]
+                for item in section.value:  # what comes before a colon need not be a type
+                    words = [item.annotation, item.description]
+                    lines += [" ".join(": ".join(filter(None, words)).split()), ""]
+            case "parameters" | "attributes" | "raises":
                 lines += [f"**{section.kind.value.capitalize()}**", ""]
                 for item in section.value:
                     known = getattr(item, "name", "") or getattr(item, "annotation", None) or ""

@@ -19,6 +19,23 @@ def test_each_page_is_in_the_contents():
     assert listed - made == {page.name for page in (ROOT / "docs").glob("*.md")}
 
 
+def test_links_that_lead_nowhere_are_found(tmp_path):
+    sys.path.insert(0, str(ROOT / "docs" / "_site"))
+    try:
+        from links import dead_links
+    finally:
+        sys.path.pop(0)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "index.html").write_text('<h1 id="here">x</h1><a name="there">y</a>')
+    links = ["other/", "other/#here", "other/index.html#there", "https://a.b/c", "#gone", "none/"]
+    links += ["other/#gone", "mailto:a@b.c"]
+    text = "".join(f'<a href="{link}">link</a>' for link in links)
+    (tmp_path / "index.html").write_text(f'{text}<img src="gone.png">')
+    assert dead_links(tmp_path) == [
+        f"index.html: {link}" for link in ("#gone", "none/", "other/#gone", "gone.png")
+    ]
+
+
 @pytest.fixture(scope="module")
 def pages():
     for name in ("mkdocs", "griffe"):

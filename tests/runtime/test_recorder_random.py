@@ -21,7 +21,7 @@ def exactly(request, monkeypatch):
 
 @pytest.mark.parametrize("block", range(10))
 def test_however_they_are_run(block):
-    for seed in range(50 * block, 50 * block + thorough(50, 8)):
+    for seed in range(50 * block, 50 * block + thorough(50, 5)):
         check_stepwise(make_program(seed), 4 + seed % 60)
 
 
@@ -39,7 +39,7 @@ def test_cut_anywhere():
 
 def test_two_threads():
     """Each runs programs on arrays of its own, and hands some to a third thread."""
-    seeds = {k: range(3000 + 15 * k, 3000 + 15 * k + thorough(15, 8)) for k in range(2)}
+    seeds = {k: range(3000 + 15 * k, 3000 + 15 * k + thorough(15, 5)) for k in range(2)}
     found: dict[int, Any] = {}
 
     def program_of(seed):
@@ -79,7 +79,7 @@ def test_many_programs():
 @pytest.mark.parametrize("block", range(4))
 def test_tiers_agree(block, monkeypatch):
     """On NumPy arrays alone, by XLA alone, mixed, before JAX is there, and operator by operator."""
-    for seed in range(7000 + block, 7000 + block + 4 * thorough(5_000, 12), 4):
+    for seed in range(7000 + block, 7000 + block + 4 * thorough(5_000, 8), 4):
         program = make_program(seed)
         monkeypatch.setenv("HYBRIDNET_HOST", "only")
         with naive():
