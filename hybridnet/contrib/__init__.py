@@ -40,8 +40,10 @@ _MODULES: Final = {
 __all__ = [*_MODULES]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise missing("contrib", name, _MODULES)
-    value = globals()[name] = importlib.import_module(_MODULES[name])
-    return value
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise missing("contrib", name, _MODULES)
+        value = globals()[name] = importlib.import_module(_MODULES[name])
+        return value

@@ -26,8 +26,8 @@ def _forget():
         del REGISTRY[name]
         for space in registry.namespaces:
             public = registry.public_name(name, space.prefix)
-            if public in space._operators:
-                del space._operators[public]
+            if public in space.operators:
+                del space.operators[public]
                 space._module.pop(public, None)
                 space._module["__all__"].remove(public)
 
