@@ -26,16 +26,17 @@ def AdaptiveAvgPooling2D(
         (batch, channels, rows, columns).
     """
 
+@overload
 def BilinearResize2D(
     data: NDArray,
     like: NDArray | Any = None,
+    *,
     height: int | Any = 1,
     width: int | Any = 1,
     scale_height: float | Any = None,
     scale_width: float | Any = None,
     mode: str | Any = "size",
     align_corners: bool | Any = True,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -57,6 +58,20 @@ def BilinearResize2D(
         (batch, channels, new height, new width).
     """
 
+@overload
+def BilinearResize2D(
+    data: NDArray,
+    like: NDArray | Any = None,
+    height: int | Any = 1,
+    width: int | Any = 1,
+    scale_height: float | Any = None,
+    scale_width: float | Any = None,
+    mode: str | Any = "size",
+    align_corners: bool | Any = True,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 @overload
 def DeformableConvolution(
     data: NDArray,
@@ -235,10 +250,12 @@ def ModulatedDeformableConvolution(
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
 def MultiBoxDetection(
     cls_prob: NDArray,
     loc_pred: NDArray,
     anchor: NDArray,
+    *,
     clip: bool | Any = True,
     threshold: float | Any = 0.01,
     background_id: int | Any = 0,
@@ -246,7 +263,6 @@ def MultiBoxDetection(
     force_suppress: bool | Any = False,
     variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
     nms_topk: int | Any = -1,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -271,6 +287,22 @@ def MultiBoxDetection(
         overlapping one, and everything is where there is none.
     """
 
+@overload
+def MultiBoxDetection(
+    cls_prob: NDArray,
+    loc_pred: NDArray,
+    anchor: NDArray,
+    clip: bool | Any = True,
+    threshold: float | Any = 0.01,
+    background_id: int | Any = 0,
+    nms_threshold: float | Any = 0.5,
+    force_suppress: bool | Any = False,
+    variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
+    nms_topk: int | Any = -1,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def MultiBoxPrior(
     data: NDArray,
     sizes: tuple[float, ...] | Any = (1.0,),
@@ -297,17 +329,18 @@ def MultiBoxPrior(
         (1, height * width * (len(sizes) + len(ratios) - 1), 4).
     """
 
+@overload
 def MultiBoxTarget(
     anchor: NDArray,
     label: NDArray,
     cls_pred: NDArray,
+    *,
     overlap_threshold: float | Any = 0.5,
     ignore_label: float | Any = -1.0,
     negative_mining_ratio: float | Any = -1.0,
     negative_mining_thresh: float | Any = 0.5,
     minimum_negative_samples: int | Any = 0,
     variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]:
@@ -335,10 +368,27 @@ def MultiBoxTarget(
         and classes, (batch, n), 0 being the background.
     """
 
+@overload
+def MultiBoxTarget(
+    anchor: NDArray,
+    label: NDArray,
+    cls_pred: NDArray,
+    overlap_threshold: float | Any = 0.5,
+    ignore_label: float | Any = -1.0,
+    negative_mining_ratio: float | Any = -1.0,
+    negative_mining_thresh: float | Any = 0.5,
+    minimum_negative_samples: int | Any = 0,
+    variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> list[NDArray]: ...
+@overload
 def MultiProposal(
     cls_prob: NDArray,
     bbox_pred: NDArray,
     im_info: NDArray,
+    *,
     rpn_pre_nms_top_n: int | Any = 6000,
     rpn_post_nms_top_n: int | Any = 300,
     threshold: float | Any = 0.7,
@@ -348,7 +398,6 @@ def MultiProposal(
     feature_stride: int | Any = 16,
     output_score: bool | Any = False,
     iou_loss: bool | Any = False,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -376,14 +425,33 @@ def MultiProposal(
         probabilities, (batch * rpn_post_nms_top_n, 1).
     """
 
+@overload
+def MultiProposal(
+    cls_prob: NDArray,
+    bbox_pred: NDArray,
+    im_info: NDArray,
+    rpn_pre_nms_top_n: int | Any = 6000,
+    rpn_post_nms_top_n: int | Any = 300,
+    threshold: float | Any = 0.7,
+    rpn_min_size: int | Any = 16,
+    scales: tuple[float, ...] | Any = (4.0, 8.0, 16.0, 32.0),
+    ratios: tuple[float, ...] | Any = (0.5, 1.0, 2.0),
+    feature_stride: int | Any = 16,
+    output_score: bool | Any = False,
+    iou_loss: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> Any: ...
+@overload
 def PSROIPooling(
     data: NDArray,
     rois: NDArray,
+    *,
     spatial_scale: float | Any,
     output_dim: int | Any,
     pooled_size: int | Any,
     group_size: int | Any = 0,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -405,10 +473,24 @@ def PSROIPooling(
         (regions, output_dim, pooled_size, pooled_size); 0 for a part without a pixel.
     """
 
+@overload
+def PSROIPooling(
+    data: NDArray,
+    rois: NDArray,
+    spatial_scale: float | Any,
+    output_dim: int | Any,
+    pooled_size: int | Any,
+    group_size: int | Any = 0,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def Proposal(
     cls_prob: NDArray,
     bbox_pred: NDArray,
     im_info: NDArray,
+    *,
     rpn_pre_nms_top_n: int | Any = 6000,
     rpn_post_nms_top_n: int | Any = 300,
     threshold: float | Any = 0.7,
@@ -418,7 +500,6 @@ def Proposal(
     feature_stride: int | Any = 16,
     output_score: bool | Any = False,
     iou_loss: bool | Any = False,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -446,15 +527,34 @@ def Proposal(
         probabilities, (batch * rpn_post_nms_top_n, 1).
     """
 
+@overload
+def Proposal(
+    cls_prob: NDArray,
+    bbox_pred: NDArray,
+    im_info: NDArray,
+    rpn_pre_nms_top_n: int | Any = 6000,
+    rpn_post_nms_top_n: int | Any = 300,
+    threshold: float | Any = 0.7,
+    rpn_min_size: int | Any = 16,
+    scales: tuple[float, ...] | Any = (4.0, 8.0, 16.0, 32.0),
+    ratios: tuple[float, ...] | Any = (0.5, 1.0, 2.0),
+    feature_stride: int | Any = 16,
+    output_score: bool | Any = False,
+    iou_loss: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> Any: ...
+@overload
 def ROIAlign(
     data: NDArray,
     rois: NDArray,
+    *,
     pooled_size: tuple[int, ...] | Any,
     spatial_scale: float | Any,
     sample_ratio: int | Any = -1,
     position_sensitive: bool | Any = False,
     aligned: bool | Any = False,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -478,13 +578,27 @@ def ROIAlign(
         parts with `position_sensitive`.
     """
 
-def RROIAlign(
+@overload
+def ROIAlign(
     data: NDArray,
     rois: NDArray,
     pooled_size: tuple[int, ...] | Any,
     spatial_scale: float | Any,
-    sampling_ratio: int | Any = -1,
+    sample_ratio: int | Any = -1,
+    position_sensitive: bool | Any = False,
+    aligned: bool | Any = False,
     *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
+def RROIAlign(
+    data: NDArray,
+    rois: NDArray,
+    *,
+    pooled_size: tuple[int, ...] | Any,
+    spatial_scale: float | Any,
+    sampling_ratio: int | Any = -1,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -505,14 +619,26 @@ def RROIAlign(
         (regions, channels, rows, columns).
     """
 
+@overload
+def RROIAlign(
+    data: NDArray,
+    rois: NDArray,
+    pooled_size: tuple[int, ...] | Any,
+    spatial_scale: float | Any,
+    sampling_ratio: int | Any = -1,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def SparseEmbedding(
     data: NDArray,
     weight: NDArray,
+    *,
     input_dim: int | Any,
     output_dim: int | Any,
     dtype: str | type | Any = "float32",
     deterministic: bool | Any = False,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -527,12 +653,26 @@ def SparseEmbedding(
         deterministic: without meaning here: sums are always in the same order.
     """
 
+@overload
+def SparseEmbedding(
+    data: NDArray,
+    weight: NDArray,
+    input_dim: int | Any,
+    output_dim: int | Any,
+    dtype: str | type | Any = "float32",
+    deterministic: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def SyncBatchNorm(
     data: NDArray,
     gamma: NDArray,
     beta: NDArray,
     moving_mean: NDArray,
     moving_var: NDArray,
+    *,
     eps: float | Any = 0.001,
     momentum: float | Any = 0.9,
     fix_gamma: bool | Any = True,
@@ -540,7 +680,6 @@ def SyncBatchNorm(
     output_mean_var: bool | Any = False,
     ndev: int | Any = 1,
     key: str | Any = "",
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -562,13 +701,32 @@ def SyncBatchNorm(
         key: see `ndev`.
     """
 
+@overload
+def SyncBatchNorm(
+    data: NDArray,
+    gamma: NDArray,
+    beta: NDArray,
+    moving_mean: NDArray,
+    moving_var: NDArray,
+    eps: float | Any = 0.001,
+    momentum: float | Any = 0.9,
+    fix_gamma: bool | Any = True,
+    use_global_stats: bool | Any = False,
+    output_mean_var: bool | Any = False,
+    ndev: int | Any = 1,
+    key: str | Any = "",
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> Any: ...
+@overload
 def allclose(
     a: NDArray,
     b: NDArray,
+    *,
     rtol: float | Any = 1e-05,
     atol: float | Any = 1e-08,
     equal_nan: bool | Any = True,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -587,6 +745,17 @@ def allclose(
         (), uint8: 1 or 0.
     """
 
+@overload
+def allclose(
+    a: NDArray,
+    b: NDArray,
+    rtol: float | Any = 1e-05,
+    atol: float | Any = 1e-08,
+    equal_nan: bool | Any = True,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def arange_like(
     data: NDArray,
     start: float | Any = 0.0,
@@ -647,12 +816,13 @@ def bipartite_matching(
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]: ...
+@overload
 def boolean_mask(
     data: NDArray,
     index: NDArray,
+    *,
     axis: int | Any = 0,
     size: int | Any = None,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -671,16 +841,27 @@ def boolean_mask(
         The shape of `data` with `size` along `axis`.
     """
 
+@overload
+def boolean_mask(
+    data: NDArray,
+    index: NDArray,
+    axis: int | Any = 0,
+    size: int | Any = None,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def box_decode(
     data: NDArray,
     anchors: NDArray,
+    *,
     std0: float | Any = 1.0,
     std1: float | Any = 1.0,
     std2: float | Any = 1.0,
     std3: float | Any = 1.0,
     clip: float | Any = -1.0,
     format: Literal["center", "corner"] | Any = "center",
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -700,6 +881,20 @@ def box_decode(
         (batch, n, 4), boxes in the format 'corner'.
     """
 
+@overload
+def box_decode(
+    data: NDArray,
+    anchors: NDArray,
+    std0: float | Any = 1.0,
+    std1: float | Any = 1.0,
+    std2: float | Any = 1.0,
+    std3: float | Any = 1.0,
+    clip: float | Any = -1.0,
+    format: Literal["center", "corner"] | Any = "center",
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def box_encode(
     samples: NDArray,
     matches: NDArray,
@@ -729,11 +924,12 @@ def box_encode(
         without one, in the same shape.
     """
 
+@overload
 def box_iou(
     lhs: NDArray,
     rhs: NDArray,
-    format: Literal["center", "corner"] | Any = "corner",
     *,
+    format: Literal["center", "corner"] | Any = "corner",
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -748,6 +944,15 @@ def box_iou(
         (*lhs.shape[:-1], *rhs.shape[:-1]), from 0 to 1.
     """
 
+@overload
+def box_iou(
+    lhs: NDArray,
+    rhs: NDArray,
+    format: Literal["center", "corner"] | Any = "corner",
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def box_nms(
     data: NDArray,
     overlap_thresh: float | Any = 0.5,
@@ -842,13 +1047,14 @@ def cache_write(
         The shape and dtype of `cache`, in its memory where nobody else needs that.
     """
 
+@overload
 def count_sketch(
     data: NDArray,
     h: NDArray,
     s: NDArray,
+    *,
     out_dim: int | Any,
     processing_batch_size: int | Any = 32,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -865,12 +1071,24 @@ def count_sketch(
         (n, out_dim).
     """
 
+@overload
+def count_sketch(
+    data: NDArray,
+    h: NDArray,
+    s: NDArray,
+    out_dim: int | Any,
+    processing_batch_size: int | Any = 32,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def dequantize(
     data: NDArray,
     min_range: NDArray,
     max_range: NDArray,
-    out_type: Literal["float32"] | Any = "float32",
     *,
+    out_type: Literal["float32"] | Any = "float32",
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -883,6 +1101,16 @@ def dequantize(
         out_type: the dtype of the result.
     """
 
+@overload
+def dequantize(
+    data: NDArray,
+    min_range: NDArray,
+    max_range: NDArray,
+    out_type: Literal["float32"] | Any = "float32",
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def div_sqrt_dim(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Divides by the root of the length of the last axis, as attention does with its scores.
 
@@ -890,6 +1118,7 @@ def div_sqrt_dim(data: NDArray, *, out: NDArray | Any = None, name: str | Any = 
         data: an array of any shape.
     """
 
+@overload
 def dot_product_attention(
     queries: NDArray,
     keys: NDArray,
@@ -898,6 +1127,7 @@ def dot_product_attention(
     bias: NDArray | Any = None,
     lengths: NDArray | Any = None,
     starts: NDArray | Any = None,
+    *,
     causal: bool | Any = False,
     window: int | Any = None,
     scale: float | Any = None,
@@ -906,7 +1136,6 @@ def dot_product_attention(
     use_bias: bool | Any = False,
     use_lengths: bool | Any = False,
     use_starts: bool | Any = False,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -943,6 +1172,27 @@ def dot_product_attention(
         float32. Hidden: the logarithms of the sums of the exponentials, (batch, queries, heads).
     """
 
+@overload
+def dot_product_attention(
+    queries: NDArray,
+    keys: NDArray,
+    values: NDArray,
+    mask: NDArray | Any = None,
+    bias: NDArray | Any = None,
+    lengths: NDArray | Any = None,
+    starts: NDArray | Any = None,
+    causal: bool | Any = False,
+    window: int | Any = None,
+    scale: float | Any = None,
+    dropout: float | Any = 0.0,
+    use_mask: bool | Any = False,
+    use_bias: bool | Any = False,
+    use_lengths: bool | Any = False,
+    use_starts: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def fft(
     data: NDArray,
     compute_size: int | Any = 128,
@@ -992,15 +1242,16 @@ def gradientmultiplier(
         is_int: without meaning here; read for MXNet's sake.
     """
 
+@overload
 def group_adagrad_update(
     weight: NDArray,
     grad: NDArray,
     history: NDArray,
+    *,
     lr: float | Any,
     rescale_grad: float | Any = 1.0,
     clip_gradient: float | Any = -1.0,
     epsilon: float | Any = 1e-05,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1015,6 +1266,19 @@ def group_adagrad_update(
         epsilon: keeps the division from zero.
     """
 
+@overload
+def group_adagrad_update(
+    weight: NDArray,
+    grad: NDArray,
+    history: NDArray,
+    lr: float | Any,
+    rescale_grad: float | Any = 1.0,
+    clip_gradient: float | Any = -1.0,
+    epsilon: float | Any = 1e-05,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def ifft(
     data: NDArray,
     compute_size: int | Any = 128,
@@ -1069,11 +1333,12 @@ def index_copy(
         The shape and dtype of `old_tensor`.
     """
 
+@overload
 def interleaved_matmul_encdec_qk(
     queries: NDArray,
     keys_values: NDArray,
-    heads: int | Any,
     *,
+    heads: int | Any,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1088,11 +1353,21 @@ def interleaved_matmul_encdec_qk(
         (batch * heads, queries, keys).
     """
 
+@overload
+def interleaved_matmul_encdec_qk(
+    queries: NDArray,
+    keys_values: NDArray,
+    heads: int | Any,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def interleaved_matmul_encdec_valatt(
     keys_values: NDArray,
     attention: NDArray,
-    heads: int | Any,
     *,
+    heads: int | Any,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1107,6 +1382,15 @@ def interleaved_matmul_encdec_valatt(
         (queries, batch, heads * head size).
     """
 
+@overload
+def interleaved_matmul_encdec_valatt(
+    keys_values: NDArray,
+    attention: NDArray,
+    heads: int | Any,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def interleaved_matmul_selfatt_qk(
     queries_keys_values: NDArray,
     heads: int | Any,
@@ -1124,11 +1408,12 @@ def interleaved_matmul_selfatt_qk(
         (batch * heads, length, length), by query and then by key.
     """
 
+@overload
 def interleaved_matmul_selfatt_valatt(
     queries_keys_values: NDArray,
     attention: NDArray,
-    heads: int | Any,
     *,
+    heads: int | Any,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1143,13 +1428,23 @@ def interleaved_matmul_selfatt_valatt(
         (length, batch, heads * head size).
     """
 
+@overload
+def interleaved_matmul_selfatt_valatt(
+    queries_keys_values: NDArray,
+    attention: NDArray,
+    heads: int | Any,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def linear_cross_entropy(
     data: NDArray,
     weight: NDArray,
     label: NDArray,
+    *,
     smoothing: float | Any = 0.0,
     ignore_label: int | Any = None,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1169,6 +1464,17 @@ def linear_cross_entropy(
         (rows,), float32 or wider. Hidden: the logarithms of the sums of the exponentials.
     """
 
+@overload
+def linear_cross_entropy(
+    data: NDArray,
+    weight: NDArray,
+    label: NDArray,
+    smoothing: float | Any = 0.0,
+    ignore_label: int | Any = None,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def quadratic(
     data: NDArray,
     a: float | Any = 0.0,
@@ -1187,12 +1493,13 @@ def quadratic(
         c: the constant.
     """
 
+@overload
 def quantize(
     data: NDArray,
     min_range: NDArray,
     max_range: NDArray,
-    out_type: Literal["int8", "uint8"] | Any = "uint8",
     *,
+    out_type: Literal["int8", "uint8"] | Any = "uint8",
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]:
@@ -1209,6 +1516,16 @@ def quantize(
         The whole numbers, and the range that they stand for, two arrays of shape (1,).
     """
 
+@overload
+def quantize(
+    data: NDArray,
+    min_range: NDArray,
+    max_range: NDArray,
+    out_type: Literal["int8", "uint8"] | Any = "uint8",
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> list[NDArray]: ...
 def quantize_v2(
     data: NDArray,
     out_type: Literal["auto", "int8", "uint8"] | Any = "int8",
@@ -1230,12 +1547,13 @@ def quantize_v2(
         The whole numbers, and the range that they stand for, two arrays of shape (1,).
     """
 
+@overload
 def quantized_act(
     data: NDArray,
     min_data: NDArray,
     max_data: NDArray,
-    act_type: Literal["relu"] | Any = "relu",
     *,
+    act_type: Literal["relu"] | Any = "relu",
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]:
@@ -1248,6 +1566,16 @@ def quantized_act(
         act_type: 'relu'.
     """
 
+@overload
+def quantized_act(
+    data: NDArray,
+    min_data: NDArray,
+    max_data: NDArray,
+    act_type: Literal["relu"] | Any = "relu",
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> list[NDArray]: ...
 def quantized_concat(
     *data: NDArray | Sequence[NDArray],
     num_args: int | Any = 0,
@@ -1466,10 +1794,12 @@ def quantized_fully_connected(
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]: ...
+@overload
 def quantized_pooling(
     data: NDArray,
     min_data: NDArray,
     max_data: NDArray,
+    *,
     kernel: tuple[int, ...] | Any = (),
     pool_type: Literal["avg", "max"] | Any = "max",
     global_pool: bool | Any = False,
@@ -1479,7 +1809,6 @@ def quantized_pooling(
     pad: tuple[int, ...] | Any = (),
     count_include_pad: bool | Any = None,
     layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]:
@@ -1496,14 +1825,33 @@ def quantized_pooling(
         layout: NCW, NCHW or NCDHW (the defaults), or NWC, NHWC or NDHWC.
     """
 
+@overload
+def quantized_pooling(
+    data: NDArray,
+    min_data: NDArray,
+    max_data: NDArray,
+    kernel: tuple[int, ...] | Any = (),
+    pool_type: Literal["avg", "max"] | Any = "max",
+    global_pool: bool | Any = False,
+    cudnn_off: bool | Any = False,
+    pooling_convention: Literal["full", "same", "valid"] | Any = "valid",
+    stride: tuple[int, ...] | Any = (),
+    pad: tuple[int, ...] | Any = (),
+    count_include_pad: bool | Any = None,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> list[NDArray]: ...
+@overload
 def requantize(
     data: NDArray,
     min_range: NDArray,
     max_range: NDArray,
+    *,
     out_type: Literal["auto", "int8", "uint8"] | Any = "int8",
     min_calib_range: float | Any = None,
     max_calib_range: float | Any = None,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]:
@@ -1522,12 +1870,25 @@ def requantize(
         The whole numbers, and the range that they stand for, two arrays of shape (1,).
     """
 
+@overload
+def requantize(
+    data: NDArray,
+    min_range: NDArray,
+    max_range: NDArray,
+    out_type: Literal["auto", "int8", "uint8"] | Any = "int8",
+    min_calib_range: float | Any = None,
+    max_calib_range: float | Any = None,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> list[NDArray]: ...
+@overload
 def rotary_embedding(
     data: NDArray,
     positions: NDArray,
     frequencies: NDArray,
-    interleaved: bool | Any = False,
     *,
+    interleaved: bool | Any = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1547,6 +1908,16 @@ def rotary_embedding(
         The shape and dtype of `data`; narrow floats are computed in float32.
     """
 
+@overload
+def rotary_embedding(
+    data: NDArray,
+    positions: NDArray,
+    frequencies: NDArray,
+    interleaved: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def round_ste(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Rounds half away from zero; the gradient passes straight through.
 

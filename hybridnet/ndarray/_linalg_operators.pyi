@@ -1,6 +1,6 @@
 # Written by `python -m hybridnet.stubs`, which overwrites what is changed here.
 
-from typing import Any
+from typing import Any, overload
 
 from hybridnet.ndarray.ndarray import NDArray
 
@@ -57,16 +57,17 @@ def gelqf(A: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> l
         Q, (..., n, m), and L, (..., n, n). The signs are LAPACK's.
     """
 
+@overload
 def gemm(
     A: NDArray,
     B: NDArray,
     C: NDArray,
+    *,
     transpose_a: bool | Any = False,
     transpose_b: bool | Any = False,
     alpha: float | Any = 1.0,
     beta: float | Any = 1.0,
     axis: int | Any = -2,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -86,14 +87,29 @@ def gemm(
         (..., n, m).
     """
 
+@overload
+def gemm(
+    A: NDArray,
+    B: NDArray,
+    C: NDArray,
+    transpose_a: bool | Any = False,
+    transpose_b: bool | Any = False,
+    alpha: float | Any = 1.0,
+    beta: float | Any = 1.0,
+    axis: int | Any = -2,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def gemm2(
     A: NDArray,
     B: NDArray,
+    *,
     transpose_a: bool | Any = False,
     transpose_b: bool | Any = False,
     alpha: float | Any = 1.0,
     axis: int | Any = -2,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -111,6 +127,18 @@ def gemm2(
         (..., n, m).
     """
 
+@overload
+def gemm2(
+    A: NDArray,
+    B: NDArray,
+    transpose_a: bool | Any = False,
+    transpose_b: bool | Any = False,
+    alpha: float | Any = 1.0,
+    axis: int | Any = -2,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def inverse(A: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Inverse of a matrix.
 
@@ -236,14 +264,15 @@ def syrk(
         (..., n, n), or (..., m, m) with `transpose`; symmetric.
     """
 
+@overload
 def trmm(
     A: NDArray,
     B: NDArray,
+    *,
     transpose: bool | Any = False,
     rightside: bool | Any = False,
     lower: bool | Any = True,
     alpha: float | Any = 1.0,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -261,7 +290,8 @@ def trmm(
         The shape of `B`.
     """
 
-def trsm(
+@overload
+def trmm(
     A: NDArray,
     B: NDArray,
     transpose: bool | Any = False,
@@ -269,6 +299,18 @@ def trsm(
     lower: bool | Any = True,
     alpha: float | Any = 1.0,
     *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
+def trsm(
+    A: NDArray,
+    B: NDArray,
+    *,
+    transpose: bool | Any = False,
+    rightside: bool | Any = False,
+    lower: bool | Any = True,
+    alpha: float | Any = 1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -286,3 +328,16 @@ def trsm(
     Returns:
         X, of the shape of `B`.
     """
+
+@overload
+def trsm(
+    A: NDArray,
+    B: NDArray,
+    transpose: bool | Any = False,
+    rightside: bool | Any = False,
+    lower: bool | Any = True,
+    alpha: float | Any = 1.0,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...

@@ -23,6 +23,54 @@ def Activation(
         The shape and dtype of `data`.
     """
 
+@overload
+def BatchNorm(
+    data: NDArray,
+    gamma: NDArray,
+    beta: NDArray,
+    moving_mean: NDArray,
+    moving_var: NDArray,
+    *,
+    eps: float | Any = 0.001,
+    momentum: float | Any = 0.9,
+    fix_gamma: bool | Any = True,
+    use_global_stats: bool | Any = False,
+    output_mean_var: bool | Any = False,
+    axis: int | Any = 1,
+    cudnn_off: bool | Any = False,
+    min_calib_range: float | Any = None,
+    max_calib_range: float | Any = None,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> Any:
+    """Normalizes each channel: ``gamma * (data - mean) / sqrt(var + eps) + beta``.
+
+    Ioffe and Szegedy, "Batch normalization", 2015. In training the mean and the biased variance
+    are those of the batch, and the moving ones become
+    ``momentum * moving + (1 - momentum) * batch``; otherwise they are the moving ones.
+
+    Args:
+        data: any shape with channels on `axis`, floating point.
+        gamma: (channels,), the scale; float32 where `data` is narrower, like all that follow.
+        beta: (channels,), the offset.
+        moving_mean: (channels,), moved in training by the backward pass.
+        moving_var: (channels,), likewise.
+        eps: keeps the root from zero.
+        momentum: of the moving statistics.
+        fix_gamma: take gamma as 1, without a gradient.
+        use_global_stats: use the moving statistics in training too.
+        output_mean_var: show the statistics as well.
+        axis: the channels.
+        cudnn_off: without meaning here, like the calibration ranges; read for MXNet's sake.
+        min_calib_range: see `cudnn_off`.
+        max_calib_range: see `cudnn_off`.
+
+    Returns:
+        The shape and dtype of `data`; with `output_mean_var` also the mean and, as in MXNet,
+        ``1 / sqrt(var + eps)``, both (channels,).
+    """
+
+@overload
 def BatchNorm(
     data: NDArray,
     gamma: NDArray,
@@ -41,6 +89,26 @@ def BatchNorm(
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> Any: ...
+@overload
+def BatchNorm_v1(
+    data: NDArray,
+    gamma: NDArray,
+    beta: NDArray,
+    moving_mean: NDArray,
+    moving_var: NDArray,
+    *,
+    eps: float | Any = 0.001,
+    momentum: float | Any = 0.9,
+    fix_gamma: bool | Any = True,
+    use_global_stats: bool | Any = False,
+    output_mean_var: bool | Any = False,
+    axis: int | Any = 1,
+    cudnn_off: bool | Any = False,
+    min_calib_range: float | Any = None,
+    max_calib_range: float | Any = None,
+    out: NDArray | Any = None,
+    name: str | Any = None,
 ) -> Any:
     """Normalizes each channel: ``gamma * (data - mean) / sqrt(var + eps) + beta``.
 
@@ -69,6 +137,7 @@ def BatchNorm(
         ``1 / sqrt(var + eps)``, both (channels,).
     """
 
+@overload
 def BatchNorm_v1(
     data: NDArray,
     gamma: NDArray,
@@ -87,39 +156,13 @@ def BatchNorm_v1(
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
-) -> Any:
-    """Normalizes each channel: ``gamma * (data - mean) / sqrt(var + eps) + beta``.
-
-    Ioffe and Szegedy, "Batch normalization", 2015. In training the mean and the biased variance
-    are those of the batch, and the moving ones become
-    ``momentum * moving + (1 - momentum) * batch``; otherwise they are the moving ones.
-
-    Args:
-        data: any shape with channels on `axis`, floating point.
-        gamma: (channels,), the scale; float32 where `data` is narrower, like all that follow.
-        beta: (channels,), the offset.
-        moving_mean: (channels,), moved in training by the backward pass.
-        moving_var: (channels,), likewise.
-        eps: keeps the root from zero.
-        momentum: of the moving statistics.
-        fix_gamma: take gamma as 1, without a gradient.
-        use_global_stats: use the moving statistics in training too.
-        output_mean_var: show the statistics as well.
-        axis: the channels.
-        cudnn_off: without meaning here, like the calibration ranges; read for MXNet's sake.
-        min_calib_range: see `cudnn_off`.
-        max_calib_range: see `cudnn_off`.
-
-    Returns:
-        The shape and dtype of `data`; with `output_mean_var` also the mean and, as in MXNet,
-        ``1 / sqrt(var + eps)``, both (channels,).
-    """
-
+) -> Any: ...
+@overload
 def BilinearSampler(
     data: NDArray,
     grid: NDArray,
-    cudnn_off: bool | Any = None,
     *,
+    cudnn_off: bool | Any = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -135,6 +178,15 @@ def BilinearSampler(
         (batch, channels, new height, new width).
     """
 
+@overload
+def BilinearSampler(
+    data: NDArray,
+    grid: NDArray,
+    cudnn_off: bool | Any = None,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def BlockGrad(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """The array itself, through which no gradient flows back.
 
@@ -142,15 +194,16 @@ def BlockGrad(data: NDArray, *, out: NDArray | Any = None, name: str | Any = Non
         data: an array of any shape.
     """
 
+@overload
 def CTCLoss(
     data: NDArray,
     label: NDArray,
     data_lengths: NDArray | Any = None,
     label_lengths: NDArray | Any = None,
+    *,
     use_data_lengths: bool | Any = False,
     use_label_lengths: bool | Any = False,
     blank_label: Literal["first", "last"] | Any = "first",
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -172,6 +225,19 @@ def CTCLoss(
         no labels have that of blanks alone (for both MXNet returns what is no loss).
     """
 
+@overload
+def CTCLoss(
+    data: NDArray,
+    label: NDArray,
+    data_lengths: NDArray | Any = None,
+    label_lengths: NDArray | Any = None,
+    use_data_lengths: bool | Any = False,
+    use_label_lengths: bool | Any = False,
+    blank_label: Literal["first", "last"] | Any = "first",
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def Cast(
     data: NDArray, dtype: str | type | Any, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
@@ -365,16 +431,17 @@ def Convolution_v1(
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
 def Correlation(
     data1: NDArray,
     data2: NDArray,
+    *,
     kernel_size: int | Any = 1,
     max_displacement: int | Any = 1,
     stride1: int | Any = 1,
     stride2: int | Any = 1,
     pad_size: int | Any = 0,
     is_multiply: bool | Any = True,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -398,6 +465,20 @@ def Correlation(
         ``-(max_displacement // stride2) * stride2`` up.
     """
 
+@overload
+def Correlation(
+    data1: NDArray,
+    data2: NDArray,
+    kernel_size: int | Any = 1,
+    max_displacement: int | Any = 1,
+    stride1: int | Any = 1,
+    stride2: int | Any = 1,
+    pad_size: int | Any = 0,
+    is_multiply: bool | Any = True,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def Crop(
     *data: NDArray | Sequence[NDArray],
     num_args: int | Any = 0,
@@ -548,14 +629,15 @@ def ElementWiseSum(
         num_args: how many there are; saved symbols hold it, calls need not give it.
     """
 
+@overload
 def Embedding(
     data: NDArray,
     weight: NDArray,
+    *,
     input_dim: int | Any,
     output_dim: int | Any,
     dtype: str | type | Any = "float32",
     sparse_grad: bool | Any = False,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -572,6 +654,18 @@ def Embedding(
             ``attach_grad(stype='row_sparse')``; in graphs all gradients are dense.
     """
 
+@overload
+def Embedding(
+    data: NDArray,
+    weight: NDArray,
+    input_dim: int | Any,
+    output_dim: int | Any,
+    dtype: str | type | Any = "float32",
+    sparse_grad: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def Flatten(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """All dimensions but the first joined into one: (batch, ...) becomes (batch, features).
 
@@ -640,14 +734,15 @@ def GridGenerator(
         (batch, 2, height, width), x and then y.
     """
 
+@overload
 def GroupNorm(
     data: NDArray,
     gamma: NDArray,
     beta: NDArray,
+    *,
     num_groups: int | Any = 1,
     eps: float | Any = 1e-05,
     output_mean_var: bool | Any = False,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -669,13 +764,26 @@ def GroupNorm(
         both (batch, num_groups).
     """
 
+@overload
+def GroupNorm(
+    data: NDArray,
+    gamma: NDArray,
+    beta: NDArray,
+    num_groups: int | Any = 1,
+    eps: float | Any = 1e-05,
+    output_mean_var: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> Any: ...
+@overload
 def IdentityAttachKLSparseReg(
     data: NDArray,
     moving_avg: NDArray,
+    *,
     sparseness_target: float | Any = 0.1,
     penalty: float | Any = 0.001,
     momentum: float | Any = 0.9,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -694,12 +802,24 @@ def IdentityAttachKLSparseReg(
         momentum: of the mean.
     """
 
+@overload
+def IdentityAttachKLSparseReg(
+    data: NDArray,
+    moving_avg: NDArray,
+    sparseness_target: float | Any = 0.1,
+    penalty: float | Any = 0.001,
+    momentum: float | Any = 0.9,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def InstanceNorm(
     data: NDArray,
     gamma: NDArray,
     beta: NDArray,
-    eps: float | Any = 0.001,
     *,
+    eps: float | Any = 0.001,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -717,6 +837,16 @@ def InstanceNorm(
         The shape and dtype of `data`.
     """
 
+@overload
+def InstanceNorm(
+    data: NDArray,
+    gamma: NDArray,
+    beta: NDArray,
+    eps: float | Any = 0.001,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def L2Normalization(
     data: NDArray,
     eps: float | Any = 1e-10,
@@ -776,14 +906,15 @@ def LRN(
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
 def LayerNorm(
     data: NDArray,
     gamma: NDArray,
     beta: NDArray,
+    *,
     axis: int | Any = -1,
     eps: float | Any = 1e-05,
     output_mean_var: bool | Any = False,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -804,14 +935,27 @@ def LayerNorm(
         length 1. Narrow floats are computed in float32.
     """
 
+@overload
+def LayerNorm(
+    data: NDArray,
+    gamma: NDArray,
+    beta: NDArray,
+    axis: int | Any = -1,
+    eps: float | Any = 1e-05,
+    output_mean_var: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> Any: ...
+@overload
 def LeakyReLU(
     data: NDArray,
     gamma: NDArray | Any = None,
+    *,
     act_type: str | Any = "leaky",
     slope: float | Any = 0.25,
     lower_bound: float | Any = 0.125,
     upper_bound: float | Any = 0.334,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -834,11 +978,24 @@ def LeakyReLU(
         The shape and dtype of `data`. (MXNet shows the slopes of 'rrelu' too, as a second output.)
     """
 
+@overload
+def LeakyReLU(
+    data: NDArray,
+    gamma: NDArray | Any = None,
+    act_type: str | Any = "leaky",
+    slope: float | Any = 0.25,
+    lower_bound: float | Any = 0.125,
+    upper_bound: float | Any = 0.334,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def LinearRegressionOutput(
     data: NDArray,
     label: NDArray,
-    grad_scale: float | Any = 1.0,
     *,
+    grad_scale: float | Any = 1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -856,11 +1013,21 @@ def LinearRegressionOutput(
         The shape and dtype of `data`.
     """
 
-def LogisticRegressionOutput(
+@overload
+def LinearRegressionOutput(
     data: NDArray,
     label: NDArray,
     grad_scale: float | Any = 1.0,
     *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
+def LogisticRegressionOutput(
+    data: NDArray,
+    label: NDArray,
+    *,
+    grad_scale: float | Any = 1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -878,11 +1045,21 @@ def LogisticRegressionOutput(
         The shape and dtype of `data`.
     """
 
-def MAERegressionOutput(
+@overload
+def LogisticRegressionOutput(
     data: NDArray,
     label: NDArray,
     grad_scale: float | Any = 1.0,
     *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
+def MAERegressionOutput(
+    data: NDArray,
+    label: NDArray,
+    *,
+    grad_scale: float | Any = 1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -900,6 +1077,15 @@ def MAERegressionOutput(
         The shape and dtype of `data`.
     """
 
+@overload
+def MAERegressionOutput(
+    data: NDArray,
+    label: NDArray,
+    grad_scale: float | Any = 1.0,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def MakeLoss(
     data: NDArray,
     grad_scale: float | Any = 1.0,
@@ -1011,12 +1197,13 @@ def Pooling_v1(
         goes to the first of several greatest elements of a window.
     """
 
+@overload
 def RMSNorm(
     data: NDArray,
     gamma: NDArray,
+    *,
     axis: int | Any = -1,
     eps: float | Any = 1e-06,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1035,6 +1222,16 @@ def RMSNorm(
         The shape and dtype of `data`. Narrow floats are computed in float32.
     """
 
+@overload
+def RMSNorm(
+    data: NDArray,
+    gamma: NDArray,
+    axis: int | Any = -1,
+    eps: float | Any = 1e-06,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 @overload
 def RNN(
     data: NDArray,
@@ -1138,12 +1335,13 @@ def RNN(
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any: ...
+@overload
 def ROIPooling(
     data: NDArray,
     rois: NDArray,
+    *,
     pooled_size: tuple[int, ...] | Any,
     spatial_scale: float | Any,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1162,6 +1360,16 @@ def ROIPooling(
         image each value is from, for the gradient.
     """
 
+@overload
+def ROIPooling(
+    data: NDArray,
+    rois: NDArray,
+    pooled_size: tuple[int, ...] | Any,
+    spatial_scale: float | Any,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def Reshape(
     data: NDArray,
     shape: tuple[int, ...] | Any = (),
@@ -1183,13 +1391,14 @@ def Reshape(
         keep_highest: with `target_shape`: the first dimension stays as it is.
     """
 
+@overload
 def SVMOutput(
     data: NDArray,
     label: NDArray,
+    *,
     margin: float | Any = 1.0,
     regularization_coefficient: float | Any = 1.0,
     use_linear: bool | Any = False,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1209,12 +1418,24 @@ def SVMOutput(
         The shape and dtype of `data`.
     """
 
+@overload
+def SVMOutput(
+    data: NDArray,
+    label: NDArray,
+    margin: float | Any = 1.0,
+    regularization_coefficient: float | Any = 1.0,
+    use_linear: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def SequenceLast(
     data: NDArray,
     sequence_length: NDArray | Any = None,
+    *,
     use_sequence_length: bool | Any = False,
     axis: int | Any = 0,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1231,13 +1452,24 @@ def SequenceLast(
         (batch, ...), of the dtype of `data`.
     """
 
-def SequenceMask(
+@overload
+def SequenceLast(
     data: NDArray,
     sequence_length: NDArray | Any = None,
     use_sequence_length: bool | Any = False,
-    value: float | Any = 0.0,
     axis: int | Any = 0,
     *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
+def SequenceMask(
+    data: NDArray,
+    sequence_length: NDArray | Any = None,
+    *,
+    use_sequence_length: bool | Any = False,
+    value: float | Any = 0.0,
+    axis: int | Any = 0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1254,12 +1486,24 @@ def SequenceMask(
         The shape and dtype of `data`.
     """
 
-def SequenceReverse(
+@overload
+def SequenceMask(
     data: NDArray,
     sequence_length: NDArray | Any = None,
     use_sequence_length: bool | Any = False,
+    value: float | Any = 0.0,
     axis: int | Any = 0,
     *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
+def SequenceReverse(
+    data: NDArray,
+    sequence_length: NDArray | Any = None,
+    *,
+    use_sequence_length: bool | Any = False,
+    axis: int | Any = 0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1276,6 +1520,16 @@ def SequenceReverse(
         The shape and dtype of `data`.
     """
 
+@overload
+def SequenceReverse(
+    data: NDArray,
+    sequence_length: NDArray | Any = None,
+    use_sequence_length: bool | Any = False,
+    axis: int | Any = 0,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def SliceChannel(
     data: NDArray,
     num_outputs: int | Any,
@@ -1293,9 +1547,11 @@ def SliceChannel(
         squeeze_axis: remove the axis, which must then have size 1 in the parts.
     """
 
+@overload
 def Softmax(
     data: NDArray,
     label: NDArray,
+    *,
     grad_scale: float | Any = 1.0,
     ignore_label: float | Any = -1.0,
     multi_output: bool | Any = False,
@@ -1304,65 +1560,6 @@ def Softmax(
     normalization: Literal["batch", "null", "valid"] | Any = "null",
     out_grad: bool | Any = False,
     smooth_alpha: float | Any = 0.0,
-    *,
-    out: NDArray | Any = None,
-    name: str | Any = None,
-) -> NDArray:
-    """Softmax whose gradient is that of the cross entropy with the labels.
-
-    The gradient with respect to `data` is ``grad_scale * (softmax - onehot(label))``, whatever is
-    done with the output later; `label` gets none.
-
-    Args:
-        data: (batch, classes), more axes being flattened into the classes.
-        label: (batch,) class indices, whose fraction does not count; or probabilities in the
-            shape of `data`, which makes the gradient ``grad_scale * (softmax - label)``.
-        grad_scale: a factor of the gradient.
-        ignore_label: the label meant by `use_ignore` and normalization='valid'.
-        multi_output: `data` is (batch, classes, *spatial), `label` (batch, *spatial), and the
-            gradient is divided by the spatial size (but not with normalization='valid').
-        use_ignore: give elements labeled `ignore_label` no gradient.
-        preserve_shape: `data` is (..., classes), `label` (...).
-        normalization: divides the gradient: 'null' by nothing, 'batch' by the number of rows,
-            'valid' by the number of labels that are not `ignore_label`.
-        out_grad: multiply the gradient by that of the output. (MXNet 1.9.1 multiplies by the
-            output itself; this does what its documentation says.)
-        smooth_alpha: label smoothing: the onehot is ``1 - smooth_alpha`` at the label and
-            ``smooth_alpha / (classes - 1)`` elsewhere. Not with multi_output, as in MXNet.
-
-    Returns:
-        The softmax, the shape and dtype of `data`.
-    """
-
-def SoftmaxActivation(
-    data: NDArray,
-    mode: Literal["channel", "instance"] | Any = "instance",
-    *,
-    out: NDArray | Any = None,
-    name: str | Any = None,
-) -> NDArray:
-    """Computes softmax over the last axis, or with mode='channel' over axis 1.
-
-    Args:
-        data: (batch, ...).
-        mode: see above.
-
-    Returns:
-        The shape and dtype of `data`.
-    """
-
-def SoftmaxOutput(
-    data: NDArray,
-    label: NDArray,
-    grad_scale: float | Any = 1.0,
-    ignore_label: float | Any = -1.0,
-    multi_output: bool | Any = False,
-    use_ignore: bool | Any = False,
-    preserve_shape: bool | Any = False,
-    normalization: Literal["batch", "null", "valid"] | Any = "null",
-    out_grad: bool | Any = False,
-    smooth_alpha: float | Any = 0.0,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1393,11 +1590,102 @@ def SoftmaxOutput(
     """
 
 @overload
+def Softmax(
+    data: NDArray,
+    label: NDArray,
+    grad_scale: float | Any = 1.0,
+    ignore_label: float | Any = -1.0,
+    multi_output: bool | Any = False,
+    use_ignore: bool | Any = False,
+    preserve_shape: bool | Any = False,
+    normalization: Literal["batch", "null", "valid"] | Any = "null",
+    out_grad: bool | Any = False,
+    smooth_alpha: float | Any = 0.0,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+def SoftmaxActivation(
+    data: NDArray,
+    mode: Literal["channel", "instance"] | Any = "instance",
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray:
+    """Computes softmax over the last axis, or with mode='channel' over axis 1.
+
+    Args:
+        data: (batch, ...).
+        mode: see above.
+
+    Returns:
+        The shape and dtype of `data`.
+    """
+
+@overload
+def SoftmaxOutput(
+    data: NDArray,
+    label: NDArray,
+    *,
+    grad_scale: float | Any = 1.0,
+    ignore_label: float | Any = -1.0,
+    multi_output: bool | Any = False,
+    use_ignore: bool | Any = False,
+    preserve_shape: bool | Any = False,
+    normalization: Literal["batch", "null", "valid"] | Any = "null",
+    out_grad: bool | Any = False,
+    smooth_alpha: float | Any = 0.0,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray:
+    """Softmax whose gradient is that of the cross entropy with the labels.
+
+    The gradient with respect to `data` is ``grad_scale * (softmax - onehot(label))``, whatever is
+    done with the output later; `label` gets none.
+
+    Args:
+        data: (batch, classes), more axes being flattened into the classes.
+        label: (batch,) class indices, whose fraction does not count; or probabilities in the
+            shape of `data`, which makes the gradient ``grad_scale * (softmax - label)``.
+        grad_scale: a factor of the gradient.
+        ignore_label: the label meant by `use_ignore` and normalization='valid'.
+        multi_output: `data` is (batch, classes, *spatial), `label` (batch, *spatial), and the
+            gradient is divided by the spatial size (but not with normalization='valid').
+        use_ignore: give elements labeled `ignore_label` no gradient.
+        preserve_shape: `data` is (..., classes), `label` (...).
+        normalization: divides the gradient: 'null' by nothing, 'batch' by the number of rows,
+            'valid' by the number of labels that are not `ignore_label`.
+        out_grad: multiply the gradient by that of the output. (MXNet 1.9.1 multiplies by the
+            output itself; this does what its documentation says.)
+        smooth_alpha: label smoothing: the onehot is ``1 - smooth_alpha`` at the label and
+            ``smooth_alpha / (classes - 1)`` elsewhere. Not with multi_output, as in MXNet.
+
+    Returns:
+        The softmax, the shape and dtype of `data`.
+    """
+
+@overload
+def SoftmaxOutput(
+    data: NDArray,
+    label: NDArray,
+    grad_scale: float | Any = 1.0,
+    ignore_label: float | Any = -1.0,
+    multi_output: bool | Any = False,
+    use_ignore: bool | Any = False,
+    preserve_shape: bool | Any = False,
+    normalization: Literal["batch", "null", "valid"] | Any = "null",
+    out_grad: bool | Any = False,
+    smooth_alpha: float | Any = 0.0,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def SpatialTransformer(
     data: NDArray,
     loc: NDArray,
-    target_shape: tuple[int, ...] | Any = (0, 0),
     *,
+    target_shape: tuple[int, ...] | Any = (0, 0),
     transform_type: Literal["affine"] | Any,
     sampler_type: Literal["bilinear"] | Any,
     cudnn_off: bool | Any = None,
@@ -1418,6 +1706,18 @@ def SpatialTransformer(
         (batch, channels, *target_shape).
     """
 
+@overload
+def SpatialTransformer(
+    data: NDArray,
+    loc: NDArray,
+    target_shape: tuple[int, ...] | Any = (0, 0),
+    *,
+    transform_type: Literal["affine"] | Any,
+    sampler_type: Literal["bilinear"] | Any,
+    cudnn_off: bool | Any = None,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 @overload
 def SpatialTransformer(
     data: NDArray,
@@ -1479,11 +1779,13 @@ def abs(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> 
         data: an array of any shape.
     """
 
+@overload
 def adam_update(
     weight: NDArray,
     grad: NDArray,
     mean: NDArray,
     var: NDArray,
+    *,
     lr: float | Any,
     beta1: float | Any = 0.9,
     beta2: float | Any = 0.999,
@@ -1492,7 +1794,6 @@ def adam_update(
     rescale_grad: float | Any = 1.0,
     clip_gradient: float | Any = -1.0,
     lazy_update: bool | Any = True,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1516,6 +1817,24 @@ def adam_update(
         lazy_update: of a row-sparse gradient, whether only the rows it holds are updated.
     """
 
+@overload
+def adam_update(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    lr: float | Any,
+    beta1: float | Any = 0.9,
+    beta2: float | Any = 0.999,
+    epsilon: float | Any = 1e-08,
+    wd: float | Any = 0.0,
+    rescale_grad: float | Any = 1.0,
+    clip_gradient: float | Any = -1.0,
+    lazy_update: bool | Any = True,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def add_n(
     *args: NDArray | Sequence[NDArray],
     num_args: int | Any = 0,
@@ -1660,13 +1979,14 @@ def argsort(
         dtype: the dtype of the positions.
     """
 
+@overload
 def batch_dot(
     lhs: NDArray,
     rhs: NDArray,
+    *,
     transpose_a: bool | Any = False,
     transpose_b: bool | Any = False,
     forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1680,6 +2000,17 @@ def batch_dot(
         forward_stype: the storage of the result in MXNet; results here are always dense.
     """
 
+@overload
+def batch_dot(
+    lhs: NDArray,
+    rhs: NDArray,
+    transpose_a: bool | Any = False,
+    transpose_b: bool | Any = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def batch_take(
     a: NDArray, indices: NDArray, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
@@ -1813,12 +2144,13 @@ def broadcast_lesser_equal(
         rhs: an array.
     """
 
+@overload
 def broadcast_like(
     lhs: NDArray,
     rhs: NDArray,
+    *,
     lhs_axes: int | tuple[int, ...] | Any = None,
     rhs_axes: int | tuple[int, ...] | Any = None,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1831,6 +2163,16 @@ def broadcast_like(
         rhs_axes: the axes of `rhs` that have their new sizes.
     """
 
+@overload
+def broadcast_like(
+    lhs: NDArray,
+    rhs: NDArray,
+    lhs_axes: int | tuple[int, ...] | Any = None,
+    rhs_axes: int | tuple[int, ...] | Any = None,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def broadcast_logical_and(
     lhs: NDArray, rhs: NDArray, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
@@ -2013,13 +2355,14 @@ def ceil(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) ->
         data: an array of any shape.
     """
 
+@overload
 def choose_element_0index(
     data: NDArray,
     index: NDArray,
+    *,
     axis: int | Any = -1,
     keepdims: bool | Any = False,
     mode: Literal["clip", "wrap"] | Any = "clip",
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2032,6 +2375,17 @@ def choose_element_0index(
         mode: positions outside are clipped or wrap around.
     """
 
+@overload
+def choose_element_0index(
+    data: NDArray,
+    index: NDArray,
+    axis: int | Any = -1,
+    keepdims: bool | Any = False,
+    mode: Literal["clip", "wrap"] | Any = "clip",
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def clip(
     data: NDArray,
     a_min: float | Any,
@@ -2120,15 +2474,16 @@ def crop(
         step: the step of each slice, may be negative; empty for 1.
     """
 
+@overload
 def ctc_loss(
     data: NDArray,
     label: NDArray,
     data_lengths: NDArray | Any = None,
     label_lengths: NDArray | Any = None,
+    *,
     use_data_lengths: bool | Any = False,
     use_label_lengths: bool | Any = False,
     blank_label: Literal["first", "last"] | Any = "first",
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2150,6 +2505,19 @@ def ctc_loss(
         no labels have that of blanks alone (for both MXNet returns what is no loss).
     """
 
+@overload
+def ctc_loss(
+    data: NDArray,
+    label: NDArray,
+    data_lengths: NDArray | Any = None,
+    label_lengths: NDArray | Any = None,
+    use_data_lengths: bool | Any = False,
+    use_label_lengths: bool | Any = False,
+    blank_label: Literal["first", "last"] | Any = "first",
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def cumsum(
     a: NDArray,
     axis: int | Any = None,
@@ -2198,13 +2566,14 @@ def diag(
         axis2: the axis of the columns; the diagonal becomes the last axis of the result.
     """
 
+@overload
 def dot(
     lhs: NDArray,
     rhs: NDArray,
+    *,
     transpose_a: bool | Any = False,
     transpose_b: bool | Any = False,
     forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2221,6 +2590,17 @@ def dot(
         forward_stype: the storage of the result in MXNet; results here are always dense.
     """
 
+@overload
+def dot(
+    lhs: NDArray,
+    rhs: NDArray,
+    transpose_a: bool | Any = False,
+    transpose_b: bool | Any = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def elemwise_add(
     lhs: NDArray, rhs: NDArray, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
@@ -2354,11 +2734,11 @@ def ftml_update(
     d: NDArray,
     v: NDArray,
     z: NDArray,
+    *,
     lr: float | Any,
     beta1: float | Any = 0.6,
     beta2: float | Any = 0.999,
     epsilon: float | Any = 1e-08,
-    *,
     t: float | Any,
     wd: float | Any = 0.0,
     rescale_grad: float | Any = 1.0,
@@ -2388,6 +2768,25 @@ def ftml_update(
     v: NDArray,
     z: NDArray,
     lr: float | Any,
+    beta1: float | Any = 0.6,
+    beta2: float | Any = 0.999,
+    epsilon: float | Any = 1e-08,
+    *,
+    t: float | Any,
+    wd: float | Any = 0.0,
+    rescale_grad: float | Any = 1.0,
+    clip_grad: float | Any = -1.0,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
+def ftml_update(
+    weight: NDArray,
+    grad: NDArray,
+    d: NDArray,
+    v: NDArray,
+    z: NDArray,
+    lr: float | Any,
     beta1: float | Any,
     beta2: float | Any,
     epsilon: float | Any,
@@ -2399,18 +2798,19 @@ def ftml_update(
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
 def ftrl_update(
     weight: NDArray,
     grad: NDArray,
     z: NDArray,
     n: NDArray,
+    *,
     lr: float | Any,
     lamda1: float | Any = 0.01,
     beta: float | Any = 1.0,
     wd: float | Any = 0.0,
     rescale_grad: float | Any = 1.0,
     clip_gradient: float | Any = -1.0,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2428,6 +2828,22 @@ def ftrl_update(
         clip_gradient: limits each element of the rescaled gradient; negative for no limit.
     """
 
+@overload
+def ftrl_update(
+    weight: NDArray,
+    grad: NDArray,
+    z: NDArray,
+    n: NDArray,
+    lr: float | Any,
+    lamda1: float | Any = 0.01,
+    beta: float | Any = 1.0,
+    wd: float | Any = 0.0,
+    rescale_grad: float | Any = 1.0,
+    clip_gradient: float | Any = -1.0,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def gamma(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Gamma function.
 
@@ -2521,10 +2937,10 @@ def lamb_update_phase1(
     grad: NDArray,
     mean: NDArray,
     var: NDArray,
+    *,
     beta1: float | Any = 0.9,
     beta2: float | Any = 0.999,
     epsilon: float | Any = 1e-06,
-    *,
     t: float | Any,
     bias_correction: bool | Any = True,
     wd: float | Any,
@@ -2551,6 +2967,24 @@ def lamb_update_phase1(
         clip_gradient: limits each element of the rescaled gradient; negative for no limit.
     """
 
+@overload
+def lamb_update_phase1(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    beta1: float | Any = 0.9,
+    beta2: float | Any = 0.999,
+    epsilon: float | Any = 1e-06,
+    *,
+    t: float | Any,
+    bias_correction: bool | Any = True,
+    wd: float | Any,
+    rescale_grad: float | Any = 1.0,
+    clip_gradient: float | Any = -1.0,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 @overload
 def lamb_update_phase1(
     weight: NDArray,
@@ -2587,15 +3021,16 @@ def lamb_update_phase1(
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
 def lamb_update_phase2(
     weight: NDArray,
     g: NDArray,
     r1: NDArray,
     r2: NDArray,
+    *,
     lr: float | Any,
     lower_bound: float | Any = -1.0,
     upper_bound: float | Any = -1.0,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2611,6 +3046,19 @@ def lamb_update_phase2(
         upper_bound: see `r1`.
     """
 
+@overload
+def lamb_update_phase2(
+    weight: NDArray,
+    g: NDArray,
+    r1: NDArray,
+    r2: NDArray,
+    lr: float | Any,
+    lower_bound: float | Any = -1.0,
+    upper_bound: float | Any = -1.0,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def linalg_det(A: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Determinant of a matrix. It has a gradient where the matrix is singular too.
 
@@ -2664,16 +3112,17 @@ def linalg_gelqf(A: NDArray, *, out: NDArray | Any = None, name: str | Any = Non
         Q, (..., n, m), and L, (..., n, n). The signs are LAPACK's.
     """
 
+@overload
 def linalg_gemm(
     A: NDArray,
     B: NDArray,
     C: NDArray,
+    *,
     transpose_a: bool | Any = False,
     transpose_b: bool | Any = False,
     alpha: float | Any = 1.0,
     beta: float | Any = 1.0,
     axis: int | Any = -2,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2693,14 +3142,29 @@ def linalg_gemm(
         (..., n, m).
     """
 
+@overload
+def linalg_gemm(
+    A: NDArray,
+    B: NDArray,
+    C: NDArray,
+    transpose_a: bool | Any = False,
+    transpose_b: bool | Any = False,
+    alpha: float | Any = 1.0,
+    beta: float | Any = 1.0,
+    axis: int | Any = -2,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def linalg_gemm2(
     A: NDArray,
     B: NDArray,
+    *,
     transpose_a: bool | Any = False,
     transpose_b: bool | Any = False,
     alpha: float | Any = 1.0,
     axis: int | Any = -2,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2718,6 +3182,18 @@ def linalg_gemm2(
         (..., n, m).
     """
 
+@overload
+def linalg_gemm2(
+    A: NDArray,
+    B: NDArray,
+    transpose_a: bool | Any = False,
+    transpose_b: bool | Any = False,
+    alpha: float | Any = 1.0,
+    axis: int | Any = -2,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def linalg_inverse(A: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Inverse of a matrix.
 
@@ -2845,14 +3321,15 @@ def linalg_syrk(
         (..., n, n), or (..., m, m) with `transpose`; symmetric.
     """
 
+@overload
 def linalg_trmm(
     A: NDArray,
     B: NDArray,
+    *,
     transpose: bool | Any = False,
     rightside: bool | Any = False,
     lower: bool | Any = True,
     alpha: float | Any = 1.0,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2870,7 +3347,8 @@ def linalg_trmm(
         The shape of `B`.
     """
 
-def linalg_trsm(
+@overload
+def linalg_trmm(
     A: NDArray,
     B: NDArray,
     transpose: bool | Any = False,
@@ -2878,6 +3356,18 @@ def linalg_trsm(
     lower: bool | Any = True,
     alpha: float | Any = 1.0,
     *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
+def linalg_trsm(
+    A: NDArray,
+    B: NDArray,
+    *,
+    transpose: bool | Any = False,
+    rightside: bool | Any = False,
+    lower: bool | Any = True,
+    alpha: float | Any = 1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2896,6 +3386,18 @@ def linalg_trsm(
         X, of the shape of `B`.
     """
 
+@overload
+def linalg_trsm(
+    A: NDArray,
+    B: NDArray,
+    transpose: bool | Any = False,
+    rightside: bool | Any = False,
+    lower: bool | Any = True,
+    alpha: float | Any = 1.0,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def log(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Natural logarithm.
 
@@ -3074,10 +3576,10 @@ def mp_lamb_update_phase1(
     mean: NDArray,
     var: NDArray,
     weight32: NDArray,
+    *,
     beta1: float | Any = 0.9,
     beta2: float | Any = 0.999,
     epsilon: float | Any = 1e-06,
-    *,
     t: float | Any,
     bias_correction: bool | Any = True,
     wd: float | Any,
@@ -3103,6 +3605,25 @@ def mp_lamb_update_phase1(
         clip_gradient: limits each element of the rescaled gradient; negative for no limit.
     """
 
+@overload
+def mp_lamb_update_phase1(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    weight32: NDArray,
+    beta1: float | Any = 0.9,
+    beta2: float | Any = 0.999,
+    epsilon: float | Any = 1e-06,
+    *,
+    t: float | Any,
+    bias_correction: bool | Any = True,
+    wd: float | Any,
+    rescale_grad: float | Any = 1.0,
+    clip_gradient: float | Any = -1.0,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 @overload
 def mp_lamb_update_phase1(
     weight: NDArray,
@@ -3141,16 +3662,17 @@ def mp_lamb_update_phase1(
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
 def mp_lamb_update_phase2(
     weight: NDArray,
     g: NDArray,
     r1: NDArray,
     r2: NDArray,
     weight32: NDArray,
+    *,
     lr: float | Any,
     lower_bound: float | Any = -1.0,
     upper_bound: float | Any = -1.0,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3164,17 +3686,32 @@ def mp_lamb_update_phase2(
         lr: the learning rate.
     """
 
+@overload
+def mp_lamb_update_phase2(
+    weight: NDArray,
+    g: NDArray,
+    r1: NDArray,
+    r2: NDArray,
+    weight32: NDArray,
+    lr: float | Any,
+    lower_bound: float | Any = -1.0,
+    upper_bound: float | Any = -1.0,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def mp_nag_mom_update(
     weight: NDArray,
     grad: NDArray,
     mom: NDArray,
     weight32: NDArray,
+    *,
     lr: float | Any,
     momentum: float | Any = 0.0,
     wd: float | Any = 0.0,
     rescale_grad: float | Any = 1.0,
     clip_gradient: float | Any = -1.0,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3192,7 +3729,8 @@ def mp_nag_mom_update(
         clip_gradient: limits each element of the rescaled gradient; negative for no limit.
     """
 
-def mp_sgd_mom_update(
+@overload
+def mp_nag_mom_update(
     weight: NDArray,
     grad: NDArray,
     mom: NDArray,
@@ -3202,8 +3740,23 @@ def mp_sgd_mom_update(
     wd: float | Any = 0.0,
     rescale_grad: float | Any = 1.0,
     clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
     *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
+def mp_sgd_mom_update(
+    weight: NDArray,
+    grad: NDArray,
+    mom: NDArray,
+    weight32: NDArray,
+    *,
+    lr: float | Any,
+    momentum: float | Any = 0.0,
+    wd: float | Any = 0.0,
+    rescale_grad: float | Any = 1.0,
+    clip_gradient: float | Any = -1.0,
+    lazy_update: bool | Any = True,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3222,16 +3775,33 @@ def mp_sgd_mom_update(
         lazy_update: of a row-sparse gradient, whether only the rows it holds are updated.
     """
 
-def mp_sgd_update(
+@overload
+def mp_sgd_mom_update(
     weight: NDArray,
     grad: NDArray,
+    mom: NDArray,
     weight32: NDArray,
     lr: float | Any,
+    momentum: float | Any = 0.0,
     wd: float | Any = 0.0,
     rescale_grad: float | Any = 1.0,
     clip_gradient: float | Any = -1.0,
     lazy_update: bool | Any = True,
     *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
+def mp_sgd_update(
+    weight: NDArray,
+    grad: NDArray,
+    weight32: NDArray,
+    *,
+    lr: float | Any,
+    wd: float | Any = 0.0,
+    rescale_grad: float | Any = 1.0,
+    clip_gradient: float | Any = -1.0,
+    lazy_update: bool | Any = True,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3248,15 +3818,30 @@ def mp_sgd_update(
         lazy_update: of a row-sparse gradient, whether only the rows it holds are updated.
     """
 
+@overload
+def mp_sgd_update(
+    weight: NDArray,
+    grad: NDArray,
+    weight32: NDArray,
+    lr: float | Any,
+    wd: float | Any = 0.0,
+    rescale_grad: float | Any = 1.0,
+    clip_gradient: float | Any = -1.0,
+    lazy_update: bool | Any = True,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def multi_lars(
     lrs: NDArray,
     weights_sum_sq: NDArray,
     grads_sum_sq: NDArray,
     wds: NDArray,
+    *,
     eta: float | Any,
     eps: float | Any,
     rescale_grad: float | Any = 1.0,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3274,6 +3859,19 @@ def multi_lars(
         rescale_grad: a factor of the gradients.
     """
 
+@overload
+def multi_lars(
+    lrs: NDArray,
+    weights_sum_sq: NDArray,
+    grads_sum_sq: NDArray,
+    wds: NDArray,
+    eta: float | Any,
+    eps: float | Any,
+    rescale_grad: float | Any = 1.0,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def multi_mp_sgd_mom_update(
     *data: NDArray | Sequence[NDArray],
     lrs: tuple[float, ...] | Any,
@@ -3375,16 +3973,17 @@ def multi_sum_sq(
         num_arrays: how many there are.
     """
 
+@overload
 def nag_mom_update(
     weight: NDArray,
     grad: NDArray,
     mom: NDArray,
+    *,
     lr: float | Any,
     momentum: float | Any = 0.0,
     wd: float | Any = 0.0,
     rescale_grad: float | Any = 1.0,
     clip_gradient: float | Any = -1.0,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3404,6 +4003,20 @@ def nag_mom_update(
         clip_gradient: limits each element of the rescaled gradient; negative for no limit.
     """
 
+@overload
+def nag_mom_update(
+    weight: NDArray,
+    grad: NDArray,
+    mom: NDArray,
+    lr: float | Any,
+    momentum: float | Any = 0.0,
+    wd: float | Any = 0.0,
+    rescale_grad: float | Any = 1.0,
+    clip_gradient: float | Any = -1.0,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def nanprod(
     data: NDArray,
     axis: int | tuple[int, ...] | Any = None,
@@ -3542,13 +4155,14 @@ def pad(
         constant_value: the constant.
     """
 
+@overload
 def pick(
     data: NDArray,
     index: NDArray,
+    *,
     axis: int | Any = -1,
     keepdims: bool | Any = False,
     mode: Literal["clip", "wrap"] | Any = "clip",
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3561,6 +4175,17 @@ def pick(
         mode: positions outside are clipped or wrap around.
     """
 
+@overload
+def pick(
+    data: NDArray,
+    index: NDArray,
+    axis: int | Any = -1,
+    keepdims: bool | Any = False,
+    mode: Literal["clip", "wrap"] | Any = "clip",
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def preloaded_multi_mp_sgd_mom_update(
     *data: NDArray | Sequence[NDArray],
     momentum: float | Any = 0.0,
@@ -3766,11 +4391,12 @@ def random_normal(
         An array of `shape` and `dtype`; default (1,) and float32.
     """
 
+@overload
 def random_pdf_dirichlet(
     sample: NDArray,
     alpha: NDArray,
-    is_log: bool | Any = False,
     *,
+    is_log: bool | Any = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3782,11 +4408,21 @@ def random_pdf_dirichlet(
         is_log: return the logarithm.
     """
 
+@overload
+def random_pdf_dirichlet(
+    sample: NDArray,
+    alpha: NDArray,
+    is_log: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def random_pdf_exponential(
     sample: NDArray,
     lam: NDArray,
-    is_log: bool | Any = False,
     *,
+    is_log: bool | Any = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3798,12 +4434,22 @@ def random_pdf_exponential(
         is_log: return the logarithm.
     """
 
+@overload
+def random_pdf_exponential(
+    sample: NDArray,
+    lam: NDArray,
+    is_log: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def random_pdf_gamma(
     sample: NDArray,
     alpha: NDArray,
     beta: NDArray,
-    is_log: bool | Any = False,
     *,
+    is_log: bool | Any = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3816,12 +4462,23 @@ def random_pdf_gamma(
         is_log: return the logarithm.
     """
 
+@overload
+def random_pdf_gamma(
+    sample: NDArray,
+    alpha: NDArray,
+    beta: NDArray,
+    is_log: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def random_pdf_generalized_negative_binomial(
     sample: NDArray,
     mu: NDArray,
     alpha: NDArray,
-    is_log: bool | Any = False,
     *,
+    is_log: bool | Any = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3834,12 +4491,23 @@ def random_pdf_generalized_negative_binomial(
         is_log: return the logarithm.
     """
 
+@overload
+def random_pdf_generalized_negative_binomial(
+    sample: NDArray,
+    mu: NDArray,
+    alpha: NDArray,
+    is_log: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def random_pdf_negative_binomial(
     sample: NDArray,
     k: NDArray,
     p: NDArray,
-    is_log: bool | Any = False,
     *,
+    is_log: bool | Any = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3852,12 +4520,23 @@ def random_pdf_negative_binomial(
         is_log: return the logarithm.
     """
 
+@overload
+def random_pdf_negative_binomial(
+    sample: NDArray,
+    k: NDArray,
+    p: NDArray,
+    is_log: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def random_pdf_normal(
     sample: NDArray,
     mu: NDArray,
     sigma: NDArray,
-    is_log: bool | Any = False,
     *,
+    is_log: bool | Any = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3870,11 +4549,22 @@ def random_pdf_normal(
         is_log: return the logarithm.
     """
 
+@overload
+def random_pdf_normal(
+    sample: NDArray,
+    mu: NDArray,
+    sigma: NDArray,
+    is_log: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def random_pdf_poisson(
     sample: NDArray,
     lam: NDArray,
-    is_log: bool | Any = False,
     *,
+    is_log: bool | Any = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3886,12 +4576,22 @@ def random_pdf_poisson(
         is_log: return the logarithm.
     """
 
+@overload
+def random_pdf_poisson(
+    sample: NDArray,
+    lam: NDArray,
+    is_log: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def random_pdf_uniform(
     sample: NDArray,
     low: NDArray,
     high: NDArray,
-    is_log: bool | Any = False,
     *,
+    is_log: bool | Any = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3904,6 +4604,16 @@ def random_pdf_uniform(
         is_log: return the logarithm.
     """
 
+@overload
+def random_pdf_uniform(
+    sample: NDArray,
+    low: NDArray,
+    high: NDArray,
+    is_log: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def random_poisson(
     lam: float | Any = 1.0,
     shape: tuple[int, ...] | Any = (),
@@ -4050,14 +4760,15 @@ def reshape(
         keep_highest: with `target_shape`: the first dimension stays as it is.
     """
 
+@overload
 def reshape_like(
     lhs: NDArray,
     rhs: NDArray,
+    *,
     lhs_begin: int | Any = None,
     lhs_end: int | Any = None,
     rhs_begin: int | Any = None,
     rhs_end: int | Any = None,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4072,6 +4783,18 @@ def reshape_like(
         rhs_end: the dimension of `rhs` after the last that is taken; None for all.
     """
 
+@overload
+def reshape_like(
+    lhs: NDArray,
+    rhs: NDArray,
+    lhs_begin: int | Any = None,
+    lhs_end: int | Any = None,
+    rhs_begin: int | Any = None,
+    rhs_end: int | Any = None,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def reverse(
     data: NDArray, axis: tuple[int, ...] | Any, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
@@ -4088,10 +4811,12 @@ def rint(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) ->
         data: an array of any shape.
     """
 
+@overload
 def rmsprop_update(
     weight: NDArray,
     grad: NDArray,
     n: NDArray,
+    *,
     lr: float | Any,
     gamma1: float | Any = 0.95,
     epsilon: float | Any = 1e-08,
@@ -4099,7 +4824,6 @@ def rmsprop_update(
     rescale_grad: float | Any = 1.0,
     clip_gradient: float | Any = -1.0,
     clip_weights: float | Any = -1.0,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4120,12 +4844,30 @@ def rmsprop_update(
         clip_weights: limits each element of the result; negative for no limit.
     """
 
+@overload
+def rmsprop_update(
+    weight: NDArray,
+    grad: NDArray,
+    n: NDArray,
+    lr: float | Any,
+    gamma1: float | Any = 0.95,
+    epsilon: float | Any = 1e-08,
+    wd: float | Any = 0.0,
+    rescale_grad: float | Any = 1.0,
+    clip_gradient: float | Any = -1.0,
+    clip_weights: float | Any = -1.0,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def rmspropalex_update(
     weight: NDArray,
     grad: NDArray,
     n: NDArray,
     g: NDArray,
     delta: NDArray,
+    *,
     lr: float | Any,
     gamma1: float | Any = 0.95,
     gamma2: float | Any = 0.9,
@@ -4134,7 +4876,6 @@ def rmspropalex_update(
     rescale_grad: float | Any = 1.0,
     clip_gradient: float | Any = -1.0,
     clip_weights: float | Any = -1.0,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4155,6 +4896,25 @@ def rmspropalex_update(
         clip_weights: limits each element of the result; negative for no limit.
     """
 
+@overload
+def rmspropalex_update(
+    weight: NDArray,
+    grad: NDArray,
+    n: NDArray,
+    g: NDArray,
+    delta: NDArray,
+    lr: float | Any,
+    gamma1: float | Any = 0.95,
+    gamma2: float | Any = 0.9,
+    epsilon: float | Any = 1e-08,
+    wd: float | Any = 0.0,
+    rescale_grad: float | Any = 1.0,
+    clip_gradient: float | Any = -1.0,
+    clip_weights: float | Any = -1.0,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def round(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Nearest whole number; halves go away from zero.
 
@@ -4189,12 +4949,13 @@ def sample_exponential(
         An array of both shapes, one after the other, and `dtype`, by default float32.
     """
 
+@overload
 def sample_gamma(
     alpha: NDArray,
     beta: NDArray,
+    *,
     shape: tuple[int, ...] | Any = (),
     dtype: str | type | Any = None,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4210,12 +4971,23 @@ def sample_gamma(
         An array of both shapes, one after the other, and `dtype`, by default float32.
     """
 
-def sample_generalized_negative_binomial(
-    mu: NDArray,
+@overload
+def sample_gamma(
     alpha: NDArray,
+    beta: NDArray,
     shape: tuple[int, ...] | Any = (),
     dtype: str | type | Any = None,
     *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
+def sample_generalized_negative_binomial(
+    mu: NDArray,
+    alpha: NDArray,
+    *,
+    shape: tuple[int, ...] | Any = (),
+    dtype: str | type | Any = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4231,6 +5003,16 @@ def sample_generalized_negative_binomial(
         An array of both shapes, one after the other, and `dtype`, by default float32.
     """
 
+@overload
+def sample_generalized_negative_binomial(
+    mu: NDArray,
+    alpha: NDArray,
+    shape: tuple[int, ...] | Any = (),
+    dtype: str | type | Any = None,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def sample_multinomial(
     data: NDArray,
     shape: tuple[int, ...] | Any = (),
@@ -4253,12 +5035,13 @@ def sample_multinomial(
         The samples, (..., *shape), and with `get_prob` the logarithms, likewise, of data's dtype.
     """
 
+@overload
 def sample_negative_binomial(
     k: NDArray,
     p: NDArray,
+    *,
     shape: tuple[int, ...] | Any = (),
     dtype: str | type | Any = None,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4274,12 +5057,23 @@ def sample_negative_binomial(
         An array of both shapes, one after the other, and `dtype`, by default float32.
     """
 
-def sample_normal(
-    mu: NDArray,
-    sigma: NDArray,
+@overload
+def sample_negative_binomial(
+    k: NDArray,
+    p: NDArray,
     shape: tuple[int, ...] | Any = (),
     dtype: str | type | Any = None,
     *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
+def sample_normal(
+    mu: NDArray,
+    sigma: NDArray,
+    *,
+    shape: tuple[int, ...] | Any = (),
+    dtype: str | type | Any = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4295,6 +5089,16 @@ def sample_normal(
         An array of both shapes, one after the other, and `dtype`, by default float32.
     """
 
+@overload
+def sample_normal(
+    mu: NDArray,
+    sigma: NDArray,
+    shape: tuple[int, ...] | Any = (),
+    dtype: str | type | Any = None,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def sample_poisson(
     lam: NDArray,
     shape: tuple[int, ...] | Any = (),
@@ -4315,12 +5119,13 @@ def sample_poisson(
         An array of both shapes, one after the other, and `dtype`, by default float32.
     """
 
+@overload
 def sample_uniform(
     low: NDArray,
     high: NDArray,
+    *,
     shape: tuple[int, ...] | Any = (),
     dtype: str | type | Any = None,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4336,11 +5141,22 @@ def sample_uniform(
         An array of both shapes, one after the other, and `dtype`, by default float32.
     """
 
+@overload
+def sample_uniform(
+    low: NDArray,
+    high: NDArray,
+    shape: tuple[int, ...] | Any = (),
+    dtype: str | type | Any = None,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def scatter_nd(
     data: NDArray,
     indices: NDArray,
-    shape: tuple[int, ...] | Any,
     *,
+    shape: tuple[int, ...] | Any,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4353,17 +5169,27 @@ def scatter_nd(
         shape: the shape of the result.
     """
 
+@overload
+def scatter_nd(
+    data: NDArray,
+    indices: NDArray,
+    shape: tuple[int, ...] | Any,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def sgd_mom_update(
     weight: NDArray,
     grad: NDArray,
     mom: NDArray,
+    *,
     lr: float | Any,
     momentum: float | Any = 0.0,
     wd: float | Any = 0.0,
     rescale_grad: float | Any = 1.0,
     clip_gradient: float | Any = -1.0,
     lazy_update: bool | Any = True,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4383,15 +5209,31 @@ def sgd_mom_update(
         lazy_update: of a row-sparse gradient, whether only the rows it holds are updated.
     """
 
-def sgd_update(
+@overload
+def sgd_mom_update(
     weight: NDArray,
     grad: NDArray,
+    mom: NDArray,
     lr: float | Any,
+    momentum: float | Any = 0.0,
     wd: float | Any = 0.0,
     rescale_grad: float | Any = 1.0,
     clip_gradient: float | Any = -1.0,
     lazy_update: bool | Any = True,
     *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
+def sgd_update(
+    weight: NDArray,
+    grad: NDArray,
+    *,
+    lr: float | Any,
+    wd: float | Any = 0.0,
+    rescale_grad: float | Any = 1.0,
+    clip_gradient: float | Any = -1.0,
+    lazy_update: bool | Any = True,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4407,6 +5249,19 @@ def sgd_update(
         lazy_update: of a row-sparse gradient, whether only the rows it holds are updated.
     """
 
+@overload
+def sgd_update(
+    weight: NDArray,
+    grad: NDArray,
+    lr: float | Any,
+    wd: float | Any = 0.0,
+    rescale_grad: float | Any = 1.0,
+    clip_gradient: float | Any = -1.0,
+    lazy_update: bool | Any = True,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def shape_array(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """The shape as an int64 array.
 
@@ -4435,14 +5290,15 @@ def sign(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) ->
         data: an array of any shape.
     """
 
+@overload
 def signsgd_update(
     weight: NDArray,
     grad: NDArray,
+    *,
     lr: float | Any,
     wd: float | Any = 0.0,
     rescale_grad: float | Any = 1.0,
     clip_gradient: float | Any = -1.0,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4459,17 +5315,30 @@ def signsgd_update(
         clip_gradient: limits each element of the rescaled gradient; negative for no limit.
     """
 
+@overload
+def signsgd_update(
+    weight: NDArray,
+    grad: NDArray,
+    lr: float | Any,
+    wd: float | Any = 0.0,
+    rescale_grad: float | Any = 1.0,
+    clip_gradient: float | Any = -1.0,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
+@overload
 def signum_update(
     weight: NDArray,
     grad: NDArray,
     mom: NDArray,
+    *,
     lr: float | Any,
     momentum: float | Any = 0.0,
     wd: float | Any = 0.0,
     rescale_grad: float | Any = 1.0,
     clip_gradient: float | Any = -1.0,
     wd_lh: float | Any = 0.0,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4489,6 +5358,21 @@ def signum_update(
         clip_gradient: limits each element of the rescaled gradient; negative for no limit.
     """
 
+@overload
+def signum_update(
+    weight: NDArray,
+    grad: NDArray,
+    mom: NDArray,
+    lr: float | Any,
+    momentum: float | Any = 0.0,
+    wd: float | Any = 0.0,
+    rescale_grad: float | Any = 1.0,
+    clip_gradient: float | Any = -1.0,
+    wd_lh: float | Any = 0.0,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def sin(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Sine, of radians.
 
@@ -4545,11 +5429,12 @@ def slice_axis(
         end: the position after the last, negative from the end; None for the end.
     """
 
+@overload
 def slice_like(
     data: NDArray,
     shape_like: NDArray,
-    axes: tuple[int, ...] | Any = (),
     *,
+    axes: tuple[int, ...] | Any = (),
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4561,6 +5446,15 @@ def slice_like(
         axes: the axes; empty for all.
     """
 
+@overload
+def slice_like(
+    data: NDArray,
+    shape_like: NDArray,
+    axes: tuple[int, ...] | Any = (),
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def smooth_l1(
     data: NDArray, scalar: float | Any = 1.0, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
@@ -4573,14 +5467,15 @@ def smooth_l1(
         scalar: the number.
     """
 
+@overload
 def softmax(
     data: NDArray,
     length: NDArray | Any = None,
+    *,
     axis: int | Any = -1,
     temperature: float | Any = None,
     dtype: str | type | Any = None,
     use_length: bool | Any = False,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4599,6 +5494,18 @@ def softmax(
         The shape of `data`. Narrow floats are computed in float32.
     """
 
+@overload
+def softmax(
+    data: NDArray,
+    length: NDArray | Any = None,
+    axis: int | Any = -1,
+    temperature: float | Any = None,
+    dtype: str | type | Any = None,
+    use_length: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def softmax_cross_entropy(
     data: NDArray, label: NDArray, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
@@ -4612,14 +5519,15 @@ def softmax_cross_entropy(
         (1,), the dtype of `data`. As in MXNet no probability counts as less than 1e-8.
     """
 
+@overload
 def softmin(
     data: NDArray,
     length: NDArray | Any = None,
+    *,
     axis: int | Any = -1,
     temperature: float | Any = None,
     dtype: str | type | Any = None,
     use_length: bool | Any = False,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4638,6 +5546,18 @@ def softmin(
         The shape of `data`. Narrow floats are computed in float32.
     """
 
+@overload
+def softmin(
+    data: NDArray,
+    length: NDArray | Any = None,
+    axis: int | Any = -1,
+    temperature: float | Any = None,
+    dtype: str | type | Any = None,
+    use_length: bool | Any = False,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def softsign(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """x / (1 + |x|).
 
@@ -4786,12 +5706,13 @@ def swapaxes(
         data: an array of any shape.
     """
 
+@overload
 def take(
     a: NDArray,
     indices: NDArray,
+    *,
     axis: int | Any = 0,
     mode: Literal["raise", "clip", "wrap"] | Any = "clip",
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4804,6 +5725,16 @@ def take(
             (of integers, the least of the dtype).
     """
 
+@overload
+def take(
+    a: NDArray,
+    indices: NDArray,
+    axis: int | Any = 0,
+    mode: Literal["raise", "clip", "wrap"] | Any = "clip",
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def tan(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Tangent, of radians.
 

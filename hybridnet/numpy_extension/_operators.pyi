@@ -50,13 +50,14 @@ def arange_like(
         The shape of `data`, or (data.shape[axis],); the dtype of `data`.
     """
 
+@overload
 def batch_dot(
     lhs: ArrayLike,
     rhs: ArrayLike,
+    *,
     transpose_a: bool | Any = False,
     transpose_b: bool | Any = False,
     forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
-    *,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -70,6 +71,17 @@ def batch_dot(
         forward_stype: the storage of the result in MXNet; results here are always dense.
     """
 
+@overload
+def batch_dot(
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    transpose_a: bool | Any = False,
+    transpose_b: bool | Any = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
+    *,
+    out: ndarray | Any = None,
+    name: str | Any = None,
+) -> ndarray: ...
 def batch_flatten(data: ArrayLike, *, out: ndarray | Any = None, name: str | Any = None) -> ndarray:
     """All dimensions but the first joined into one: (batch, ...) becomes (batch, features).
 
@@ -77,12 +89,14 @@ def batch_flatten(data: ArrayLike, *, out: ndarray | Any = None, name: str | Any
         data: an array of any shape.
     """
 
+@overload
 def batch_norm(
     data: ArrayLike,
     gamma: ArrayLike,
     beta: ArrayLike,
     moving_mean: ArrayLike,
     moving_var: ArrayLike,
+    *,
     eps: float | Any = 0.001,
     momentum: float | Any = 0.9,
     fix_gamma: bool | Any = True,
@@ -92,7 +106,6 @@ def batch_norm(
     cudnn_off: bool | Any = False,
     min_calib_range: float | Any = None,
     max_calib_range: float | Any = None,
-    *,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -123,6 +136,26 @@ def batch_norm(
         ``1 / sqrt(var + eps)``, both (channels,).
     """
 
+@overload
+def batch_norm(
+    data: ArrayLike,
+    gamma: ArrayLike,
+    beta: ArrayLike,
+    moving_mean: ArrayLike,
+    moving_var: ArrayLike,
+    eps: float | Any = 0.001,
+    momentum: float | Any = 0.9,
+    fix_gamma: bool | Any = True,
+    use_global_stats: bool | Any = False,
+    output_mean_var: bool | Any = False,
+    axis: int | Any = 1,
+    cudnn_off: bool | Any = False,
+    min_calib_range: float | Any = None,
+    max_calib_range: float | Any = None,
+    *,
+    out: ndarray | Any = None,
+    name: str | Any = None,
+) -> Any: ...
 def cast(
     data: ArrayLike, dtype: str | type | Any, *, out: ndarray | Any = None, name: str | Any = None
 ) -> ndarray:
@@ -334,14 +367,15 @@ def dropout(
         The shape and dtype of `data`. Hidden: the mask, bool, 1 long on `axes`.
     """
 
+@overload
 def embedding(
     data: ArrayLike,
     weight: ArrayLike,
+    *,
     input_dim: int | Any,
     output_dim: int | Any,
     dtype: str | type | Any = "float32",
     sparse_grad: bool | Any = False,
-    *,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -358,6 +392,18 @@ def embedding(
             ``attach_grad(stype='row_sparse')``; in graphs all gradients are dense.
     """
 
+@overload
+def embedding(
+    data: ArrayLike,
+    weight: ArrayLike,
+    input_dim: int | Any,
+    output_dim: int | Any,
+    dtype: str | type | Any = "float32",
+    sparse_grad: bool | Any = False,
+    *,
+    out: ndarray | Any = None,
+    name: str | Any = None,
+) -> ndarray: ...
 def erf(data: ArrayLike, *, out: ndarray | Any = None, name: str | Any = None) -> ndarray:
     """Error function.
 
@@ -436,14 +482,15 @@ def gather_nd(
             end. One outside is an error, at once or where a value is next read.
     """
 
+@overload
 def layer_norm(
     data: ArrayLike,
     gamma: ArrayLike,
     beta: ArrayLike,
+    *,
     axis: int | Any = -1,
     eps: float | Any = 1e-05,
     output_mean_var: bool | Any = False,
-    *,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -464,14 +511,27 @@ def layer_norm(
         length 1. Narrow floats are computed in float32.
     """
 
+@overload
+def layer_norm(
+    data: ArrayLike,
+    gamma: ArrayLike,
+    beta: ArrayLike,
+    axis: int | Any = -1,
+    eps: float | Any = 1e-05,
+    output_mean_var: bool | Any = False,
+    *,
+    out: ndarray | Any = None,
+    name: str | Any = None,
+) -> Any: ...
+@overload
 def leaky_relu(
     data: ArrayLike,
     gamma: ArrayLike | Any = None,
+    *,
     act_type: str | Any = "leaky",
     slope: float | Any = 0.25,
     lower_bound: float | Any = 0.125,
     upper_bound: float | Any = 0.334,
-    *,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -494,6 +554,18 @@ def leaky_relu(
         The shape and dtype of `data`. (MXNet shows the slopes of 'rrelu' too, as a second output.)
     """
 
+@overload
+def leaky_relu(
+    data: ArrayLike,
+    gamma: ArrayLike | Any = None,
+    act_type: str | Any = "leaky",
+    slope: float | Any = 0.25,
+    lower_bound: float | Any = 0.125,
+    upper_bound: float | Any = 0.334,
+    *,
+    out: ndarray | Any = None,
+    name: str | Any = None,
+) -> ndarray: ...
 def log_softmax(
     data: ArrayLike,
     axis: int | Any = -1,
@@ -517,10 +589,12 @@ def log_softmax(
         The shape of `data`. Narrow floats are computed in float32.
     """
 
+@overload
 def multibox_detection(
     cls_prob: ArrayLike,
     loc_pred: ArrayLike,
     anchor: ArrayLike,
+    *,
     clip: bool | Any = True,
     threshold: float | Any = 0.01,
     background_id: int | Any = 0,
@@ -528,7 +602,6 @@ def multibox_detection(
     force_suppress: bool | Any = False,
     variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
     nms_topk: int | Any = -1,
-    *,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -553,6 +626,22 @@ def multibox_detection(
         overlapping one, and everything is where there is none.
     """
 
+@overload
+def multibox_detection(
+    cls_prob: ArrayLike,
+    loc_pred: ArrayLike,
+    anchor: ArrayLike,
+    clip: bool | Any = True,
+    threshold: float | Any = 0.01,
+    background_id: int | Any = 0,
+    nms_threshold: float | Any = 0.5,
+    force_suppress: bool | Any = False,
+    variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
+    nms_topk: int | Any = -1,
+    *,
+    out: ndarray | Any = None,
+    name: str | Any = None,
+) -> ndarray: ...
 def multibox_prior(
     data: ArrayLike,
     sizes: tuple[float, ...] | Any = (1.0,),
@@ -579,17 +668,18 @@ def multibox_prior(
         (1, height * width * (len(sizes) + len(ratios) - 1), 4).
     """
 
+@overload
 def multibox_target(
     anchor: ArrayLike,
     label: ArrayLike,
     cls_pred: ArrayLike,
+    *,
     overlap_threshold: float | Any = 0.5,
     ignore_label: float | Any = -1.0,
     negative_mining_ratio: float | Any = -1.0,
     negative_mining_thresh: float | Any = 0.5,
     minimum_negative_samples: int | Any = 0,
     variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
-    *,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> list[ndarray]:
@@ -617,6 +707,21 @@ def multibox_target(
         and classes, (batch, n), 0 being the background.
     """
 
+@overload
+def multibox_target(
+    anchor: ArrayLike,
+    label: ArrayLike,
+    cls_pred: ArrayLike,
+    overlap_threshold: float | Any = 0.5,
+    ignore_label: float | Any = -1.0,
+    negative_mining_ratio: float | Any = -1.0,
+    negative_mining_thresh: float | Any = 0.5,
+    minimum_negative_samples: int | Any = 0,
+    variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
+    *,
+    out: ndarray | Any = None,
+    name: str | Any = None,
+) -> list[ndarray]: ...
 def nonzero(
     x: ArrayLike, size: int | Any = None, *, out: ndarray | Any = None, name: str | Any = None
 ) -> ndarray:
@@ -646,13 +751,14 @@ def one_hot(
         dtype: the element type of the result.
     """
 
+@overload
 def pick(
     data: ArrayLike,
     index: ArrayLike,
+    *,
     axis: int | Any = -1,
     keepdims: bool | Any = False,
     mode: Literal["clip", "wrap"] | Any = "clip",
-    *,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -665,6 +771,17 @@ def pick(
         mode: positions outside are clipped or wrap around.
     """
 
+@overload
+def pick(
+    data: ArrayLike,
+    index: ArrayLike,
+    axis: int | Any = -1,
+    keepdims: bool | Any = False,
+    mode: Literal["clip", "wrap"] | Any = "clip",
+    *,
+    out: ndarray | Any = None,
+    name: str | Any = None,
+) -> ndarray: ...
 def pooling(
     data: ArrayLike,
     kernel: tuple[int, ...] | Any = (),
@@ -728,14 +845,15 @@ def reshape(
         order: 'C'.
     """
 
+@overload
 def reshape_like(
     lhs: ArrayLike,
     rhs: ArrayLike,
+    *,
     lhs_begin: int | Any = None,
     lhs_end: int | Any = None,
     rhs_begin: int | Any = None,
     rhs_end: int | Any = None,
-    *,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -750,6 +868,18 @@ def reshape_like(
         rhs_end: the dimension of `rhs` after the last that is taken; None for all.
     """
 
+@overload
+def reshape_like(
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    lhs_begin: int | Any = None,
+    lhs_end: int | Any = None,
+    rhs_begin: int | Any = None,
+    rhs_end: int | Any = None,
+    *,
+    out: ndarray | Any = None,
+    name: str | Any = None,
+) -> ndarray: ...
 @overload
 def rnn(
     data: ArrayLike,
@@ -853,12 +983,13 @@ def rnn(
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> Any: ...
+@overload
 def roi_pooling(
     data: ArrayLike,
     rois: ArrayLike,
+    *,
     pooled_size: tuple[int, ...] | Any,
     spatial_scale: float | Any,
-    *,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -877,13 +1008,24 @@ def roi_pooling(
         image each value is from, for the gradient.
     """
 
+@overload
+def roi_pooling(
+    data: ArrayLike,
+    rois: ArrayLike,
+    pooled_size: tuple[int, ...] | Any,
+    spatial_scale: float | Any,
+    *,
+    out: ndarray | Any = None,
+    name: str | Any = None,
+) -> ndarray: ...
+@overload
 def sequence_mask(
     data: ArrayLike,
     sequence_length: ArrayLike | Any = None,
+    *,
     use_sequence_length: bool | Any = False,
     value: float | Any = 0.0,
     axis: int | Any = 0,
-    *,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -900,6 +1042,17 @@ def sequence_mask(
         The shape and dtype of `data`.
     """
 
+@overload
+def sequence_mask(
+    data: ArrayLike,
+    sequence_length: ArrayLike | Any = None,
+    use_sequence_length: bool | Any = False,
+    value: float | Any = 0.0,
+    axis: int | Any = 0,
+    *,
+    out: ndarray | Any = None,
+    name: str | Any = None,
+) -> ndarray: ...
 def shape_array(data: ArrayLike, *, out: ndarray | Any = None, name: str | Any = None) -> ndarray:
     """The shape as an int64 array.
 
@@ -944,14 +1097,15 @@ def smooth_l1(
         scalar: the number.
     """
 
+@overload
 def softmax(
     data: ArrayLike,
     length: ArrayLike | Any = None,
+    *,
     axis: int | Any = -1,
     temperature: float | Any = None,
     dtype: str | type | Any = None,
     use_length: bool | Any = False,
-    *,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -970,6 +1124,18 @@ def softmax(
         The shape of `data`. Narrow floats are computed in float32.
     """
 
+@overload
+def softmax(
+    data: ArrayLike,
+    length: ArrayLike | Any = None,
+    axis: int | Any = -1,
+    temperature: float | Any = None,
+    dtype: str | type | Any = None,
+    use_length: bool | Any = False,
+    *,
+    out: ndarray | Any = None,
+    name: str | Any = None,
+) -> ndarray: ...
 def stop_gradient(data: ArrayLike, *, out: ndarray | Any = None, name: str | Any = None) -> ndarray:
     """The array itself, through which no gradient flows back.
 

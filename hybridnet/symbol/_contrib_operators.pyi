@@ -27,16 +27,17 @@ def AdaptiveAvgPooling2D(
         (batch, channels, rows, columns).
     """
 
+@overload
 def BilinearResize2D(
     data: Symbol | None = None,
     like: Symbol | Any = None,
+    *,
     height: int | Any = 1,
     width: int | Any = 1,
     scale_height: float | Any = None,
     scale_width: float | Any = None,
     mode: str | Any = "size",
     align_corners: bool | Any = True,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -59,6 +60,21 @@ def BilinearResize2D(
         (batch, channels, new height, new width).
     """
 
+@overload
+def BilinearResize2D(
+    data: Symbol | None = None,
+    like: Symbol | Any = None,
+    height: int | Any = 1,
+    width: int | Any = 1,
+    scale_height: float | Any = None,
+    scale_width: float | Any = None,
+    mode: str | Any = "size",
+    align_corners: bool | Any = True,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 @overload
 def DeformableConvolution(
     data: Symbol | None = None,
@@ -243,10 +259,12 @@ def ModulatedDeformableConvolution(
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def MultiBoxDetection(
     cls_prob: Symbol | None = None,
     loc_pred: Symbol | Any = None,
     anchor: Symbol | Any = None,
+    *,
     clip: bool | Any = True,
     threshold: float | Any = 0.01,
     background_id: int | Any = 0,
@@ -254,7 +272,6 @@ def MultiBoxDetection(
     force_suppress: bool | Any = False,
     variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
     nms_topk: int | Any = -1,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -280,6 +297,23 @@ def MultiBoxDetection(
         overlapping one, and everything is where there is none.
     """
 
+@overload
+def MultiBoxDetection(
+    cls_prob: Symbol | None = None,
+    loc_pred: Symbol | Any = None,
+    anchor: Symbol | Any = None,
+    clip: bool | Any = True,
+    threshold: float | Any = 0.01,
+    background_id: int | Any = 0,
+    nms_threshold: float | Any = 0.5,
+    force_suppress: bool | Any = False,
+    variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
+    nms_topk: int | Any = -1,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def MultiBoxPrior(
     data: Symbol | None = None,
     sizes: tuple[float, ...] | Any = (1.0,),
@@ -307,17 +341,18 @@ def MultiBoxPrior(
         (1, height * width * (len(sizes) + len(ratios) - 1), 4).
     """
 
+@overload
 def MultiBoxTarget(
     anchor: Symbol | None = None,
     label: Symbol | Any = None,
     cls_pred: Symbol | Any = None,
+    *,
     overlap_threshold: float | Any = 0.5,
     ignore_label: float | Any = -1.0,
     negative_mining_ratio: float | Any = -1.0,
     negative_mining_thresh: float | Any = 0.5,
     minimum_negative_samples: int | Any = 0,
     variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -346,10 +381,28 @@ def MultiBoxTarget(
         and classes, (batch, n), 0 being the background.
     """
 
+@overload
+def MultiBoxTarget(
+    anchor: Symbol | None = None,
+    label: Symbol | Any = None,
+    cls_pred: Symbol | Any = None,
+    overlap_threshold: float | Any = 0.5,
+    ignore_label: float | Any = -1.0,
+    negative_mining_ratio: float | Any = -1.0,
+    negative_mining_thresh: float | Any = 0.5,
+    minimum_negative_samples: int | Any = 0,
+    variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def MultiProposal(
     cls_prob: Symbol | None = None,
     bbox_pred: Symbol | Any = None,
     im_info: Symbol | Any = None,
+    *,
     rpn_pre_nms_top_n: int | Any = 6000,
     rpn_post_nms_top_n: int | Any = 300,
     threshold: float | Any = 0.7,
@@ -359,7 +412,6 @@ def MultiProposal(
     feature_stride: int | Any = 16,
     output_score: bool | Any = False,
     iou_loss: bool | Any = False,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -388,6 +440,25 @@ def MultiProposal(
         probabilities, (batch * rpn_post_nms_top_n, 1).
     """
 
+@overload
+def MultiProposal(
+    cls_prob: Symbol | None = None,
+    bbox_pred: Symbol | Any = None,
+    im_info: Symbol | Any = None,
+    rpn_pre_nms_top_n: int | Any = 6000,
+    rpn_post_nms_top_n: int | Any = 300,
+    threshold: float | Any = 0.7,
+    rpn_min_size: int | Any = 16,
+    scales: tuple[float, ...] | Any = (4.0, 8.0, 16.0, 32.0),
+    ratios: tuple[float, ...] | Any = (0.5, 1.0, 2.0),
+    feature_stride: int | Any = 16,
+    output_score: bool | Any = False,
+    iou_loss: bool | Any = False,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 @overload
 def PSROIPooling(
     data: Symbol | None = None,
@@ -432,10 +503,12 @@ def PSROIPooling(
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def Proposal(
     cls_prob: Symbol | None = None,
     bbox_pred: Symbol | Any = None,
     im_info: Symbol | Any = None,
+    *,
     rpn_pre_nms_top_n: int | Any = 6000,
     rpn_post_nms_top_n: int | Any = 300,
     threshold: float | Any = 0.7,
@@ -445,7 +518,6 @@ def Proposal(
     feature_stride: int | Any = 16,
     output_score: bool | Any = False,
     iou_loss: bool | Any = False,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -474,6 +546,25 @@ def Proposal(
         probabilities, (batch * rpn_post_nms_top_n, 1).
     """
 
+@overload
+def Proposal(
+    cls_prob: Symbol | None = None,
+    bbox_pred: Symbol | Any = None,
+    im_info: Symbol | Any = None,
+    rpn_pre_nms_top_n: int | Any = 6000,
+    rpn_post_nms_top_n: int | Any = 300,
+    threshold: float | Any = 0.7,
+    rpn_min_size: int | Any = 16,
+    scales: tuple[float, ...] | Any = (4.0, 8.0, 16.0, 32.0),
+    ratios: tuple[float, ...] | Any = (0.5, 1.0, 2.0),
+    feature_stride: int | Any = 16,
+    output_score: bool | Any = False,
+    iou_loss: bool | Any = False,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 @overload
 def ROIAlign(
     data: Symbol | None = None,
@@ -600,12 +691,14 @@ def SparseEmbedding(
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def SyncBatchNorm(
     data: Symbol | None = None,
     gamma: Symbol | Any = None,
     beta: Symbol | Any = None,
     moving_mean: Symbol | Any = None,
     moving_var: Symbol | Any = None,
+    *,
     eps: float | Any = 0.001,
     momentum: float | Any = 0.9,
     fix_gamma: bool | Any = True,
@@ -613,7 +706,6 @@ def SyncBatchNorm(
     output_mean_var: bool | Any = False,
     ndev: int | Any = 1,
     key: str | Any = "",
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -636,13 +728,33 @@ def SyncBatchNorm(
         key: see `ndev`.
     """
 
+@overload
+def SyncBatchNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | Any = None,
+    beta: Symbol | Any = None,
+    moving_mean: Symbol | Any = None,
+    moving_var: Symbol | Any = None,
+    eps: float | Any = 0.001,
+    momentum: float | Any = 0.9,
+    fix_gamma: bool | Any = True,
+    use_global_stats: bool | Any = False,
+    output_mean_var: bool | Any = False,
+    ndev: int | Any = 1,
+    key: str | Any = "",
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def allclose(
     a: Symbol | None = None,
     b: Symbol | Any = None,
+    *,
     rtol: float | Any = 1e-05,
     atol: float | Any = 1e-08,
     equal_nan: bool | Any = True,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -662,6 +774,18 @@ def allclose(
         (), uint8: 1 or 0.
     """
 
+@overload
+def allclose(
+    a: Symbol | None = None,
+    b: Symbol | Any = None,
+    rtol: float | Any = 1e-05,
+    atol: float | Any = 1e-08,
+    equal_nan: bool | Any = True,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def arange_like(
     data: Symbol | None = None,
     start: float | Any = 0.0,
@@ -725,12 +849,13 @@ def bipartite_matching(
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def boolean_mask(
     data: Symbol | None = None,
     index: Symbol | Any = None,
+    *,
     axis: int | Any = 0,
     size: int | Any = None,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -750,16 +875,28 @@ def boolean_mask(
         The shape of `data` with `size` along `axis`.
     """
 
+@overload
+def boolean_mask(
+    data: Symbol | None = None,
+    index: Symbol | Any = None,
+    axis: int | Any = 0,
+    size: int | Any = None,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def box_decode(
     data: Symbol | None = None,
     anchors: Symbol | Any = None,
+    *,
     std0: float | Any = 1.0,
     std1: float | Any = 1.0,
     std2: float | Any = 1.0,
     std3: float | Any = 1.0,
     clip: float | Any = -1.0,
     format: Literal["center", "corner"] | Any = "center",
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -780,6 +917,21 @@ def box_decode(
         (batch, n, 4), boxes in the format 'corner'.
     """
 
+@overload
+def box_decode(
+    data: Symbol | None = None,
+    anchors: Symbol | Any = None,
+    std0: float | Any = 1.0,
+    std1: float | Any = 1.0,
+    std2: float | Any = 1.0,
+    std3: float | Any = 1.0,
+    clip: float | Any = -1.0,
+    format: Literal["center", "corner"] | Any = "center",
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def box_encode(
     samples: Symbol | None = None,
     matches: Symbol | Any = None,
@@ -810,11 +962,12 @@ def box_encode(
         without one, in the same shape.
     """
 
+@overload
 def box_iou(
     lhs: Symbol | None = None,
     rhs: Symbol | Any = None,
-    format: Literal["center", "corner"] | Any = "corner",
     *,
+    format: Literal["center", "corner"] | Any = "corner",
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -830,6 +983,16 @@ def box_iou(
         (*lhs.shape[:-1], *rhs.shape[:-1]), from 0 to 1.
     """
 
+@overload
+def box_iou(
+    lhs: Symbol | None = None,
+    rhs: Symbol | Any = None,
+    format: Literal["center", "corner"] | Any = "corner",
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def box_nms(
     data: Symbol | None = None,
     overlap_thresh: float | Any = 0.5,
@@ -964,12 +1127,13 @@ def count_sketch(
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def dequantize(
     data: Symbol | None = None,
     min_range: Symbol | Any = None,
     max_range: Symbol | Any = None,
-    out_type: Literal["float32"] | Any = "float32",
     *,
+    out_type: Literal["float32"] | Any = "float32",
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -983,6 +1147,17 @@ def dequantize(
         out_type: the dtype of the result.
     """
 
+@overload
+def dequantize(
+    data: Symbol | None = None,
+    min_range: Symbol | Any = None,
+    max_range: Symbol | Any = None,
+    out_type: Literal["float32"] | Any = "float32",
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def div_sqrt_dim(
     data: Symbol | None = None,
     *,
@@ -996,6 +1171,7 @@ def div_sqrt_dim(
         data: an array of any shape.
     """
 
+@overload
 def dot_product_attention(
     queries: Symbol | None = None,
     keys: Symbol | Any = None,
@@ -1004,6 +1180,7 @@ def dot_product_attention(
     bias: Symbol | Any = None,
     lengths: Symbol | Any = None,
     starts: Symbol | Any = None,
+    *,
     causal: bool | Any = False,
     window: int | Any = None,
     scale: float | Any = None,
@@ -1012,7 +1189,6 @@ def dot_product_attention(
     use_bias: bool | Any = False,
     use_lengths: bool | Any = False,
     use_starts: bool | Any = False,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1050,6 +1226,28 @@ def dot_product_attention(
         float32. Hidden: the logarithms of the sums of the exponentials, (batch, queries, heads).
     """
 
+@overload
+def dot_product_attention(
+    queries: Symbol | None = None,
+    keys: Symbol | Any = None,
+    values: Symbol | Any = None,
+    mask: Symbol | Any = None,
+    bias: Symbol | Any = None,
+    lengths: Symbol | Any = None,
+    starts: Symbol | Any = None,
+    causal: bool | Any = False,
+    window: int | Any = None,
+    scale: float | Any = None,
+    dropout: float | Any = 0.0,
+    use_mask: bool | Any = False,
+    use_bias: bool | Any = False,
+    use_lengths: bool | Any = False,
+    use_starts: bool | Any = False,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def fft(
     data: Symbol | None = None,
     compute_size: int | Any = 128,
@@ -1323,13 +1521,14 @@ def interleaved_matmul_selfatt_valatt(
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def linear_cross_entropy(
     data: Symbol | None = None,
     weight: Symbol | Any = None,
     label: Symbol | Any = None,
+    *,
     smoothing: float | Any = 0.0,
     ignore_label: int | Any = None,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1350,6 +1549,18 @@ def linear_cross_entropy(
         (rows,), float32 or wider. Hidden: the logarithms of the sums of the exponentials.
     """
 
+@overload
+def linear_cross_entropy(
+    data: Symbol | None = None,
+    weight: Symbol | Any = None,
+    label: Symbol | Any = None,
+    smoothing: float | Any = 0.0,
+    ignore_label: int | Any = None,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def quadratic(
     data: Symbol | None = None,
     a: float | Any = 0.0,
@@ -1369,12 +1580,13 @@ def quadratic(
         c: the constant.
     """
 
+@overload
 def quantize(
     data: Symbol | None = None,
     min_range: Symbol | Any = None,
     max_range: Symbol | Any = None,
-    out_type: Literal["int8", "uint8"] | Any = "uint8",
     *,
+    out_type: Literal["int8", "uint8"] | Any = "uint8",
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1392,6 +1604,17 @@ def quantize(
         The whole numbers, and the range that they stand for, two arrays of shape (1,).
     """
 
+@overload
+def quantize(
+    data: Symbol | None = None,
+    min_range: Symbol | Any = None,
+    max_range: Symbol | Any = None,
+    out_type: Literal["int8", "uint8"] | Any = "uint8",
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def quantize_v2(
     data: Symbol | None = None,
     out_type: Literal["auto", "int8", "uint8"] | Any = "int8",
@@ -1414,12 +1637,13 @@ def quantize_v2(
         The whole numbers, and the range that they stand for, two arrays of shape (1,).
     """
 
+@overload
 def quantized_act(
     data: Symbol | None = None,
     min_data: Symbol | Any = None,
     max_data: Symbol | Any = None,
-    act_type: Literal["relu"] | Any = "relu",
     *,
+    act_type: Literal["relu"] | Any = "relu",
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1433,6 +1657,17 @@ def quantized_act(
         act_type: 'relu'.
     """
 
+@overload
+def quantized_act(
+    data: Symbol | None = None,
+    min_data: Symbol | Any = None,
+    max_data: Symbol | Any = None,
+    act_type: Literal["relu"] | Any = "relu",
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def quantized_concat(
     *data: Symbol | Sequence[Symbol],
     num_args: int | Any = 0,
@@ -1659,10 +1894,12 @@ def quantized_fully_connected(
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def quantized_pooling(
     data: Symbol | None = None,
     min_data: Symbol | Any = None,
     max_data: Symbol | Any = None,
+    *,
     kernel: tuple[int, ...] | Any = (),
     pool_type: Literal["avg", "max"] | Any = "max",
     global_pool: bool | Any = False,
@@ -1672,7 +1909,6 @@ def quantized_pooling(
     pad: tuple[int, ...] | Any = (),
     count_include_pad: bool | Any = None,
     layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1690,14 +1926,34 @@ def quantized_pooling(
         layout: NCW, NCHW or NCDHW (the defaults), or NWC, NHWC or NDHWC.
     """
 
+@overload
+def quantized_pooling(
+    data: Symbol | None = None,
+    min_data: Symbol | Any = None,
+    max_data: Symbol | Any = None,
+    kernel: tuple[int, ...] | Any = (),
+    pool_type: Literal["avg", "max"] | Any = "max",
+    global_pool: bool | Any = False,
+    cudnn_off: bool | Any = False,
+    pooling_convention: Literal["full", "same", "valid"] | Any = "valid",
+    stride: tuple[int, ...] | Any = (),
+    pad: tuple[int, ...] | Any = (),
+    count_include_pad: bool | Any = None,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def requantize(
     data: Symbol | None = None,
     min_range: Symbol | Any = None,
     max_range: Symbol | Any = None,
+    *,
     out_type: Literal["auto", "int8", "uint8"] | Any = "int8",
     min_calib_range: float | Any = None,
     max_calib_range: float | Any = None,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1717,12 +1973,26 @@ def requantize(
         The whole numbers, and the range that they stand for, two arrays of shape (1,).
     """
 
+@overload
+def requantize(
+    data: Symbol | None = None,
+    min_range: Symbol | Any = None,
+    max_range: Symbol | Any = None,
+    out_type: Literal["auto", "int8", "uint8"] | Any = "int8",
+    min_calib_range: float | Any = None,
+    max_calib_range: float | Any = None,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def rotary_embedding(
     data: Symbol | None = None,
     positions: Symbol | Any = None,
     frequencies: Symbol | Any = None,
-    interleaved: bool | Any = False,
     *,
+    interleaved: bool | Any = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1743,6 +2013,17 @@ def rotary_embedding(
         The shape and dtype of `data`; narrow floats are computed in float32.
     """
 
+@overload
+def rotary_embedding(
+    data: Symbol | None = None,
+    positions: Symbol | Any = None,
+    frequencies: Symbol | Any = None,
+    interleaved: bool | Any = False,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def round_ste(
     data: Symbol | None = None,
     *,

@@ -1,6 +1,6 @@
 # Written by `python -m hybridnet.stubs`, which overwrites what is changed here.
 
-from typing import Any
+from typing import Any, overload
 
 from hybridnet.symbol.symbol import Symbol
 
@@ -75,16 +75,17 @@ def gelqf(
         Q, (..., n, m), and L, (..., n, n). The signs are LAPACK's.
     """
 
+@overload
 def gemm(
     A: Symbol | None = None,
     B: Symbol | Any = None,
     C: Symbol | Any = None,
+    *,
     transpose_a: bool | Any = False,
     transpose_b: bool | Any = False,
     alpha: float | Any = 1.0,
     beta: float | Any = 1.0,
     axis: int | Any = -2,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -105,14 +106,30 @@ def gemm(
         (..., n, m).
     """
 
+@overload
+def gemm(
+    A: Symbol | None = None,
+    B: Symbol | Any = None,
+    C: Symbol | Any = None,
+    transpose_a: bool | Any = False,
+    transpose_b: bool | Any = False,
+    alpha: float | Any = 1.0,
+    beta: float | Any = 1.0,
+    axis: int | Any = -2,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def gemm2(
     A: Symbol | None = None,
     B: Symbol | Any = None,
+    *,
     transpose_a: bool | Any = False,
     transpose_b: bool | Any = False,
     alpha: float | Any = 1.0,
     axis: int | Any = -2,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -131,6 +148,19 @@ def gemm2(
         (..., n, m).
     """
 
+@overload
+def gemm2(
+    A: Symbol | None = None,
+    B: Symbol | Any = None,
+    transpose_a: bool | Any = False,
+    transpose_b: bool | Any = False,
+    alpha: float | Any = 1.0,
+    axis: int | Any = -2,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def inverse(
     A: Symbol | None = None,
     *,
@@ -297,14 +327,15 @@ def syrk(
         (..., n, n), or (..., m, m) with `transpose`; symmetric.
     """
 
+@overload
 def trmm(
     A: Symbol | None = None,
     B: Symbol | Any = None,
+    *,
     transpose: bool | Any = False,
     rightside: bool | Any = False,
     lower: bool | Any = True,
     alpha: float | Any = 1.0,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -323,7 +354,8 @@ def trmm(
         The shape of `B`.
     """
 
-def trsm(
+@overload
+def trmm(
     A: Symbol | None = None,
     B: Symbol | Any = None,
     transpose: bool | Any = False,
@@ -331,6 +363,19 @@ def trsm(
     lower: bool | Any = True,
     alpha: float | Any = 1.0,
     *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def trsm(
+    A: Symbol | None = None,
+    B: Symbol | Any = None,
+    *,
+    transpose: bool | Any = False,
+    rightside: bool | Any = False,
+    lower: bool | Any = True,
+    alpha: float | Any = 1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -349,3 +394,17 @@ def trsm(
     Returns:
         X, of the shape of `B`.
     """
+
+@overload
+def trsm(
+    A: Symbol | None = None,
+    B: Symbol | Any = None,
+    transpose: bool | Any = False,
+    rightside: bool | Any = False,
+    lower: bool | Any = True,
+    alpha: float | Any = 1.0,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...

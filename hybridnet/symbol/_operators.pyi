@@ -34,6 +34,55 @@ def Activation(
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def BatchNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | Any = None,
+    beta: Symbol | Any = None,
+    moving_mean: Symbol | Any = None,
+    moving_var: Symbol | Any = None,
+    *,
+    eps: float | Any = 0.001,
+    momentum: float | Any = 0.9,
+    fix_gamma: bool | Any = True,
+    use_global_stats: bool | Any = False,
+    output_mean_var: bool | Any = False,
+    axis: int | Any = 1,
+    cudnn_off: bool | Any = False,
+    min_calib_range: float | Any = None,
+    max_calib_range: float | Any = None,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol:
+    """Normalizes each channel: ``gamma * (data - mean) / sqrt(var + eps) + beta``.
+
+    Ioffe and Szegedy, "Batch normalization", 2015. In training the mean and the biased variance
+    are those of the batch, and the moving ones become
+    ``momentum * moving + (1 - momentum) * batch``; otherwise they are the moving ones.
+
+    Args:
+        data: any shape with channels on `axis`, floating point.
+        gamma: (channels,), the scale; float32 where `data` is narrower, like all that follow.
+        beta: (channels,), the offset.
+        moving_mean: (channels,), moved in training by the backward pass.
+        moving_var: (channels,), likewise.
+        eps: keeps the root from zero.
+        momentum: of the moving statistics.
+        fix_gamma: take gamma as 1, without a gradient.
+        use_global_stats: use the moving statistics in training too.
+        output_mean_var: show the statistics as well.
+        axis: the channels.
+        cudnn_off: without meaning here, like the calibration ranges; read for MXNet's sake.
+        min_calib_range: see `cudnn_off`.
+        max_calib_range: see `cudnn_off`.
+
+    Returns:
+        The shape and dtype of `data`; with `output_mean_var` also the mean and, as in MXNet,
+        ``1 / sqrt(var + eps)``, both (channels,).
+    """
+
+@overload
 def BatchNorm(
     data: Symbol | None = None,
     gamma: Symbol | Any = None,
@@ -53,6 +102,27 @@ def BatchNorm(
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def BatchNorm_v1(
+    data: Symbol | None = None,
+    gamma: Symbol | Any = None,
+    beta: Symbol | Any = None,
+    moving_mean: Symbol | Any = None,
+    moving_var: Symbol | Any = None,
+    *,
+    eps: float | Any = 0.001,
+    momentum: float | Any = 0.9,
+    fix_gamma: bool | Any = True,
+    use_global_stats: bool | Any = False,
+    output_mean_var: bool | Any = False,
+    axis: int | Any = 1,
+    cudnn_off: bool | Any = False,
+    min_calib_range: float | Any = None,
+    max_calib_range: float | Any = None,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
 ) -> Symbol:
     """Normalizes each channel: ``gamma * (data - mean) / sqrt(var + eps) + beta``.
 
@@ -81,6 +151,7 @@ def BatchNorm(
         ``1 / sqrt(var + eps)``, both (channels,).
     """
 
+@overload
 def BatchNorm_v1(
     data: Symbol | None = None,
     gamma: Symbol | Any = None,
@@ -100,39 +171,13 @@ def BatchNorm_v1(
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
-) -> Symbol:
-    """Normalizes each channel: ``gamma * (data - mean) / sqrt(var + eps) + beta``.
-
-    Ioffe and Szegedy, "Batch normalization", 2015. In training the mean and the biased variance
-    are those of the batch, and the moving ones become
-    ``momentum * moving + (1 - momentum) * batch``; otherwise they are the moving ones.
-
-    Args:
-        data: any shape with channels on `axis`, floating point.
-        gamma: (channels,), the scale; float32 where `data` is narrower, like all that follow.
-        beta: (channels,), the offset.
-        moving_mean: (channels,), moved in training by the backward pass.
-        moving_var: (channels,), likewise.
-        eps: keeps the root from zero.
-        momentum: of the moving statistics.
-        fix_gamma: take gamma as 1, without a gradient.
-        use_global_stats: use the moving statistics in training too.
-        output_mean_var: show the statistics as well.
-        axis: the channels.
-        cudnn_off: without meaning here, like the calibration ranges; read for MXNet's sake.
-        min_calib_range: see `cudnn_off`.
-        max_calib_range: see `cudnn_off`.
-
-    Returns:
-        The shape and dtype of `data`; with `output_mean_var` also the mean and, as in MXNet,
-        ``1 / sqrt(var + eps)``, both (channels,).
-    """
-
+) -> Symbol: ...
+@overload
 def BilinearSampler(
     data: Symbol | None = None,
     grid: Symbol | Any = None,
-    cudnn_off: bool | Any = None,
     *,
+    cudnn_off: bool | Any = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -149,6 +194,16 @@ def BilinearSampler(
         (batch, channels, new height, new width).
     """
 
+@overload
+def BilinearSampler(
+    data: Symbol | None = None,
+    grid: Symbol | Any = None,
+    cudnn_off: bool | Any = None,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def BlockGrad(
     data: Symbol | None = None,
     *,
@@ -162,15 +217,16 @@ def BlockGrad(
         data: an array of any shape.
     """
 
+@overload
 def CTCLoss(
     data: Symbol | None = None,
     label: Symbol | Any = None,
     data_lengths: Symbol | Any = None,
     label_lengths: Symbol | Any = None,
+    *,
     use_data_lengths: bool | Any = False,
     use_label_lengths: bool | Any = False,
     blank_label: Literal["first", "last"] | Any = "first",
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -193,6 +249,20 @@ def CTCLoss(
         no labels have that of blanks alone (for both MXNet returns what is no loss).
     """
 
+@overload
+def CTCLoss(
+    data: Symbol | None = None,
+    label: Symbol | Any = None,
+    data_lengths: Symbol | Any = None,
+    label_lengths: Symbol | Any = None,
+    use_data_lengths: bool | Any = False,
+    use_label_lengths: bool | Any = False,
+    blank_label: Literal["first", "last"] | Any = "first",
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 @overload
 def Cast(
     data: Symbol | None = None,
@@ -408,16 +478,17 @@ def Convolution_v1(
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def Correlation(
     data1: Symbol | None = None,
     data2: Symbol | Any = None,
+    *,
     kernel_size: int | Any = 1,
     max_displacement: int | Any = 1,
     stride1: int | Any = 1,
     stride2: int | Any = 1,
     pad_size: int | Any = 0,
     is_multiply: bool | Any = True,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -442,6 +513,21 @@ def Correlation(
         ``-(max_displacement // stride2) * stride2`` up.
     """
 
+@overload
+def Correlation(
+    data1: Symbol | None = None,
+    data2: Symbol | Any = None,
+    kernel_size: int | Any = 1,
+    max_displacement: int | Any = 1,
+    stride1: int | Any = 1,
+    stride2: int | Any = 1,
+    pad_size: int | Any = 0,
+    is_multiply: bool | Any = True,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def Crop(
     *data: Symbol | Sequence[Symbol],
     num_args: int | Any = 0,
@@ -725,14 +811,15 @@ def GridGenerator(
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def GroupNorm(
     data: Symbol | None = None,
     gamma: Symbol | Any = None,
     beta: Symbol | Any = None,
+    *,
     num_groups: int | Any = 1,
     eps: float | Any = 1e-05,
     output_mean_var: bool | Any = False,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -755,13 +842,27 @@ def GroupNorm(
         both (batch, num_groups).
     """
 
+@overload
+def GroupNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | Any = None,
+    beta: Symbol | Any = None,
+    num_groups: int | Any = 1,
+    eps: float | Any = 1e-05,
+    output_mean_var: bool | Any = False,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def IdentityAttachKLSparseReg(
     data: Symbol | None = None,
     moving_avg: Symbol | Any = None,
+    *,
     sparseness_target: float | Any = 0.1,
     penalty: float | Any = 0.001,
     momentum: float | Any = 0.9,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -781,12 +882,25 @@ def IdentityAttachKLSparseReg(
         momentum: of the mean.
     """
 
+@overload
+def IdentityAttachKLSparseReg(
+    data: Symbol | None = None,
+    moving_avg: Symbol | Any = None,
+    sparseness_target: float | Any = 0.1,
+    penalty: float | Any = 0.001,
+    momentum: float | Any = 0.9,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def InstanceNorm(
     data: Symbol | None = None,
     gamma: Symbol | Any = None,
     beta: Symbol | Any = None,
-    eps: float | Any = 0.001,
     *,
+    eps: float | Any = 0.001,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -805,6 +919,17 @@ def InstanceNorm(
         The shape and dtype of `data`.
     """
 
+@overload
+def InstanceNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | Any = None,
+    beta: Symbol | Any = None,
+    eps: float | Any = 0.001,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def L2Normalization(
     data: Symbol | None = None,
     eps: float | Any = 1e-10,
@@ -867,14 +992,15 @@ def LRN(
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def LayerNorm(
     data: Symbol | None = None,
     gamma: Symbol | Any = None,
     beta: Symbol | Any = None,
+    *,
     axis: int | Any = -1,
     eps: float | Any = 1e-05,
     output_mean_var: bool | Any = False,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -896,14 +1022,28 @@ def LayerNorm(
         length 1. Narrow floats are computed in float32.
     """
 
+@overload
+def LayerNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | Any = None,
+    beta: Symbol | Any = None,
+    axis: int | Any = -1,
+    eps: float | Any = 1e-05,
+    output_mean_var: bool | Any = False,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def LeakyReLU(
     data: Symbol | None = None,
     gamma: Symbol | Any = None,
+    *,
     act_type: str | Any = "leaky",
     slope: float | Any = 0.25,
     lower_bound: float | Any = 0.125,
     upper_bound: float | Any = 0.334,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -927,11 +1067,25 @@ def LeakyReLU(
         The shape and dtype of `data`. (MXNet shows the slopes of 'rrelu' too, as a second output.)
     """
 
+@overload
+def LeakyReLU(
+    data: Symbol | None = None,
+    gamma: Symbol | Any = None,
+    act_type: str | Any = "leaky",
+    slope: float | Any = 0.25,
+    lower_bound: float | Any = 0.125,
+    upper_bound: float | Any = 0.334,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def LinearRegressionOutput(
     data: Symbol | None = None,
     label: Symbol | Any = None,
-    grad_scale: float | Any = 1.0,
     *,
+    grad_scale: float | Any = 1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -950,11 +1104,22 @@ def LinearRegressionOutput(
         The shape and dtype of `data`.
     """
 
-def LogisticRegressionOutput(
+@overload
+def LinearRegressionOutput(
     data: Symbol | None = None,
     label: Symbol | Any = None,
     grad_scale: float | Any = 1.0,
     *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def LogisticRegressionOutput(
+    data: Symbol | None = None,
+    label: Symbol | Any = None,
+    *,
+    grad_scale: float | Any = 1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -973,11 +1138,22 @@ def LogisticRegressionOutput(
         The shape and dtype of `data`.
     """
 
-def MAERegressionOutput(
+@overload
+def LogisticRegressionOutput(
     data: Symbol | None = None,
     label: Symbol | Any = None,
     grad_scale: float | Any = 1.0,
     *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def MAERegressionOutput(
+    data: Symbol | None = None,
+    label: Symbol | Any = None,
+    *,
+    grad_scale: float | Any = 1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -996,6 +1172,16 @@ def MAERegressionOutput(
         The shape and dtype of `data`.
     """
 
+@overload
+def MAERegressionOutput(
+    data: Symbol | None = None,
+    label: Symbol | Any = None,
+    grad_scale: float | Any = 1.0,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def MakeLoss(
     data: Symbol | None = None,
     grad_scale: float | Any = 1.0,
@@ -1123,12 +1309,13 @@ def Pooling_v1(
         goes to the first of several greatest elements of a window.
     """
 
+@overload
 def RMSNorm(
     data: Symbol | None = None,
     gamma: Symbol | Any = None,
+    *,
     axis: int | Any = -1,
     eps: float | Any = 1e-06,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1148,6 +1335,17 @@ def RMSNorm(
         The shape and dtype of `data`. Narrow floats are computed in float32.
     """
 
+@overload
+def RMSNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | Any = None,
+    axis: int | Any = -1,
+    eps: float | Any = 1e-06,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 @overload
 def RNN(
     data: Symbol | None = None,
@@ -1313,13 +1511,14 @@ def Reshape(
         keep_highest: with `target_shape`: the first dimension stays as it is.
     """
 
+@overload
 def SVMOutput(
     data: Symbol | None = None,
     label: Symbol | Any = None,
+    *,
     margin: float | Any = 1.0,
     regularization_coefficient: float | Any = 1.0,
     use_linear: bool | Any = False,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1340,12 +1539,25 @@ def SVMOutput(
         The shape and dtype of `data`.
     """
 
+@overload
+def SVMOutput(
+    data: Symbol | None = None,
+    label: Symbol | Any = None,
+    margin: float | Any = 1.0,
+    regularization_coefficient: float | Any = 1.0,
+    use_linear: bool | Any = False,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def SequenceLast(
     data: Symbol | None = None,
     sequence_length: Symbol | Any = None,
+    *,
     use_sequence_length: bool | Any = False,
     axis: int | Any = 0,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1363,13 +1575,25 @@ def SequenceLast(
         (batch, ...), of the dtype of `data`.
     """
 
-def SequenceMask(
+@overload
+def SequenceLast(
     data: Symbol | None = None,
     sequence_length: Symbol | Any = None,
     use_sequence_length: bool | Any = False,
-    value: float | Any = 0.0,
     axis: int | Any = 0,
     *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def SequenceMask(
+    data: Symbol | None = None,
+    sequence_length: Symbol | Any = None,
+    *,
+    use_sequence_length: bool | Any = False,
+    value: float | Any = 0.0,
+    axis: int | Any = 0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1387,12 +1611,25 @@ def SequenceMask(
         The shape and dtype of `data`.
     """
 
-def SequenceReverse(
+@overload
+def SequenceMask(
     data: Symbol | None = None,
     sequence_length: Symbol | Any = None,
     use_sequence_length: bool | Any = False,
+    value: float | Any = 0.0,
     axis: int | Any = 0,
     *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def SequenceReverse(
+    data: Symbol | None = None,
+    sequence_length: Symbol | Any = None,
+    *,
+    use_sequence_length: bool | Any = False,
+    axis: int | Any = 0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1410,6 +1647,17 @@ def SequenceReverse(
         The shape and dtype of `data`.
     """
 
+@overload
+def SequenceReverse(
+    data: Symbol | None = None,
+    sequence_length: Symbol | Any = None,
+    use_sequence_length: bool | Any = False,
+    axis: int | Any = 0,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 @overload
 def SliceChannel(
     data: Symbol | None = None,
@@ -1440,9 +1688,11 @@ def SliceChannel(
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def Softmax(
     data: Symbol | None = None,
     label: Symbol | Any = None,
+    *,
     grad_scale: float | Any = 1.0,
     ignore_label: float | Any = -1.0,
     multi_output: bool | Any = False,
@@ -1451,67 +1701,6 @@ def Softmax(
     normalization: Literal["batch", "null", "valid"] | Any = "null",
     out_grad: bool | Any = False,
     smooth_alpha: float | Any = 0.0,
-    *,
-    out: Symbol | Any = None,
-    name: str | Any = None,
-    attr: dict[str, str] | Any = None,
-) -> Symbol:
-    """Softmax whose gradient is that of the cross entropy with the labels.
-
-    The gradient with respect to `data` is ``grad_scale * (softmax - onehot(label))``, whatever is
-    done with the output later; `label` gets none.
-
-    Args:
-        data: (batch, classes), more axes being flattened into the classes.
-        label: (batch,) class indices, whose fraction does not count; or probabilities in the
-            shape of `data`, which makes the gradient ``grad_scale * (softmax - label)``.
-        grad_scale: a factor of the gradient.
-        ignore_label: the label meant by `use_ignore` and normalization='valid'.
-        multi_output: `data` is (batch, classes, *spatial), `label` (batch, *spatial), and the
-            gradient is divided by the spatial size (but not with normalization='valid').
-        use_ignore: give elements labeled `ignore_label` no gradient.
-        preserve_shape: `data` is (..., classes), `label` (...).
-        normalization: divides the gradient: 'null' by nothing, 'batch' by the number of rows,
-            'valid' by the number of labels that are not `ignore_label`.
-        out_grad: multiply the gradient by that of the output. (MXNet 1.9.1 multiplies by the
-            output itself; this does what its documentation says.)
-        smooth_alpha: label smoothing: the onehot is ``1 - smooth_alpha`` at the label and
-            ``smooth_alpha / (classes - 1)`` elsewhere. Not with multi_output, as in MXNet.
-
-    Returns:
-        The softmax, the shape and dtype of `data`.
-    """
-
-def SoftmaxActivation(
-    data: Symbol | None = None,
-    mode: Literal["channel", "instance"] | Any = "instance",
-    *,
-    out: Symbol | Any = None,
-    name: str | Any = None,
-    attr: dict[str, str] | Any = None,
-) -> Symbol:
-    """Computes softmax over the last axis, or with mode='channel' over axis 1.
-
-    Args:
-        data: (batch, ...).
-        mode: see above.
-
-    Returns:
-        The shape and dtype of `data`.
-    """
-
-def SoftmaxOutput(
-    data: Symbol | None = None,
-    label: Symbol | Any = None,
-    grad_scale: float | Any = 1.0,
-    ignore_label: float | Any = -1.0,
-    multi_output: bool | Any = False,
-    use_ignore: bool | Any = False,
-    preserve_shape: bool | Any = False,
-    normalization: Literal["batch", "null", "valid"] | Any = "null",
-    out_grad: bool | Any = False,
-    smooth_alpha: float | Any = 0.0,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1543,11 +1732,106 @@ def SoftmaxOutput(
     """
 
 @overload
+def Softmax(
+    data: Symbol | None = None,
+    label: Symbol | Any = None,
+    grad_scale: float | Any = 1.0,
+    ignore_label: float | Any = -1.0,
+    multi_output: bool | Any = False,
+    use_ignore: bool | Any = False,
+    preserve_shape: bool | Any = False,
+    normalization: Literal["batch", "null", "valid"] | Any = "null",
+    out_grad: bool | Any = False,
+    smooth_alpha: float | Any = 0.0,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+def SoftmaxActivation(
+    data: Symbol | None = None,
+    mode: Literal["channel", "instance"] | Any = "instance",
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol:
+    """Computes softmax over the last axis, or with mode='channel' over axis 1.
+
+    Args:
+        data: (batch, ...).
+        mode: see above.
+
+    Returns:
+        The shape and dtype of `data`.
+    """
+
+@overload
+def SoftmaxOutput(
+    data: Symbol | None = None,
+    label: Symbol | Any = None,
+    *,
+    grad_scale: float | Any = 1.0,
+    ignore_label: float | Any = -1.0,
+    multi_output: bool | Any = False,
+    use_ignore: bool | Any = False,
+    preserve_shape: bool | Any = False,
+    normalization: Literal["batch", "null", "valid"] | Any = "null",
+    out_grad: bool | Any = False,
+    smooth_alpha: float | Any = 0.0,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol:
+    """Softmax whose gradient is that of the cross entropy with the labels.
+
+    The gradient with respect to `data` is ``grad_scale * (softmax - onehot(label))``, whatever is
+    done with the output later; `label` gets none.
+
+    Args:
+        data: (batch, classes), more axes being flattened into the classes.
+        label: (batch,) class indices, whose fraction does not count; or probabilities in the
+            shape of `data`, which makes the gradient ``grad_scale * (softmax - label)``.
+        grad_scale: a factor of the gradient.
+        ignore_label: the label meant by `use_ignore` and normalization='valid'.
+        multi_output: `data` is (batch, classes, *spatial), `label` (batch, *spatial), and the
+            gradient is divided by the spatial size (but not with normalization='valid').
+        use_ignore: give elements labeled `ignore_label` no gradient.
+        preserve_shape: `data` is (..., classes), `label` (...).
+        normalization: divides the gradient: 'null' by nothing, 'batch' by the number of rows,
+            'valid' by the number of labels that are not `ignore_label`.
+        out_grad: multiply the gradient by that of the output. (MXNet 1.9.1 multiplies by the
+            output itself; this does what its documentation says.)
+        smooth_alpha: label smoothing: the onehot is ``1 - smooth_alpha`` at the label and
+            ``smooth_alpha / (classes - 1)`` elsewhere. Not with multi_output, as in MXNet.
+
+    Returns:
+        The softmax, the shape and dtype of `data`.
+    """
+
+@overload
+def SoftmaxOutput(
+    data: Symbol | None = None,
+    label: Symbol | Any = None,
+    grad_scale: float | Any = 1.0,
+    ignore_label: float | Any = -1.0,
+    multi_output: bool | Any = False,
+    use_ignore: bool | Any = False,
+    preserve_shape: bool | Any = False,
+    normalization: Literal["batch", "null", "valid"] | Any = "null",
+    out_grad: bool | Any = False,
+    smooth_alpha: float | Any = 0.0,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def SpatialTransformer(
     data: Symbol | None = None,
     loc: Symbol | Any = None,
-    target_shape: tuple[int, ...] | Any = (0, 0),
     *,
+    target_shape: tuple[int, ...] | Any = (0, 0),
     transform_type: Literal["affine"] | Any,
     sampler_type: Literal["bilinear"] | Any,
     cudnn_off: bool | Any = None,
@@ -1569,6 +1853,19 @@ def SpatialTransformer(
         (batch, channels, *target_shape).
     """
 
+@overload
+def SpatialTransformer(
+    data: Symbol | None = None,
+    loc: Symbol | Any = None,
+    target_shape: tuple[int, ...] | Any = (0, 0),
+    *,
+    transform_type: Literal["affine"] | Any,
+    sampler_type: Literal["bilinear"] | Any,
+    cudnn_off: bool | Any = None,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 @overload
 def SpatialTransformer(
     data: Symbol | None,
@@ -1919,13 +2216,14 @@ def argsort(
         dtype: the dtype of the positions.
     """
 
+@overload
 def batch_dot(
     lhs: Symbol | None = None,
     rhs: Symbol | Any = None,
+    *,
     transpose_a: bool | Any = False,
     transpose_b: bool | Any = False,
     forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1940,6 +2238,18 @@ def batch_dot(
         forward_stype: the storage of the result in MXNet; results here are always dense.
     """
 
+@overload
+def batch_dot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | Any = None,
+    transpose_a: bool | Any = False,
+    transpose_b: bool | Any = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def batch_take(
     a: Symbol | None = None,
     indices: Symbol | Any = None,
@@ -2120,12 +2430,13 @@ def broadcast_lesser_equal(
         rhs: an array.
     """
 
+@overload
 def broadcast_like(
     lhs: Symbol | None = None,
     rhs: Symbol | Any = None,
+    *,
     lhs_axes: int | tuple[int, ...] | Any = None,
     rhs_axes: int | tuple[int, ...] | Any = None,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -2139,6 +2450,17 @@ def broadcast_like(
         rhs_axes: the axes of `rhs` that have their new sizes.
     """
 
+@overload
+def broadcast_like(
+    lhs: Symbol | None = None,
+    rhs: Symbol | Any = None,
+    lhs_axes: int | tuple[int, ...] | Any = None,
+    rhs_axes: int | tuple[int, ...] | Any = None,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def broadcast_logical_and(
     lhs: Symbol | None = None,
     rhs: Symbol | Any = None,
@@ -2434,13 +2756,14 @@ def ceil(
         data: an array of any shape.
     """
 
+@overload
 def choose_element_0index(
     data: Symbol | None = None,
     index: Symbol | Any = None,
+    *,
     axis: int | Any = -1,
     keepdims: bool | Any = False,
     mode: Literal["clip", "wrap"] | Any = "clip",
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -2454,6 +2777,18 @@ def choose_element_0index(
         mode: positions outside are clipped or wrap around.
     """
 
+@overload
+def choose_element_0index(
+    data: Symbol | None = None,
+    index: Symbol | Any = None,
+    axis: int | Any = -1,
+    keepdims: bool | Any = False,
+    mode: Literal["clip", "wrap"] | Any = "clip",
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 @overload
 def clip(
     data: Symbol | None = None,
@@ -2595,15 +2930,16 @@ def crop(
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def ctc_loss(
     data: Symbol | None = None,
     label: Symbol | Any = None,
     data_lengths: Symbol | Any = None,
     label_lengths: Symbol | Any = None,
+    *,
     use_data_lengths: bool | Any = False,
     use_label_lengths: bool | Any = False,
     blank_label: Literal["first", "last"] | Any = "first",
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -2626,6 +2962,20 @@ def ctc_loss(
         no labels have that of blanks alone (for both MXNet returns what is no loss).
     """
 
+@overload
+def ctc_loss(
+    data: Symbol | None = None,
+    label: Symbol | Any = None,
+    data_lengths: Symbol | Any = None,
+    label_lengths: Symbol | Any = None,
+    use_data_lengths: bool | Any = False,
+    use_label_lengths: bool | Any = False,
+    blank_label: Literal["first", "last"] | Any = "first",
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def cumsum(
     a: Symbol | None = None,
     axis: int | Any = None,
@@ -2697,13 +3047,14 @@ def diag(
         axis2: the axis of the columns; the diagonal becomes the last axis of the result.
     """
 
+@overload
 def dot(
     lhs: Symbol | None = None,
     rhs: Symbol | Any = None,
+    *,
     transpose_a: bool | Any = False,
     transpose_b: bool | Any = False,
     forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -2721,6 +3072,18 @@ def dot(
         forward_stype: the storage of the result in MXNet; results here are always dense.
     """
 
+@overload
+def dot(
+    lhs: Symbol | None = None,
+    rhs: Symbol | Any = None,
+    transpose_a: bool | Any = False,
+    transpose_b: bool | Any = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def elemwise_add(
     lhs: Symbol | None = None,
     rhs: Symbol | Any = None,
@@ -3199,10 +3562,10 @@ def lamb_update_phase1(
     grad: Symbol | Any = None,
     mean: Symbol | Any = None,
     var: Symbol | Any = None,
+    *,
     beta1: float | Any = 0.9,
     beta2: float | Any = 0.999,
     epsilon: float | Any = 1e-06,
-    *,
     t: float | Any,
     bias_correction: bool | Any = True,
     wd: float | Any,
@@ -3230,6 +3593,25 @@ def lamb_update_phase1(
         clip_gradient: limits each element of the rescaled gradient; negative for no limit.
     """
 
+@overload
+def lamb_update_phase1(
+    weight: Symbol | None = None,
+    grad: Symbol | Any = None,
+    mean: Symbol | Any = None,
+    var: Symbol | Any = None,
+    beta1: float | Any = 0.9,
+    beta2: float | Any = 0.999,
+    epsilon: float | Any = 1e-06,
+    *,
+    t: float | Any,
+    bias_correction: bool | Any = True,
+    wd: float | Any,
+    rescale_grad: float | Any = 1.0,
+    clip_gradient: float | Any = -1.0,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 @overload
 def lamb_update_phase1(
     weight: Symbol | None,
@@ -3379,16 +3761,17 @@ def linalg_gelqf(
         Q, (..., n, m), and L, (..., n, n). The signs are LAPACK's.
     """
 
+@overload
 def linalg_gemm(
     A: Symbol | None = None,
     B: Symbol | Any = None,
     C: Symbol | Any = None,
+    *,
     transpose_a: bool | Any = False,
     transpose_b: bool | Any = False,
     alpha: float | Any = 1.0,
     beta: float | Any = 1.0,
     axis: int | Any = -2,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3409,14 +3792,30 @@ def linalg_gemm(
         (..., n, m).
     """
 
+@overload
+def linalg_gemm(
+    A: Symbol | None = None,
+    B: Symbol | Any = None,
+    C: Symbol | Any = None,
+    transpose_a: bool | Any = False,
+    transpose_b: bool | Any = False,
+    alpha: float | Any = 1.0,
+    beta: float | Any = 1.0,
+    axis: int | Any = -2,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def linalg_gemm2(
     A: Symbol | None = None,
     B: Symbol | Any = None,
+    *,
     transpose_a: bool | Any = False,
     transpose_b: bool | Any = False,
     alpha: float | Any = 1.0,
     axis: int | Any = -2,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3435,6 +3834,19 @@ def linalg_gemm2(
         (..., n, m).
     """
 
+@overload
+def linalg_gemm2(
+    A: Symbol | None = None,
+    B: Symbol | Any = None,
+    transpose_a: bool | Any = False,
+    transpose_b: bool | Any = False,
+    alpha: float | Any = 1.0,
+    axis: int | Any = -2,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def linalg_inverse(
     A: Symbol | None = None,
     *,
@@ -3601,14 +4013,15 @@ def linalg_syrk(
         (..., n, n), or (..., m, m) with `transpose`; symmetric.
     """
 
+@overload
 def linalg_trmm(
     A: Symbol | None = None,
     B: Symbol | Any = None,
+    *,
     transpose: bool | Any = False,
     rightside: bool | Any = False,
     lower: bool | Any = True,
     alpha: float | Any = 1.0,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3627,7 +4040,8 @@ def linalg_trmm(
         The shape of `B`.
     """
 
-def linalg_trsm(
+@overload
+def linalg_trmm(
     A: Symbol | None = None,
     B: Symbol | Any = None,
     transpose: bool | Any = False,
@@ -3635,6 +4049,19 @@ def linalg_trsm(
     lower: bool | Any = True,
     alpha: float | Any = 1.0,
     *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def linalg_trsm(
+    A: Symbol | None = None,
+    B: Symbol | Any = None,
+    *,
+    transpose: bool | Any = False,
+    rightside: bool | Any = False,
+    lower: bool | Any = True,
+    alpha: float | Any = 1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3654,6 +4081,19 @@ def linalg_trsm(
         X, of the shape of `B`.
     """
 
+@overload
+def linalg_trsm(
+    A: Symbol | None = None,
+    B: Symbol | Any = None,
+    transpose: bool | Any = False,
+    rightside: bool | Any = False,
+    lower: bool | Any = True,
+    alpha: float | Any = 1.0,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def log(
     data: Symbol | None = None,
     *,
@@ -3875,10 +4315,10 @@ def mp_lamb_update_phase1(
     mean: Symbol | Any = None,
     var: Symbol | Any = None,
     weight32: Symbol | Any = None,
+    *,
     beta1: float | Any = 0.9,
     beta2: float | Any = 0.999,
     epsilon: float | Any = 1e-06,
-    *,
     t: float | Any,
     bias_correction: bool | Any = True,
     wd: float | Any,
@@ -3905,6 +4345,26 @@ def mp_lamb_update_phase1(
         clip_gradient: limits each element of the rescaled gradient; negative for no limit.
     """
 
+@overload
+def mp_lamb_update_phase1(
+    weight: Symbol | None = None,
+    grad: Symbol | Any = None,
+    mean: Symbol | Any = None,
+    var: Symbol | Any = None,
+    weight32: Symbol | Any = None,
+    beta1: float | Any = 0.9,
+    beta2: float | Any = 0.999,
+    epsilon: float | Any = 1e-06,
+    *,
+    t: float | Any,
+    bias_correction: bool | Any = True,
+    wd: float | Any,
+    rescale_grad: float | Any = 1.0,
+    clip_gradient: float | Any = -1.0,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 @overload
 def mp_lamb_update_phase1(
     weight: Symbol | None,
@@ -4510,13 +4970,14 @@ def pad(
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def pick(
     data: Symbol | None = None,
     index: Symbol | Any = None,
+    *,
     axis: int | Any = -1,
     keepdims: bool | Any = False,
     mode: Literal["clip", "wrap"] | Any = "clip",
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4530,6 +4991,18 @@ def pick(
         mode: positions outside are clipped or wrap around.
     """
 
+@overload
+def pick(
+    data: Symbol | None = None,
+    index: Symbol | Any = None,
+    axis: int | Any = -1,
+    keepdims: bool | Any = False,
+    mode: Literal["clip", "wrap"] | Any = "clip",
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def preloaded_multi_mp_sgd_mom_update(
     *data: Symbol | Sequence[Symbol],
     momentum: float | Any = 0.0,
@@ -4751,11 +5224,12 @@ def random_normal(
         An array of `shape` and `dtype`; default (1,) and float32.
     """
 
+@overload
 def random_pdf_dirichlet(
     sample: Symbol | None = None,
     alpha: Symbol | Any = None,
-    is_log: bool | Any = False,
     *,
+    is_log: bool | Any = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4768,11 +5242,22 @@ def random_pdf_dirichlet(
         is_log: return the logarithm.
     """
 
+@overload
+def random_pdf_dirichlet(
+    sample: Symbol | None = None,
+    alpha: Symbol | Any = None,
+    is_log: bool | Any = False,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def random_pdf_exponential(
     sample: Symbol | None = None,
     lam: Symbol | Any = None,
-    is_log: bool | Any = False,
     *,
+    is_log: bool | Any = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4785,12 +5270,23 @@ def random_pdf_exponential(
         is_log: return the logarithm.
     """
 
+@overload
+def random_pdf_exponential(
+    sample: Symbol | None = None,
+    lam: Symbol | Any = None,
+    is_log: bool | Any = False,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def random_pdf_gamma(
     sample: Symbol | None = None,
     alpha: Symbol | Any = None,
     beta: Symbol | Any = None,
-    is_log: bool | Any = False,
     *,
+    is_log: bool | Any = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4804,12 +5300,24 @@ def random_pdf_gamma(
         is_log: return the logarithm.
     """
 
+@overload
+def random_pdf_gamma(
+    sample: Symbol | None = None,
+    alpha: Symbol | Any = None,
+    beta: Symbol | Any = None,
+    is_log: bool | Any = False,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def random_pdf_generalized_negative_binomial(
     sample: Symbol | None = None,
     mu: Symbol | Any = None,
     alpha: Symbol | Any = None,
-    is_log: bool | Any = False,
     *,
+    is_log: bool | Any = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4823,12 +5331,24 @@ def random_pdf_generalized_negative_binomial(
         is_log: return the logarithm.
     """
 
+@overload
+def random_pdf_generalized_negative_binomial(
+    sample: Symbol | None = None,
+    mu: Symbol | Any = None,
+    alpha: Symbol | Any = None,
+    is_log: bool | Any = False,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def random_pdf_negative_binomial(
     sample: Symbol | None = None,
     k: Symbol | Any = None,
     p: Symbol | Any = None,
-    is_log: bool | Any = False,
     *,
+    is_log: bool | Any = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4842,12 +5362,24 @@ def random_pdf_negative_binomial(
         is_log: return the logarithm.
     """
 
+@overload
+def random_pdf_negative_binomial(
+    sample: Symbol | None = None,
+    k: Symbol | Any = None,
+    p: Symbol | Any = None,
+    is_log: bool | Any = False,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def random_pdf_normal(
     sample: Symbol | None = None,
     mu: Symbol | Any = None,
     sigma: Symbol | Any = None,
-    is_log: bool | Any = False,
     *,
+    is_log: bool | Any = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4861,11 +5393,23 @@ def random_pdf_normal(
         is_log: return the logarithm.
     """
 
+@overload
+def random_pdf_normal(
+    sample: Symbol | None = None,
+    mu: Symbol | Any = None,
+    sigma: Symbol | Any = None,
+    is_log: bool | Any = False,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def random_pdf_poisson(
     sample: Symbol | None = None,
     lam: Symbol | Any = None,
-    is_log: bool | Any = False,
     *,
+    is_log: bool | Any = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4878,12 +5422,23 @@ def random_pdf_poisson(
         is_log: return the logarithm.
     """
 
+@overload
+def random_pdf_poisson(
+    sample: Symbol | None = None,
+    lam: Symbol | Any = None,
+    is_log: bool | Any = False,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
 def random_pdf_uniform(
     sample: Symbol | None = None,
     low: Symbol | Any = None,
     high: Symbol | Any = None,
-    is_log: bool | Any = False,
     *,
+    is_log: bool | Any = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4897,6 +5452,17 @@ def random_pdf_uniform(
         is_log: return the logarithm.
     """
 
+@overload
+def random_pdf_uniform(
+    sample: Symbol | None = None,
+    low: Symbol | Any = None,
+    high: Symbol | Any = None,
+    is_log: bool | Any = False,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def random_poisson(
     lam: float | Any = 1.0,
     shape: tuple[int, ...] | Any = (),
@@ -5089,14 +5655,15 @@ def reshape(
         keep_highest: with `target_shape`: the first dimension stays as it is.
     """
 
+@overload
 def reshape_like(
     lhs: Symbol | None = None,
     rhs: Symbol | Any = None,
+    *,
     lhs_begin: int | Any = None,
     lhs_end: int | Any = None,
     rhs_begin: int | Any = None,
     rhs_end: int | Any = None,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5112,6 +5679,19 @@ def reshape_like(
         rhs_end: the dimension of `rhs` after the last that is taken; None for all.
     """
 
+@overload
+def reshape_like(
+    lhs: Symbol | None = None,
+    rhs: Symbol | Any = None,
+    lhs_begin: int | Any = None,
+    lhs_end: int | Any = None,
+    rhs_begin: int | Any = None,
+    rhs_end: int | Any = None,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 @overload
 def reverse(
     data: Symbol | None = None,
@@ -5304,12 +5884,13 @@ def sample_exponential(
         An array of both shapes, one after the other, and `dtype`, by default float32.
     """
 
+@overload
 def sample_gamma(
     alpha: Symbol | None = None,
     beta: Symbol | Any = None,
+    *,
     shape: tuple[int, ...] | Any = (),
     dtype: str | type | Any = None,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5326,12 +5907,24 @@ def sample_gamma(
         An array of both shapes, one after the other, and `dtype`, by default float32.
     """
 
-def sample_generalized_negative_binomial(
-    mu: Symbol | None = None,
-    alpha: Symbol | Any = None,
+@overload
+def sample_gamma(
+    alpha: Symbol | None = None,
+    beta: Symbol | Any = None,
     shape: tuple[int, ...] | Any = (),
     dtype: str | type | Any = None,
     *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def sample_generalized_negative_binomial(
+    mu: Symbol | None = None,
+    alpha: Symbol | Any = None,
+    *,
+    shape: tuple[int, ...] | Any = (),
+    dtype: str | type | Any = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5348,6 +5941,17 @@ def sample_generalized_negative_binomial(
         An array of both shapes, one after the other, and `dtype`, by default float32.
     """
 
+@overload
+def sample_generalized_negative_binomial(
+    mu: Symbol | None = None,
+    alpha: Symbol | Any = None,
+    shape: tuple[int, ...] | Any = (),
+    dtype: str | type | Any = None,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def sample_multinomial(
     data: Symbol | None = None,
     shape: tuple[int, ...] | Any = (),
@@ -5371,12 +5975,13 @@ def sample_multinomial(
         The samples, (..., *shape), and with `get_prob` the logarithms, likewise, of data's dtype.
     """
 
+@overload
 def sample_negative_binomial(
     k: Symbol | None = None,
     p: Symbol | Any = None,
+    *,
     shape: tuple[int, ...] | Any = (),
     dtype: str | type | Any = None,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5393,12 +5998,24 @@ def sample_negative_binomial(
         An array of both shapes, one after the other, and `dtype`, by default float32.
     """
 
-def sample_normal(
-    mu: Symbol | None = None,
-    sigma: Symbol | Any = None,
+@overload
+def sample_negative_binomial(
+    k: Symbol | None = None,
+    p: Symbol | Any = None,
     shape: tuple[int, ...] | Any = (),
     dtype: str | type | Any = None,
     *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def sample_normal(
+    mu: Symbol | None = None,
+    sigma: Symbol | Any = None,
+    *,
+    shape: tuple[int, ...] | Any = (),
+    dtype: str | type | Any = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5415,6 +6032,17 @@ def sample_normal(
         An array of both shapes, one after the other, and `dtype`, by default float32.
     """
 
+@overload
+def sample_normal(
+    mu: Symbol | None = None,
+    sigma: Symbol | Any = None,
+    shape: tuple[int, ...] | Any = (),
+    dtype: str | type | Any = None,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def sample_poisson(
     lam: Symbol | None = None,
     shape: tuple[int, ...] | Any = (),
@@ -5436,12 +6064,13 @@ def sample_poisson(
         An array of both shapes, one after the other, and `dtype`, by default float32.
     """
 
+@overload
 def sample_uniform(
     low: Symbol | None = None,
     high: Symbol | Any = None,
+    *,
     shape: tuple[int, ...] | Any = (),
     dtype: str | type | Any = None,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5458,6 +6087,17 @@ def sample_uniform(
         An array of both shapes, one after the other, and `dtype`, by default float32.
     """
 
+@overload
+def sample_uniform(
+    low: Symbol | None = None,
+    high: Symbol | Any = None,
+    shape: tuple[int, ...] | Any = (),
+    dtype: str | type | Any = None,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 @overload
 def scatter_nd(
     data: Symbol | None = None,
@@ -5814,11 +6454,12 @@ def slice_axis(
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def slice_like(
     data: Symbol | None = None,
     shape_like: Symbol | Any = None,
-    axes: tuple[int, ...] | Any = (),
     *,
+    axes: tuple[int, ...] | Any = (),
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5831,6 +6472,16 @@ def slice_like(
         axes: the axes; empty for all.
     """
 
+@overload
+def slice_like(
+    data: Symbol | None = None,
+    shape_like: Symbol | Any = None,
+    axes: tuple[int, ...] | Any = (),
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def smooth_l1(
     data: Symbol | None = None,
     scalar: float | Any = 1.0,
@@ -5848,14 +6499,15 @@ def smooth_l1(
         scalar: the number.
     """
 
+@overload
 def softmax(
     data: Symbol | None = None,
     length: Symbol | Any = None,
+    *,
     axis: int | Any = -1,
     temperature: float | Any = None,
     dtype: str | type | Any = None,
     use_length: bool | Any = False,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5875,6 +6527,19 @@ def softmax(
         The shape of `data`. Narrow floats are computed in float32.
     """
 
+@overload
+def softmax(
+    data: Symbol | None = None,
+    length: Symbol | Any = None,
+    axis: int | Any = -1,
+    temperature: float | Any = None,
+    dtype: str | type | Any = None,
+    use_length: bool | Any = False,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def softmax_cross_entropy(
     data: Symbol | None = None,
     label: Symbol | Any = None,
@@ -5893,14 +6558,15 @@ def softmax_cross_entropy(
         (1,), the dtype of `data`. As in MXNet no probability counts as less than 1e-8.
     """
 
+@overload
 def softmin(
     data: Symbol | None = None,
     length: Symbol | Any = None,
+    *,
     axis: int | Any = -1,
     temperature: float | Any = None,
     dtype: str | type | Any = None,
     use_length: bool | Any = False,
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5920,6 +6586,19 @@ def softmin(
         The shape of `data`. Narrow floats are computed in float32.
     """
 
+@overload
+def softmin(
+    data: Symbol | None = None,
+    length: Symbol | Any = None,
+    axis: int | Any = -1,
+    temperature: float | Any = None,
+    dtype: str | type | Any = None,
+    use_length: bool | Any = False,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def softsign(
     data: Symbol | None = None,
     *,
@@ -6126,12 +6805,13 @@ def swapaxes(
         data: an array of any shape.
     """
 
+@overload
 def take(
     a: Symbol | None = None,
     indices: Symbol | Any = None,
+    *,
     axis: int | Any = 0,
     mode: Literal["raise", "clip", "wrap"] | Any = "clip",
-    *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6145,6 +6825,17 @@ def take(
             (of integers, the least of the dtype).
     """
 
+@overload
+def take(
+    a: Symbol | None = None,
+    indices: Symbol | Any = None,
+    axis: int | Any = 0,
+    mode: Literal["raise", "clip", "wrap"] | Any = "clip",
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol: ...
 def tan(
     data: Symbol | None = None,
     *,

@@ -1,6 +1,6 @@
 # Written by `python -m hybridnet.stubs`, which overwrites what is changed here.
 
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from hybridnet.ndarray._operators import ElementWiseSum as ElementWiseSum
 from hybridnet.ndarray._operators import Embedding as Embedding
@@ -73,16 +73,17 @@ from hybridnet.ndarray._operators import where as where
 from hybridnet.ndarray._operators import zeros_like as zeros_like
 from hybridnet.ndarray.ndarray import NDArray
 
+@overload
 def adagrad_update(
     weight: NDArray,
     grad: NDArray,
     history: NDArray,
+    *,
     lr: float | Any,
     epsilon: float | Any = 1e-07,
     wd: float | Any = 0.0,
     rescale_grad: float | Any = 1.0,
     clip_gradient: float | Any = -1.0,
-    *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -101,6 +102,20 @@ def adagrad_update(
         clip_gradient: limits each element of the rescaled gradient; negative for no limit.
     """
 
+@overload
+def adagrad_update(
+    weight: NDArray,
+    grad: NDArray,
+    history: NDArray,
+    lr: float | Any,
+    epsilon: float | Any = 1e-07,
+    wd: float | Any = 0.0,
+    rescale_grad: float | Any = 1.0,
+    clip_gradient: float | Any = -1.0,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray: ...
 def cast_storage(
     data: NDArray,
     stype: Literal["default", "row_sparse", "csr"] | Any,

@@ -57,16 +57,18 @@ def operator_definition(op: Operator, public: str, flavor: Flavor) -> str:
         public: the name that the function is called by.
         flavor: of its namespace.
     """
-    signature = signature_of(op, of_symbols=flavor.of_symbols)
     result = _result(op, flavor)
-    doc = documentation_beside_signature(op)
 
     def annotation(argument: inspect.Parameter) -> str:
         return _annotation(op, argument, flavor)
 
-    main = definition(public, signature, annotation, result, doc)
-    others = [definition(public, other, annotation, result) for other in _positional(op, signature)]
-    return main if not others else "@overload\n" + "@overload\n".join([f"{main}\n", *others])
+    first, *others = _signatures(op, signature_of(op, of_symbols=flavor.of_symbols))
+    doc = documentation_beside_signature(op)
+    main = definition(public, first, annotation, result, doc)
+    if not others:
+        return main
+    definitions = [definition(public, other, annotation, result) for other in others]
+    return "@overload\n" + "@overload\n".join([f"{main}\n", *definitions])
 
 
 def method_definition(op: Operator, public: str, flavor: Flavor) -> str:
@@ -128,22 +130,32 @@ def _usual_type(param: Param) -> str:
     return found
 
 
-def _positional(op: Operator, signature: inspect.Signature) -> Iterator[inspect.Signature]:
-    """Yields the signatures of calls that give more parameters by position than Python can write.
+def _signatures(op: Operator, signature: inspect.Signature) -> list[inspect.Signature]:
+    """Returns the signatures by which checkers know a function.
 
-    Those are parameters that must be given and come after what need not be. In the first of these
-    signatures the first of them is given by position, and so all that comes before it is given.
+    Of an operator of several inputs the first one takes parameters by name only. Calls as
+    ``f(*arrays, axis=1)`` would be refused without it, since there may be so many arrays that the
+    last one is the axis.
+
+    Parameters that must be given and come after what need not be can be given by position, too,
+    which takes signatures of their own: in each of these one more of them is given so, and all
+    that comes before it.
     """
+    arguments = list(signature.parameters.values())
+    by_name = [
+        one.replace(kind=one.KEYWORD_ONLY) if one.name in op.params else one for one in arguments
+    ]
+    found = [signature.replace(parameters=by_name)] if len(op.inputs) > 1 else []
+    found.append(signature)
     late = [
         index
-        for index, one in enumerate(signature.parameters.values())
-        if one.kind is one.KEYWORD_ONLY and one.default is one.empty
+        for index, one in enumerate(arguments)
+        if one.kind is one.KEYWORD_ONLY and one.default is one.empty and not op.variadic
     ]
-    if op.variadic:
-        return
     for index in late:
         if index + 1 not in late:  # of those one after another each may be given either way
-            yield signature.replace(parameters=list(_with_given(op, signature, index + 1)))
+            found.append(signature.replace(parameters=[*_with_given(op, signature, index + 1)]))
+    return [one for index, one in enumerate(found) if one not in found[:index]]
 
 
 def _with_given(
