@@ -325,6 +325,28 @@ def training() -> None:
     assert_type(module.score(batches, "acc"), list[tuple[str, float]])
 
 
+def what_is_there() -> None:
+    """What may be None elsewhere, and is not here, as the program knows."""
+    w = nd.ones((3,))
+    w.attach_grad()
+    with autograd.record():
+        loss = (w * w).sum()
+    loss.backward()
+    w -= 0.1 * w.grad
+    assert w.grad.asnumpy().shape == (3,)
+    batches = mx.io.NDArrayIter({"data": nd.ones((4, 3))}, nd.zeros((4,)), batch_size=3)
+    for batch in batches:
+        rows = batch.data[0].shape[0] - batch.pad
+        assert rows >= len(batch.label) - 1
+    dense = nn.Dense(2, in_units=3)
+    dense.initialize()
+    assert dense.bias.data().asnumpy().shape == (2,)
+    net = gluon.model_zoo.vision.get_model("squeezenet1.0", classes=3)
+    net.features[0].weight.lr_mult = 0.1
+    data = {"x": w}
+    assert sym.relu(sym.var("x")).eval(**data)[0].shape == (3,)
+
+
 @hn.function
 def product(x: nd.NDArray, y: nd.NDArray) -> nd.NDArray:
     return nd.dot(x, y)
@@ -363,6 +385,7 @@ def main() -> None:
     layers()
     blocks()
     training()
+    what_is_there()
     functions()
 
 
