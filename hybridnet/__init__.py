@@ -128,6 +128,14 @@ if TYPE_CHECKING:
     from .tracing import print as print
     from .tracing import py_func as py_func
     from .tuning import tune as tune
+    from .util import is_np_array as is_np_array
+    from .util import is_np_shape as is_np_shape
+    from .util import np_array as np_array
+    from .util import np_shape as np_shape
+    from .util import set_np_shape as set_np_shape
+    from .util import use_np as use_np
+    from .util import use_np_array as use_np_array
+    from .util import use_np_shape as use_np_shape
 
     # (One by one: what is unpacked from a tuple, pyright does not follow.)
     img = image
@@ -154,20 +162,21 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        if name == "kvstore":
-            __getattr__("kv")  # adds the names that MXNet has there
-        value: Any = importlib.import_module(f"{__name__}.{_MODULES[name]}")
-    elif name in _NAMES:
-        value = getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
-    else:
-        raise _missing("", name, __all__)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # to checkers it would answer to any name
 
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            if name == "kvstore":
+                __getattr__("kv")  # adds the names that MXNet has there
+            value: Any = importlib.import_module(f"{__name__}.{_MODULES[name]}")
+        elif name in _NAMES:
+            value = getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
+        else:
+            raise _missing("", name, __all__)
+        globals()[name] = value
+        return value
 
-_set_loader(__getattr__)
+    _set_loader(__getattr__)
 
 
 def __dir__() -> list[str]:

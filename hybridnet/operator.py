@@ -21,7 +21,7 @@ import ctypes
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from hybridnet.base.attrs import REQUIRED
 from hybridnet.base.context import Context
@@ -451,5 +451,7 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
     return OperatorArguments(len(names), names, types)
 
 
-def __getattr__(name: str) -> Any:
-    raise missing("operator", name, __all__)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise missing("operator", name, __all__)

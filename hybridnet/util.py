@@ -23,6 +23,7 @@ from .context import gpu_memory_info as get_gpu_memory
 from .context import num_gpus as get_gpu_count
 
 __all__ = [
+    "UFUNC_OPTIONS",
     "check_ufunc_options",
     "get_gpu_count",
     "get_gpu_memory",
@@ -198,7 +199,7 @@ def use_np(func: _Wrapped) -> _Wrapped:
 
 
 #: The keywords of NumPy's ufuncs, and the values by which they change nothing.
-_DEFAULTS: Final = {
+UFUNC_OPTIONS: Final = {
     "where": True,
     "casting": "same_kind",
     "order": "K",
@@ -232,7 +233,7 @@ def check_ufunc_options(function: str, options: Mapping[str, Any]) -> None:
         TypeError: NumPy does not know it.
     """
     for key, value in options.items():
-        if key in _DEFAULTS and (value is _DEFAULTS[key] or value == _DEFAULTS[key]):
+        if key in UFUNC_OPTIONS and (value is UFUNC_OPTIONS[key] or value == UFUNC_OPTIONS[key]):
             continue
         if np_ufunc_legal_option(key, value):
             raise NotSupportedError(f"{function}: {key}={value!r} is not supported; leave it out")

@@ -64,8 +64,10 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise missing("autograd", name, __all__)
-    made = globals()[name] = getattr(importlib.import_module(_LATER[name]), name)
-    return made
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LATER:
+            raise missing("autograd", name, __all__)
+        made = globals()[name] = getattr(importlib.import_module(_LATER[name]), name)
+        return made

@@ -22,7 +22,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from hybridnet.base.errors import FormatError, ParameterError
 
@@ -91,7 +91,7 @@ def checkpoint_exists(checkpoint: PathLike) -> bool:
     return exists(path)
 
 
-def latest_checkpoint(folder: PathLike, index: str | None = None) -> str | None:
+def latest_checkpoint(folder: PathLike, index: str | None = None) -> str | Any:
     """Returns the latest checkpoint in a folder, without the suffix of its file.
 
     Args:

@@ -52,7 +52,8 @@ class Network:
         options: dict[str, Any] = {"classes": self.classes, "prefix": self.prefix}
         if self.name.lower().startswith("resnet"):
             options["thumbnail"] = self.size <= _THUMBNAIL
-        return get_model(self.name, **options)
+        made: gluon.HybridBlock = get_model(self.name, **options)
+        return made
 
     def symbol(self) -> Any:
         """Returns it as a graph, of data to scores."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 from hybridnet.base.unsupported import missing
 
 if TYPE_CHECKING:
-    from hybridnet.ndarray import contrib as ndarray
-    from hybridnet.symbol import contrib as symbol
+    from hybridnet.ndarray import contrib as _of_arrays
+    from hybridnet.symbol import contrib as _of_symbols
 
     from . import amp as amp
     from . import autograd as autograd
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from . import tensorboard as tensorboard
     from . import text as text
 
-    nd, sym = ndarray, symbol
+    nd = _of_arrays
+    ndarray = _of_arrays
+    sym = _of_symbols
+    symbol = _of_symbols
 
 _MODULES: Final = {
     "amp": "hybridnet.contrib.amp",
@@ -40,8 +43,10 @@ _MODULES: Final = {
 __all__ = [*_MODULES]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise missing("contrib", name, _MODULES)
-    value = globals()[name] = importlib.import_module(_MODULES[name])
-    return value
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _MODULES:
+            raise missing("contrib", name, _MODULES)
+        value = globals()[name] = importlib.import_module(_MODULES[name])
+        return value

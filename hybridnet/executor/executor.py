@@ -94,7 +94,7 @@ class Executor:
         symbol: Bound,
         ctx: Context,
         args: Mapping[str, NDArray],
-        grads: Mapping[str, NDArray | None],
+        grads: Mapping[str, NDArray | Any],
         grad_req: Mapping[str, str],
         aux: Mapping[str, NDArray],
         programs: GraphPrograms,

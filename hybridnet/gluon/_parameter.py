@@ -198,7 +198,7 @@ class Parameter(PrivateNames):
         self.cast(dtype)
 
     @property
-    def shape(self) -> tuple[int, ...] | None:
+    def shape(self) -> tuple[int, ...] | Any:
         """The dimensions; for one not known yet 0, or -1 where shapes are read as NumPy does."""
         if self._shape is None or not mode.shape:
             return self._shape

@@ -87,8 +87,9 @@ class DataBatch:
                     f"DataBatch: {name} must be a list of NDArrays, got {type(value).__name__}"
                 )
         self.data = data
-        self.label = label
-        self.pad = pad
+        # (Programs know by their iterator that these are there; checkers are not to ask.)
+        self.label: Sequence[NDArray] | Any = label
+        self.pad: int | Any = pad
         self.index = index
         self.bucket_key = bucket_key
         self.provide_data = provide_data

@@ -6,7 +6,8 @@ where the operator ``relu`` is, and its documentation is the operator's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
+from typing import Any as _Any
 
 # Here and not where it is used first: deep below other imports, where CPython 3.11 gets and gives
 # back a piece of its stack at each call, it takes twice as long.
@@ -14,7 +15,6 @@ import numpy as _numpy  # noqa: F401
 
 from hybridnet.base.modules import load as _load
 from hybridnet.ops.core import Functions as _Functions
-from hybridnet.ops.core import Method as _Method
 from hybridnet.ops.core.registry import public_operators as _public_operators
 
 from . import _internal as _internal
@@ -39,6 +39,9 @@ from .share import __all__ as _share_names
 
 # Names written by hand win over operators of the same name: they take more than arrays.
 _by_hand = {*_create_names, *_function_names, *_whole_names}
+if TYPE_CHECKING:
+    from ._operators import *  # noqa: F403
+
 _functions = _Functions(
     "nd",
     globals(),
@@ -68,33 +71,15 @@ def __dir__() -> list[str]:
     return _functions.names()
 
 
-#: The operators that may have several outputs; of the others type checkers know what they return.
-BatchNorm: _Method
-BatchNorm_v1: _Method
-GroupNorm: _Method
-LayerNorm: _Method
-RNN: _Method
-SliceChannel: _Method
-amp_multicast: _Method
-linalg_gelqf: _Method
-linalg_slogdet: _Method
-linalg_syevd: _Method
-moments: _Method
-multi_mp_sgd_mom_update: _Method
-multi_mp_sgd_update: _Method
-multi_sgd_mom_update: _Method
-multi_sgd_update: _Method
-preloaded_multi_mp_sgd_mom_update: _Method
-preloaded_multi_mp_sgd_update: _Method
-preloaded_multi_sgd_mom_update: _Method
-preloaded_multi_sgd_update: _Method
-reset_arrays: _Method
-sample_multinomial: _Method
-split: _Method
-topk: _Method
+#: Modules and a class of floors above, which are loaded when they are first used.
+CachedOp: _Any
+np: _Any
+npx: _Any
 
 
-def __getattr__(name: str) -> Callable[..., NDArray]:
-    if name in ("np", "npx", "CachedOp"):  # loaded when first used
-        return _load(name)  # type: ignore[no-any-return]
-    return _functions.attribute(name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> _Any:
+        if name in ("np", "npx", "CachedOp"):
+            return _load(name)
+        return _functions.attribute(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from hybridnet import tape
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
@@ -118,7 +118,7 @@ class GradientMethods(ViewMethods):
         self._edge = Edge(Leaf(grad, grad_req), 0)
 
     @property
-    def grad(self) -> Self | None:
+    def grad(self) -> Self | Any:
         """The gradient array, zeros before the first backward.
 
         None without `attach_grad`, or with ``grad_req='null'``.

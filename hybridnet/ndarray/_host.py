@@ -194,10 +194,10 @@ class AbstractArray(FluentMethods):
         # Named here: what pickle does by itself depends on its protocol.
         return copyreg.__newobj__, (type(self),), self.__getstate__()  # type: ignore[attr-defined]
 
-    def __dlpack__(self, **options: object) -> object:
+    def __dlpack__(self, **options: Any) -> Any:
         return self._export().__dlpack__(**options)
 
-    def __dlpack_device__(self) -> object:
+    def __dlpack_device__(self) -> Any:
         array: Any = recorder.ready_array(self.read())  # JAX's class does not declare the method
         return array.__dlpack_device__()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hybridnet.base.context import Context
 from hybridnet.ops.core import Functions as _Functions
@@ -22,6 +22,9 @@ from .fused import (
 )
 from .ndarray import NDArray
 from .random import uniform as _uniform
+
+if TYPE_CHECKING:
+    from ._contrib_operators import *  # noqa: F403
 
 _functions = _Functions(
     "nd.contrib", globals(), _public_operators("_contrib_"), _function, "_contrib_"
@@ -86,5 +89,7 @@ def __dir__() -> list[str]:
     return _functions.names()
 
 
-def __getattr__(name: str) -> Any:
-    return _functions.attribute(name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return _functions.attribute(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from numbers import Number
-from typing import Any
+from typing import Any, Protocol, SupportsFloat, TypeAlias
 
 from hybridnet.ops.core import Arithmetic, Operator, binary, operator_function, registry
 from hybridnet.runtime.recording import recorder
@@ -37,9 +37,13 @@ __all__ = [
 ]
 
 
+#: One of two operands.
+_Side: TypeAlias = NDArray | SupportsFloat
+
+
 def _either(
-    lhs: NDArray | float,
-    rhs: NDArray | float,
+    lhs: _Side,
+    rhs: _Side,
     name: str,
     scalar: str,
     reverse: str,
@@ -64,6 +68,12 @@ def _with_number(data: object, number: object, name: str, scalar: str, swap: boo
     return NDArray.apply_operator(registry.get(scalar), (data,), {"scalar": number})  # raises
 
 
+class _Pairwise(Protocol):
+    """A function of two arrays, or of an array and a number, as type checkers see it."""
+
+    def __call__(self, lhs: _Side, rhs: _Side) -> Any: ...
+
+
 def _truth(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], int]:
     return lambda a, b: int(compare(a, b))
 
@@ -75,7 +85,7 @@ def _pairwise(
     plain: Callable[[Any, Any], Any],
     reverse: str | None = None,
     scalar: str | None = None,
-) -> Callable[[Any, Any], Any]:
+) -> _Pairwise:
     """Makes a function of two arrays, or of an array and a number.
 
     Args:
@@ -89,7 +99,7 @@ def _pairwise(
     name, scalar = f"broadcast_{stem}", f"_{scalar or stem}_scalar"
     swapped = scalar if reverse is None else f"_{reverse}_scalar"
 
-    def function(lhs: NDArray | float, rhs: NDArray | float) -> Any:
+    def function(lhs: _Side, rhs: _Side) -> Any:
         return _either(lhs, rhs, name, scalar, swapped, plain)
 
     function.__name__ = function.__qualname__ = public
@@ -99,7 +109,7 @@ def _pairwise(
 
 def _indicator(
     public: str, condition: str, compare: Callable[[Any, Any], bool], reverse: str | None = None
-) -> Callable[[Any, Any], Any]:
+) -> _Pairwise:
     return _pairwise(public, f"1 where {condition}, else 0", public, _truth(compare), reverse)
 
 
@@ -121,7 +131,7 @@ logical_or = _indicator("logical_or", "either is non-zero", lambda a, b: bool(a)
 logical_xor = _indicator("logical_xor", "exactly one is non-zero", lambda a, b: bool(a) != bool(b))
 
 
-def power(base: NDArray | float, exp: NDArray | float) -> Any:
+def power(base: _Side, exp: _Side) -> Any:
     """Returns base to the power of exp, broadcasting; either may be a number."""
     return _either(base, exp, "broadcast_power", "_power_scalar", "_rpower_scalar", operator.pow)
 

@@ -720,12 +720,6 @@ class NDArray(InPlaceMethods):
         made._edge = None
         return made
 
-    def broadcast_to(self, shape: tuple[int, ...]) -> NDArray:
-        """Returns the array with its axes of size 1 repeated to `shape`."""
-        op = registry.get("broadcast_to")
-        out: NDArray = NDArray.apply_operator(op, (self,), {"shape": shape})
-        return out
-
     def __setstate__(self, state: Mapping[str, object]) -> None:
         """Becomes the array whose ``__getstate__`` gave this state, with memory of its own.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context, current_context
@@ -42,7 +43,7 @@ def save(fname: PathLike, data: NDArray | Sequence[NDArray] | Mapping[str, NDArr
     save_params(fname, arrays)
 
 
-def load(fname: PathLike) -> list[NDArray] | dict[str, NDArray]:
+def load(fname: PathLike) -> Any:
     """Loads what `save`, or any MXNet since 0.8, has written: a list or a dict of arrays.
 
     Raises:

@@ -24,8 +24,7 @@ of no elements is NaN; ``average(returned=True)`` gives a sum of weights for eac
 from __future__ import annotations
 
 from builtins import bool as _bool
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as _onp
 
@@ -49,6 +48,9 @@ from .positions import *  # noqa: F403
 from .positions import __all__ as _position_names
 from .reduction import *  # noqa: F403
 from .reduction import __all__ as _reduction_names
+
+if TYPE_CHECKING:
+    from ._functions import *  # noqa: F403
 
 _arrays = _Creation(ndarray)
 _functions: dict[str, object] = {
@@ -93,7 +95,7 @@ __all__ = [
 ]
 
 
-#: What is no function; of the functions that are made above, type checkers know what they return.
+#: What is no function, for type checkers.
 NAN: float
 NINF: float
 NZERO: float
@@ -127,5 +129,7 @@ def __dir__() -> list[str]:
     return _of_users.names()
 
 
-def __getattr__(name: str) -> Callable[..., ndarray]:
-    return _of_users.attribute(name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return _of_users.attribute(name)

@@ -87,6 +87,7 @@ def operator_of_either(op: Operator, public: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = public
     function.__doc__ = documentation(op)
     function.__signature__ = signature_of(op)  # type: ignore[attr-defined]
+    function.operator = op  # type: ignore[attr-defined]
     return function
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any, Final
@@ -13,7 +14,7 @@ from hybridnet.base.errors import DTypeError
 from hybridnet.ndarray import NDArray
 from hybridnet.ops.core import Arithmetic, Operand, binary, documentation, registry
 from hybridnet.runtime.recording import recorder
-from hybridnet.util import check_ufunc_options
+from hybridnet.util import UFUNC_OPTIONS, check_ufunc_options
 
 from .calls import apply, merge, operand
 from .multiarray import ndarray
@@ -70,6 +71,26 @@ def _check_options(name: str, options: dict[str, object]) -> Any:
     return where
 
 
+def _signature(*names: str) -> inspect.Signature:
+    """Returns the signature of a function of operands, with the keywords of NumPy's ufuncs."""
+    plain, by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    types = {"where": "ArrayLike", "dtype": "DTypeLike", "subok": "bool"}
+    return inspect.Signature(
+        [
+            *(inspect.Parameter(name, plain, annotation="ArrayLike") for name in names),
+            inspect.Parameter("out", plain, default=None, annotation="NDArray | None"),
+            *(
+                inspect.Parameter(name, by_name, default=value, annotation=types.get(name, "str"))
+                for name, value in UFUNC_OPTIONS.items()
+            ),
+        ]
+    )
+
+
+_OF_ONE: Final = _signature("x")
+_OF_TWO: Final = _signature("x1", "x2")
+
+
 def _unary(public: str, name: str) -> Callable[..., Any]:
     row = f"_npi_{name}"
     plain = getattr(onp, public)
@@ -87,6 +108,7 @@ def _unary(public: str, name: str) -> Callable[..., Any]:
 
     function.__name__ = function.__qualname__ = public
     function.__doc__ = _doc(row, "x: an array; a number gives a number.")
+    function.__signature__ = _OF_ONE  # type: ignore[attr-defined]
     return function
 
 
@@ -94,7 +116,8 @@ def _doc(row: str, args: str) -> str:
     first = documentation(registry.get(row)).splitlines()[0]
     return (
         f"{first}\n\nArgs:\n    {args}\n    out: an array for the result.\n"
-        "    kwargs: ``where``, a condition: elsewhere the result is what `out` holds, or 0."
+        "    where: a condition; elsewhere the result is what `out` holds, or 0.\n"
+        "    casting, order, dtype, subok: as they are by default; NumPy has them."
     )
 
 
@@ -130,6 +153,7 @@ def _binary(public: str, name: str) -> Callable[..., Any]:
     function.__doc__ = _doc(
         pair, "x1, x2: arrays, which broadcast, or numbers; two numbers give a number."
     )
+    function.__signature__ = _OF_TWO  # type: ignore[attr-defined]
     return function
 
 

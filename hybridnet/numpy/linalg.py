@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hybridnet.base.array_types import Axes
 from hybridnet.base.errors import ParameterError
@@ -35,6 +35,9 @@ __all__ = [
     "tensorsolve",
     *sorted(LINALG_FALLBACKS),
 ]
+
+if TYPE_CHECKING:
+    from ._linalg_functions import *  # noqa: F403
 
 globals().update(LINALG_FALLBACKS)
 

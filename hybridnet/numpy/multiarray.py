@@ -158,7 +158,9 @@ class ndarray(NumpyMethods, NDArray):  # type: ignore[misc]  # astype has NumPy'
         viewed: NDArray = indexing.reshape(self, shape, kwargs)
         return viewed
 
-    def broadcast_like(self, other: NDArray) -> Self:
+    def broadcast_like(  # type: ignore[override]  # without parameters
+        self, other: NDArray
+    ) -> Self:
         """Returns the array broadcast to the shape of another."""
         return self.broadcast_to(other.shape)
 

@@ -152,7 +152,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[int | Sequence[in
     return apply("_npi_tensordot", a, b, a_axes_summed=of_a, b_axes_summed=of_b)
 
 
-def einsum(*operands: ArrayLike, **kwargs: Any) -> ndarray:
+def einsum(*operands: Any, **kwargs: Any) -> ndarray:
     """Returns sums of products in Einstein's notation: ``einsum("ij,jk->ik", a, b)``.
 
     Args:

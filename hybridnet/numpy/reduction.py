@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hybridnet.base.array_types import Axes, DTypeLike
 from hybridnet.base.dtype import BOOL
@@ -143,13 +143,23 @@ def _function(method: Callable[..., object]) -> Callable[..., Any]:
     return function
 
 
-any = sometrue = _function(NumpyMethods.any)
-all = _function(NumpyMethods.all)
-mean = _function(NumpyMethods.mean)
-std = _function(NumpyMethods.std)
-var = _function(NumpyMethods.var)
-argmax = _function(NumpyMethods.argmax)
-argmin = _function(NumpyMethods.argmin)
+if TYPE_CHECKING:
+    from ._functions import all as all
+    from ._functions import any as any
+    from ._functions import argmax as argmax
+    from ._functions import argmin as argmin
+    from ._functions import mean as mean
+    from ._functions import sometrue as sometrue
+    from ._functions import std as std
+    from ._functions import var as var
+else:
+    any = sometrue = _function(NumpyMethods.any)
+    all = _function(NumpyMethods.all)
+    mean = _function(NumpyMethods.mean)
+    std = _function(NumpyMethods.std)
+    var = _function(NumpyMethods.var)
+    argmax = _function(NumpyMethods.argmax)
+    argmin = _function(NumpyMethods.argmin)
 
 
 def average(

@@ -6,11 +6,10 @@ mode on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from hybridnet.base.context import cpu, cpu_pinned, current_context, gpu
 from hybridnet.ndarray import waitall
-from hybridnet.numpy import ndarray
 from hybridnet.numpy.calls import operator_of_either as _operator_of_either
 from hybridnet.ops.core import Functions as _Functions
 from hybridnet.util import (
@@ -31,6 +30,9 @@ from . import random as random
 from .files import *  # noqa: F403
 from .files import __all__ as _file_names
 from .operators import OPERATORS as _operators
+
+if TYPE_CHECKING:
+    from ._operators import *  # noqa: F403
 
 globals().update(_operators)
 
@@ -64,5 +66,7 @@ def __dir__() -> list[str]:
     return _of_users.names()
 
 
-def __getattr__(name: str) -> Callable[..., ndarray]:
-    return _of_users.attribute(name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return _of_users.attribute(name)

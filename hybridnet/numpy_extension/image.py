@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hybridnet.numpy.calls import operator_of_either as _function
 from hybridnet.ops.core import Functions as _Functions
 from hybridnet.ops.core.registry import public_operators as _public_operators
+
+if TYPE_CHECKING:
+    from ._image_operators import *  # noqa: F403
 
 _functions = _Functions("npx.image", globals(), _public_operators("_image_"), _function, "_image_")
 
@@ -17,5 +20,7 @@ def __dir__() -> list[str]:
     return _functions.names()
 
 
-def __getattr__(name: str) -> Any:
-    return _functions.attribute(name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return _functions.attribute(name)

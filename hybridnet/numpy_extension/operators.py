@@ -8,7 +8,7 @@ from typing import Any, Final
 from hybridnet.numpy.calls import operator_of_either
 from hybridnet.ops.core import registry
 
-__all__ = ["OPERATORS", "functions"]
+__all__ = ["NAMES", "OPERATORS", "functions"]
 
 _SAME_NAMES: Final = (
     "activation batch_dot batch_flatten batch_norm cast convolution deconvolution dropout "
@@ -17,7 +17,7 @@ _SAME_NAMES: Final = (
     "sigmoid slice smooth_l1 softmax topk"
 )
 #: Public name -> the operator, where that is not ``_npx_`` and the name.
-_NAMES: Final[dict[str, str]] = {
+NAMES: Final[dict[str, str]] = {
     "arange_like": "_contrib_arange_like",
     "multibox_detection": "_contrib_MultiBoxDetection",
     "multibox_prior": "_contrib_MultiBoxPrior",
@@ -38,4 +38,4 @@ def functions(names: Mapping[str, str]) -> dict[str, Callable[..., Any]]:
     }
 
 
-OPERATORS: Final = functions(_NAMES)
+OPERATORS: Final = functions(NAMES)

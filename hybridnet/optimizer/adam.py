@@ -235,4 +235,4 @@ class FTML(ListOptimizer):
         steps = list(self.steps(index, weight, grad, state))
         for step, t in zip(steps, self.update_counts(index), strict=True):
             w, g, s, scalars = step
-            nd.ftml_update(w, g, *s, out=w, t=t, **fixed, **scalars)
+            nd.ftml_update(w, g, *s, out=w, **{**fixed, **scalars, "t": t})

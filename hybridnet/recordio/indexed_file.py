@@ -106,7 +106,7 @@ class MXIndexedRecordIO(MXRecordIO):
         self._check("tell", writes=self.writable)
         return self._offset
 
-    def read_idx(self, idx: Any) -> bytes | None:
+    def read_idx(self, idx: Any) -> bytes | Any:
         """Returns the record with a key; threads may ask at once.
 
         Raises:

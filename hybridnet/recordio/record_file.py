@@ -100,7 +100,7 @@ class MXRecordIO:
             raise
         self._offset += len(frames)
 
-    def read(self) -> bytes | None:
+    def read(self) -> bytes | Any:
         """Returns the next record; None at the end.
 
         Raises:

@@ -100,7 +100,7 @@ class FusedRNNCell(BaseRNNCell):
     ) -> tuple[Any, Any]:
         """Takes all steps; arguments as `BaseRNNCell.unroll`."""
         self.reset()
-        inputs, axis = normalize_sequence(length, inputs, layout, True)
+        merged, axis = normalize_sequence(length, inputs, layout, True)
         if axis not in (0, 1):
             raise ParameterError(f"unroll: layout must be 'TNC' or 'NTC', got {layout!r}")
         if axis == 1:
@@ -108,11 +108,11 @@ class FusedRNNCell(BaseRNNCell):
                 "FusedRNNCell: the layout NTC is turned to TNC and back; TNC is faster",
                 stacklevel=2,
             )
-            inputs = symbol.swapaxes(inputs, dim1=0, dim2=1)
+            merged = symbol.swapaxes(merged, dim1=0, dim2=1)
         states = self.begin_state() if begin_state is None else begin_state
         names = ("state", "state_cell")[: len(self.state_info)]
         made = symbol.RNN(
-            data=inputs,
+            data=merged,
             parameters=self._parameter,
             state_size=self._num_hidden,
             num_layers=self._num_layers,

@@ -9,7 +9,7 @@ Names that are here and not in ``__all__`` are for floors above, which make symb
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from hybridnet.attribute import AttrScope as AttrScope
 from hybridnet.ops.core import Functions as _Functions
@@ -41,6 +41,13 @@ from .symbol import Group, Symbol
 
 # Names written by hand win over operators of the same name: they take plain numbers too.
 _by_hand = {*_create_names, *_function_names}
+if TYPE_CHECKING:
+    from . import numpy as numpy
+    from ._operators import *  # noqa: F403
+
+    np = numpy
+    npx: Any  # on symbols it returns symbols, of which checkers are not told
+
 _functions = _Functions(
     "sym",
     globals(),
@@ -76,8 +83,10 @@ def __dir__() -> list[str]:
     return _functions.names()
 
 
-def __getattr__(name: str) -> Callable[..., Symbol]:
-    if name in ("np", "npx", "numpy"):  # loaded when first used
-        home = "hybridnet.numpy_extension" if name == "npx" else "hybridnet.symbol.numpy"
-        return importlib.import_module(home)  # type: ignore[return-value]
-    return _functions.attribute(name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name in ("np", "npx", "numpy"):  # loaded when first used
+            home = "hybridnet.numpy_extension" if name == "npx" else "hybridnet.symbol.numpy"
+            return importlib.import_module(home)
+        return _functions.attribute(name)

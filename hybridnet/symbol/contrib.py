@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hybridnet.ops.core import Functions as _Functions
 from hybridnet.ops.core.registry import public_operators as _public_operators
@@ -15,6 +14,9 @@ from .create import full as _full
 from .functions import symbol_function as _function
 from .random import uniform as _uniform
 from .symbol import Symbol
+
+if TYPE_CHECKING:
+    from ._contrib_operators import *  # noqa: F403
 
 _functions = _Functions(
     "sym.contrib", globals(), _public_operators("_contrib_"), _function, "_contrib_"
@@ -97,5 +99,7 @@ def __dir__() -> list[str]:
     return _functions.names()
 
 
-def __getattr__(name: str) -> Callable[..., Symbol]:
-    return _functions.attribute(name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return _functions.attribute(name)

@@ -150,5 +150,6 @@ def symbol_function(op: Operator, public: str) -> Callable[..., Symbol]:
 
     function.__name__ = function.__qualname__ = public
     function.__doc__ = documentation(op)
-    function.__signature__ = signature_of(op)  # type: ignore[attr-defined]
+    function.__signature__ = signature_of(op, of_symbols=True)  # type: ignore[attr-defined]
+    function.operator = op  # type: ignore[attr-defined]
     return function

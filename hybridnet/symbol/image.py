@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from hybridnet.ops.core import Functions as _Functions
 from hybridnet.ops.core.registry import public_operators as _public_operators
 
 from .functions import symbol_function as _function
-from .symbol import Symbol
+
+if TYPE_CHECKING:
+    from ._image_operators import *  # noqa: F403
 
 _functions = _Functions("sym.image", globals(), _public_operators("_image_"), _function, "_image_")
 
@@ -19,5 +21,7 @@ def __dir__() -> list[str]:
     return _functions.names()
 
 
-def __getattr__(name: str) -> Callable[..., Symbol]:
-    return _functions.attribute(name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return _functions.attribute(name)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from hybridnet.ops.core import Functions as _Functions
 from hybridnet.ops.core.registry import public_operators as _public_operators
 
 from .functions import symbol_function as _function
-from .symbol import Symbol
+
+if TYPE_CHECKING:
+    from ._linalg_operators import *  # noqa: F403
 
 _functions = _Functions(
     "sym.linalg", globals(), _public_operators("_linalg_"), _function, "_linalg_"
@@ -21,5 +23,7 @@ def __dir__() -> list[str]:
     return _functions.names()
 
 
-def __getattr__(name: str) -> Callable[..., Symbol]:
-    return _functions.attribute(name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return _functions.attribute(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hybridnet import numpy as _numpy
 from hybridnet.base.errors import ParameterError
@@ -63,6 +63,9 @@ def _part(symbol: Any, key: tuple[Any, ...]) -> Any:
     return part.squeeze(dropped) if dropped else part
 
 
+if TYPE_CHECKING:
+    from ._numpy_functions import *  # noqa: F403
+
 _symbols: Final = _Creation(NumpySymbol)
 
 #: The random functions, making symbols.
@@ -74,7 +77,9 @@ globals().update({name: getattr(_symbols, name) for name in _CREATED})
 _Symbol = NumpySymbol  # MXNet's name
 
 
-def __getattr__(name: str) -> Any:
-    if name in _numpy.__all__:
-        return getattr(_numpy, name)
-    raise missing("sym.np", name, _numpy.__all__)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name in _numpy.__all__:
+            return getattr(_numpy, name)
+        raise missing("sym.np", name, _numpy.__all__)

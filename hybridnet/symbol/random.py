@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from hybridnet.base.array_types import Dims, DTypeLike
 from hybridnet.base.dtype import as_dtype
@@ -14,6 +14,9 @@ from hybridnet.ops.random import drawing_function as _function
 
 from .functions import symbol_function
 from .symbol import Symbol
+
+if TYPE_CHECKING:
+    from ._random_operators import *  # noqa: F403
 
 # The forms of a distribution that take an array's shape and dtype: ``normal_like``.
 _functions = Functions(
@@ -72,13 +75,14 @@ _ARGUMENTS: Final = """Args:
     kwargs: ``name`` and ``attr`` of the node; `ctx`, which saved symbols hold.
 """
 
-uniform = _function("uniform", _draw, _ARGUMENTS)
-normal = _function("normal", _draw, _ARGUMENTS)
-exponential = _function("exponential", _draw, _ARGUMENTS)
-gamma = _function("gamma", _draw, _ARGUMENTS)
-poisson = _function("poisson", _draw, _ARGUMENTS)
-negative_binomial = _function("negative_binomial", _draw, _ARGUMENTS)
-generalized_negative_binomial = _function("generalized_negative_binomial", _draw, _ARGUMENTS)
+if not TYPE_CHECKING:
+    uniform = _function("uniform", _draw, _ARGUMENTS)
+    normal = _function("normal", _draw, _ARGUMENTS)
+    exponential = _function("exponential", _draw, _ARGUMENTS)
+    gamma = _function("gamma", _draw, _ARGUMENTS)
+    poisson = _function("poisson", _draw, _ARGUMENTS)
+    negative_binomial = _function("negative_binomial", _draw, _ARGUMENTS)
+    generalized_negative_binomial = _function("generalized_negative_binomial", _draw, _ARGUMENTS)
 
 
 def multinomial(
@@ -142,5 +146,7 @@ def __dir__() -> list[str]:
     return _functions.names()
 
 
-def __getattr__(name: str) -> Callable[..., Symbol]:
-    return _functions.attribute(name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return _functions.attribute(name)

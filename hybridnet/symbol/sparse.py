@@ -5,12 +5,15 @@ They are those of `sym`: by what a symbol is bound to an operator finds what to 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hybridnet.ops.core import Functions, registry
 from hybridnet.ops.sparse import SPARSE_OPERATORS
 
 from .functions import symbol_function
+
+if TYPE_CHECKING:
+    from ._sparse_operators import *  # noqa: F403
 
 _functions = Functions(
     "sym.sparse",
@@ -26,5 +29,7 @@ def __dir__() -> list[str]:
     return _functions.names()
 
 
-def __getattr__(name: str) -> Any:
-    return _functions.attribute(name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return _functions.attribute(name)

@@ -510,7 +510,7 @@ class Symbol(ArraysOnly, FluentMethods):
     simple_bind = _bind.simple_bind
     estimate_memory = _memory.estimate_memory
 
-    def eval(self, ctx: Context | None = None, **kwargs: Any) -> list[Any]:
+    def eval(self, ctx: Context | Any = None, **kwargs: Any) -> list[Any]:
         """Computes the outputs for these arrays.
 
         Args:

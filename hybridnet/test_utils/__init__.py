@@ -6,7 +6,7 @@ test_utils.check_numeric_gradient(sym.tanh(sym.var("x")), [np.random.rand(3, 4)]
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hybridnet.base.unsupported import missing
 from hybridnet.util import use_np
@@ -34,5 +34,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    raise missing("test_utils", name, __all__)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise missing("test_utils", name, __all__)

@@ -76,6 +76,7 @@ BELOW = {
     "compat": ("session", "checkpoint", "clusters", "profiler", "events"),
     "cli": ("gluon", "model", "io", "metric", "compat", "compat_report", "contrib", "debug"),
     "compat_report": ("ops",),
+    "stubs": ("symbol", "numpy_extension"),
     "test_utils": ("gluon", "io", "optimizer"),
 }
 #: Package with folders -> its parts -> the parts just below them. A part is a folder or a file, as
@@ -239,7 +240,10 @@ FACES = {
         *(".", "internal", "copies", "random", "sparse", "adopt", "share"),
         *("control_flow", "indexing", "placed"),
     ),
-    "ops": ("core", "core.registry", "host", "nn", "random", "shape", "sparse", "state"),
+    "ops": (
+        *("core", "core.registry", "core.stub", "host", "nn", "random", "shape", "sparse"),
+        "state",
+    ),
     "passes": (".",),
     "profiler": (".",),
     "runtime": (
@@ -284,7 +288,7 @@ FOREIGN = {
     "_variable": "of variables",
 }
 #: Floors that look at the whole package from outside.
-LISTS = ("cli", "compat_report")
+LISTS = ("cli", "compat_report", "stubs")
 #: Floors that may import nothing but the standard library and their own.
 STDLIB_ONLY = ("engine",)
 #: Module outside the house -> the floors that may import it, at once or by `hybridnet.base.lazy`,

@@ -25,6 +25,13 @@ def test_every_module_is_in_a_package():
         assert (path.parent / "__init__.py").exists(), path
 
 
+def test_what_type_checkers_read_is_shipped():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    data = project["tool"]["setuptools"]["package-data"]
+    assert data["*"] == ["*.pyi"]
+    assert "py.typed" in data["hybridnet"]
+
+
 def test_version_is_the_same_everywhere():
     import hybridnet
 

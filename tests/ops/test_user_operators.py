@@ -26,8 +26,8 @@ def _forget():
         del REGISTRY[name]
         for space in registry.namespaces:
             public = registry.public_name(name, space.prefix)
-            if public in space._operators:
-                del space._operators[public]
+            if public in space.operators:
+                del space.operators[public]
                 space._module.pop(public, None)
                 space._module["__all__"].remove(public)
 
@@ -88,8 +88,10 @@ def test_it_has_a_gradient():
 
 def test_help_says_of_it_what_it_says_of_others():
     register()
-    for function in (nd.soft_clip, sym.soft_clip):
-        assert str(inspect.signature(function)) == "(data, *, limit=1.0, out=None, name=None)"
+    of_symbols = "(data=None, limit=1.0, *, out=None, name=None, attr=None)"
+    taken = {nd.soft_clip: "(data, limit=1.0, *, out=None, name=None)", sym.soft_clip: of_symbols}
+    for function, signature in taken.items():
+        assert str(inspect.signature(function)) == signature
         assert function.__name__ == "soft_clip"
         assert function.__doc__.startswith("A smooth limit.\n\nArgs:\n    data: any shape")
         assert "limit (a number, default 1.0): what the magnitude" in function.__doc__
@@ -123,7 +125,7 @@ def test_the_beginning_of_a_name_says_where_it_is():
     close(mnp.clip6(NUMBERS.tolist()).asnumpy(), expected())
     symbol = sym.np.clip6(sym.var("x").as_np_ndarray(), limit=2.0)
     close(symbol.eval(x=mnp.array(NUMBERS))[0].asnumpy(), expected(2.0))
-    assert str(inspect.signature(npx.clip5)) == "(data, *, limit=1.0, out=None, name=None)"
+    assert str(inspect.signature(npx.clip5)) == "(data, limit=1.0, *, out=None, name=None)"
 
 
 def test_a_name_that_begins_with_an_underscore_and_no_place_has_none():

@@ -72,6 +72,94 @@ def arguments() -> None:
     x.simple_bind(mx.cpu(), type_dict={"x": onp.float32}, grad_req={"x": "null"}, x=(3, 2))
 
 
+def operators() -> None:
+    """Operators as programs call them: by position, by name, with options, as text."""
+    x = nd.arange(24).reshape((2, 3, 4))
+    out = nd.zeros((2, 3, 4))
+    assert_type(nd.clip(x, 0, 5), nd.NDArray)
+    assert_type(nd.clip(data=x, a_min=0, a_max=5, out=out, name="clipped"), nd.NDArray)
+    nd.relu(x, out=out)
+    nd.sum(x, 1)
+    nd.sum(x, axis=(0, 1), keepdims=True)
+    nd.mean(x, axis="(0, 1)", exclude="true")
+    nd.transpose(x, (2, 0, 1))
+    nd.transpose(x, axes=[2, 0, 1])
+    nd.reshape(x, (-1, 4))
+    nd.reshape(x, shape=(0, -1), reverse=True)
+    nd.one_hot(nd.array([1, 0]), 3)
+    nd.take(x, nd.array([0]), 1, "wrap")
+    nd.pick(nd.ones((2, 3)), nd.array([0, 1]), axis=1)
+    nd.cast(x, onp.float64)
+    nd.cast(x, dtype="float16")
+    nd.stack(x, x, axis=-1)
+    nd.stack([x, x])
+    nd.concat(*[x, x], dim=0)
+    nd.concat([x, x], dim=0)
+    nd.add_n(x, x, x)
+    nd.where(x > 3, x, x * 2)
+    nd.dot(nd.ones((3, 2)), nd.ones((3, 2)), True)
+    nd.batch_dot(x, x, transpose_b=True)
+    nd.linalg.gemm2(x, x, transpose_b=True, alpha=onp.float32(2))
+    nd.broadcast_add(*[x, x], out=out)
+    nd.slice_axis(x, axis=2, begin=0, end=None)
+    nd.slice(x, begin=(0, None, 1), end=(None, None, 3))
+    nd.SliceChannel(x, num_outputs=3, axis=1)
+    nd.topk(x, k=2, ret_typ="both", axis=1)
+    nd.sparse.dot(nd.sparse.csr_matrix(([1.0], [1], [0, 1]), shape=(1, 3)), nd.ones((3, 2)))
+    nd.contrib.arange_like(x, axis=0)
+    nd.image.to_tensor(nd.ones((4, 4, 3)))
+    nd.random.uniform(-1, 1, (2, 3), "float32", mx.cpu())
+    nd.random.normal(loc=0, scale=nd.ones((2,)), shape=3)
+    nd.random_uniform(low=0, high=1, shape=(2,), ctx="cpu(0)", dtype="float32")
+    nd.maximum(lhs=x, rhs=onp.float32(3))
+    layer = {"kernel": (3, 3), "num_filter": 4, "pad": [1, 1], "no_bias": True}
+    images, filters = nd.ones((1, 2, 5, 5)), nd.ones((4, 2, 3, 3))
+    assert_type(nd.Convolution(images, filters, **layer), nd.NDArray)
+    nd.Convolution(images, filters, nd.zeros((4,)), (3, 3), num_filter=4)
+    nd.Convolution(images, filters, no_bias=True, kernel="(3, 3)", num_filter="4", layout="NCHW")
+    nd.FullyConnected(x, nd.ones((3, 12)), None, 3, True)
+    nd.Pooling(images, kernel=(2, 2), stride=(2, 2), pool_type="max")
+    kind: str = "tanh"
+    nd.Activation(x, kind)
+    nd.LeakyReLU(x, act_type="leaky", slope=0.1)
+    nd.softmax(x, axis=-1, temperature=2)
+    nd.Embedding(nd.array([1, 2]), nd.ones((4, 3)), input_dim=4, output_dim=3)
+    weight, moment = nd.ones((3,)), nd.zeros((3,))
+    rates = {"lr": 0.1, "wd": 0, "rescale_grad": 1.0}
+    nd.sgd_update(weight, nd.ones((3,)), out=weight, **rates)
+    states = [moment, nd.zeros((3,))]
+    nd.adam_update(weight, nd.ones((3,)), *states, lr=0.1, out=weight)
+    nd._internal._square_sum(x, axis=1)
+    x.sum(1).mean(axis=0, keepdims=True).clip(0, 5).softmax()
+    x.transpose(2, 0, 1).expand_dims(0).squeeze().flatten().slice_axis(0, 0, 2).tile((2, 2))
+    x.take(nd.array([1]), axis=1).abs().sqrt().astype("int32")
+    x.reshape_like(out).broadcast_like(out).repeat(2, axis=1).flip(axis=0)
+    nd.ones((1, 3)).broadcast_to((2, 3)).one_hot(4).norm(ord=1).asscalar()
+
+
+def graphs() -> None:
+    """Operators on symbols, which make variables of what is not given."""
+    x = sym.Variable("data", shape=(1, 2, 5, 5))
+    layer = {"kernel": (3, 3), "num_filter": 4, "pad": (1, 1)}
+    c = sym.Convolution(data=x, name="conv", **layer)
+    c = sym.Convolution(c, sym.var("w"), None, (3, 3), num_filter=4, no_bias=True)
+    c = sym.BatchNorm(c, fix_gamma=False, name="bn", attr={"__mark__": "1"})
+    c = sym.Pooling(sym.Activation(c, "relu"), global_pool=True, kernel=(1, 1), pool_type="avg")
+    h = sym.FullyConnected(sym.Flatten(c), num_hidden=3, name="fc")
+    parts = sym.split(h, num_outputs=3, axis=1)
+    assert_type(sym.concat(parts[0], parts[1], dim=1), sym.Symbol)
+    sym.concat(*[parts[0], parts[1]], dim=1)
+    sym.clip(h, 0, 1)
+    sym.clip(h, a_min=0, a_max=1)
+    sym.broadcast_add(h, sym.random.uniform(0, 1, shape=(1, 3)))
+    sym.linalg.gemm2(h, h, transpose_b=True)
+    sym.contrib.arange_like(h, axis=0)
+    sym.relu()
+    sym.np.concatenate([x.as_np_ndarray(), x.as_np_ndarray()])
+    h.softmax(axis=1).sum(axis=1, name="total").mean(0).expand_dims(axis=0).reshape((1, -1))
+    sym.SoftmaxOutput(h, sym.var("label"), normalization="batch", use_ignore=True, ignore_label=0)
+
+
 def numpys() -> None:
     p = mx.np.array([1.0, 2.0])
     assert_type(p, mx.np.ndarray)
@@ -87,6 +175,18 @@ def numpys() -> None:
     assert_type(np.random.normal(0, 1, size=(2, 3)), np.ndarray)
     assert_type(np.linalg.norm(p), np.ndarray)
     assert_type(npx.relu(p), np.ndarray)
+    np.exp(p, where=p > 1, out=np.zeros(2))
+    np.add(p, 1, p)
+    np.maximum(p, onp.float32(2))
+    np.mean(a=[[1, 2], [3, 4]], axis=0, keepdims=True)
+    np.allclose(p, onp.ones(2), rtol=1e-3)
+    np.random.uniform(0, 1, size=3, ctx=mx.cpu())
+    np.linalg.svd(np.eye(2))
+    npx.batch_dot(np.ones((1, 2, 3)), np.ones((1, 3, 2)))
+    npx.fully_connected(np.ones((2, 3)), np.ones((4, 3)), num_hidden=4, no_bias=True)
+    npx.one_hot(np.array([0, 1]), 3)
+    npx.topk(p, k=1)
+    npx.pick(np.ones((2, 3)), np.array([0, 1]))
     assert_type(npx.softmax(np.ones((2, 3)), axis=1), np.ndarray)
     half: float = np.pi / 2
     assert half < 2 and np.zeros(2, dtype=np.int32).dtype == np.int32
@@ -225,6 +325,28 @@ def training() -> None:
     assert_type(module.score(batches, "acc"), list[tuple[str, float]])
 
 
+def what_is_there() -> None:
+    """What may be None elsewhere, and is not here, as the program knows."""
+    w = nd.ones((3,))
+    w.attach_grad()
+    with autograd.record():
+        loss = (w * w).sum()
+    loss.backward()
+    w -= 0.1 * w.grad
+    assert w.grad.asnumpy().shape == (3,)
+    batches = mx.io.NDArrayIter({"data": nd.ones((4, 3))}, nd.zeros((4,)), batch_size=3)
+    for batch in batches:
+        rows = batch.data[0].shape[0] - batch.pad
+        assert rows >= len(batch.label) - 1
+    dense = nn.Dense(2, in_units=3)
+    dense.initialize()
+    assert dense.bias.data().asnumpy().shape == (2,)
+    net = gluon.model_zoo.vision.get_model("squeezenet1.0", classes=3)
+    net.features[0].weight.lr_mult = 0.1
+    data = {"x": w}
+    assert sym.relu(sym.var("x")).eval(**data)[0].shape == (3,)
+
+
 @hn.function
 def product(x: nd.NDArray, y: nd.NDArray) -> nd.NDArray:
     return nd.dot(x, y)
@@ -256,11 +378,14 @@ def functions() -> None:
 def main() -> None:
     arrays()
     arguments()
+    operators()
+    graphs()
     numpys()
     symbols()
     layers()
     blocks()
     training()
+    what_is_there()
     functions()
 
 

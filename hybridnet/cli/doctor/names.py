@@ -16,6 +16,7 @@ import hybridnet
 from hybridnet.base.unsupported import NotSupportedError
 from hybridnet.compat_report import Row, is_attribute, read_checklist
 from hybridnet.graph import HIDDEN
+from hybridnet.ops.core import Operator
 
 from .differences import Differences
 from .findings import Findings, Group, Spot
@@ -191,10 +192,9 @@ def _refuses(value: Any, name: str) -> bool:
         return False
     if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
         return False
-    if "out" in parameters and "name" in parameters:  # an operator
-        own = {key for key, one in parameters.items() if one.kind is one.KEYWORD_ONLY}
-        if name in _ANY_OPERATORS or own == {"out", "name"}:
-            return False  # what has no parameters passes over what it is given
+    op = getattr(value, "operator", None)
+    if isinstance(op, Operator) and (name in _ANY_OPERATORS or not op.params):
+        return False  # what has no parameters passes over what it is given
     return name not in parameters
 
 

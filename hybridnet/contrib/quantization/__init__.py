@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hybridnet.base.context import Context, cpu
 from hybridnet.base.errors import ParameterError
@@ -439,5 +439,7 @@ def quantize_net(
     )
 
 
-def __getattr__(name: str) -> Any:
-    raise missing("contrib.quantization", name, __all__)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise missing("contrib.quantization", name, __all__)

@@ -15,6 +15,7 @@ from hybridnet.base.errors import ParameterError
 from hybridnet.initializer.base import InitLike
 
 from ..block import Block, HybridBlock
+from ..parameter import Parameter
 from ..types import BlockNames, Data, Operators
 from .activations import activation_of
 from .axes import deferred
@@ -137,7 +138,7 @@ class Dense(HybridBlock):
         self._flatten = flatten
         shape = (units, in_units)
         self.weight = deferred(self, "weight", shape, weight_initializer, dtype=dtype)
-        self.bias = None
+        self.bias: Parameter | Any = None
         if use_bias:
             self.bias = deferred(self, "bias", (units,), bias_initializer, dtype=dtype)
         self.act = activation_of(self, activation)

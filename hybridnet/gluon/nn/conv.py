@@ -8,6 +8,7 @@ from hybridnet.base.defaults import with_defaults
 from hybridnet.base.errors import ParameterError
 from hybridnet.initializer.base import InitLike
 
+from ..parameter import Parameter
 from ..types import BlockNames, Data, Operators
 from .activations import activation_of
 from .axes import Sizes, SpatialBlock, check_layout, deferred, shown_options, sizes_of
@@ -67,7 +68,9 @@ class _Conv(SpatialBlock):
         }
         shape = self._weight_shape(kernel, groups, layout)
         self.weight = deferred(self, "weight", shape, weight_initializer)
-        self.bias = deferred(self, "bias", (channels,), bias_initializer) if use_bias else None
+        self.bias: Parameter | Any = (
+            deferred(self, "bias", (channels,), bias_initializer) if use_bias else None
+        )
         self.act = activation_of(self, activation)
 
     def _alias(self) -> str:

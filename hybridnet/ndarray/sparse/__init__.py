@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hybridnet.ops.core import Functions, registry
 from hybridnet.ops.sparse import SPARSE_OPERATORS
@@ -22,6 +22,9 @@ from .creation import *  # noqa: F403
 from .creation import __all__ as _creation_names
 from .csr import CSRNDArray
 from .row_sparse import RowSparseNDArray
+
+if TYPE_CHECKING:
+    from ._operators import *  # noqa: F403
 
 _functions = Functions(
     "nd.sparse",
@@ -85,5 +88,7 @@ def __dir__() -> list[str]:
     return _functions.names()
 
 
-def __getattr__(name: str) -> Any:
-    return _functions.attribute(name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        return _functions.attribute(name)

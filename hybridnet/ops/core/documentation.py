@@ -63,55 +63,87 @@ _ARGS: Final = re.compile(r"\n*^Args:\n((?: +.*\n|\n(?= ))*)", re.MULTILINE)
 _ENTRY: Final = re.compile(r"^    ([\w, ]+): +(.*(?:\n {5,}.*)*)", re.MULTILINE)
 
 
-def signature_of(op: Operator) -> inspect.Signature:
-    """Returns the signature of the function that applies an operator."""
+def signature_of(op: Operator, *, of_symbols: bool = False) -> inspect.Signature:
+    """Returns the signature of the function that applies an operator.
+
+    Parameters may follow the inputs by position, as in MXNet. (Where one that must be given comes
+    after something that need not be, Python knows no way to write that.)
+
+    Args:
+        op: the operator.
+        of_symbols: whether it is the function of `sym`, which makes variables of inputs that are
+            not given, and whose nodes have attributes.
+    """
     parameter = inspect.Parameter
     if op.variadic:
         inputs = [parameter(op.inputs[0], parameter.VAR_POSITIONAL)]
     else:
+        required = 0 if of_symbols else op.required_inputs
         inputs = [
             parameter(
                 name,
                 parameter.POSITIONAL_OR_KEYWORD,
-                default=parameter.empty if index < op.required_inputs else None,
+                default=parameter.empty if index < required else None,
             )
             for index, name in enumerate(op.inputs)
         ]
-    rest = parameter.KEYWORD_ONLY
-    params = [parameter(param.name, rest, default=param.default) for param in op.params.values()]
-    tail = [parameter(name, rest, default=None) for name in ("out", "name")]
+    optional = op.variadic or any(one.default is None for one in inputs)
+    kind = parameter.KEYWORD_ONLY if op.variadic else parameter.POSITIONAL_OR_KEYWORD
+    params = []
+    for param in op.params.values():
+        if param.required and optional:
+            kind = parameter.KEYWORD_ONLY
+        optional = optional or not param.required
+        params.append(parameter(param.name, kind, default=param.default))
+    last = ("out", "name", "attr") if of_symbols else ("out", "name")
+    tail = [parameter(name, parameter.KEYWORD_ONLY, default=None) for name in last]
     return inspect.Signature([*inputs, *params, *tail])
 
 
 def documentation(op: Operator) -> str:
     """Returns an operator's docstring with every input and parameter in its list of arguments."""
-    text = inspect.cleandoc(op.doc) + "\n"
-    found = _ARGS.search(text)
-    said = dict(_entries(found[1])) if found else {}
-    start, stop = found.span() if found else _before_sections(text)
-    lines = [text[:start].rstrip(), "", "Args:"]
+    text, said, rest = _parts(op)
+    lines = [text, "", "Args:"]
     for name in op.inputs:
-        lines.append(_entry(f"{name}: {said.get(name) or _USUAL.get(name, 'an array.')}"))
+        lines.append(_entry(f"{name}: {said.get(name, 'an array.')}"))
     for param in op.params.values():
         kind = f"{param.kind}, {'required' if param.required else f'default {param.default!r}'}"
-        meaning = said.get(param.name) or _USUAL.get(param.name)
+        meaning = said.get(param.name)
         lines.append(
             _entry(f"{param.name} ({kind}): {meaning}" if meaning else f"{param.name}: {kind}.")
         )
     lines.append("    out: an array to write the result into.")
     lines.append("    name: the name of the node, for symbols.")
-    rest = text[stop:].strip("\n")
     return "\n".join([*lines, "", rest] if rest else lines)
 
 
-def _entry(text: str) -> str:
+def documentation_beside_signature(op: Operator) -> str:
+    """Returns an operator's docstring for where its signature is shown with types and defaults."""
+    text, said, rest = _parts(op)
+    names = (*op.inputs, *op.params)
+    entries = [_entry(f"{name}: {said[name]}", _WIDTH - 4) for name in names if name in said]
+    parts = [text, "\n".join(["Args:", *entries]) if entries else "", rest]
+    return "\n\n".join(filter(None, parts))
+
+
+def _parts(op: Operator) -> tuple[str, Mapping[str, str], str]:
+    """Returns a docstring before its arguments, what these mean, and the docstring after them."""
+    text = inspect.cleandoc(op.doc) + "\n"
+    found = _ARGS.search(text)
+    said = {name: _USUAL[name] for name in (*op.inputs, *op.params) if name in _USUAL}
+    said.update((name, meaning) for name, meaning in _entries(found[1] if found else "") if meaning)
+    start, stop = found.span() if found else _before_sections(text)
+    return text[:start].rstrip(), said, text[stop:].strip("\n")
+
+
+def _entry(text: str, width: int = _WIDTH) -> str:
     """Returns an argument's line, or lines where it is a long one."""
-    if all(len(line) <= _WIDTH - 4 for line in text.splitlines()):
+    if all(len(line) <= width - 4 for line in text.splitlines()):
         return "    " + text
     words = " ".join(text.split())
     return textwrap.fill(
         words,
-        _WIDTH,
+        width,
         initial_indent="    ",
         subsequent_indent="        ",
         break_long_words=False,

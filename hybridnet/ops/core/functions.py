@@ -31,6 +31,7 @@ class Functions:
 
     Attributes:
         title: the namespace, as given.
+        operators: as given, and those that were added.
         prefix: as given.
     """
 
@@ -45,13 +46,13 @@ class Functions:
         self.title = namespace
         self.prefix = prefix or ""
         self._module = module
-        self._operators = dict(operators)
+        self.operators = dict(operators)
         self._make = make
         if prefix is not None:
             namespaces.append(self)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._operators)
+        return iter(self.operators)
 
     def attribute(self, name: str) -> Callable[..., Any]:
         """Returns the function of a name, which the module has from now on.
@@ -59,7 +60,7 @@ class Functions:
         Raises:
             AttributeError: there is none; see `missing`.
         """
-        op = self._operators.get(name)
+        op = self.operators.get(name)
         if op is None:
             raise missing(self.title, name, self._module["__all__"])
         made: Callable[..., Any] = self._make(op, name)
@@ -68,7 +69,7 @@ class Functions:
 
     def has(self, name: str) -> bool:
         """Whether the module has a name: as it is, or when it is asked for."""
-        if name in self._module or name in self._operators:
+        if name in self._module or name in self.operators:
             return True
         try:  # modules that are loaded when they are first used
             self._module["__getattr__"](name)
@@ -78,9 +79,9 @@ class Functions:
 
     def add(self, name: str, op: Operator) -> None:
         """Gives the module a function for an operator, by a name that it does not have."""
-        self._operators[name] = op
+        self.operators[name] = op
         self._module["__all__"].append(name)
 
     def names(self) -> list[str]:
         """Returns what ``dir`` shows of the module."""
-        return sorted({*self._module, *self._operators})
+        return sorted({*self._module, *self.operators})

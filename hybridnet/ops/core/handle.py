@@ -376,4 +376,5 @@ def operator_function(op: Operator, kind: type[Operand], public: str) -> Method:
     function.__doc__ = documentation(op)
     # Read by help() and editors.
     function.__signature__ = signature_of(op)  # type: ignore[attr-defined]
+    function.operator = op  # type: ignore[attr-defined]
     return function

@@ -94,6 +94,7 @@ class Int8Dense(HybridBlock):
 
     def __init__(self, base: Dense) -> None:
         super().__init__(prefix=f"{base.prefix}int8_")
+        self._units: int
         self._units, in_units = base.weight.shape or (0, 0)
         self._flatten = base._flatten
         self.act = base.act

@@ -182,7 +182,7 @@ _MODELS: Final[dict[str, Callable[..., HybridBlock]]] = {
 }
 
 
-def get_model(name: str, **kwargs: Any) -> HybridBlock:
+def get_model(name: str, **kwargs: Any) -> Any:
     """Returns a network by its name.
 
     Args:

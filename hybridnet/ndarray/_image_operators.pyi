@@ -1,0 +1,226 @@
+# Written by `python -m hybridnet.stubs`, which overwrites what is changed here.
+
+from typing import Any
+
+from hybridnet.ndarray.ndarray import NDArray
+
+def adjust_lighting(
+    data: NDArray,
+    alpha: tuple[float, ...] | Any,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray:
+    """Adds a color along the principal components of ImageNet's colors (AlexNet, 2012).
+
+    Args:
+        data: (height, width, channel) with 1 or 3 channels; one channel is left as it is.
+        alpha: how far along each of the three components.
+    """
+
+def crop(
+    data: NDArray,
+    x: int | Any,
+    y: int | Any,
+    width: int | Any,
+    height: int | Any,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray:
+    """Cuts a rectangle out of an image.
+
+    Args:
+        data: (height, width, channel) or (batch, height, width, channel).
+        x: the first column.
+        y: the first row.
+        width: how many columns.
+        height: how many rows.
+    """
+
+def flip_left_right(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
+    """Mirrors an image from left to right.
+
+    Args:
+        data: (height, width, channel).
+    """
+
+def flip_top_bottom(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
+    """Mirrors an image from top to bottom.
+
+    Args:
+        data: (height, width, channel).
+    """
+
+def normalize(
+    data: NDArray,
+    mean: tuple[float, ...] | Any = (0.0, 0.0, 0.0, 0.0),
+    std: tuple[float, ...] | Any = (1.0, 1.0, 1.0, 1.0),
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray:
+    """Subtracts a number from each channel and divides by another.
+
+    Args:
+        data: (channel, height, width) or (batch, channel, height, width).
+        mean: what is subtracted: a number for all channels, or one for each.
+        std: what is divided by: a number for all channels, or one for each.
+
+    Returns:
+        The shape and dtype of `data`; whole numbers are cut off.
+    """
+
+def random_brightness(
+    data: NDArray,
+    min_factor: float | Any,
+    max_factor: float | Any,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray:
+    """Multiplies an image by a random factor.
+
+    Args:
+        data: (height, width, channel) with 1 or 3 channels; or a batch
+            of such, each with a factor of its own.
+        min_factor: the least factor.
+        max_factor: the greatest.
+    """
+
+def random_color_jitter(
+    data: NDArray,
+    brightness: float | Any,
+    contrast: float | Any,
+    saturation: float | Any,
+    hue: float | Any,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray:
+    """Changes brightness, contrast, saturation and hue at random, in random order.
+
+    Args:
+        data: (height, width, channel) with 1 or 3 channels.
+        brightness: how far the factor is from 1 at most; 0 leaves it out.
+        contrast: likewise.
+        saturation: likewise.
+        hue: how far the hue is turned at most, as a part of the color circle.
+    """
+
+def random_contrast(
+    data: NDArray,
+    min_factor: float | Any,
+    max_factor: float | Any,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray:
+    """Moves an image away from its mean gray value, or towards it.
+
+    Args:
+        data: (height, width, channel) with 1 or 3 channels; or a batch
+            of such, each with a factor of its own.
+        min_factor: the least factor.
+        max_factor: the greatest.
+    """
+
+def random_flip_left_right(
+    data: NDArray, *, out: NDArray | Any = None, name: str | Any = None
+) -> NDArray:
+    """Mirrors an image from left to right one time in two.
+
+    Args:
+        data: (height, width, channel); or a batch of such, of which each is mirrored or not by
+            itself.
+    """
+
+def random_flip_top_bottom(
+    data: NDArray, *, out: NDArray | Any = None, name: str | Any = None
+) -> NDArray:
+    """Mirrors an image from top to bottom one time in two.
+
+    Args:
+        data: (height, width, channel); or a batch of such, of which each is mirrored or not by
+            itself.
+    """
+
+def random_hue(
+    data: NDArray,
+    min_factor: float | Any,
+    max_factor: float | Any,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray:
+    """Turns the hue of each pixel by a part of the color circle.
+
+    Args:
+        data: (height, width, channel) with 1 or 3 channels; or a batch
+            of such, each with a factor of its own.
+        min_factor: the least factor.
+        max_factor: the greatest.
+    """
+
+def random_lighting(
+    data: NDArray,
+    alpha_std: float | Any = 0.05,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray:
+    """Adds a random color along the principal components of ImageNet's colors (AlexNet, 2012).
+
+    Args:
+        data: (height, width, channel) with 1 or 3 channels; one channel is left as it is. Or a
+            batch of such, each with a color of its own.
+        alpha_std: the standard deviation of how far, along each component.
+    """
+
+def random_saturation(
+    data: NDArray,
+    min_factor: float | Any,
+    max_factor: float | Any,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray:
+    """Moves each pixel away from its gray value, or towards it.
+
+    MXNet leaves out what red and green add to the gray value.
+
+    Args:
+        data: (height, width, channel) with 1 or 3 channels; or a batch
+            of such, each with a factor of its own.
+        min_factor: the least factor.
+        max_factor: the greatest.
+    """
+
+def resize(
+    data: NDArray,
+    size: tuple[int, ...] | Any = (),
+    keep_ratio: bool | Any = False,
+    interp: int | Any = 1,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray:
+    """Resizes an image. Whole numbers are rounded; they may differ by one from OpenCV's.
+
+    Args:
+        data: (height, width, channel) or (batch, height, width, channel).
+        size: (width, height), or one number for both.
+        keep_ratio: with one number, that it is the shorter side, and the longer one in proportion.
+        interp: 0 takes the nearest pixel, 1 interpolates linearly, 2 cubically, 3 averages areas,
+            and 4 is Lanczos over 8 pixels.
+    """
+
+def to_tensor(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
+    """Turns an image of numbers up to 255 into what networks take.
+
+    Args:
+        data: (height, width, channel) or (batch, height, width, channel).
+
+    Returns:
+        float32 of shape (channel, height, width), or that with the batch in front; divided by 255.
+    """
