@@ -1,12 +1,11 @@
-"""The output of ``hybridnet train``: the progress bar, table, picture, and where files go."""
+"""The output of ``hybridnet train``: the progress, the table, the picture, and where files go."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -14,12 +13,12 @@ from typing import Final
 import numpy as np
 from matplotlib.figure import Figure
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from hybridnet.base.errors import MXNetError
 
 from .result import Result
+from .train_progress import progress as progress
 
 #: Steps over which the ways' losses are compared. Training makes a rounding ten times larger in
 #: about eight steps: later losses would tell of that, not of whether the ways compute the same.
@@ -60,48 +59,31 @@ def _remove_empty(folders: Sequence[Path]) -> None:
             folder.rmdir()
 
 
-@contextmanager
-def progress(steps: int) -> Iterator[Callable[[str, int, float], None]]:
-    """Shows a progress bar on standard error; gives the function that moves it.
-
-    Args:
-        steps: of all ways together.
-    """
-    columns = (
-        TextColumn("{task.description:<16}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("loss {task.fields[loss]:.4f}"),
-        TimeRemainingColumn(),
-    )
-    # What is printed to a file meanwhile must not go to the terminal of the bar.
-    bar = Progress(*columns, console=Console(stderr=True), redirect_stdout=sys.stdout.isatty())
-    with bar:
-        task = bar.add_task("", total=steps, loss=float("nan"))
-
-        def advance(title: str, count: int, loss: float) -> None:
-            bar.update(task, advance=count, description=title, loss=loss)
-
-        yield advance
-
-
 def print_results(results: Sequence[Result], title: str) -> None:
-    """Prints a row for each way, and how far their losses are apart."""
+    """Prints a row for each way, and how far their losses are apart.
+
+    Where the terminal is narrower than the table each number has a line.
+    """
+    headings = ("accuracy", "test loss", "images/s", "first step", "steady step")
+    cells = {result.title: _cells(result) for result in results}
     table = Table(title=title)
-    table.add_column("way")
-    for heading in ("accuracy", "test loss", "images/s", "first step", "steady step"):
-        table.add_column(heading, justify="right")
-    for result in results:
-        table.add_row(
-            result.title,
-            f"{result.accuracy:.2%}",
-            f"{result.test_loss:.4f}",
-            f"{result.images_per_second:,.0f}",
-            f"{result.first_step:.2f} s",
-            f"{1e3 * result.steady_step:.2f} ms",
-        )
+    table.add_column("way", no_wrap=True)
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for way, row in cells.items():
+        table.add_row(way, *row)
     console = Console()
-    console.print(table)
+    needed = console.measure(table, options=console.options.update(max_width=1000)).maximum
+    if not console.is_terminal:  # a file has any width
+        console = Console(width=max(needed, len(title)))
+    if needed <= console.width:
+        console.print(table)
+    else:
+        print(title)
+        for way, row in cells.items():
+            print(way)
+            for heading, cell in zip(headings, row, strict=True):
+                print(f"  {heading:<12}{cell:>10}")
     if len(results) == 1:
         return
     first = np.array(results[0].losses[:_COMPARED])
@@ -109,8 +91,17 @@ def print_results(results: Sequence[Result], title: str) -> None:
         float(np.max(np.abs(np.array(result.losses[:_COMPARED]) - first) / first))
         for result in results
     )
-    console.print(
-        f"over the first {len(first)} steps the losses differ by at most {apart:.1e} (relative)"
+    print(f"over the first {len(first)} steps the losses differ by at most {apart:.1e} (relative)")
+
+
+def _cells(result: Result) -> tuple[str, ...]:
+    """Returns a row of the table."""
+    return (
+        f"{result.accuracy:.2%}",
+        f"{result.test_loss:.4f}",
+        f"{result.images_per_second:,.0f}",
+        f"{result.first_step:.2f} s",
+        f"{1e3 * result.steady_step:.2f} ms",
     )
 
 

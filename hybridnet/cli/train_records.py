@@ -25,7 +25,9 @@ from .result import Result
 _NETWORK: Final = "resnet18_v1"
 _WAY: Final = "hybridized"
 _THREADS: Final = 4
-_STRETCH: Final = 10  # steps between two looks at the loss, each of which waits for it
+#: Steps between two looks at the loss, each of which waits for it; of slow ones there are fewer.
+_STRETCH: Final = 10
+_SECONDS: Final = 1.0  # after which there is a look, too: so long a count may stand still
 #: Title, steps done since the last call, loss now.
 Advance = Callable[[str, int, float], None]
 
@@ -187,7 +189,8 @@ def _train_epoch(
 
     for batch in batches:
         pending.append(spelling.step(*job.inputs(batch, job.data)).mean())
-        if not notes.losses or len(pending) == _STRETCH:
+        is_slow = time.perf_counter() - begun > _SECONDS
+        if not notes.losses or len(pending) == _STRETCH or is_slow:
             look()
     if pending:
         look()

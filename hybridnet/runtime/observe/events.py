@@ -10,11 +10,12 @@ Nobody listens as a rule, so a hook on a path that must be fast asks first:
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import perf_counter_ns
-from typing import Final
+from time import monotonic, perf_counter_ns
+from typing import Final, NamedTuple
 
 from ..segments.code import Code
 
@@ -112,3 +113,39 @@ def span(kind: str, what: Code | str) -> Iterator[None]:
         tell = observer
         if tell is not None:
             tell(kind, what, start, end)
+
+
+class Compilation(NamedTuple):
+    """A compilation that is going on.
+
+    Attributes:
+        since: when it began, by `time.monotonic`.
+        awaited: whether a thread waits for it; else launches go on meanwhile, less quickly.
+    """
+
+    since: float
+    awaited: bool
+
+
+# Read by who shows how far something has come, from another thread.
+_compilations: Final[dict[object, Compilation]] = {}
+
+
+@contextmanager
+def compiling(awaited: bool) -> Iterator[None]:
+    """A block in which XLA compiles a program."""
+    key = object()
+    _compilations[key] = Compilation(monotonic(), awaited)
+    try:
+        yield
+    finally:
+        _compilations.pop(key, None)  # a forked child has none
+
+
+def compilation() -> Compilation | None:
+    """Returns the oldest compilation that is waited for, or else the oldest; None: none is."""
+    return min(_compilations.copy().values(), key=lambda one: (not one.awaited, one), default=None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_compilations.clear)

@@ -542,7 +542,7 @@ class Maker:
         account.is_untuned = awaited and platform_of(code.ctx) == "gpu"
         without = onednn.left_out() if account.is_plain else nullcontext()
         quickly = untuned() if account.is_untuned else nullcontext()
-        with events.span("compile", code), without, quickly:
+        with events.span("compile", code), events.compiling(awaited), without, quickly:
             for_disk = self._store.may_keep(code, recipe)
             made = compile_code(code, recipe, for_disk=for_disk, in_background=in_pairs)
             # Under another name where it does without oneDNN. What was dropped meanwhile may have

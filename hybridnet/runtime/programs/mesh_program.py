@@ -25,7 +25,7 @@ from hybridnet.base.mesh import Mesh
 from hybridnet.base.placement import Splits
 from hybridnet.ops.host import by_jax
 
-from ..observe.events import name_of
+from ..observe.events import compiling, name_of
 from ..observe.program_log import describe, explaining, say
 from ..platform.jax_devices import splits_of
 from ..segments.code import Code
@@ -160,7 +160,8 @@ class MeshExecutable:
             if gang is not None:
                 what = _told(code, lowered.as_text())
                 gang.launch(what)
-            return _Made(lowered.compile(), what)
+            with compiling(awaited=True):
+                return _Made(lowered.compile(), what)
 
 
 def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
