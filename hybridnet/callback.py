@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 import time
+import warnings
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from shutil import get_terminal_size
+from typing import Any, Final
 
 from hybridnet.base.errors import ParameterError
 from hybridnet.saved_model import save_checkpoint
@@ -19,6 +23,8 @@ __all__ = [
     "log_train_metric",
     "module_checkpoint",
 ]
+
+_BAR_WORDS: Final = 48  # characters beside a bar of tqdm's: epoch, per cent, batches, times
 
 
 def module_checkpoint(
@@ -122,11 +128,17 @@ class Speedometer:
 
 
 class ProgressBar:
-    """A callback that logs how far a pass over the data has come.
+    """A callback that shows how far a pass over the data has come.
+
+    On a terminal and in a notebook it is a bar of tqdm's, where that is installed (``pip install
+    'hybridnet[viz]'``). Elsewhere each batch is logged, as MXNet does.
 
     Args:
         total: how many batches it has.
-        length: of the bar, in characters.
+        length: of the bar, in characters; on a narrow terminal less.
+
+    Raises:
+        ParameterError: `total` is less than 1.
     """
 
     def __init__(self, total: int, length: int = 80) -> None:
@@ -134,13 +146,59 @@ class ProgressBar:
             raise ParameterError(f"ProgressBar: total must be at least 1, got {total}")
         self.bar_len = length
         self.total = total
+        self._bar: Any = None
+        self._last = math.inf  # the number of the batch that was told of last
 
     def __call__(self, param: Any) -> None:
         """Takes in that a batch is done: a `BatchEndParam`."""
-        done = param.nbatch / self.total
+        kind = _bar_type() if _is_watched() else None
+        if kind is None:
+            self._log(param.nbatch)
+            return
+        if param.nbatch <= self._last:  # another pass
+            if self._bar is not None:
+                self._bar.close()
+            self._bar = kind(total=self.total, desc=f"Epoch[{param.epoch}]", **self._size(kind))
+            self._last = param.nbatch - 1  # some loops count batches from 0, others from 1
+        steps, self._last = param.nbatch - self._last, param.nbatch
+        if self._bar is not None:
+            self._bar.update(steps)
+            if self._bar.n >= self.total:
+                self._bar.close()
+                self._bar = None
+
+    def _log(self, count: int) -> None:
+        done = count / self.total
         filled = round(self.bar_len * done)
         bar = "=" * filled + "-" * (self.bar_len - filled)
         logging.info("[%s] %s%%\r", bar, math.ceil(100 * done))
+
+    def _size(self, kind: type) -> dict[str, int]:
+        """Returns how wide a bar with its words is; a notebook's takes the room there is."""
+        if any(one.__module__ == "tqdm.notebook" for one in kind.__mro__):
+            return {}
+        return {"ncols": min(self.bar_len + _BAR_WORDS, get_terminal_size().columns - 1)}
+
+
+def _is_watched() -> bool:
+    """Whether the standard error is a terminal, or shown by a notebook."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        return True
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return getattr(shell, "kernel", None) is not None
+
+
+@cache
+def _bar_type() -> Any:
+    """Returns tqdm's bar, which is a widget in notebooks that have widgets; None: it is missing."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a notebook without widgets: a bar of text will do
+            from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return tqdm
 
 
 class LogValidationMetricsCallback:

@@ -341,6 +341,7 @@ OUTSIDE = {
     "matplotlib": {"cli": "draws what a training run did"},
     "ray": {"kvstore": "places and names processes on the machines of a cluster"},
     "rich": {"cli": "tables and progress"},
+    "tqdm": {"callback": "a bar on terminals and in notebooks"},
     "threadpoolctl": {
         "base": "loads it at its first use",
         "runtime": "how many threads NumPy's OpenBLAS has",
@@ -393,6 +394,7 @@ LATE = {
     "hybridnet/cli/convert.py: hybridnet.onnx.import_model": "brings in JAX",
     "hybridnet/cli/convert.py: hybridnet.model.save_checkpoint": "brings in JAX",
     "hybridnet/cli/train.py: hybridnet.cli.report": "draws with an extra",
+    "hybridnet/callback.py: tqdm.auto.tqdm": "an extra",
     "kvstore/storage/dtypes.py: ml_dtypes": "only servers with keys of bfloat16 need it",
     "kvstore/cluster.py: fcntl": "only POSIX has it; only one setting needs it",
     "kvstore/supervise/ray.py: ray": "an extra",

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import logging
+import os
+import pty
 import re
+import struct
+import subprocess
+import sys
+import termios
+from contextlib import suppress
+from fcntl import ioctl
 
+import nbformat
 import numpy as np
 import pytest
+from nbclient import NotebookClient
 
 import hybridnet as mx
-from hybridnet import nd, sym
+from hybridnet import callback, nd, sym
 from hybridnet.base.errors import ParameterError
 from hybridnet.io import DataBatch
 
@@ -57,6 +67,76 @@ def test_a_bar_shows_how_far_it_is(lines):
     assert lines() == ["[==------] 25%\r"]
     with pytest.raises(ParameterError, match="total must be at least 1"):
         mx.callback.ProgressBar(0)
+
+
+BAR = """
+import hybridnet as mx
+from hybridnet.model import BatchEndParam
+bar = mx.callback.ProgressBar(total=3, length=20)
+for epoch in range(2):
+    for number in range(3):
+        bar(BatchEndParam(epoch, number, None, None))
+mx.callback.ProgressBar(total=30)(BatchEndParam(7, 1, None, None))
+assert (bar.total, bar.bar_len) == (3, 20)
+print("done")
+"""
+
+
+def drawn(text):
+    """The lines as they were left: each is written over again and again."""
+    return [
+        line.rstrip("\r").rpartition("\r")[2] for line in text.replace("\r\n", "\n").split("\n")
+    ]
+
+
+def test_a_terminal_shows_a_bar_for_each_pass():
+    ours, theirs = pty.openpty()
+    ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 60, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    process = subprocess.Popen(
+        [sys.executable, "-c", BAR], stdout=theirs, stderr=theirs, env=environment
+    )
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError):  # the other side is closed
+        while text := os.read(ours, 1000):
+            shown += text
+    assert process.wait(60) == 0
+    os.close(ours)
+    first, second, third, done = drawn(shown.decode())[:4]
+    assert re.match(r"Epoch\[0\]: 100%\|█+\| 3/3 ", first), shown
+    assert re.match(r"Epoch\[1\]: 100%\|█+\| 3/3 ", second)
+    assert re.match(r"Epoch\[7\]:   3%\|[^|]*\| 1/30 ", third)
+    assert max(map(len, (first, second, third))) < 60 and done == "done"
+
+
+def test_a_file_shows_no_bar_and_a_log_has_lines():
+    code = "import logging; logging.basicConfig(level=logging.INFO)" + BAR
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[:2] == [
+        "INFO:root:[--------------------] 0%",
+        "INFO:root:[=======-------------] 34%",
+    ]
+    assert "|" not in done.stderr
+
+
+def test_a_notebook_shows_a_bar():
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(BAR)])
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    outputs = [one for one in notebook.cells[0].outputs if one.get("name") == "stderr"]
+    shown = "\n".join(drawn("".join(one.text for one in outputs)))
+    assert re.search(r"Epoch\[1\]: 100%\|█+\| 3/3 ", shown), notebook.cells[0].outputs
+
+
+def test_without_the_library_lines_are_logged(lines, monkeypatch):
+    monkeypatch.setattr(callback, "_is_watched", lambda: True)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    callback._bar_type.cache_clear()
+    try:
+        mx.callback.ProgressBar(4, length=8)(told(1))
+    finally:
+        callback._bar_type.cache_clear()
+    assert lines() == ["[==------] 25%\r"]
 
 
 def test_metrics_are_logged(lines):
