@@ -8,12 +8,13 @@ Each module may import from those above it:
     writer    files that grow event by event
 """
 
-from .messages import Event, Histogram, Image, Summary, Value, summary_iterator
+from .messages import Audio, Event, Histogram, Image, Summary, Value, summary_iterator
 from .records import read_records, record
 from .wire import field
 from .writer import EventWriter
 
 __all__ = [
+    "Audio",
     "Event",
     "EventWriter",
     "Histogram",

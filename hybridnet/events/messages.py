@@ -12,6 +12,22 @@ from . import wire
 from .records import read_records
 from .wire import field
 
+# What says that a tensor is shown by TensorBoard's plugin for text: SummaryMetadata.plugin_data.
+_FOR_TEXT: Final = field(1, field(1, "text"))
+_STRING: Final = 7  # the dtype of strings, as TensorProto has it
+
+
+def _strings(text: str) -> bytes:
+    """Returns a tensor of shape (1,) with a text, as a TensorProto."""
+    return field(1, _STRING) + field(2, field(2, field(1, 1))) + field(8, text)
+
+
+def _string_of(tensor: bytes) -> str | None:
+    """Returns the first text of a TensorProto; None: it has none."""
+    found = (data for number, data in wire.fields(tensor) if number == 8 and type(data) is bytes)
+    first = next(found, None)
+    return None if first is None else _text(first)
+
 
 @final
 @dataclass(frozen=True)
@@ -69,6 +85,32 @@ class Image:
 
 
 @final
+@dataclass(frozen=True)
+class Audio:
+    """A sound.
+
+    Attributes:
+        sample_rate: samples a second.
+        num_channels: how many are played at once.
+        length_frames: samples of a channel.
+        encoded_audio_string: a WAV file.
+        content_type: what kind of file it is.
+    """
+
+    sample_rate: float = 0.0
+    num_channels: int = 0
+    length_frames: int = 0
+    encoded_audio_string: bytes = b""
+    content_type: str = "audio/wav"
+
+    def message(self) -> bytes:
+        """Returns the message."""
+        made = wire.single(1, self.sample_rate) + field(2, int(self.num_channels))
+        made += field(3, int(self.length_frames)) + field(4, self.encoded_audio_string)
+        return made + field(5, self.content_type)
+
+
+@final
 @dataclass
 class Value:
     """One value of a summary.
@@ -78,12 +120,16 @@ class Value:
         simple_value: a number.
         histo: a histogram, or None.
         image: an image, or None.
+        audio: a sound, or None.
+        text: words, which TensorBoard reads as Markdown, or None.
     """
 
     tag: str = ""
     simple_value: float = 0.0
     histo: Histogram | None = None
     image: Image | None = None
+    audio: Audio | None = None
+    text: str | None = None
 
     def message(self) -> bytes:
         """Returns the message."""
@@ -92,6 +138,10 @@ class Value:
             return name + field(5, self.histo.message())
         if self.image is not None:
             return name + field(4, self.image.message())
+        if self.audio is not None:
+            return name + field(6, self.audio.message())
+        if self.text is not None:
+            return name + field(8, _strings(self.text)) + field(9, _FOR_TEXT)
         return name + wire.single(2, self.simple_value)
 
 
@@ -178,11 +228,20 @@ _IMAGE: Final[wire.Fields] = {
     3: ("colorspace", int, int),
     4: ("encoded_image_string", bytes, bytes),
 }
+_AUDIO: Final[wire.Fields] = {
+    1: ("sample_rate", float, float),
+    2: ("num_channels", int, int),
+    3: ("length_frames", int, int),
+    4: ("encoded_audio_string", bytes, bytes),
+    5: ("content_type", bytes, _text),
+}
 _VALUE: Final[wire.Fields] = {
     1: ("tag", bytes, _text),
     2: ("simple_value", float, float),
     4: ("image", bytes, lambda data: Image(**wire.read(data, _IMAGE))),
     5: ("histo", bytes, lambda data: Histogram(**wire.read(data, _HISTOGRAM))),
+    6: ("audio", bytes, lambda data: Audio(**wire.read(data, _AUDIO))),
+    8: ("text", bytes, _string_of),
 }
 _EVENT: Final[wire.Fields] = {
     1: ("wall_time", float, float),
