@@ -19,6 +19,9 @@ from .spans import Record, Rows, Span, events_of
 _SIGNS: Final = {"global": "g", "process": "p"}
 # What stands in the rows of a device.
 _ON_DEVICES: Final = frozenset({"device", "collective"})
+# Processes have smaller numbers: Linux allows /proc/sys/kernel/pid_max to be no larger.
+_PROCESSES: Final = 1 << 22
+_ARROWS: Final = 1 << 30  # of one process; with its number before, they are whole in a float
 _HEAD: Final = b'{"displayTimeUnit": "ms", "traceEvents": [\n'
 _TAIL: Final = b"\n]}\n"
 
@@ -101,7 +104,9 @@ class _Trace:
 
     These are complete events ("X"), the user's counters ("C") and markers ("i"), and names of rows.
     What devices did is in a group of rows for each device (a process, in the format's words): a
-    row for each thread that had it do something.
+    row for each thread that had it do something. An arrow ("s" to "f") leads from a launch to what
+    a device did for it. The numbers of all these are of this process only, so that the traces of
+    several can be put together.
 
     Args:
         has_host: whether there is this process besides.
@@ -109,6 +114,9 @@ class _Trace:
 
     def __init__(self, has_host: bool = True) -> None:
         self._host = os.getpid()
+        # By row, what devices do there that no launch has been found for, and where.
+        self._at_work: dict[str, list[tuple[Span, dict[str, int]]]] = {}
+        self._arrows = 0
         self._has_host = has_host
         self._processes: dict[str, int] = {}
         self._numbers: dict[str, int] = {}
@@ -123,17 +131,36 @@ class _Trace:
                 continue
             process = self._host
             if span.kind in _ON_DEVICES:
-                new = self._host + 1 + len(self._processes)
+                new = (len(self._processes) + 1) * _PROCESSES + self._host % _PROCESSES
                 process = self._processes.setdefault(span.facts["device"], new)
             row = self._numbers.setdefault(span.row, len(self._numbers))
             if (process, row) not in self._used:
                 self._used.add((process, row))
                 names += _labels("thread", span.row, row, {"pid": process, "tid": row})
-            spans.append(_event(span, {"pid": process, "tid": row}))
+            place = {"pid": process, "tid": row}
+            spans.append(_event(span, place))
+            if span.kind == "device":
+                working = self._at_work.get(span.row, ())
+                going_on = [one for one in working if _contains(one[0], span)]
+                self._at_work[span.row] = [*going_on, (span, place)]
+            elif span.kind == "program":
+                spans += self._arrows_from(span, place)
         if len(self._processes) > self._told:
             names[:0] = self._named_processes()
             self._told = len(self._processes)
         return names + spans
+
+    def _arrows_from(self, launch: Span, place: dict[str, int]) -> Iterator[dict[str, Any]]:
+        """Yields arrows to what devices did for a launch: it lies within their events."""
+        working = self._at_work.get(launch.row, [])
+        for one in working.copy():
+            if one[0].name == launch.name and _contains(one[0], launch):
+                working.remove(one)
+                number = self._host % _PROCESSES * _ARROWS + self._arrows
+                self._arrows += 1
+                arrow = {"name": "launch", "cat": "launch", "id": number, "ts": launch.start}
+                yield {"ph": "s", **arrow, **place}
+                yield {"ph": "f", "bp": "e", **arrow, **one[1]}
 
     def _named_processes(self) -> Iterator[dict[str, Any]]:
         """Yields all processes' names; where they stand may change when another one comes."""
@@ -141,6 +168,11 @@ class _Trace:
         host = {self._host: "hybridnet"} if self._has_host else {}
         for order, (process, name) in enumerate((host | devices).items()):
             yield from _labels("process", name, order, {"pid": process})
+
+
+def _contains(outer: Span, inner: Span) -> bool:
+    ends = outer.start + outer.duration, inner.start + inner.duration
+    return outer.start <= inner.start and ends[1] <= ends[0]
 
 
 def _event(span: Span, place: Mapping[str, int]) -> dict[str, Any]:
