@@ -11,14 +11,19 @@ from hybridnet.base.errors import MXNetError
 
 from .layers import Layer, import_extra
 
+# Inches and points. Boxes are as large as their words, and these are the smallest; MXNet's are all
+# of one size, over which longer names flow. Deep networks are to be read without much scrolling.
 _NODE_STYLE: Final = {
     "shape": "box",
     "style": "filled",
-    "fixedsize": "true",
-    "width": "1.7",
-    "height": "0.8",
+    "fixedsize": "false",
+    "width": "1.2",
+    "height": "0.3",
+    "margin": "0.08,0.03",
+    "fontsize": "11",
 }
-_ARROW: Final = {"dir": "back", "arrowtail": "open"}
+_ARROW: Final = {"dir": "back", "arrowtail": "open", "arrowsize": "0.7", "fontsize": "10"}
+_SPACE: Final = {"ranksep": "0.2", "nodesep": "0.2"}
 #: The colors of devices, in the order of their names: the ground of a frame and its line.
 _DEVICES: Final = (
     ("#eef3fb", "#4a78b8"),
@@ -37,7 +42,7 @@ def new_digraph(function: str, title: str, save_format: str, **attrs: str) -> An
         ImportError: the package graphviz is not installed.
     """
     kind = _digraph_type(import_extra("graphviz", function))
-    return kind(name=title, format=save_format, graph_attr=attrs or None)
+    return kind(name=title, format=save_format, graph_attr={**_SPACE, **attrs})
 
 
 def add_layers(

@@ -29,8 +29,6 @@ from .layers import layers_of_nodes, short_device
 _GOING: Final = {"color": "#c0392b", "penwidth": "3", "style": "filled,dashed"}
 _NEW_STYLE: Final = {"color": "#27803b", "penwidth": "3"}
 _LINK: Final = {"color": "#c0392b", "penwidth": "2"}
-#: Names of gradients are long: boxes are as wide as they need to be.
-_STYLE: Final = {"fixedsize": "false", "width": "1.5", "height": "0.6"}
 
 
 def plot_passes(
@@ -100,7 +98,7 @@ def plot_passes(
             | (_GOING if _fact(layer.node) not in following else {})
             for layer in layers
         }
-        add_layers(picture, layers, node_attrs=_STYLE, marks=marks)
+        add_layers(picture, layers, marks=marks)
         pictures[name if name not in pictures else f"{name}#{number}"] = picture
     return pictures
 
@@ -148,9 +146,7 @@ def plot_partitions(
                     found[call.name] = prefix + layer.name
                     marks[layer.name] = {"fillcolor": "white", **_LINK}
             with frame(picture, short_device(device), place) as inside:
-                add_layers(
-                    inside, layers, node_attrs=_STYLE, marks=marks, prefix=prefix, framed=False
-                )
+                add_layers(inside, layers, marks=marks, prefix=prefix, framed=False)
         for transfer, found in ends.items():
             label = f"{transfer.tensor}\n{found['type']}"
             picture.edge(found["_Recv"], found["_Send"], dir="back", label=label, **_LINK)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import re
 import shutil
-from itertools import pairwise
+import subprocess
+from itertools import combinations
 from pathlib import Path
 
 import graphviz
@@ -16,6 +17,7 @@ from matplotlib import pyplot
 import hybridnet as hn
 from hybridnet import sym, viz
 from hybridnet.base.errors import MXNetError, ParameterError, ShapeError
+from hybridnet.gluon.model_zoo.vision import resnet18_v1
 from hybridnet.graph.node import Edge
 from hybridnet.ops.core.registry import REGISTRY
 from hybridnet.visualization.layers import FAMILIES
@@ -86,7 +88,7 @@ def test_plot_network_shows_weights_dtypes_and_styles_at_wish(network):
         node_attrs={"width": "9", "fontname": "Helvetica"},
     ).source
     assert "c1 -> c1_weight [" in source and "bn -> bn_moving_mean [" in source
-    assert "width=9" in source and "width=1.7" not in source and "fontname=Helvetica" in source
+    assert "width=9" in source and "width=1.2" not in source and "fontname=Helvetica" in source
     assert "label=float32" in source
 
 
@@ -162,22 +164,93 @@ def test_draw_network_puts_each_layer_below_its_inputs(network, axes):
     axes.figure.canvas.draw()
 
 
-def test_boxes_of_a_row_do_not_overlap_and_long_links_pass_beside(axes):
+def extents(ax):
+    """Returns where Matplotlib draws the boxes and the words within them, in pixels, by name."""
+    ax.figure.canvas.draw()
+    shown = [one for one in ax.texts if one.get_text()]
+    return {
+        one.get_text().split("\n")[0]: (
+            one.get_bbox_patch().get_window_extent(),
+            one.get_window_extent(),
+        )
+        for one in shown
+    }
+
+
+def check_boxes(ax):
+    """Boxes are around their words, within the figure, and none is over another."""
+    found = extents(ax)
+    whole = ax.figure.bbox
+    for box, words in found.values():
+        assert box.x0 < words.x0 and words.x1 < box.x1 and box.y0 < words.y0 and words.y1 < box.y1
+        assert (
+            whole.x0 <= box.x0 and box.x1 <= whole.x1 and whole.y0 <= box.y0 <= box.y1 <= whole.y1
+        )
+    for (one, (box, _)), (other, (beside, _)) in combinations(found.items(), 2):
+        apart = box.x1 < beside.x0 or beside.x1 < box.x0 or box.y1 < beside.y0 or beside.y1 < box.y0
+        assert apart, (one, other)
+    return found
+
+
+def resnet18():
+    return resnet18_v1()(sym.var("data")), {"data": (1, 3, 224, 224)}
+
+
+def branches():
+    """Four branches of different depths, with long names, that are joined: an Inception block."""
+    x = sym.var("data")
+    outs = []
+    for number in range(4):
+        y = x
+        for step in range(number + 1):
+            name = f"inception_mixed_block_branch{number}_convolution{step}"
+            y = sym.Convolution(y, kernel=(1, 1), num_filter=128 * (step + 1), name=name)
+        outs.append(y)
+    return sym.Concat(*outs, name="joined"), {"data": (1, 3, 8, 8)}
+
+
+def lstm():
+    cell = hn.rnn.LSTMCell(16, prefix="a_long_prefix_of_a_cell_")
+    outputs, _ = cell.unroll(2, sym.var("data"), layout="NTC", merge_outputs=True)
+    return outputs, {"data": (1, 2, 8)}
+
+
+@pytest.mark.parametrize(
+    ("make", "with_shapes"),
+    [(resnet18, False), (resnet18, True), (branches, False), (branches, True), (lstm, False)],
+)
+def test_boxes_are_as_large_as_their_words_and_none_is_over_another(make, with_shapes):
+    symbol, shape = make()
+    ax = viz.draw_network(symbol, shape if with_shapes else None)
+    assert len(check_boxes(ax)) > 5
+    assert all(7.9 < one.get_fontsize() <= 8 for one in ax.texts if one.get_text())
+    pyplot.close(ax.figure)
+
+
+def test_in_axes_that_are_too_small_words_are(axes):
+    viz.draw_network(*branches(), ax=axes)
+    found = check_boxes(axes)
+    (size,) = {one.get_fontsize() for one in axes.texts if one.get_text()}
+    assert size < 8 and len(found) == 12
+    assert tuple(axes.figure.get_size_inches()) == (6.4, 4.8)
+
+
+def test_long_links_pass_beside(axes):
     """A residual block: the link from x to the sum leads past three layers."""
     x = sym.relu(sym.var("data"), name="x")
     y = sym.tanh(sym.exp(sym.sin(x, name="one"), name="two"), name="three")
     wide = [sym.cos(y, name=f"wide{i}") for i in range(4)]
     viz.draw_network(sym.add_n(x, *wide, name="sum"), ax=axes)
-    places = {one.get_text().split("\n")[0]: one.get_position() for one in axes.texts}
-    across = sorted(places[f"wide{i}"][0] for i in range(4))
-    assert all(right - left >= 1 - 1e-9 for left, right in pairwise(across))
+    found = check_boxes(axes)
     longest = max(axes.lines, key=lambda line: len(line.get_xdata()))
-    points = list(zip(*longest.get_data(), strict=True))
-    assert points[0] == places["x"]
-    rows = {name: place for name, place in places.items() if name}
-    for point in points[1:]:
-        beside = [place[0] for place in rows.values() if place[1] == point[1]]
-        assert beside and all(abs(point[0] - one) >= 0.7 - 1e-9 for one in beside)
+    points = axes.transData.transform(longest.get_xydata())
+    start = found["x"][0]
+    assert start.x0 < points[0][0] < start.x1 and start.y0 < points[0][1] < start.y1
+    assert len(points) == 1 + 2 * 4
+    for upper, lower in zip(points[1::2], points[2::2], strict=True):  # straight down past a row
+        assert upper[0] == lower[0]
+        beside = [box for box, _ in found.values() if lower[1] < (box.y0 + box.y1) / 2 < upper[1]]
+        assert beside and not any(box.x0 <= upper[0] <= box.x1 for box in beside)
 
 
 def test_draw_network_makes_a_figure_where_none_is_given():
@@ -338,6 +411,17 @@ def test_dot_draws_what_is_written(split, tmp_path):
     for number, digraph in enumerate(pictures):
         path = digraph.render(str(tmp_path / str(number)))
         assert "<svg" in Path(path).read_text() and "cpu:1" in Path(path).read_text()
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz")
+def test_dot_finds_room_for_all_words_and_little_beside():
+    symbol, shape = resnet18()
+    source = viz.plot_network(symbol, shape=shape).source
+    command = ["dot", "-Tsvg"]
+    drawn = subprocess.run(command, input=source, capture_output=True, text=True, check=True)
+    assert "too small for label" not in drawn.stderr
+    height = int(re.search(r'height="(\d+)pt"', drawn.stdout)[1])
+    assert height < 60 * source.count("label=") / 2  # lines have labels, too; it was 104 a layer
 
 
 def test_stages_refuse_what_is_no_network(network):
