@@ -151,6 +151,13 @@ def _train_way(
     if start:
         spelling.load_states(files.states(start))
     notes, scored = _Notes(), None
+
+    def score(pictures: Pictures) -> tuple[float, float]:
+        advance(f"{spelling.title}, scoring", 0, notes.losses[-1])
+        found = _score(spelling, pictures, job)
+        advance(spelling.title, 0, notes.losses[-1])
+        return found
+
     for epoch in range(start, options.epochs):
         spelling.set_rate(job.rate(epoch))
         random.seed(options.seed + epoch)  # of dropout; a resumed epoch draws the same
@@ -160,10 +167,10 @@ def _train_way(
         _train_epoch(spelling, batches, job, notes, advance)
         speed = job.data.count / (time.perf_counter() - begun)
         if job.val is not None:
-            scored = _score(spelling, job.val, job)
+            scored = score(job.val)
         files.save(epoch + 1, spelling, job.network)
         files.note(epoch + 1, statistics.fmean(notes.losses[before:]), scored, speed)
-    accuracy, test_loss = scored or _score(spelling, job.data, job)
+    accuracy, test_loss = scored or score(job.data)
     steady = statistics.median(notes.steps) if notes.steps else notes.first_step
     speed = options.batch_size / steady
     return Result(way, notes.losses, accuracy, test_loss, notes.first_step, steady, speed)

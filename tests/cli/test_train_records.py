@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import re
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ import pytest
 import hybridnet as mx
 from hybridnet import gluon, nd
 from hybridnet.cli import network as networks
-from hybridnet.cli import train_records
+from hybridnet.cli import report, train_records
 from hybridnet.cli.main import main
 from hybridnet.cli.train_options import WAYS
 from hybridnet.gluon.model_zoo.vision import mobilenet0_25
@@ -108,6 +111,31 @@ def test_spellings_agree_and_runs_go_on(
             )
     assert run(*common, "--epochs", 3, "--out", parts, "--resume") == 0
     assert "module: 3 epochs are done already" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("with_val", [False, True])
+def test_progress_tells_of_steps_and_of_scoring(
+    with_val: bool,
+    records: tuple[Path, Path],
+    small: None,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[tuple[str, int, float]] = []
+
+    @contextmanager
+    def progress(steps: int) -> Iterator[Any]:
+        assert steps == 2 * 3  # of 8, 8 and 6 images
+        yield lambda *step: told.append(step)
+
+    monkeypatch.setattr(report, "progress", progress)
+    arguments = ["--data", records[0], "--network", "small", "--batch-size", 8, "--epochs", 2]
+    arguments += ["--val", records[1]] if with_val else []
+    assert run(*arguments, "--out", tmp_path) == 0
+    assert sum(count for _, count, _ in told) == 6
+    titles = [title for title, _ in groupby(title for title, _, _ in told)]
+    assert titles == ["hybridized", "hybridized, scoring"] * (2 if with_val else 1) + ["hybridized"]
 
 
 def test_a_few_images_are_scored_whatever_the_batches(
