@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 
-__all__ = ["after", "opened", "screenshot"]
+__all__ = ["after", "opened", "screenshot", "started"]
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _FLAGS = (
@@ -53,6 +53,11 @@ def screenshot(page: Path) -> np.ndarray:
     return pyplot.imread(picture)[..., :3]
 
 
+def started(playwright: Any) -> Any:
+    """Returns Playwright's browser, the one that the machine has."""
+    return playwright.chromium.launch(executable_path=_found(), args=["--no-sandbox"])
+
+
 @contextmanager
 def opened(page: Path, width: int = 1000, *, dark: bool = False) -> Iterator[Any]:
     """Opens a page, in which a test clicks and types as users do.
@@ -72,7 +77,7 @@ def opened(page: Path, width: int = 1000, *, dark: bool = False) -> Iterator[Any
     library = pytest.importorskip("playwright.sync_api")
     said: list[str] = []
     with library.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=_found(), args=["--no-sandbox"])
+        browser = started(running)
         scheme = "dark" if dark else "light"
         shown = browser.new_page(viewport={"width": width, "height": 700}, color_scheme=scheme)
         shown.on("console", lambda message: said.append(f"console: {message.text}"))
