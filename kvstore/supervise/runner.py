@@ -37,7 +37,6 @@ from hybridnet.kvstore.supervise.words import (
     Tell,
 )
 
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _POLL: Final = 0.05  # seconds between looks at processes that have no descriptor to wait for
 _OWNER: Final = "supervisor"  # in the folder of a run: the process that will remove it
 
@@ -201,7 +200,7 @@ def _signals() -> Iterator[_Wake]:
     with contextlib.closing(_Wake()) as wake:
         before: dict[int, Any] = {}
         try:
-            for number in _SIGNALS:
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 before[number] = signal.signal(number, wake.note)
             yield wake
         finally:
