@@ -15,7 +15,8 @@ from places import ROOT
 BELOW = {
     "engine": (),
     "kvstore": ("engine",),
-    "base": ("engine",),
+    "_checkout": (),
+    "base": ("engine", "_checkout"),
     "native": ("base",),
     "ops": ("native",),
     "graph": ("ops", "engine"),
@@ -463,7 +464,16 @@ def test_the_whole_tree_is_read(house):
     assert named <= set(house.sources)
     jax = {"jax", "jax_core", "jnp", "lax", "linalg", "mlir", "special", "xla_client"}
     assert set(house.lazy) == jax | {
-        *("cv2", "numpy", "hashlib", "metadata", "subprocess", "tempfile", "threadpoolctl"),
+        *(
+            "cv2",
+            "numpy",
+            "hashlib",
+            "metadata",
+            "resources",
+            "subprocess",
+            "tempfile",
+            "threadpoolctl",
+        ),
         *("pickletools", "farmhash", "fsspec", "onnx", "protobuf"),
     }
 
