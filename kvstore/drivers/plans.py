@@ -78,7 +78,7 @@ def memory_id(folder: Path) -> str:
     have different folders for temporary files, where the values are if there is no /dev/shm.
     """
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:
         boot = socket.gethostname()
     there = folder

@@ -217,7 +217,7 @@ def _folder_of(job: Job) -> Iterator[None]:
     # Servers that need it here say why they cannot have it.
     with contextlib.suppress(OSError, KVStoreError):
         make_folder(folder)
-        (folder / _OWNER).write_text(str(os.getpid()))
+        (folder / _OWNER).write_text(str(os.getpid()), encoding="utf-8")
     try:
         yield
     finally:
@@ -229,7 +229,9 @@ def _remove_orphans(folder: Path) -> None:
     pattern = f"{folder.name.partition('-')[0]}-*"
     for one in folder.parent.glob(pattern):
         with contextlib.suppress(OSError, ValueError):
-            if one.lstat().st_uid == os.getuid() and not _lives(int((one / _OWNER).read_text())):
+            if one.lstat().st_uid == os.getuid() and not _lives(
+                int((one / _OWNER).read_text(encoding="utf-8"))
+            ):
                 shutil.rmtree(one, ignore_errors=True)
 
 
