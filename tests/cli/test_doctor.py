@@ -193,6 +193,7 @@ def test_requirements(tmp_path: Path) -> None:
         "numpy=1.16.* is too old: hybridnet needs 2.0 or newer @ environment.yml:3",
         "mxnet, mxnet-cu101==1.6.0, mxnet>=1.3: require hybridnet in its place "
         "@ environment.yml:5, requirements.txt:1, setup.py:1",
+        "numpy^1.16 is too old: hybridnet needs 2.0 or newer @ pyproject.toml:2",
         "python~3.8 is too old: hybridnet needs 3.11 or newer @ pyproject.toml:3",
         "numpy>=1.14,<1.20 is too old: hybridnet needs 2.0 or newer @ requirements.txt:2",
         "python>=3.6,<3.9 is too old: hybridnet needs 3.11 or newer @ setup.py:1",
