@@ -198,7 +198,7 @@ def test_requirements(tmp_path: Path) -> None:
         "numpy>=1.14,<1.20 is too old: hybridnet needs 2.0 or newer @ requirements.txt:2",
         "python>=3.6,<3.9 is too old: hybridnet needs 3.11 or newer @ setup.py:1",
     ]
-    write(tmp_path / "b", requirements__txt="numpy>=1.7\nnumpy~=1.16\nnumpy<2\nnumpy!=1.20\n")
+    write(tmp_path / "b", requirements__txt="numpy>=1.7\nnumpy~=2.0\nnumpy<3\nnumpy!=1.20\n")
     assert found(tmp_path / "b") == []
 
 
