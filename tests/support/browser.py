@@ -42,7 +42,9 @@ def _run(page: Path, *flags: str) -> str:
 def after(page: Path, script: str) -> str:
     """Returns the DOM of a page once a script (clicks, such as users make) has run in it."""
     clicked = page.with_name(f"clicked-{page.name}")
-    clicked.write_text(page.read_text().replace("</body>", f"<script>{script}</script></body>"))
+    clicked.write_text(
+        page.read_text(encoding="utf-8").replace("</body>", f"<script>{script}</script></body>")
+    )
     return _run(clicked, "--dump-dom")
 
 

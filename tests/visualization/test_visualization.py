@@ -337,7 +337,9 @@ def test_dot_draws_what_is_written(split, tmp_path):
     ]
     for number, digraph in enumerate(pictures):
         path = digraph.render(str(tmp_path / str(number)))
-        assert "<svg" in Path(path).read_text() and "cpu:1" in Path(path).read_text()
+        assert "<svg" in Path(path).read_text(encoding="utf-8") and "cpu:1" in Path(path).read_text(
+            encoding="utf-8"
+        )
 
 
 def test_stages_refuse_what_is_no_network(network):
