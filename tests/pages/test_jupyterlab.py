@@ -1,4 +1,4 @@
-"""A notebook in a real JupyterLab: pages in frames that are as dark as it is, and as high as need be.
+"""A notebook in a real JupyterLab: pages in frames that are as dark as it is, and as high.
 
 Needs JupyterLab, which the extras do not bring.
 """
@@ -39,7 +39,8 @@ def _notebook(path: Path) -> None:
 def lab(tmp_path) -> Iterator[str]:
     """A server with a notebook; yields its address."""
     _notebook(tmp_path / "pages.ipynb")
-    folders = {f"JUPYTER_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "RUNTIME")}
+    kinds = ("CONFIG", "DATA", "RUNTIME")
+    folders = {f"JUPYTER_{kind}_DIR": str(tmp_path / kind) for kind in kinds}
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1"]
     command += ["--port=0", "--IdentityProvider.token=", f"--ServerApp.root_dir={tmp_path}"]
     with subprocess.Popen(
