@@ -91,14 +91,8 @@ def split_and_load(
     """
     if len(ctx_list) == 1 and isinstance(ctx_list[0], Mesh):
         data = ndarray.array(data, ctx_list[0], placement=split(batch_axis))
-    elif (
-        isinstance(data, np.ndarray) and data.ndim and len(ctx_list) > 1
-    ):  # each part goes where it is to be
-        before = (slice(None),) * (batch_axis % data.ndim)
-        ranges = _ranges(data.shape[batch_axis], len(ctx_list), even_split)
-        hosts = [data[(*before, slice(*each))] for each in ranges]
-        made = [ndarray.array(host, ctx) for host, ctx in zip(hosts, ctx_list, strict=True)]
-        return [part.as_np_ndarray() for part in made] if mode.array else made
+    elif isinstance(data, np.ndarray) and data.ndim and len(ctx_list) > 1:
+        return _loaded_parts(data, ctx_list, batch_axis, even_split)
     elif not isinstance(data, NDArray):
         data = ndarray.array(data, ctx_list[0] if len(ctx_list) == 1 else cpu())
     if mode.array:
@@ -107,6 +101,17 @@ def split_and_load(
         return [data.as_in_context(ctx_list[0])]
     parts = split_data(data, len(ctx_list), batch_axis, even_split)
     return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
+
+
+def _loaded_parts(
+    data: np.ndarray[Any, Any], ctx_list: Sequence[Context], axis: int, even: bool
+) -> list[NDArray]:
+    """Returns the parts of NumPy's array, each copied to its context and nowhere else."""
+    before = (slice(None),) * (axis % data.ndim)
+    ranges = _ranges(data.shape[axis], len(ctx_list), even)
+    hosts = [data[(*before, slice(*each))] for each in ranges]
+    parts = [ndarray.array(host, ctx) for host, ctx in zip(hosts, ctx_list, strict=True)]
+    return [part.as_np_ndarray() for part in parts] if mode.array else parts
 
 
 def clip_global_norm(
