@@ -43,7 +43,7 @@ def names(framework: str) -> Any:
 
 def processor(server: int) -> float:
     """Returns the processor seconds of this process and the server."""
-    with open(f"/proc/{server}/stat") as file:
+    with open(f"/proc/{server}/stat", encoding="utf-8") as file:
         user, system = file.read().rpartition(")")[2].split()[11:13]
     return time.process_time() + (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 

@@ -216,7 +216,7 @@ def main() -> None:
         parts = ", ".join(f"{key} {1e6 * one[key]:.1f} us" for key in ("put", "fetch", "dispatch"))
         print(f"{one['bytes']:>10} bytes: {parts}")
     if options.json:
-        with open(options.json, "w") as file:
+        with open(options.json, "w", encoding="utf-8") as file:
             json.dump(figures, file, indent=1)
 
 

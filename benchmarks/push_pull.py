@@ -56,9 +56,9 @@ def spent(server):
     seconds = switches = 0
     for pid in [os.getpid(), *([server] if server else [])]:
         for task in glob.glob(f"/proc/{pid}/task/*"):
-            with open(f"{task}/schedstat") as file:
+            with open(f"{task}/schedstat", encoding="utf-8") as file:
                 seconds += int(file.read().split()[0]) / 1e9
-            with open(f"{task}/status") as file:
+            with open(f"{task}/status", encoding="utf-8") as file:
                 found = [line.split()[1] for line in file if "voluntary_ctxt" in line]
             switches += sum(map(int, found))
     return seconds, switches

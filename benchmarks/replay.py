@@ -149,7 +149,9 @@ def record(command: list[str], path: str) -> None:
         run(command)
     finally:
         kept = {key: vars(one) for key, one in found.structures.items()}
-        Path(path).write_text(json.dumps({"structures": kept, "launches": found.launches}))
+        Path(path).write_text(
+            json.dumps({"structures": kept, "launches": found.launches}), encoding="utf-8"
+        )
 
 
 def record_all(folder: Path, command: list[str], name: str, hosts: list[str]) -> None:

@@ -54,7 +54,9 @@ def seconds_of_step(step: Callable[[np.ndarray[Any, Any]], float], warm: int) ->
 
 def peak_of(run: Callable[[], object]) -> Numbers:
     """Runs something three times; returns the seconds of the last, and memory beside what was."""
-    Path("/proc/self/clear_refs").write_text("5")  # what was the peak so far is forgotten
+    Path("/proc/self/clear_refs").write_text(
+        "5", encoding="utf-8"
+    )  # what was the peak so far is forgotten
     before = status("VmRSS")
     for _ in range(3):
         begun = time.perf_counter()
@@ -65,7 +67,7 @@ def peak_of(run: Callable[[], object]) -> Numbers:
 
 def status(name: str) -> int:
     """A line of the kernel's about this process, in KB."""
-    lines = Path("/proc/self/status").read_text().splitlines()
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return int(next(line for line in lines if line.startswith(name)).split()[1])
 
 

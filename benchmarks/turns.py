@@ -203,4 +203,4 @@ def save(results: Sequence[Result], file: Path) -> None:
         }
         for result in results
     }
-    file.write_text(json.dumps(rows, indent=1))
+    file.write_text(json.dumps(rows, indent=1), encoding="utf-8")

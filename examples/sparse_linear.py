@@ -24,7 +24,7 @@ def invented(path: Path, rows: int, features: int, each: int) -> None:
     draw = np.random.default_rng(0)
     common = draw.choice(features, 200, replace=False)  # words that texts share
     hidden = dict(zip(common.tolist(), draw.normal(size=200).tolist(), strict=True))
-    with path.open("w") as file:
+    with path.open("w", encoding="utf-8") as file:
         for _ in range(rows):
             own = sorted(draw.choice(common, each, replace=False).tolist())
             label = int(sum(hidden[one] for one in own) > 0)

@@ -82,7 +82,11 @@ def main() -> None:
     options = parser.parse_args()
 
     mx.random.seed(0)
-    words = options.text.read_text().split() if options.text else grammar(options.sentences)
+    words = (
+        options.text.read_text(encoding="utf-8").split()
+        if options.text
+        else grammar(options.sentences)
+    )
     number = {word: index for index, word in enumerate(sorted(set(words)))}
     text = np.array([number[word] for word in words], "float32")
     length = len(text) // options.batch

@@ -11,6 +11,9 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any, Final
 
+if not os.path.isdir(os.path.join(__path__[0], "engine")):
+    from . import _checkout as _checkout
+
 from .base.context import Context as Context
 from .base.context import cpu as cpu
 from .base.context import cpu_pinned as cpu_pinned

@@ -62,7 +62,7 @@ def get_logger(
     setattr(logger, _SET, True)
     handler: Any
     if filename:
-        handler = logging.FileHandler(filename, filemode or "a")
+        handler = logging.FileHandler(filename, filemode or "a", encoding="utf-8")
     else:
         handler = logging.StreamHandler()
         handler.setFormatter(_OneLine())

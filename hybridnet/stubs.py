@@ -204,7 +204,7 @@ def main() -> None:
         if old.relative_to(FOLDER).as_posix() not in written:
             old.unlink()
     for path, text in written.items():
-        (FOLDER / path).write_text(text)
+        (FOLDER / path).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

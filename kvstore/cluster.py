@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any, Final, Literal, final
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.protocol.words import server_processes
 from hybridnet.kvstore.run_token import TOKEN, TOKEN_FILE, RunToken
+from hybridnet.kvstore.system import check_system, memory_folder
 
 Role = Literal["worker", "server", "scheduler"]
 
@@ -28,7 +30,8 @@ PREFIXES: Final = ("DMLC_", "PS_", "MXNET_KVSTORE_", "HYBRIDNET_DIST_")
 CANNOT_SERVE: Final = 4
 
 _MAX_PROCESSES: Final = 1 << 16  # processes of a role: a rank has 16 bits in a message
-_MEMORY: Final = Path("/dev/shm")
+#: SIOCGIFADDR, of macOS and of Linux.
+_ASK_ADDRESS: Final = 0xC0206921 if sys.platform == "darwin" else 0x8915
 
 
 @final
@@ -66,7 +69,7 @@ class Cluster:
         mapped: HYBRIDNET_DIST_STATE: 'mapped' (default) keeps a server's values in mapped files,
             which survive its end; with 'none' they are lost with it.
         folder: HYBRIDNET_DIST_STATE_DIR: where the run makes a folder of its own for these files;
-            by default in /dev/shm.
+            by default in /dev/shm, or where that cannot be the folder for temporary files.
         snapshots: HYBRIDNET_DIST_SNAPSHOT_DIR: the folder below which servers write snapshots; by
             default each one's current folder.
         standby: HYBRIDNET_DIST_STANDBY: 1 keeps a second copy at another server (default 0).
@@ -109,8 +112,10 @@ class Cluster:
             environ: the environment.
 
         Raises:
-            KVStoreError: a variable is missing, or holds what it cannot hold.
+            KVStoreError: a variable is missing, or holds what it cannot hold; or this system
+                has no distributed runs.
         """
+        check_system()
         read = _Reader(environ)
         role = read.one_of("DMLC_ROLE", "worker", ROLES)
         root = read.text("DMLC_PS_ROOT_URI")
@@ -217,7 +222,7 @@ class Cluster:
     @property
     def state_folder(self) -> Path:
         """The folder in which servers of this run keep what survives their end."""
-        return (self.folder or _MEMORY) / f"hybridnet-{self.run.hex()}"
+        return (self.folder or memory_folder()) / f"hybridnet-{self.run.hex()}"
 
 
 #: Fields that are written to the environment as they are.
@@ -343,7 +348,7 @@ def _address_of(interface: str) -> str:
 
         request = interface.encode()[:15].ljust(256, b"\0")
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            found = fcntl.ioctl(probe.fileno(), 0x8915, request)  # SIOCGIFADDR
+            found = fcntl.ioctl(probe.fileno(), _ASK_ADDRESS, request)
     except (ImportError, OSError) as error:
         raise KVStoreError(
             f"DMLC_INTERFACE: {interface!r} has no IPv4 address: {error}; set DMLC_NODE_HOST to "

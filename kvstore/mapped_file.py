@@ -15,6 +15,7 @@ from typing import final
 
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.own_folder import check_folder
+from hybridnet.kvstore.system import take_room
 
 
 @final
@@ -47,7 +48,7 @@ class MappedFile:
         check_folder(path.parent)
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         try:
-            os.posix_fallocate(handle, 0, size)
+            take_room(handle, size)
             return cls(path, mmap.mmap(handle, size), size)
         except OSError as error:
             path.unlink()

@@ -83,7 +83,7 @@ class RunToken:
                 no token.
         """
         try:
-            with path.open() as file:
+            with path.open(encoding="utf-8") as file:
                 mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
                 text = file.read(4 * _BYTES)
         except OSError as error:
@@ -104,7 +104,7 @@ class RunToken:
             OSError: the file exists, or cannot be written.
         """
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w") as file:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(self.text + "\n")
 
     @property

@@ -44,7 +44,7 @@ def resident(turn: Callable[[int], float]) -> float:
     if not _REFERENCES.exists():
         return float("nan")
     ctypes.CDLL(None).malloc_trim(0)
-    _REFERENCES.write_text(_RESET_PEAK)
+    _REFERENCES.write_text(_RESET_PEAK, encoding="utf-8")
     turn(_STEPS)
     return _status("VmHWM:")
 
@@ -59,7 +59,7 @@ def resident_idle() -> float:
 
 def _status(name: str) -> float:
     """A number of bytes that the system tells of this process."""
-    for line in _STATUS.read_text().splitlines():
+    for line in _STATUS.read_text(encoding="utf-8").splitlines():
         if line.startswith(name):
             return 1024 * float(line.split()[1])
     return float("nan")

@@ -64,7 +64,7 @@ def walked(path: str, batch: int) -> Side:
     """The network in PyTorch."""
     import torch
 
-    with open(path) as file:
+    with open(path, encoding="utf-8") as file:
         graph = json.load(file)
     nodes = graph["nodes"]
     shapes = _shapes(path, batch)

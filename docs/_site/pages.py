@@ -80,7 +80,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the pages that are no file in docs/."""
     logging.getLogger("griffe").setLevel(logging.ERROR)  # signatures have no annotations to tell
     for title, path in (("index.md", "README.md"), ("contributing.md", "CONTRIBUTING.md")):
-        files.append(File.generated(config, title, content=_from_root((ROOT / path).read_text())))
+        files.append(
+            File.generated(
+                config, title, content=_from_root((ROOT / path).read_text(encoding="utf-8"))
+            )
+        )
     picture = ROOT / "benchmarks" / "eager.png"
     files.append(File.generated(config, "benchmarks/eager.png", abs_src_path=str(picture)))
     found = (ROOT / "tutorials").glob("*.ipynb")

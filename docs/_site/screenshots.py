@@ -95,6 +95,7 @@ def main() -> None:
         "network": hn.viz.fold_network(
             network, {"data": (1, 1, 28, 28)}, depth=3, hide_weights=False
         ),
+        "plan": hn.viz.memory_page(network, is_train=True, data=(64, 1, 28, 28)),
         "placement": _placement(),
     }
     browser = shutil.which("chromium") or shutil.which("google-chrome")

@@ -39,6 +39,7 @@ __all__ = [
     "onnx",
     "pickletools",
     "protobuf",
+    "resources",
     "special",
     "subprocess",
     "tempfile",
@@ -49,15 +50,25 @@ __all__ = [
 
 #: Held by whoever imports JAX.
 _importing: Final = free_in_children(RLock())
-#: Module that may be missing -> what needs it, the package that has it, and hybridnet's extra that
-#: asks for that.
+#: For models of Caffe, and for records and events of TensorFlow.
+_PROTOBUF: Final = "pip install 'hybridnet[caffe]' or 'hybridnet[tf1]'"
+#: Module that may be missing -> what needs it, the package that has it, and what installs that.
 _EXTRAS: Final = {
-    "cv2": ("images need", "opencv-python-headless", "image"),
-    "farmhash": ("several buckets for words beyond a vocabulary need", "pyfarmhash", "lookup"),
-    "fsspec": ("files that are not on this machine need", "fsspec", "remote"),
-    "google": ("files of protobuf's need", "protobuf", "caffe"),
-    "google.protobuf": ("files of protobuf's need", "protobuf", "caffe"),
-    "onnx": ("ONNX models need", "onnx", "onnx"),
+    "cv2": ("images need", "opencv-python-headless", "pip install 'hybridnet[image]'"),
+    "farmhash": (
+        "several buckets for words beyond a vocabulary need",
+        "pyfarmhash",
+        "pip install 'hybridnet[lookup]', for which a C++ compiler compiles it where there is no "
+        "wheel: elsewhere than on Linux on x86-64, and for Python 3.14",
+    ),
+    "fsspec": (
+        "files that are not on this machine need",
+        "fsspec",
+        "pip install 'hybridnet[remote]'",
+    ),
+    "google": ("files of protobuf's need", "protobuf", _PROTOBUF),
+    "google.protobuf": ("files of protobuf's need", "protobuf", _PROTOBUF),
+    "onnx": ("ONNX models need", "onnx", "pip install 'hybridnet[onnx]'"),
 }
 
 
@@ -134,10 +145,9 @@ class _LazyModule(ModuleType):
         except ModuleNotFoundError as error:
             if error.name not in _EXTRAS:
                 raise
-            needs, wheel, extra = _EXTRAS[error.name]
+            needs, wheel, install = _EXTRAS[error.name]
             raise ModuleNotFoundError(
-                f"{needs} the package {wheel}, which is not installed; "
-                f"pip install 'hybridnet[{extra}]'",
+                f"{needs} the package {wheel}, which is not installed; {install}",
                 name=error.name,
             ) from error
         try:
@@ -209,7 +219,7 @@ if TYPE_CHECKING:
     import pickletools
     import subprocess
     import tempfile
-    from importlib import metadata
+    from importlib import metadata, resources
 
     import cv2
     import farmhash
@@ -241,6 +251,7 @@ else:
     onnx = _LazyModule("onnx")  # an extra
     pickletools = _LazyModule("pickletools")
     protobuf = _LazyModule("google.protobuf")  # an extra
+    resources = _LazyModule("importlib.resources")
     special = _LazyModule("scipy.special")  # which JAX needs
     subprocess = _LazyModule("subprocess")
     tempfile = _LazyModule("tempfile")

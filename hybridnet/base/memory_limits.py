@@ -93,7 +93,7 @@ _CACHED: Final = ("inactive_file", "active_file")
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text()
+        return path.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return ""
 

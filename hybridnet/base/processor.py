@@ -24,7 +24,7 @@ _sharing: Final = [1]
 def processor() -> str:
     """Returns the model of the processor and all that it can do, as the system describes it."""
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:  # not Linux
         return platform.processor()
     wanted = ("flags", "Features", "model name", "CPU part")
@@ -96,7 +96,7 @@ def cgroup_quota(membership: Path, root: Path) -> float | None:
     """
     found = []
     with contextlib.suppress(OSError):
-        for line in membership.read_text().splitlines():
+        for line in membership.read_text(encoding="utf-8").splitlines():
             _, controllers, name = line.split(":", 2)
             mount = root if not controllers else root / controllers
             if controllers and "cpu" not in controllers.split(","):
@@ -111,11 +111,12 @@ def cgroup_quota(membership: Path, root: Path) -> float | None:
 def _limit(folder: Path) -> list[float]:
     """Returns the limit of one group, in processors, if it has one."""
     with contextlib.suppress(OSError, ValueError):  # of version 2; the quota may be 'max'
-        quota, period = (folder / "cpu.max").read_text().split()
+        quota, period = (folder / "cpu.max").read_text(encoding="utf-8").split()
         return [int(quota) / int(period)]
     with contextlib.suppress(OSError, ValueError):  # of version 1; -1 where there is none
         quota, period = (
-            (folder / f"cpu.cfs_{what}_us").read_text() for what in ("quota", "period")
+            (folder / f"cpu.cfs_{what}_us").read_text(encoding="utf-8")
+            for what in ("quota", "period")
         )
         return [int(quota) / int(period)] if int(quota) > 0 else []
     return []

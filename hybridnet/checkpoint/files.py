@@ -91,6 +91,9 @@ def whole_file(path: Path, *, locked: bool = False) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
+            if fcntl is not None:  # before the file is closed, which ends the lock
+                os.replace(temporary, path)
+        if fcntl is None:  # Windows renames no open files
             os.replace(temporary, path)
         sync_folder(path.parent)
         deliver(path)

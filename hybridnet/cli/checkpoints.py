@@ -101,7 +101,7 @@ class Checkpoints:
             OSError: the file cannot be written.
         """
         table = Path(f"{self.prefix}-log.tsv")
-        rows = table.read_text().splitlines()[1:] if table.exists() else []
+        rows = table.read_text(encoding="utf-8").splitlines()[1:] if table.exists() else []
         kept = [row for row in rows if int(row.split("\t")[0]) < epoch]
         shown = [f"{one:.6f}" for one in scored] if scored else ["nan", "nan"]
         row = "\t".join([str(epoch), f"{loss:.6f}", *shown, f"{speed:.1f}"])

@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import shutil
 import socket
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -101,7 +103,12 @@ def add_launch(commands: Any) -> None:
     add("--cpus", type=_count, metavar="K", help="ray: processors of a worker, and its threads")
     add("--gpus", type=_whole, default=0, metavar="K", help="ray: GPUs of a worker")
     add("--python", metavar="PATH", help="ssh: the interpreter there (default: python3)")
-    add("program", nargs=argparse.REMAINDER, metavar="COMMAND", help="what each worker runs")
+    add(
+        "program",
+        nargs=argparse.REMAINDER,
+        metavar="COMMAND",
+        help="what each worker runs: a program, or a script, FILE.py",
+    )
     parser.set_defaults(run=_launch)
 
 
@@ -154,6 +161,8 @@ def job_of(options: argparse.Namespace, environ: Any) -> Job:
     launcher = _launcher(options)
     if len(command) == 1 and " " in command[0]:
         command = shlex.split(command[0])  # as MXNet's launcher takes it
+    if _is_script(command[0]):
+        command = [options.python or _python(launcher), *command]
     root = environ.get("DMLC_PS_ROOT_URI", "").strip()
     servers = options.num_workers if options.num_servers is None else options.num_servers
     root = root or _root(launcher, servers, options.hostfile)
@@ -187,6 +196,16 @@ def job_of(options: argparse.Namespace, environ: Any) -> Job:
         env_worker=_variables("--env-worker", options.env_worker, environ),
         **python,
     )
+
+
+def _is_script(path: str) -> bool:
+    """Whether a command is a script of Python's that the system runs not by itself."""
+    return path.endswith(".py") and os.path.isfile(path) and shutil.which(path) is None
+
+
+def _python(launcher: str) -> str:
+    """Returns the interpreter of workers: this one, if this machine has them."""
+    return "python3" if launcher == "ssh" else sys.executable
 
 
 def _root(launcher: str, servers: int, hostfile: str | None) -> str:

@@ -130,7 +130,7 @@ def _index(options: argparse.Namespace) -> None:
         progress.step()
     progress.end()
     partial = index.with_suffix(".idx.partial")
-    partial.write_text("".join(lines))
+    partial.write_text("".join(lines), encoding="utf-8")
     os.replace(partial, index)
 
 

@@ -277,7 +277,8 @@ def _leave_to_parent() -> None:
         one.is_forked = True
 
 
-os.register_at_fork(after_in_child=_leave_to_parent)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def _opened(address: str | None) -> ZmqTransport:

@@ -51,7 +51,8 @@ _SERVERS: Final = "ps"
 
 #: The tasks of this process, by their address; those of its parent are none, if it was forked.
 _here: Final[dict[str, ClusterTask]] = {}
-os.register_at_fork(after_in_child=_here.clear)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_here.clear)
 
 
 def task_name(job: str, number: int) -> str:

@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         print(record.sentence(), record.table(), table(verdicts), sep="\n\n")
     if chosen.markdown is not None:
-        chosen.markdown.write_text(markdown(verdicts))
+        chosen.markdown.write_text(markdown(verdicts), encoding="utf-8")
     return 0
 
 

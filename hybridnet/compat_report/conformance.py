@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Final, final
 
@@ -78,9 +79,9 @@ class Conformance:
         return "\n".join(f"{name:<{width}}  {share}" for name, share in rows)
 
 
-def bundled_path() -> Path:
-    """Returns where the bundled record is."""
-    return Path(str(files("hybridnet.data").joinpath("mxnet-tests.json")))
+def bundled_path() -> Traversable:
+    """Returns where the bundled record is, which may be in an archive."""
+    return files("hybridnet.data") / "mxnet-tests.json"
 
 
 def read_record(path: Path | None = None) -> Conformance:
@@ -92,7 +93,7 @@ def read_record(path: Path | None = None) -> Conformance:
     """
     source = bundled_path() if path is None else path
     try:
-        read = json.loads(source.read_text())
+        read = json.loads(source.read_text(encoding="utf-8"))
         areas = {name: Area(**area) for name, area in read["areas"].items()}
         return Conformance(read["date"], read["versions"], areas)
     except (KeyError, TypeError, ValueError) as error:
@@ -127,14 +128,14 @@ def record_run(run: Path, baseline: Path, out: Path | None = None) -> Conformanc
     versions = {name: str(meta[key]) for name, key in had.items()}
     versions |= {name: str(meta[name]) for name in ("numpy", "jax")}
     made = Conformance(meta["date"], versions, areas)
-    target = bundled_path() if out is None else out
-    target.write_text(json.dumps(asdict(made), indent=1) + "\n")
+    target = Path(str(bundled_path())) if out is None else out
+    target.write_text(json.dumps(asdict(made), indent=1) + "\n", encoding="utf-8")
     return made
 
 
 def _read_run(path: Path, keys: tuple[str, ...]) -> Mapping[str, Any]:
     try:
-        read = json.loads(path.read_text())
+        read = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise FormatError(f"{path}: must be JSON, got {error}") from error
     if not isinstance(read, dict) or not all(isinstance(read.get(key), dict) for key in keys):
@@ -149,11 +150,11 @@ def update_readme(record: Conformance, readme: Path) -> None:
         FormatError: the marks are not there.
         OSError: the page cannot be read or written.
     """
-    text = readme.read_text()
+    text = readme.read_text(encoding="utf-8")
     before, begin, rest = text.partition(_MARKS[0])
     _, end, after = rest.partition(_MARKS[1])
     if not begin or not end:
         raise FormatError(
             f"{readme}: must have the lines {_MARKS[0].strip()} and {_MARKS[1].strip()}"
         )
-    readme.write_text(before + begin + record.sentence() + end + after)
+    readme.write_text(before + begin + record.sentence() + end + after, encoding="utf-8")

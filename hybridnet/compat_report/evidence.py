@@ -61,7 +61,7 @@ def answered() -> frozenset[str] | None:
             row = REGISTRY.get(name)
             names |= {name} if row is None else {row.name, *row.aliases}
     for path in _ORACLE.glob("*.json"):
-        names.update(json.loads(path.read_text()).get("called", ()))
+        names.update(json.loads(path.read_text(encoding="utf-8")).get("called", ()))
     return frozenset(names)
 
 

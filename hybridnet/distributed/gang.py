@@ -11,6 +11,8 @@ from hybridnet import engine
 from hybridnet.base.context import cpu
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.jax_private import backends_have_begun, gang_state
+from hybridnet.kvstore.errors import KVStoreError
+from hybridnet.kvstore.system import check_system
 from hybridnet.runtime.contexts import device_of, has_begun, spanning
 
 from .membership import find_membership
@@ -70,13 +72,18 @@ def initialize(
     Raises:
         ParameterError: something is missing, or is not what it must be.
         MXNetError: something was computed already, this is a parameter server's process, there is
-            no token and other machines are addressed, or the others did not come.
+            no token and other machines are addressed, the others did not come, or this is
+            Windows.
     """
     if _Process.gang is not None:
         return
     member = find_membership(address, size, rank)
     if member is None:
         return
+    try:
+        check_system()
+    except KVStoreError as error:
+        raise MXNetError(f"distributed.initialize: {error}") from error
     if has_begun() or backends_have_begun():
         raise MXNetError(
             "distributed.initialize: must be called before anything is computed by XLA, since its "

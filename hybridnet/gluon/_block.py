@@ -321,7 +321,7 @@ class Block:
         """
         path = f"{prefix}-model.json"
         try:
-            saved = json.loads(Path(path).read_text())
+            saved = json.loads(Path(path).read_text(encoding="utf-8"))
         except ValueError as error:
             raise FormatError(f"{path}: must be JSON, got {error}") from error
         places = _same_places(path, saved, self.__structure())

@@ -58,19 +58,21 @@ def split_data(
     Raises:
         ShapeError: the size is not divisible.
     """
-    size = data.shape[batch_axis]
-    if even_split and size % num_slice:
+    ranges = _ranges(data.shape[batch_axis], num_slice, even_split)
+    if batch_axis == 0:
+        return [data[begin:end] for begin, end in ranges]
+    return [data.slice_axis(axis=batch_axis, begin=begin, end=end) for begin, end in ranges]
+
+
+def _ranges(size: int, parts: int, even: bool) -> list[tuple[int, int]]:
+    """Returns where the parts of an axis begin and end; see `split_data`."""
+    if even and size % parts:
         raise ShapeError(
-            f"split_data: {size} examples do not divide into {num_slice} equal parts; use another "
+            f"split_data: {size} examples do not divide into {parts} equal parts; use another "
             "batch size, or even_split=False"
         )
-    step, extra = divmod(size, num_slice)
-    bounds = [step * i + min(i, extra) for i in range(num_slice + 1)]
-    if batch_axis == 0:
-        return [data[begin:end] for begin, end in pairwise(bounds)]
-    return [
-        data.slice_axis(axis=batch_axis, begin=begin, end=end) for begin, end in pairwise(bounds)
-    ]
+    step, extra = divmod(size, parts)
+    return [*pairwise([step * i + min(i, extra) for i in range(parts + 1)])]
 
 
 def split_and_load(
@@ -89,7 +91,9 @@ def split_and_load(
     """
     if len(ctx_list) == 1 and isinstance(ctx_list[0], Mesh):
         data = ndarray.array(data, ctx_list[0], placement=split(batch_axis))
-    elif not isinstance(data, NDArray):  # what is to be split is split where it is
+    elif isinstance(data, np.ndarray) and data.ndim and len(ctx_list) > 1:
+        return _loaded_parts(data, ctx_list, batch_axis, even_split)
+    elif not isinstance(data, NDArray):
         data = ndarray.array(data, ctx_list[0] if len(ctx_list) == 1 else cpu())
     if mode.array:
         data = data.as_np_ndarray()
@@ -97,6 +101,17 @@ def split_and_load(
         return [data.as_in_context(ctx_list[0])]
     parts = split_data(data, len(ctx_list), batch_axis, even_split)
     return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
+
+
+def _loaded_parts(
+    data: np.ndarray[Any, Any], ctx_list: Sequence[Context], axis: int, even: bool
+) -> list[NDArray]:
+    """Returns the parts of NumPy's array, each copied to its context and nowhere else."""
+    before = (slice(None),) * (axis % data.ndim)
+    ranges = _ranges(data.shape[axis], len(ctx_list), even)
+    hosts = [data[(*before, slice(*each))] for each in ranges]
+    parts = [ndarray.array(host, ctx) for host, ctx in zip(hosts, ctx_list, strict=True)]
+    return [part.as_np_ndarray() for part in parts] if mode.array else parts
 
 
 def clip_global_norm(

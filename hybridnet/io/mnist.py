@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import FormatError
 from hybridnet.base.idx_file import read_idx
+from hybridnet.base.lazy import resources
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 __all__ = ["load_images_and_labels", "load_mnist"]
 
-#: 5,000 digits that come with hybridnet.
-_BUNDLED: Final = Path(__file__).parent.parent / "data" / "mnist-5k"
+#: 5,000 digits that come with hybridnet, in its folder of data.
+_BUNDLED: Final = "mnist-5k"
 
 #: Images and labels of the training and of the test set, as their source names them.
 _FILES: Final = (
@@ -43,15 +48,20 @@ def load_mnist(
         FormatError: a file is damaged, or the numbers of images and labels differ.
         OSError: a file cannot be read.
     """
-    place = _BUNDLED if folder is None else Path(folder)
+    bundled = resources.files("hybridnet.data") / _BUNDLED
+    place = bundled if folder is None else Path(folder)
     if not place.is_dir():
         wanted = ", ".join(name for pair in _FILES for name in pair)
         raise FileNotFoundError(
             f"load_mnist: needs a folder with the files {wanted} (or .gz), got {str(place)!r}, "
             "which is no folder"
         )
-    train, test = (tuple(_find(place, name) for name in pair) for pair in _FILES)
-    return (*load_images_and_labels(*train), *load_images_and_labels(*test))
+    with contextlib.ExitStack() as held:  # of an archive they are copied meanwhile
+        train, test = (
+            [held.enter_context(resources.as_file(_find(place, name))) for name in pair]
+            for pair in _FILES
+        )
+        return (*load_images_and_labels(*train), *load_images_and_labels(*test))
 
 
 def load_images_and_labels(
@@ -89,7 +99,7 @@ def _read_bytes(path: str | os.PathLike[str], ndim: int, what: str) -> NumpyArra
     return array
 
 
-def _find(folder: Path, name: str) -> Path:
+def _find(folder: Traversable, name: str) -> Traversable:
     """Returns the file of this name in any of its spellings."""
     dotted = name.replace("-idx", ".idx")
     spellings = [name, f"{name}.gz", dotted, f"{dotted}.gz"]

@@ -27,7 +27,7 @@ import numpy as np
 from hybridnet.base import config
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.files import OwnFolder, atomic_write, lock
-from hybridnet.base.lazy import hashlib, jax, metadata, subprocess, tempfile
+from hybridnet.base.lazy import hashlib, jax, metadata, resources, subprocess, tempfile
 from hybridnet.base.locks import free_in_children
 from hybridnet.base.processor import LOW_PRIORITY, processor
 from hybridnet.engine import RLock
@@ -40,10 +40,8 @@ PACK: Final = "hybridnet_onednn_pack"
 PREFIX: Final = b"hybridnet_onednn_"
 
 _HEADERS: Final = "onednn-devel-cpu-gomp"
-_SOURCE: Final = Path(__file__).with_name("onednn.cc")
-_INCLUDED: Final = tuple(
-    map(Path(__file__).with_name, ("calls.h", "lstm.h", "narrow.h", "parallel.h", "winograd.h"))
-)
+_SOURCE: Final = "onednn.cc"
+_INCLUDED: Final = ("calls.h", "lstm.h", "narrow.h", "parallel.h", "winograd.h")
 _COMPILERS: Final = ("c++", "g++", "clang++")
 # Seconds; on a busy machine it has taken 20, and far longer where other work goes first.
 _COMPILER_SECONDS: Final = 3600
@@ -174,7 +172,7 @@ def _lower_session() -> None:
     Linux shares the processors among sessions first (sched(7), "The autogroup feature"), so that a
     process's niceness counts within its own only.
     """
-    with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as group:
+    with contextlib.suppress(OSError), open("/proc/self/autogroup", "w", encoding="utf-8") as group:
         group.write(_SESSION)
 
 
@@ -279,9 +277,15 @@ def _library(descriptor: int) -> ctypes.CDLL:
     return ctypes.CDLL(f"/proc/self/fd/{descriptor}")
 
 
+def _sources() -> dict[str, bytes]:
+    """Returns the custom calls' source and what it includes, by name, also from an archive."""
+    folder = resources.files(__package__)
+    return {name: (folder / name).read_bytes() for name in (_SOURCE, *_INCLUDED)}
+
+
 def _file_name(package: _Package) -> str:
     """Returns what the file of the compiled custom calls is called."""
-    sources = [file.read_bytes() for file in (_SOURCE, *_INCLUDED)]
+    sources = [*_sources().values()]
     # It is compiled for all that the processor can do, and other machines may have the same folder.
     facts = (sources, package, metadata.version("jaxlib"), _xla_headers(), processor())
     digest = hashlib.blake2b(repr(facts).encode(), digest_size=16).hexdigest()
@@ -306,7 +310,10 @@ def _kept(package: _Package, file: Path) -> int:
     Raises:
         OSError: the folder is not this user's alone, or they cannot be kept there.
     """
-    with OwnFolder(file.parent) as folder, open(file.with_suffix(".lock"), "w") as alone:
+    with (
+        OwnFolder(file.parent) as folder,
+        open(file.with_suffix(".lock"), "w", encoding="utf-8") as alone,
+    ):
         lock(alone)
         with contextlib.suppress(OSError):
             return _whole(folder, file.name)
@@ -391,6 +398,8 @@ def _compiled(package: _Package, file: Path) -> Path:
     _log.info("compiling oneDNN's custom calls with %s", compiler)
     with tempfile.TemporaryDirectory(dir=file.parent, prefix="onednn-") as temporary:
         made = Path(temporary) / file.name
+        for name, data in _sources().items():
+            made.with_name(name).write_bytes(data)
         call = [
             compiler,
             *options,
@@ -401,7 +410,7 @@ def _compiled(package: _Package, file: Path) -> Path:
             "-fPIC",
             f"-I{_xla_headers()}",
             f"-I{package.headers}",
-            str(_SOURCE),
+            str(made.with_name(_SOURCE)),
             f"-o{made}",
             str(package.library),
             f"-Wl,-rpath,{package.library.parent}",

@@ -90,7 +90,9 @@ def resident() -> int:
 def _of_process(field: str) -> int:
     """Returns a number of bytes that Linux tells of this process; 0 on other systems."""
     try:
-        found = re.search(rf"^{field}:\s*(\d+) kB$", Path("/proc/self/status").read_text(), re.M)
+        found = re.search(
+            rf"^{field}:\s*(\d+) kB$", Path("/proc/self/status").read_text(encoding="utf-8"), re.M
+        )
     except OSError:
         return 0
     return 1024 * int(found[1]) if found else 0

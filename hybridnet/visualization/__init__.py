@@ -7,6 +7,7 @@
     hn.viz.plot_partitions(executor)                  # what each device does, with Send and Recv
     hn.viz.fold_network(symbol).save("net.html")      # a page whose parts fold and unfold
     hn.viz.plot_memory(symbol, data=(1, 1, 28, 28))   # where each result lies, and how long
+    hn.viz.memory_page(symbol, data=(1, 1, 28, 28))   # the same as a page, by each strategy
     hn.viz.plot_placement(array)                      # which device of a mesh has which part
 
 The packages for it come with the viz extra: ``pip install 'hybridnet[viz]'``.
@@ -15,6 +16,7 @@ The packages for it come with the viz extra: ``pip install 'hybridnet[viz]'``.
 from .drawing import draw_network as draw_network
 from .folding import fold_network as fold_network
 from .memory import plot_memory as plot_memory
+from .memory_page import memory_page as memory_page
 from .network import plot_network as plot_network
 from .network import print_summary as print_summary
 from .placement import PlacementPicture as PlacementPicture
@@ -26,6 +28,7 @@ __all__ = [
     "PlacementPicture",
     "draw_network",
     "fold_network",
+    "memory_page",
     "plot_memory",
     "plot_network",
     "plot_partitions",

@@ -59,7 +59,7 @@ def plot_memory(
     unit = others[0].get_ylabel() if others else fitting
     scale = dict(_UNITS)[unit]
     at = {node: number for number, node in enumerate(graph.nodes)}
-    last = _last_reads(graph)
+    last = last_reads(graph)
     for edge, place in plan.place.items():
         left, size = at[edge.node], types[edge.node][edge.index].nbytes
         wide = max(last.get(edge, left) - left, 0) + 1
@@ -86,6 +86,6 @@ def _beside(ax: Any) -> list[Any]:
     return [one for one in shared if one is not ax and one.get_ylabel() in dict(_UNITS)]
 
 
-def _last_reads(graph: Graph) -> dict[Edge, int]:
+def last_reads(graph: Graph) -> dict[Edge, int]:
     """Returns the number of the last node that reads each result."""
     return {edge: at for at, node in enumerate(graph.nodes) for edge in node.inputs}

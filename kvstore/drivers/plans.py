@@ -74,15 +74,17 @@ def identity_of(cluster: Cluster, listens: str = "") -> ProcessIdentity:
 def memory_id(folder: Path) -> str:
     """Returns what two processes have in common that see the same files in memory.
 
-    Containers of one machine may have the same kernel and different file systems.
+    Containers of one machine may have the same kernel and different file systems; processes may
+    have different folders for temporary files, where the values are if there is no /dev/shm.
     """
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:
         boot = socket.gethostname()
-    while not folder.exists():
-        folder = folder.parent
-    return f"{boot}:{folder.stat().st_dev}:{os.geteuid()}"
+    there = folder
+    while not there.exists():
+        there = there.parent
+    return f"{boot}:{there.stat().st_dev}:{os.geteuid()}:{folder.absolute()}"
 
 
 def split_address(address: str) -> tuple[str, str]:

@@ -7,12 +7,9 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path, PurePath
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 from hybridnet.kvstore.errors import KVStoreError
-
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def write_below(folder: Path, name: str, write: Callable[[BinaryIO], None]) -> Path:
@@ -30,17 +27,22 @@ def write_below(folder: Path, name: str, write: Callable[[BinaryIO], None]) -> P
     root = folder.resolve()
     *between, last = _steps(root, name)
     with contextlib.ExitStack() as open_folders:
-        at = _opened(os.open(root, _FOLDER), open_folders)
+        at = _opened(os.open(root, _folder_flags()), open_folders)
         for step in between:
             # A folder is found from the one before, which is open: nobody can put a link between.
             at = _opened(_enter(at, step, root, name), open_folders)
         early = f"{last}.new"
         with contextlib.suppress(FileNotFoundError):  # of one that was killed
             os.unlink(early, dir_fd=at)
-        with os.fdopen(os.open(early, _FILE, 0o666, dir_fd=at), "wb") as file:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        with os.fdopen(os.open(early, flags, 0o666, dir_fd=at), "wb") as file:
             write(file)
         os.replace(early, last, src_dir_fd=at, dst_dir_fd=at)
     return root.joinpath(*between, last)
+
+
+def _folder_flags() -> int:
+    return os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def _opened(descriptor: int, open_folders: contextlib.ExitStack) -> int:
@@ -60,7 +62,7 @@ def _steps(root: Path, name: str) -> tuple[str, ...]:
 
 def _enter(at: int, step: str, root: Path, name: str) -> int:
     try:
-        return os.open(step, _FOLDER, dir_fd=at)
+        return os.open(step, _folder_flags(), dir_fd=at)
     except OSError:
         if stat.S_ISLNK(os.stat(step, dir_fd=at, follow_symlinks=False).st_mode):
             raise _outside(root, name) from None

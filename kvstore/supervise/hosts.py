@@ -36,7 +36,7 @@ def read_hosts(path: str | os.PathLike[str]) -> list[Host]:
         KVStoreError: it cannot be read, or names no host.
     """
     try:
-        with open(path) as file:
+        with open(path, encoding="utf-8") as file:
             lines = [line.split("#")[0].split() for line in file]
     except OSError as error:
         raise KVStoreError(f"--hostfile {os.fspath(path)}: {error.strerror}") from error

@@ -47,9 +47,10 @@ class ProcessHandle(Handle):
     ) -> None:
         self._process = process
         self._translate = translate
+        self._is_over = False
         self._descriptor: int | None = None
         if hasattr(os, "pidfd_open"):
-            # Not there on old kernels; then the process is looked at now and then.
+            # Not there on old kernels and macOS; then the process is looked at now and then.
             with contextlib.suppress(OSError):
                 self._descriptor = os.pidfd_open(process.pid)
 
@@ -66,6 +67,8 @@ class ProcessHandle(Handle):
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
+        if not self._is_over:
+            self._is_over = True
             # What it has started and left behind ends with it.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -90,7 +93,7 @@ def start_process(
     text: str | None = None,
     translate: Callable[[int], int] = int,
     output: tuple[int, int] | None = None,
-    farewell: int = signal.SIGKILL,
+    farewell: int | None = None,
 ) -> ProcessHandle:
     """Starts a subprocess that ends with this process.
 
@@ -103,8 +106,8 @@ def start_process(
         translate: see `ProcessHandle`.
         output: descriptors of its standard output and error; by default it prints, in whole lines,
             where this process does (`printing`).
-        farewell: the signal that the kernel sends it when this thread has died. What has started
-            others elsewhere is asked to end, and ends them.
+        farewell: the signal that the kernel sends it when this thread has died, by default
+            SIGKILL. What has started others elsewhere is asked to end, and ends them.
 
     Raises:
         KVStoreError: it cannot be started.
@@ -118,7 +121,7 @@ def start_process(
             stdout=ends[0],
             stderr=ends[1],
             process_group=0,
-            preexec_fn=_tie(farewell),
+            preexec_fn=_tie(signal.SIGKILL if farewell is None else farewell),
             text=True,
         )
     except OSError as error:

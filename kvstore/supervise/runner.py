@@ -37,7 +37,6 @@ from hybridnet.kvstore.supervise.words import (
     Tell,
 )
 
-_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _POLL: Final = 0.05  # seconds between looks at processes that have no descriptor to wait for
 _OWNER: Final = "supervisor"  # in the folder of a run: the process that will remove it
 
@@ -201,7 +200,7 @@ def _signals() -> Iterator[_Wake]:
     with contextlib.closing(_Wake()) as wake:
         before: dict[int, Any] = {}
         try:
-            for number in _SIGNALS:
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 before[number] = signal.signal(number, wake.note)
             yield wake
         finally:
@@ -218,7 +217,7 @@ def _folder_of(job: Job) -> Iterator[None]:
     # Servers that need it here say why they cannot have it.
     with contextlib.suppress(OSError, KVStoreError):
         make_folder(folder)
-        (folder / _OWNER).write_text(str(os.getpid()))
+        (folder / _OWNER).write_text(str(os.getpid()), encoding="utf-8")
     try:
         yield
     finally:
@@ -230,7 +229,9 @@ def _remove_orphans(folder: Path) -> None:
     pattern = f"{folder.name.partition('-')[0]}-*"
     for one in folder.parent.glob(pattern):
         with contextlib.suppress(OSError, ValueError):
-            if one.lstat().st_uid == os.getuid() and not _lives(int((one / _OWNER).read_text())):
+            if one.lstat().st_uid == os.getuid() and not _lives(
+                int((one / _OWNER).read_text(encoding="utf-8"))
+            ):
                 shutil.rmtree(one, ignore_errors=True)
 
 

@@ -75,7 +75,7 @@ class SgeSupervisor(Supervisor):
         if plan.role == "scheduler":
             return start_process(plan.title, plan.command, plan.environment)
         script = self._token.with_suffix(f".{plan.role}.sh")
-        script.write_text(sge_script(plan, self._token))
+        script.write_text(sge_script(plan, self._token), encoding="utf-8")
         self._files.append(script)
         return start_process(plan.title, sge_command(script), {}, farewell=signal.SIGTERM)
 

@@ -29,9 +29,6 @@ from hybridnet.kvstore.supervise.tether import untranslated
 RANK_FROM_SLURM: Final = "${SLURM_PROCID}"
 #: Says that the job is there, and holds it while its standard input lasts.
 _HOLD: Final = ("sh", "-c", 'echo "$SLURM_JOB_ID"; exec cat')
-#: On which salloc gives its job back, or takes back that it asked for one. (At SIGTERM it asks
-#: again and again for the status of its command, once that has ended, and never ends itself.)
-_GIVE_BACK: Final = signal.SIGHUP
 _PATIENCE: Final = 2.0  # seconds until a line says what is waited for
 
 
@@ -124,7 +121,9 @@ class _Allocation:
             {},
             text="",
             output=(end, self._said.fileno()),
-            farewell=_GIVE_BACK,
+            # On this salloc gives its job back, or takes back that it asked for one. (At SIGTERM it
+            # asks again and again for the status of its command, once that has ended.)
+            farewell=signal.SIGHUP,
         )
         os.close(end)
 
@@ -150,7 +149,7 @@ class _Allocation:
 
     def close(self) -> None:
         """Gives the job back, or takes back that it was asked for."""
-        self._holder.signal(_GIVE_BACK)
+        self._holder.signal(signal.SIGHUP)
         end = time.monotonic() + GRACE
         while self._holder.poll() is None:
             left = end - time.monotonic()

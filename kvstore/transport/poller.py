@@ -8,9 +8,7 @@ ZeroMQ's sockets are asked only when there is a reason.
 from __future__ import annotations
 
 import select
-from typing import Any, Final, final
-
-_READABLE: Final = select.POLLIN
+from typing import Any, final
 
 
 @final
@@ -36,8 +34,8 @@ class Poller:
         if not isinstance(what, int):
             self._rings.add(what.fileno())
             self._is_used = True
-        self._system.register(what, _READABLE)
-        self._all.register(what, _READABLE)
+        self._system.register(what, select.POLLIN)
+        self._all.register(what, select.POLLIN)
 
     def unregister(self, what: Any) -> None:
         """Waits for it no longer; it must not be closed yet."""

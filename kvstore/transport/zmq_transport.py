@@ -24,6 +24,7 @@ from hybridnet.kvstore.cluster import is_loopback
 from hybridnet.kvstore.errors import KVStoreError
 from hybridnet.kvstore.protocol.words import Peer
 from hybridnet.kvstore.run_token import TOKEN, RunToken
+from hybridnet.kvstore.system import check_system
 from hybridnet.kvstore.transport.admission import Admission, Door
 from hybridnet.kvstore.transport.interface import (
     Connected,
@@ -82,7 +83,7 @@ class ZmqTransport(Transport):
     Raises:
         ImportError: pyzmq is missing.
         KVStoreError: it would listen for other machines, and there is no token; or the address is
-            taken; or there is no folder for a token of this user's.
+            taken; or there is no folder for a token of this user's; or the system has none of this.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class ZmqTransport(Transport):
         encrypt: bool | None = None, me: Peer | None = None,
         admits: Iterable[Peer | None] = (None,),
     ) -> None:  # fmt: skip
+        check_system()
         if host is not None and token is None and not is_loopback(host):
             raise KVStoreError(
                 f"a process that listens for other machines requires the run's token, got none for "

@@ -190,14 +190,15 @@ def test_requirements(tmp_path: Path) -> None:
     )
     assert found(tmp_path) == [
         "python=3.7 is too old: hybridnet needs 3.11 or newer @ environment.yml:2",
-        "numpy=1.16.* is too old: hybridnet needs 1.26 or newer @ environment.yml:3",
+        "numpy=1.16.* is too old: hybridnet needs 2.0 or newer @ environment.yml:3",
         "mxnet, mxnet-cu101==1.6.0, mxnet>=1.3: require hybridnet in its place "
         "@ environment.yml:5, requirements.txt:1, setup.py:1",
+        "numpy^1.16 is too old: hybridnet needs 2.0 or newer @ pyproject.toml:2",
         "python~3.8 is too old: hybridnet needs 3.11 or newer @ pyproject.toml:3",
-        "numpy>=1.14,<1.20 is too old: hybridnet needs 1.26 or newer @ requirements.txt:2",
+        "numpy>=1.14,<1.20 is too old: hybridnet needs 2.0 or newer @ requirements.txt:2",
         "python>=3.6,<3.9 is too old: hybridnet needs 3.11 or newer @ setup.py:1",
     ]
-    write(tmp_path / "b", requirements__txt="numpy>=1.7\nnumpy~=1.16\nnumpy<2\nnumpy!=1.20\n")
+    write(tmp_path / "b", requirements__txt="numpy>=1.7\nnumpy~=2.0\nnumpy<3\nnumpy!=1.20\n")
     assert found(tmp_path / "b") == []
 
 

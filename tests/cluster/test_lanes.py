@@ -76,7 +76,7 @@ def test_memory_that_its_sender_drops_is_not_kept_by_its_reader(monkeypatch):
         np.testing.assert_array_equal(held(got), payload(300_000, seed))
         out.take_back(lent)
         del got, lent
-        assert f" {place.file} " not in Path("/proc/self/maps").read_text()
+        assert f" {place.file} " not in Path("/proc/self/maps").read_text(encoding="utf-8")
 
 
 def test_another_process_reads_it():

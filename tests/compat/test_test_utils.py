@@ -311,7 +311,7 @@ def test_packed_files_are_fetched_once(tmp_path, monkeypatch):
         packed.writestr("inner/names.txt", "a b")
     url = (tmp_path / "source.zip").as_uri()
     tu.get_zip_data("zipped", url, "data.zip")
-    assert Path("zipped/inner/names.txt").read_text() == "a b"
+    assert Path("zipped/inner/names.txt").read_text(encoding="utf-8") == "a b"
     Path("zipped/inner/names.txt").unlink()
     tu.get_zip_data("zipped", url, "data.zip")  # the zip file is there: nothing is done
     assert not Path("zipped/inner/names.txt").exists()
@@ -335,7 +335,7 @@ def test_cifar_comes_as_record_files(tmp_path, monkeypatch):
     packed = Path("source.zip").read_bytes()
     monkeypatch.setattr(tu.files, "_CIFAR10_SHA1", hashlib.sha1(packed).hexdigest())
     tu.get_cifar10()
-    assert [Path("data", name).read_text() for name in names] == names
+    assert [Path("data", name).read_text(encoding="utf-8") for name in names] == names
     Path("source.zip").unlink()
     Path("data/source.zip").unlink()
     tu.get_cifar10()

@@ -128,7 +128,7 @@ def test_an_error_names_the_line_of_the_operator_that_finds_no_room(way):
 @pytest.fixture
 def group():
     """A control group of memory of its own, inside of that of the tests."""
-    told = Path("/proc/self/cgroup").read_text()
+    told = Path("/proc/self/cgroup").read_text(encoding="utf-8")
     old = re.search(r"(?m)^\d+:(?:[^:\n]*,)?memory(?:,[^:\n]*)?:(.*)$", told)
     new = re.search(r"(?m)^0::(.*)$", told)
     root, files = Path("/sys/fs/cgroup"), ("memory.max", "memory.swap.max")

@@ -290,5 +290,5 @@ def test_a_forked_process_must_not_use_the_store():
 
 
 def resident(process):
-    with open(f"/proc/{process}/statm") as file:
+    with open(f"/proc/{process}/statm", encoding="utf-8") as file:
         return int(file.read().split()[1]) * 4096

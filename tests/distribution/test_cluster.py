@@ -4,11 +4,12 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 from dataclasses import replace
 
 import pytest
 
-from hybridnet.kvstore import KVStoreError
+from hybridnet.kvstore import KVStoreError, system
 from hybridnet.kvstore.cluster import Cluster, is_loopback
 from hybridnet.kvstore.run_token import RunToken
 
@@ -133,3 +134,22 @@ def test_a_secret_is_printed_nowhere_and_runs_differ():
     assert token.derive("a") != token.derive("b") and token.derive("a") == token.derive("a")
     assert replace(Cluster(), token=token).state_folder.name == f"hybridnet-{token.run.hex()}"
     assert Cluster(port=1).run != Cluster(port=2).run
+
+
+def test_values_are_in_memory_or_among_temporary_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.setattr(system, "_MEMORY", tmp_path)
+    assert Cluster().state_folder.parent == tmp_path
+    monkeypatch.setattr(system, "_MEMORY", tmp_path / "none")  # macOS
+    assert Cluster().state_folder.parent == tmp_path / "temporary"
+    monkeypatch.setattr(system, "_MEMORY", tmp_path)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # a container that may only read
+    assert Cluster().state_folder.parent == tmp_path / "temporary"
+
+
+def test_a_file_has_its_room_where_the_system_cannot_reserve_it(tmp_path, monkeypatch):
+    monkeypatch.delattr(os, "posix_fallocate")
+    monkeypatch.setattr(system, "_PIECE", 1000)
+    with open(tmp_path / "values", "wb") as file:
+        system.take_room(file.fileno(), 2500)
+    assert (tmp_path / "values").read_bytes() == bytes(2500)

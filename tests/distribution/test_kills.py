@@ -259,7 +259,7 @@ def test_thousands_of_rounds_leave_nothing_behind():
 
 
 def resident(process):
-    with open(f"/proc/{process}/statm") as file:
+    with open(f"/proc/{process}/statm", encoding="utf-8") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 

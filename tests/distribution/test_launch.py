@@ -54,6 +54,23 @@ def test_who_is_started_and_what_they_are_told():
     assert int(port) > 0
 
 
+def test_a_script_that_the_system_does_not_run_is_run_by_python(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "small.py"
+    script.write_text("#!/bin/sh\n", encoding="utf-8")
+    assert job("-n", "1", "small.py", "-x").command == (sys.executable, "small.py", "-x")
+    assert job("-n", "1", "./small.py").command == (sys.executable, "./small.py")
+    assert job("-n", "1", "other.py").command == ("other.py",)  # there is none: an error says so
+    hosts = tmp_path / "hosts"
+    hosts.write_text("here\n", encoding="utf-8")
+    ssh = ("-n", "1", "-H", str(hosts))
+    assert job(*ssh, "small.py", DMLC_PS_ROOT_URI="127.0.0.1").command == ("python3", "small.py")
+    python = ("--python", "/opt/python")
+    assert job(*ssh, *python, "small.py", DMLC_PS_ROOT_URI="127.0.0.1").command[0] == "/opt/python"
+    script.chmod(0o700)
+    assert job("-n", "1", "./small.py").command == ("./small.py",)
+
+
 def test_a_single_server_has_its_standby_in_a_second_one():
     made = job("-n", "1", "-s", "1", "--standby", "python", "x.py")
     assert [plan.title for plan in made.plans()][1:3] == ["server 0", "server 1"]

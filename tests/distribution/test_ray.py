@@ -158,7 +158,7 @@ def test_a_machine_is_lost(cluster, tmp_path, spare):
                 cluster.kill()
                 added = False
             if line.startswith("hybridnet launch: worker") and "generation 1" in line:
-                open(tmp_path / "go", "w").close()
+                open(tmp_path / "go", "w", encoding="utf-8").close()
             if "waits for its place in Ray" in line and spare:
                 cluster.add(2)
         out = running.stdout.read()

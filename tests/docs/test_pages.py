@@ -37,7 +37,7 @@ def _name(page: Path) -> str:
 def _names(path: Path) -> frozenset[str]:
     """Returns what a module defines, methods as ``Class.method``."""
     found = set()
-    for node in ast.parse(path.read_text()).body:
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             found.add(node.name)
         if isinstance(node, ast.ClassDef):
@@ -48,7 +48,7 @@ def _names(path: Path) -> frozenset[str]:
 
 def _anchors(page: Path) -> set[str]:
     """Returns the anchors that a page's headings have on GitHub."""
-    headings = re.findall(r"(?m)^#+ (.*)$", page.read_text())
+    headings = re.findall(r"(?m)^#+ (.*)$", page.read_text(encoding="utf-8"))
     kept = [re.sub(r"[^\w\- ]", "", one).strip().lower() for one in headings]
     return {one.replace(" ", "-") for one in kept}
 

@@ -370,8 +370,19 @@ def test_splitting() -> None:
     assert parts[1].asnumpy().ravel().tolist() == [1, 3, 5, 7, 9]
     with pytest.raises(MXNetError, match="5 examples do not divide into 2 equal parts"):
         gluon.utils.split_data(data, 2)
-    loaded = gluon.utils.split_and_load(np.ones((4, 1)), BOTH)
-    assert [one.context for one in loaded] == BOTH
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("kind", [np.array, nd.array, np.ndarray.tolist])
+def test_parts_are_loaded_where_they_are_to_be(kind: Any, axis: int) -> None:
+    host = np.arange(30.0).reshape(5, 6)
+    loaded = gluon.utils.split_and_load(kind(host), BOTH, axis, even_split=False)
+    assert [(one.context, one.dtype) for one in loaded] == [(ctx, np.float32) for ctx in BOTH]
+    for ours, numpys in zip(loaded, np.array_split(host, 2, axis), strict=True):
+        np.testing.assert_array_equal(ours.asnumpy(), numpys)
+    if axis == 0:
+        with pytest.raises(MXNetError, match="5 examples do not divide into 2 equal parts"):
+            gluon.utils.split_and_load(kind(host), BOTH)
 
 
 @pytest.mark.parametrize("check", [False, True])

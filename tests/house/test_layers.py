@@ -15,7 +15,8 @@ from places import ROOT
 BELOW = {
     "engine": (),
     "kvstore": ("engine",),
-    "base": ("engine",),
+    "_checkout": (),
+    "base": ("engine", "_checkout"),
     "native": ("base",),
     "ops": ("native",),
     "graph": ("ops", "engine"),
@@ -161,13 +162,14 @@ INSIDE = {
         # What all of it speaks of, and the settings and the secret that come with the process.
         "errors": (),
         "messages": (),
+        "system": ("errors",),
         "own_folder": ("errors",),
-        "mapped_file": ("errors", "own_folder"),
+        "mapped_file": ("errors", "own_folder", "system"),
         "run_token": ("errors",),
         "user_token": ("run_token", "own_folder"),
         "protocol": (),
-        "cluster": ("errors", "protocol", "run_token"),
-        "transport": ("protocol", "cluster", "mapped_file", "user_token"),
+        "cluster": ("errors", "protocol", "run_token", "system"),
+        "transport": ("protocol", "cluster", "mapped_file", "user_token", "system"),
         "storage": ("messages", "transport"),
         "traffic": ("messages",),
         "drivers": ("storage", "traffic"),
@@ -468,7 +470,16 @@ def test_the_whole_tree_is_read(house):
     assert named <= set(house.sources)
     jax = {"jax", "jax_core", "jnp", "lax", "linalg", "mlir", "special", "xla_client"}
     assert set(house.lazy) == jax | {
-        *("cv2", "numpy", "hashlib", "metadata", "subprocess", "tempfile", "threadpoolctl"),
+        *(
+            "cv2",
+            "numpy",
+            "hashlib",
+            "metadata",
+            "resources",
+            "subprocess",
+            "tempfile",
+            "threadpoolctl",
+        ),
         *("pickletools", "farmhash", "fsspec", "onnx", "protobuf"),
     }
 

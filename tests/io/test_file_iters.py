@@ -15,7 +15,7 @@ from hybridnet.io.mersenne import MersenneTwister
 
 
 def write(path: Path, text: str) -> str:
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     return str(path)
 
 

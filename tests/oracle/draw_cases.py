@@ -328,7 +328,7 @@ def write_calls(draw: Callable[[Operator], Iterable[Case]]) -> None:
         if name == row.name and not name.startswith("_backward_") and name in SAMPLES
     ]
     calls = {case.name: pack(case) for name in names for case in draw(get(name))}
-    Path(path).write_text(json.dumps(calls, default=_jsonable))
+    Path(path).write_text(json.dumps(calls, default=_jsonable), encoding="utf-8")
     print(f"{len(names)} operators, {len(calls)} calls")
 
 

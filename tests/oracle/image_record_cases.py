@@ -129,7 +129,7 @@ def answers(mx: Any, files: list[bytes], folder: str) -> dict[str, np.ndarray]:
         for number, (data, label) in enumerate(zip(files, rows)):  # noqa: B905
             writer.write_idx(number, mx.recordio.pack((0, label, number, 0), data))
         writer.close()
-    with open(os.path.join(folder, "a.lst"), "w") as file:
+    with open(os.path.join(folder, "a.lst"), "w", encoding="utf-8") as file:
         for number in range(len(files)):
             file.write(f"{number}\t{number + 0.5}\t{-number}\tp{number}.png\n")
     for name, case in CASES.items():

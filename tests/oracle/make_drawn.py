@@ -56,7 +56,7 @@ def ask(path: str, output: str, start: int) -> None:
     make, find, nd_array = cases.make_inputs, make_ops.find, mx.nd.array
     cases.make_inputs = lambda case: special_inputs(case, make(case))
     make_ops.find = lambda op: find_numpy(op, find)
-    calls = list(json.loads(Path(path).read_text()).items())
+    calls = list(json.loads(Path(path).read_text(encoding="utf-8")).items())
     with open(output, "ab") as file:
         for name, plain in calls[start:]:
             case = unpack(name, plain)
@@ -84,7 +84,7 @@ def ask(path: str, output: str, start: int) -> None:
 
 def answers(path: str) -> dict[str, Any]:
     """Returns what MXNet said to each call: arrays, or the text of an error."""
-    count = len(json.loads(Path(path).read_text()))
+    count = len(json.loads(Path(path).read_text(encoding="utf-8")))
     found: dict[str, Any] = {}
     done = 0
     with tempfile.TemporaryDirectory() as folder:
@@ -181,7 +181,7 @@ def main() -> None:
         ask(path, sys.argv[2], int(sys.argv[3]))
         return
     file = HERE / (sys.argv[2] if len(sys.argv) == 3 else DRAWN)
-    calls = json.loads(Path(path).read_text())
+    calls = json.loads(Path(path).read_text(encoding="utf-8"))
     found = answers(path)
     kept = set(choose(calls, found) if file.name == DRAWN else small(found))
     chosen = {name: plain for name, plain in calls.items() if name in kept}

@@ -132,14 +132,14 @@ def compare(theirs: dict[str, Any], ours: dict[str, Any]) -> None:
 def main() -> None:
     command, *paths = sys.argv[1:]
     if command == "compare":
-        compare(*(json.loads(Path(path).read_text()) for path in paths))
+        compare(*(json.loads(Path(path).read_text(encoding="utf-8")) for path in paths))
         return
     warnings.simplefilter("ignore")
     if importlib.util.find_spec("hybridnet") is not None:
         from hybridnet.compat import mxnet
 
         mxnet.install()
-    Path(paths[1]).write_text(json.dumps(run(Path(paths[0]))))
+    Path(paths[1]).write_text(json.dumps(run(Path(paths[0]))), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -162,8 +162,8 @@ def _all(tf: Any, tensors: Any) -> list[Any]:
 def lines(tf: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         names = [str(Path(folder) / name) for name in ("one.csv", "two.csv")]
-        Path(names[0]).write_text("x,y\n1,2\n3,4\n")
-        Path(names[1]).write_text("x,y\r\n5,6")
+        Path(names[0]).write_text("x,y\n1,2\n3,4\n", encoding="utf-8")
+        Path(names[1]).write_text("x,y\r\n5,6", encoding="utf-8")
         queue = tf.train.string_input_producer(names, num_epochs=1, shuffle=False)
         reader = tf.TextLineReader(skip_header_lines=1)
         key, value = reader.read(queue)
@@ -244,7 +244,7 @@ def other_readers(tf: Any) -> Any:
             whole = session.run(tf.decode_raw(tf.read_file(path), tf.uint8))
             session.run(tf.write_file(str(Path(folder) / "new" / "file"), "text"))
             gone = error_of(lambda: session.run(tf.read_file(path + "?")))
-        written = Path(folder, "new", "file").read_text()
+        written = Path(folder, "new", "file").read_text(encoding="utf-8")
     return [whole, written, gone]
 
 
@@ -252,7 +252,7 @@ def other_readers(tf: Any) -> Any:
 def datasets_of_files(tf: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         text, packed, parts = (str(Path(folder) / name) for name in ("text", "packed", "parts"))
-        Path(text).write_text("a 1\nb 2\nc 3\n")
+        Path(text).write_text("a 1\nb 2\nc 3\n", encoding="utf-8")
         Path(parts).write_bytes(bytes(range(9)))
         with tf.python_io.TFRecordWriter(packed) as writer:
             for n in (1, 2, 3):

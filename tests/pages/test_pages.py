@@ -87,6 +87,7 @@ _PAGES = {
     "traffic": _traffic,
     "memory": _memory,
     "network": lambda: hn.viz.fold_network(_network(), {"data": (1, 3, 8, 8)}, depth=2),
+    "plan": lambda: hn.viz.memory_page(_network(), is_train=True, data=(8, 3, 8, 8)),
     "weights": lambda: hn.viz.fold_network(_network(), hide_weights=False),
 }
 
@@ -184,3 +185,21 @@ def test_links_go_down_with_weights_shown(tmp_path):
             " path.dataset.key.split('>').map(Number))"
         )
         assert len(ends) == 4 and all(begin < end for begin, end in ends)
+
+
+def test_a_plan_tells_of_each_result_by_each_strategy(tmp_path):
+    page, network = tmp_path / "plan.html", _network()
+    hn.viz.memory_page(network, is_train=True, data=(8, 3, 8, 8)).save(page)
+    with browser.opened(page) as shown:
+        for strategy in ("naive", "inplace", "co-share", "both"):
+            shown.click(f"[data-strategy={strategy}]")
+            size = network.estimate_memory(True, strategy, data=(8, 3, 8, 8)).internal
+            assert shown.inner_text("#size").startswith(f"{size / 1024:.2f} KiB")
+        shown.focus("#plan")
+        shown.keyboard.press("ArrowRight")
+        words = shown.inner_text("#told").split("\n")
+        facts = dict(zip(words[1::2], words[2::2], strict=False))
+        assert words[0] == "body_conv0_fwd" and facts["operator"] == "Convolution"
+        assert facts["result"] == f"float32[8,4,6,6], {8 * 4 * 36 * 4 / 1024:.2f} KiB"
+        shown.hover("[data-result='2']")
+        assert words[0] not in shown.inner_text("#told")

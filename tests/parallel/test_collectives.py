@@ -116,7 +116,7 @@ def test_a_launch_that_is_waited_for_is_in_the_row_of_each_device(step, quiet):
     assert "2 all-reduce" in told and line_of(step) in told
     page = str(profiler.timeline())
     assert "cpu(7), started by MainThread" in page and '"collectives":["2 all-reduce' in page
-    trace = json.loads(Path("trace.json").read_text())["traceEvents"]
+    trace = json.loads(Path("trace.json").read_text(encoding="utf-8"))["traceEvents"]
     names = {one["args"]["name"] for one in trace if one["name"] == "process_name"}
     assert {f"cpu({i})" for i in range(8)} <= names
 

@@ -123,7 +123,7 @@ with open(f"{folder}/{rank}.json", "w") as file:
 def script(tmp_path_factory) -> Path:
     """The program."""
     path: Path = tmp_path_factory.mktemp("servers") / "train.py"
-    path.write_text(_TRAIN)
+    path.write_text(_TRAIN, encoding="utf-8")
     return path
 
 

@@ -113,3 +113,26 @@ def test_a_file_can_claim_any_size_and_harms_nobody(stype, tmp_path):
 def test_room():
     assert has_room(1 << 20)
     assert not has_room(1 << 62)
+
+
+def test_xla_does_not_begin_where_it_would_end_the_process():
+    script = """
+        import re, resource
+        import jax
+        import hybridnet as hn
+
+        with open("/proc/self/status", encoding="utf-8") as status:
+            used = int(re.search(r"VmSize:\\s+(\\d+)", status.read()).group(1)) * 1024
+        resource.setrlimit(resource.RLIMIT_AS, (used + (330 << 20), resource.RLIM_INFINITY))
+        try:
+            (hn.nd.ones(3) + 1).asnumpy()
+        except hn.base.errors.OutOfMemoryError as error:
+            assert re.search("XLA needs 384 MiB of addresses to begin with 2 threads", str(error))
+            assert "ulimit -v" in str(error) and "HYBRIDNET_HOST=only" in str(error)
+        else:
+            raise AssertionError("it has begun")
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+        print((hn.nd.ones(3) + 1).asnumpy())
+        """
+    said = run_script(script, HYBRIDNET_HOST="off", HYBRIDNET_NUM_THREADS="2")
+    assert said == "[2. 2. 2.]\n"

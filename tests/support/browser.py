@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 
-__all__ = ["after", "opened", "screenshot"]
+__all__ = ["after", "opened", "screenshot", "started"]
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _FLAGS = (
@@ -42,7 +42,9 @@ def _run(page: Path, *flags: str) -> str:
 def after(page: Path, script: str) -> str:
     """Returns the DOM of a page once a script (clicks, such as users make) has run in it."""
     clicked = page.with_name(f"clicked-{page.name}")
-    clicked.write_text(page.read_text().replace("</body>", f"<script>{script}</script></body>"))
+    clicked.write_text(
+        page.read_text(encoding="utf-8").replace("</body>", f"<script>{script}</script></body>")
+    )
     return _run(clicked, "--dump-dom")
 
 
@@ -51,6 +53,11 @@ def screenshot(page: Path) -> np.ndarray:
     picture = page.with_suffix(".png")
     _run(page, f"--screenshot={picture}")
     return pyplot.imread(picture)[..., :3]
+
+
+def started(playwright: Any) -> Any:
+    """Returns Playwright's browser, the one that the machine has."""
+    return playwright.chromium.launch(executable_path=_found(), args=["--no-sandbox"])
 
 
 @contextmanager
@@ -72,7 +79,7 @@ def opened(page: Path, width: int = 1000, *, dark: bool = False) -> Iterator[Any
     library = pytest.importorskip("playwright.sync_api")
     said: list[str] = []
     with library.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=_found(), args=["--no-sandbox"])
+        browser = started(running)
         scheme = "dark" if dark else "light"
         shown = browser.new_page(viewport={"width": width, "height": 700}, color_scheme=scheme)
         shown.on("console", lambda message: said.append(f"console: {message.text}"))

@@ -79,7 +79,7 @@ def main() -> None:
     read, whole = READERS[kind], path.read_bytes()
     nd.ones(3).wait_to_read()
     read(path)  # all that is imported
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0])
     limit = pages * resource.getpagesize() + SPARE
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     found: Counter[str] = Counter()

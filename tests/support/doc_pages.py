@@ -57,7 +57,7 @@ class Example(NamedTuple):
 
 def examples(page: Path) -> list[Example]:
     """Returns the blocks of a page, in order."""
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     return [
         Example(text.count("\n", 0, one.start(1)) + 1, one[1], one[2], one.span(2))
         for one in _BLOCK.finditer(text)
@@ -66,7 +66,7 @@ def examples(page: Path) -> list[Example]:
 
 def run(page: Path) -> list[str]:
     """Runs the blocks of a page in this process; returns what each prints."""
-    apart = APART in page.read_text()
+    apart = APART in page.read_text(encoding="utf-8")
     names: dict[str, Any] = {}
     printed = []
     for one in examples(page):
@@ -121,13 +121,13 @@ def settled(text: str) -> str:
 
 def rewrite(page: Path) -> None:
     """Writes what the examples print into the page, where it says what they print."""
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     pairs = zip(examples(page), printed_by(page), strict=True)
     for one, printed in reversed(list(pairs)):
         if one.shown is not None:
             begin, end = one.place
             text = text[:begin] + printed.strip("\n") + "\n" + text[end:]
-    page.write_text(text)
+    page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

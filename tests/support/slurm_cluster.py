@@ -79,7 +79,7 @@ def slurm_cluster(folder: Path, cpus: int) -> Iterator[dict[str, str]]:
     ]
     running = []
     try:
-        with open(folder / "log", "w") as log:
+        with open(folder / "log", "w", encoding="utf-8") as log:
             for command in daemons:
                 running.append(
                     subprocess.Popen(

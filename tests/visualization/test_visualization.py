@@ -410,7 +410,9 @@ def test_dot_draws_what_is_written(split, tmp_path):
     ]
     for number, digraph in enumerate(pictures):
         path = digraph.render(str(tmp_path / str(number)))
-        assert "<svg" in Path(path).read_text() and "cpu:1" in Path(path).read_text()
+        assert "<svg" in Path(path).read_text(encoding="utf-8") and "cpu:1" in Path(path).read_text(
+            encoding="utf-8"
+        )
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz")

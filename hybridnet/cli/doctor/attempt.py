@@ -27,7 +27,7 @@ def try_imports(statements: Mapping[str, Sequence[Spot]], folder: Path, findings
     """
     with tempfile.TemporaryDirectory() as scratch:
         asked, told = Path(scratch, "asked.json"), Path(scratch, "told.json")
-        asked.write_text(json.dumps(list(statements)), "utf-8")
+        asked.write_text(json.dumps(list(statements)), encoding="utf-8")
         command = [sys.executable, "-m", "hybridnet", "run", "-m", _PROBE, str(asked), str(told)]
         # Where time is up, the statement that took so long is the last that was noted.
         with suppress(subprocess.TimeoutExpired):
@@ -40,7 +40,7 @@ def try_imports(statements: Mapping[str, Sequence[Spot]], folder: Path, findings
                 timeout=_LONGEST,
                 check=False,
             )
-        lines = told.read_text("utf-8").splitlines() if told.exists() else []
+        lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
     done = dict(map(json.loads, lines))
     for statement, places in statements.items():
         if statement not in done:

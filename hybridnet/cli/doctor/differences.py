@@ -43,7 +43,7 @@ class Differences:
         self._operators: list[_Row] = []
         self._functions: list[_Row] = []
         section = ""
-        lines = (files("hybridnet.data") / _PAGE).read_text("utf-8").splitlines()
+        lines = (files("hybridnet.data") / _PAGE).read_text(encoding="utf-8").splitlines()
         for number, line in enumerate(lines, 1):
             section = line if line.startswith("# ") else section
             where = f"({_PAGE}, line {number})"

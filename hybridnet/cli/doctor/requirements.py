@@ -21,7 +21,7 @@ _REQUIREMENT: Final = re.compile(
 )
 _CLAUSE: Final = re.compile(r"(>=|>|!=|===?|=|~=|<=|<|\^|~)?\s*(\d+(?:\.\d+)*)")
 #: The least versions that hybridnet takes, as pyproject.toml has them.
-LEAST: Final = {"numpy": (1, 26), "python": (3, 11)}
+LEAST: Final = {"numpy": (2, 0), "python": (3, 11)}
 
 
 def look_at_requirements(project: Project, findings: Findings) -> None:

@@ -138,7 +138,7 @@ def _asked(library: Any, release: str) -> Driver:
 
 def _read(path: str) -> str:
     try:
-        with open(path) as file:
+        with open(path, encoding="utf-8") as file:
             return file.read().strip()
     except OSError:
         return ""

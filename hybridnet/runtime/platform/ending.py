@@ -162,9 +162,10 @@ def _holder() -> Callable[[], None]:
 def _skip_destructors() -> None:
     """Makes the C library write out its files, and end the process then (step 5).
 
-    Only a function of `on_exit` is told the status. Without it, as on macOS, all is destroyed.
+    Only a function of `on_exit` is told the status. Without it, as on macOS and Windows, all is
+    destroyed.
     """
-    with suppress(OSError, AttributeError):
+    with suppress(OSError, AttributeError, TypeError):
         library = ctypes.CDLL(None)
         for function in (library._exit, library.fcloseall):  # the last one is called first
             library.on_exit(ctypes.cast(function, ctypes.c_void_p), None)

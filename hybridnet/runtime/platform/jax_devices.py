@@ -13,12 +13,13 @@ from typing import Any, Final
 import numpy as np
 
 from hybridnet.base import config
-from hybridnet.base.allocator import keep_memory
+from hybridnet.base.allocator import can_map, keep_memory
 from hybridnet.base.array_types import DType, NumpyArray
 from hybridnet.base.context import Context
-from hybridnet.base.errors import MXNetError
+from hybridnet.base.errors import MXNetError, OutOfMemoryError
 from hybridnet.base.host_array import DeviceArray, HostArray
 from hybridnet.base.lazy import jax, xla_client
+from hybridnet.base.memory_limits import MemoryLimit, address_space
 from hybridnet.base.mesh import Mesh
 from hybridnet.base.placement import Splits
 from hybridnet.base.processor import environment, num_threads
@@ -37,6 +38,10 @@ _PLATFORM: Final = {
 }
 
 _PREALLOCATE: Final = "XLA_PYTHON_CLIENT_PREALLOCATE"
+#: Bytes of addresses that XLA takes as it begins on CPUs, and for each of its threads, for which
+#: it starts four: it took 330, 470 and 1,300 MiB with 2, 8 and 32 (JAX 0.12, stacks of 8 MiB).
+_BEGINNING: Final = 320 << 20
+_THREAD: Final = 32 << 20
 
 # Contexts of devices that users bring -> the context in whose memory their arrays are.
 _hosts: Final[dict[Context, Context]] = {}
@@ -104,6 +109,26 @@ def _configure_cpus() -> None:
             jax.config.update("jax_num_cpu_devices", wanted)
 
 
+def _look_for_addresses() -> None:
+    """Sees that XLA can begin: where it cannot start a thread, it ends the process.
+
+    Raises:
+        OutOfMemoryError: it cannot.
+    """
+    limit = address_space()
+    threads = num_threads()
+    needed = _BEGINNING + threads * _THREAD
+    if limit and not can_map(needed):
+        error = OutOfMemoryError(
+            f"XLA needs {needed >> 20} MiB of addresses to begin with {threads} threads, which the "
+            f"process cannot get of {limit >> 20} MiB: raise the limit (ulimit -v), or take fewer "
+            "threads (HYBRIDNET_NUM_THREADS=1); with HYBRIDNET_HOST=only NumPy computes"
+        )
+        error.needed = needed
+        error.limit = MemoryLimit("the limit of address space (ulimit -v)", limit, 0)
+        raise error
+
+
 @contextlib.contextmanager
 def _without_news() -> Iterator[None]:
     """JAX tells at INFO of each kind of device that this machine does not have."""
@@ -157,6 +182,7 @@ def device_of(ctx: Context) -> jax.Device:
         keep_memory()
         background.hook()
         _configure_cpus()
+        _look_for_addresses()
     if ctx in _hosts:
         return _devices.setdefault(ctx, device_of(_hosts[ctx]))
     if type(ctx) is Mesh:

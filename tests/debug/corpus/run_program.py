@@ -59,7 +59,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         warnings.simplefilter("always")
         try:
             with _watched(request):
-                with open(file) as source:
+                with open(file, encoding="utf-8") as source:
                     code = compile(source.read(), file, "exec")
                 exec(code, space)
                 if request["library"] == "hybridnet":
@@ -116,7 +116,7 @@ def _watched(request: dict[str, Any]) -> Iterator[None]:
 def _limit(megabytes: int) -> None:
     import resource
 
-    with open("/proc/self/status") as status:
+    with open("/proc/self/status", encoding="utf-8") as status:
         used = int(re.search(r"VmSize:\s+(\d+)", status.read())[1]) * 1024
     resource.setrlimit(resource.RLIMIT_AS, (used + (megabytes << 20),) * 2)
 
@@ -131,7 +131,7 @@ def main() -> None:
     """Answers requests until there are no more, or the one that is given."""
     if sys.argv[1:]:
         request = json.loads(sys.argv[1])
-        Path(request["answer"]).write_text(json.dumps(run(request)))
+        Path(request["answer"]).write_text(json.dumps(run(request)), encoding="utf-8")
         return
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)

@@ -185,5 +185,5 @@ class ProfilerHook(StepHook):
             self._timer.update_last_triggered_step(step)
             self._folder.mkdir(parents=True, exist_ok=True)
             text = Timeline(run_values.run_metadata.step_stats).generate_chrome_trace_format()
-            (self._folder / f"timeline-{step}.json").write_text(text)
+            (self._folder / f"timeline-{step}.json").write_text(text, encoding="utf-8")
         self._next = step + 1
