@@ -72,8 +72,10 @@ def test_the_next_process_reads_what_one_has_compiled(folder: Path, first: Any):
 def test_other_axes_and_devices_have_programs_of_their_own(folder: Path, first: Any):
     by_data = _trained(folder, '"data": 4')
     assert by_data[1] > 0 and not any("all-gather" in line for line in by_data[3])
+    files = {*(folder / "programs").iterdir()}
     moved = _trained(folder, devices="range(4, 8)")
-    assert moved[1] > 0 and (moved[0], moved[3]) == (first[0], first[3])
+    assert (moved[0], moved[3]) == (first[0], first[3])
+    assert len({*(folder / "programs").iterdir()} - files) >= first[1]
 
 
 def test_what_is_damaged_is_compiled_anew(folder: Path, first: Any):

@@ -14,11 +14,8 @@ import hybridnet as hn
 from hybridnet import autograd, nd
 from hybridnet.parallel import Split, broadcast, split
 
-MESHES = (
-    hn.Mesh({"data": 8}),
-    hn.Mesh({"data": 4, "model": 2}),
-    hn.Mesh({"a": 2, "b": 2, "c": 2}),
-)
+# (XLA is wrong on meshes of three axes, see test_many_axes.)
+MESHES = hn.Mesh({"data": 8}), hn.Mesh({"data": 4, "model": 2}), hn.Mesh({"a": 2, "b": 4})
 SHAPES = ((8,), (16, 8), (8, 16), (4, 8, 8), (3, 8), (5,), (8, 1))
 UNARY: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "tanh": (nd.tanh, np.tanh),
