@@ -17,6 +17,7 @@ import importlib
 import io
 import os
 import re
+import selectors
 import signal
 import socket
 import sys
@@ -178,6 +179,8 @@ class _NoPackets(socket.socket):
 
 def _like_macos() -> None:
     socket.socket = _NoPackets  # type: ignore[misc]
+    # Loaded before the names of epoll went, which it asks for at each registration (Python 3.11).
+    selectors.DefaultSelector = selectors.PollSelector  # type: ignore[misc]
 
 
 def _like_windows() -> None:
@@ -186,6 +189,7 @@ def _like_windows() -> None:
     for known in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
         known.clear()
     _only_sockets_are_selected()
+    selectors.DefaultSelector = selectors.SelectSelector  # type: ignore[misc]
     _open_files_stay()
     _no_c_library()
     _only_known_signals()
