@@ -23,7 +23,7 @@ import numpy as np
 DEVICES: Final = (1, 2, 4, 8, -8)
 BATCH: Final = 64
 #: Steps before those that are counted, and these.
-BEFORE, STEPS = 24, 4
+BEFORE, STEPS = 80, 4
 
 
 def count(devices: int) -> Counter[str]:
