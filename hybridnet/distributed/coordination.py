@@ -225,7 +225,10 @@ def _line(connection: socket.socket, most: int, until: float) -> dict[str, objec
     heard = b""
     while not heard.endswith(b"\n"):
         connection.settimeout(max(until - time.monotonic(), 0.01))
-        data = connection.recv(1)
+        try:
+            data = connection.recv(1)
+        except ConnectionResetError:  # it ended before it had read what was sent
+            data = b""
         if not data:
             raise _NoAnswer("rank 0 does not answer")
         heard += data
