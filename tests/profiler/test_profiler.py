@@ -35,7 +35,7 @@ def quiet(tmp_path, monkeypatch):
     yield
     profiler.resume()
     profiler.set_state("stop")
-    profiler.set_config(filename="profile.json", continuous_dump=False)
+    profiler.set_config(filename="profile.json", continuous_dump=False, profile_memory=False)
     profiler.dumps(reset=True)
 
 
