@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
+from functools import cache
 from html import escape
 from typing import Final, final
 
 from .files import atomic_write
+from .lazy import resources
 
 _STYLE: Final = """\
 :root { color-scheme: light dark; }
@@ -21,10 +23,26 @@ th, td { padding: 1px 10px; text-align: right; border-bottom: 1px solid #8884; }
 td button { border: 0; padding: 0; text-align: left; }
 td button:hover { text-decoration: underline; }
 .wide { overflow-x: auto; }
+.line { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; margin: 4px 0; }
+.line i { display: inline-block; width: 10px; height: 10px; margin-right: 4px; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1em; margin: 4px 0; }
+dd { margin: 0; overflow-wrap: anywhere; }
 """
-#: What scripts of pages may call: an element answers a click, Enter and the space bar, and has the
-#: focus again when what it did has drawn the page anew.
-_PRESSABLE: Final = """function pressable(element, name, action) {
+#: What scripts of pages may call.
+_SHARED: Final = """\
+const find = id => document.getElementById(id);
+// Adds to a <dl> what is known under a name: a text, or a list of them.
+function entry(list, key, value) {
+  list.appendChild(document.createElement("dt")).textContent = key;
+  const told = list.appendChild(document.createElement("dd"));
+  if (Array.isArray(value)) {
+    const inner = told.appendChild(document.createElement("ol"));
+    value.forEach(one => inner.appendChild(document.createElement("li")).textContent = one);
+  } else told.textContent = value;
+}
+// Has an element answer a click, Enter and the space bar, and have the focus again when what it did
+// has drawn the page anew; its name is one that no other element has.
+function pressable(element, name, action) {
   const press = () => {
     action();
     document.querySelector(`[data-name="${CSS.escape(name)}"]`)?.focus();
@@ -62,10 +80,21 @@ _IN_FRAME: Final = """\
 """
 
 
+def json_text(data: object, separators: tuple[str, str] = (", ", ": ")) -> str:
+    """Returns data as JSON that may stand in a page's script, whatever text is in it."""
+    return json.dumps(data, separators=separators, allow_nan=False).replace("<", "\\u003c")
+
+
 def json_element(name: str, data: object) -> str:
-    """Returns data as an element that a page's script reads by its name, whatever text is in it."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    """Returns data as an element that a page's script reads by its name."""
+    text = json_text(data, (",", ":"))
     return f'<script type="application/json" id="{name}">{text}</script>'
+
+
+@cache
+def script_file(package: str, name: str) -> str:
+    """Returns a script that stands beside the modules of a package."""
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 @final
@@ -79,8 +108,7 @@ class HtmlPage:
         title: of the page.
         body: its HTML.
         style: its CSS.
-        script: its JavaScript; run when the page is there. ``pressable(element, name, action)`` has
-            an element answer clicks and keys; the name is one that no other of the page has.
+        script: its JavaScript; run when the page is there. It may call the functions of `_SHARED`.
         height: of the frame in a notebook, in pixels.
     """
 
@@ -91,7 +119,7 @@ class HtmlPage:
     height: int = 400
 
     def __str__(self) -> str:
-        script = f"<script>\n{_IN_FRAME}{_PRESSABLE}{self.script}</script>\n"
+        script = f"<script>\n{_IN_FRAME}{_SHARED}{self.script}</script>\n"
         return (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width">\n'

@@ -1,9 +1,7 @@
 // Draws what the page's data say: rows of spans, counters and marks over a common time in
 // microseconds. `view` is what of it is seen; all changes end in `draw`.
-"use strict";
 
-const data = JSON.parse(document.getElementById("data").textContent);
-const find = id => document.getElementById(id);
+const data = JSON.parse(find("data").textContent);
 const ruler = find("ruler"), canvas = find("rows"), said = find("said"), count = find("count");
 const LABEL = 17, BAR = 16, COUNTER = 34, RULER = 24, FONT = "11px system-ui, sans-serif";
 const view = {from: 0, to: data.end};
@@ -46,16 +44,6 @@ function words(time, step = time) {     // as exact as a step asks for
 }
 
 const rounded = time => words(time, 10 ** (Math.floor(Math.log10(Math.abs(time) || 1)) - 2));
-
-function entry(list, key, value) {
-  const dt = list.appendChild(document.createElement("dt"));
-  const dd = list.appendChild(document.createElement("dd"));
-  dt.textContent = key;
-  if (Array.isArray(value)) {
-    const inner = dd.appendChild(document.createElement("ol"));
-    value.forEach(one => inner.appendChild(document.createElement("li")).textContent = one);
-  } else dd.textContent = value;
-}
 
 function tell(one, beside = 0) {
   chosen = one;

@@ -11,12 +11,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from functools import cache
 from html import escape
-from importlib.resources import files
 from typing import Any, Final
 
-from hybridnet.base.html_page import HtmlPage, json_element
+from hybridnet.base.html_page import HtmlPage, json_element, script_file
 from hybridnet.base.units import size_words
 
 from .spans import Span
@@ -44,8 +42,6 @@ _COUNTERS: Final = frozenset({"counter", "memory"})
 _BAR_HEIGHT: Final = 16  # pixels, as in the script
 _HEAD_HEIGHT: Final = 17
 _STYLE: Final = """\
-.line { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; margin: 4px 0; }
-.line i { display: inline-block; width: 10px; height: 10px; margin-right: 4px; }
 .line button[aria-pressed=false] { text-decoration: line-through; border-style: dashed; }
 #search { flex: 0 1 14em; min-width: 6em; }
 #seen { margin-left: auto; }
@@ -55,8 +51,7 @@ _STYLE: Final = """\
 canvas { display: block; width: 100%; touch-action: pan-y; }
 #rows:focus-visible { outline: 2px solid Highlight; }
 #said { min-height: 5em; overflow-wrap: anywhere; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1em; margin: 4px 0; }
-dd { margin: 0; white-space: pre-wrap; }
+dd { white-space: pre-wrap; }
 ol { margin: 0; padding-left: 2.5em; columns: 22em; }
 details { margin: 4px 0; }
 kbd { border: 1px solid GrayText; border-radius: 3px; padding: 0 3px; }
@@ -116,12 +111,9 @@ def timeline_page(events: Sequence[Span]) -> HtmlPage:
     )
     height = 230 + 55 * len(counters)
     height += sum(_HEAD_HEIGHT + 4 + _BAR_HEIGHT * int(str(row["lanes"])) for row in rows)
-    return HtmlPage("What ran when", body, _STYLE, _script(), min(height, 700))
-
-
-@cache
-def _script() -> str:
-    return files(__package__).joinpath("timeline.js").read_text(encoding="utf-8")
+    return HtmlPage(
+        "What ran when", body, _STYLE, script_file(__package__, "timeline.js"), min(height, 700)
+    )
 
 
 class _Table:

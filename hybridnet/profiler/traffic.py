@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from hybridnet.base.errors import ParameterError
-from hybridnet.base.html_page import HtmlPage
+from hybridnet.base.html_page import HtmlPage, json_text
 
 from .spans import Span
 from .traffic_script import SCRIPT, STYLE
@@ -93,6 +93,6 @@ def traffic_page(messages: Sequence[Message]) -> HtmlPage:
          round(one[7], 1), round(one[8], 1)]
         for one in newest
     ]  # fmt: skip
-    data = json.dumps({"words": list(numbers), "rows": rows, "leftOut": left_out})
-    script = f"const data = {data.replace('<', chr(92) + 'u003c')};\n{SCRIPT}"
+    data = json_text({"words": list(numbers), "rows": rows, "leftOut": left_out})
+    script = f"const data = {data};\n{SCRIPT}"
     return HtmlPage("Who sent what to whom", _BODY, STYLE, script, 620)

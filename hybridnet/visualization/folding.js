@@ -1,7 +1,5 @@
 // Draws the links between the boxes that are seen, searches, and tells all of a layer.
-"use strict";
 
-const find = id => document.getElementById(id);
 const root = find("network"), svg = root.querySelector("svg"), told = find("told");
 const boxes = [...root.querySelectorAll(".layer")];
 const {links, layers} = JSON.parse(find("data").textContent);
@@ -51,11 +49,6 @@ function draw() {
   const at = String(order.indexOf(hot));
   svg.querySelectorAll("path[data-key]").forEach(
     path => path.classList.toggle("hot", path.dataset.key.split(">").includes(at)));
-}
-
-function entry(list, key, value) {
-  list.appendChild(document.createElement("dt")).textContent = key;
-  list.appendChild(document.createElement("dd")).textContent = value;
 }
 
 function tell(box) {                    // in the pane

@@ -11,12 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from html import escape
-from importlib.resources import files
 from typing import Any, Final, final
 
-from hybridnet.base.html_page import HtmlPage, json_element
+from hybridnet.base.html_page import HtmlPage, json_element, script_file
 from hybridnet.ops.core import OpCall
 from hybridnet.symbol import Symbol
 
@@ -24,12 +22,9 @@ from .layers import Layer, Link, layers_of
 
 _SEPARATOR: Final = re.compile(r"(?<=.)[/_]+")
 _STYLE: Final = """\
-#bar { display: flex; flex-wrap: wrap; gap: 4px; margin: 4px 0; }
 #beside { display: flex; flex-wrap: wrap; gap: 0 24px; align-items: flex-start; }
 #scroll { max-width: 100%; overflow-x: auto; }
 #told { position: sticky; top: 8px; flex: 1 1 20em; max-width: 40em; overflow-wrap: anywhere; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1em; margin: 4px 0; }
-dd { margin: 0; }
 #network { position: relative; display: inline-block; padding-right: 140px; }
 #network svg { position: absolute; left: 0; top: 0; pointer-events: none; overflow: visible; }
 #network path { fill: none; stroke: #888; stroke-width: 1.2; }
@@ -107,7 +102,7 @@ def fold_network(
     drawn = "\n".join(_drawn(part, depth, taken, order) for part in whole.parts)
     told = [_told(layer) for layer in ordered]
     body = (
-        '<div id="bar"><button id="open">open all</button><button id="fold">fold all</button>'
+        '<div class="line"><button id="open">open all</button><button id="fold">fold all</button>'
         '<button id="larger" aria-label="Larger">+</button>'
         '<button id="smaller" aria-label="Smaller">&minus;</button>'
         '<input id="search" type="search" placeholder="Search" aria-label="Search layers">'
@@ -117,12 +112,9 @@ def fold_network(
         f'<div id="told" role="status">Choose a layer.</div></div>\n'
         f"{json_element('data', {'links': links, 'layers': told})}"
     )
-    return HtmlPage(symbol.name or "network", body, _STYLE, _script(), 600)
-
-
-@cache
-def _script() -> str:
-    return files(__package__).joinpath("folding.js").read_text(encoding="utf-8")
+    return HtmlPage(
+        symbol.name or "network", body, _STYLE, script_file(__package__, "folding.js"), 600
+    )
 
 
 def _scopes(layers: Sequence[Layer]) -> _Scope:

@@ -1,7 +1,6 @@
 // Draws the plan of a network's memory by one strategy, and tells all of a result.
-"use strict";
 
-const find = id => document.getElementById(id), svg = find("plan"), told = find("told");
+const svg = find("plan"), told = find("told");
 const {plans, colors} = JSON.parse(find("data").textContent);
 const HIGH = 300, LEFT = 70, BELOW = 24;
 let strategy = "both", chosen = null;   // a result, by its number
@@ -17,11 +16,6 @@ function made(name, facts, text) {
   for (const key in facts) element.setAttribute(key, facts[key]);
   if (text !== undefined) element.textContent = text;
   return svg.appendChild(element);
-}
-
-function entry(list, key, value) {
-  list.appendChild(document.createElement("dt")).textContent = key;
-  list.appendChild(document.createElement("dd")).textContent = value;
 }
 
 function tell(number) {                 // of a result; null: of none

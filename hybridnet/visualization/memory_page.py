@@ -6,14 +6,12 @@ The same picture as that of `plot_memory`. `memory.js` draws it, and tells all o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from html import escape
-from importlib.resources import files
 from typing import Any, Final
 
 from hybridnet import engine
 from hybridnet.base.errors import ParameterError
-from hybridnet.base.html_page import HtmlPage, json_element
+from hybridnet.base.html_page import HtmlPage, json_element, script_file
 from hybridnet.graph import Edge, Graph, Node
 from hybridnet.symbol import Symbol, plan_memory
 
@@ -27,17 +25,13 @@ _STRATEGIES: Final = {
     "both": "both",
 }
 _STYLE: Final = """\
-.line { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; margin: 4px 0; }
-.line i { display: inline-block; width: 10px; height: 10px; margin-right: 4px;
-  border: 1px solid #8888; }
+.line i { border: 1px solid #8888; }
 .line button[aria-pressed=true] { border-width: 2px; font-weight: bold; }
 #scroll { overflow-x: auto; }
 svg text { font: 11px system-ui, sans-serif; fill: currentColor; }
 svg .axis { stroke: currentColor; opacity: .5; }
 .result { stroke: #0006; cursor: pointer; }
 .result.chosen { stroke: #f60; stroke-width: 2.5; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 0 1em; margin: 4px 0; }
-dd { margin: 0; overflow-wrap: anywhere; }
 #told { min-height: 7em; }
 """
 
@@ -96,12 +90,7 @@ def memory_page(
         f"{json_element('data', {'plans': plans, 'colors': _colors()})}"
     )
     what = "training" if is_train else "prediction"
-    return HtmlPage(f"Memory for {what}", body, _STYLE, _script(), 560)
-
-
-@cache
-def _script() -> str:
-    return files(__package__).joinpath("memory.js").read_text(encoding="utf-8")
+    return HtmlPage(f"Memory for {what}", body, _STYLE, script_file(__package__, "memory.js"), 560)
 
 
 def _results(

@@ -7,11 +7,10 @@ things as text only, never as HTML.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Final
 
-from hybridnet.base.html_page import HtmlPage
+from hybridnet.base.html_page import HtmlPage, json_text
 from hybridnet.runtime.watching import LiveArray
 
 from .script import SCRIPT, STYLE
@@ -46,8 +45,8 @@ def memory_page(snapshots: Sequence[Sequence[LiveArray]]) -> HtmlPage:
     """Returns the page of the arrays of some snapshots, in their order."""
     words: dict[str, int] = {}
     moments = [_rows(arrays, words) for arrays in snapshots]
-    data = json.dumps({"words": list(words), "moments": moments})
-    script = f"const data = {data.replace('<', chr(92) + 'u003c')};\n{SCRIPT}"
+    data = json_text({"words": list(words), "moments": moments})
+    script = f"const data = {data};\n{SCRIPT}"
     return HtmlPage("Where the memory is", _BODY, STYLE, script, 640)
 
 
