@@ -547,7 +547,7 @@ class Maker:
             made = compile_code(code, recipe, for_disk=for_disk, in_background=in_pairs)
             # Under another name where it does without oneDNN. What was dropped meanwhile may have
             # been made by passes that are no more.
-            if (for_disk or type(made) is MeshExecutable) and program.kept:
+            if for_disk and program.kept:
                 self._store.save(code, recipe, made)
         self._give(program, made, in_pairs=in_pairs)
         self.compilations += 1

@@ -29,6 +29,7 @@ from ..observe.events import compiling, name_of
 from ..observe.program_log import describe, explaining, say
 from ..platform.jax_devices import splits_of
 from ..segments.code import Code
+from .program_key import mesh_key
 from .room import is_lack
 from .spanning import Peers, spanning
 
@@ -44,10 +45,7 @@ _numbers: Final = {False: count(), True: count()}
 class Files(Protocol):
     """Where programs on meshes are kept: `ProgramStore`."""
 
-    def mesh_name(self, code: Code, placements: Sequence[Splits | None]) -> str | None:
-        """Returns the name of the program for inputs that lie so; None: it is not kept."""
-
-    def load_on_mesh(self, name: str, code: Code, placements: Sequence[Splits | None]) -> Any:
+    def load_on_mesh(self, name: str, code: Code, placements: Sequence[Splits]) -> Any:
         """Returns the program of a name; None where there is none that can be used."""
 
     def save_on_mesh(self, name: str, code: Code, program: Any) -> None:
@@ -117,14 +115,17 @@ class MeshExecutable:
 
     def _new(self, key: tuple[Any, ...], gang: Peers | None) -> _Made:
         """Reads the program for inputs that lie in a new way, or compiles it."""
-        files, code = self.files, self._code
-        lies = [*map(splits_of, key)]
-        file = None if files is None else files.mesh_name(code, lies)
+        files, code, program = self.files, self._code, None
+        lies = [splits for splits in map(splits_of, key) if splits is not None]
+        file = mesh_key(code, lies) if files is not None and len(lies) == len(key) else None
         kind = "gang_program" if self._spans else "mesh_program"
-        name = f"{kind}_{next(_numbers[self._spans])}" if file is None else f"{kind}_{file[-12:]}"
-        program = None if files is None or file is None else files.load_on_mesh(file, code, lies)
-        made = self._compiled(key, name, gang) if program is None else _Made(program, "")
-        if program is None and files is not None and file is not None:
+        name = f"{kind}_{next(_numbers[self._spans]) if file is None else file[-12:]}"
+        if files is None or file is None:
+            made = self._compiled(key, name, gang)
+        elif (program := files.load_on_mesh(file, code, lies)) is not None:
+            made = _Made(program, "")
+        else:
+            made = self._compiled(key, name, gang)
             files.save_on_mesh(file, code, made.program)
         if len(self._made) >= _MOST:
             self._made.clear()

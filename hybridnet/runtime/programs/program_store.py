@@ -19,7 +19,7 @@ from .compiling import executable_from, mesh_program_from, on_mesh, to_bytes
 from .disk import ProgramFolder, cache_folder
 from .executable import Executable
 from .mesh_program import MeshExecutable
-from .program_key import key_of, mesh_key, structure_key
+from .program_key import key_of, structure_key
 from .recipe import Recipe
 from .recipe_book import book
 
@@ -94,7 +94,11 @@ class ProgramStore:
 
     def may_keep(self, code: Code, recipe: Recipe) -> bool:
         """Whether there can be a file of a structure's program: other processes could use it."""
-        return self._open() is not None and key_of(code, recipe) is not None
+        if self._open() is None:
+            return False
+        if type(code.ctx) is Mesh:  # each of its programs has a key, see `mesh_key`
+            return structure_key(code) is not None
+        return key_of(code, recipe) is not None
 
     def save(self, code: Code, recipe: Recipe, executable: Executable) -> None:
         """Writes an executable made by `compile_code` by a recipe, in the background.
@@ -127,17 +131,11 @@ class ProgramStore:
         made.files = self
         return made
 
-    def mesh_name(self, code: Code, placements: Sequence[Splits | None]) -> str | None:
-        """Returns the name of a program for inputs that lie so; None: it is not kept."""
-        known = [splits for splits in placements if splits is not None]
-        return mesh_key(code, known) if len(known) == len(placements) else None
-
     def load_on_mesh(
-        self, name: str, code: Code, placements: Sequence[Splits | None]
+        self, name: str, code: Code, placements: Sequence[Splits]
     ) -> Executable | None:
         """Returns the program of a name; None where there is none that can be used."""
-        known = [splits for splits in placements if splits is not None]
-        return self._load(name, code, partial(mesh_program_from, placements=known))
+        return self._load(name, code, partial(mesh_program_from, placements=placements))
 
     def save_on_mesh(self, name: str, code: Code, program: Executable) -> None:
         """Writes a program of a structure on a mesh, in the background."""
