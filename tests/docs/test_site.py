@@ -2,11 +2,10 @@
 
 import json
 import re
-import sys
 import tomllib
 
 import pytest
-from places import ROOT
+from places import ROOT, site_module
 
 from hybridnet.compat_report import judge, read_checklist
 
@@ -20,11 +19,7 @@ def test_each_page_is_in_the_contents():
 
 
 def test_links_that_lead_nowhere_are_found(tmp_path):
-    sys.path.insert(0, str(ROOT / "docs" / "_site"))
-    try:
-        from links import dead_links
-    finally:
-        sys.path.pop(0)
+    dead_links = site_module("links").dead_links
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "index.html").write_text('<h1 id="here">x</h1><a name="there">y</a>')
     links = ["other/", "other/#here", "other/index.html#there", "https://a.b/c", "#gone", "none/"]
@@ -40,12 +35,7 @@ def test_links_that_lead_nowhere_are_found(tmp_path):
 def pages():
     for name in ("mkdocs", "griffe"):
         pytest.importorskip(name, reason="the extra docs is not installed")
-    sys.path.insert(0, str(ROOT / "docs" / "_site"))
-    try:
-        import pages
-    finally:
-        sys.path.pop(0)
-    return pages
+    return site_module("pages")
 
 
 def test_reference_holds_every_public_name_with_mxnets_own(pages):

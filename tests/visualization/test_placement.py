@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from xml.etree import ElementTree
 
 import browser
 import numpy as np
 import pytest
-from places import ROOT
+from places import site_module
 
 import hybridnet as hn
 from hybridnet import nd, viz
@@ -157,11 +156,7 @@ def test_it_is_saved_printed_and_shown(network, tmp_path):
 
 
 def test_the_pictures_of_the_docs_are_those_of_today():
-    sys.path.insert(0, str(ROOT / "docs" / "_site"))
-    try:
-        import pictures
-    finally:
-        sys.path.pop(0)
+    pictures = site_module("pictures")
     for name, picture in pictures.pictures().items():
         changed = "run python docs/_site/pictures.py"
         assert (pictures.FOLDER / name).read_text() == picture.svg, changed
