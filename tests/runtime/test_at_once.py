@@ -24,6 +24,7 @@ from hybridnet.runtime.tiers.prices import SAMPLES, Prices
 @pytest.fixture(autouse=True)
 def by_numpy(monkeypatch):
     """Nothing is compiled, and no launch takes too long, however busy the machine is."""
+    cache.clear()  # what tests before it compiled, which then is nothing for NumPy
     monkeypatch.delenv("HYBRIDNET_HOST", raising=False)
     monkeypatch.setattr(cache, "decide", lambda *_: Decision(Purchase.NONE, due=1 << 62))
     monkeypatch.setattr(Prices, "handover", 10.0)
