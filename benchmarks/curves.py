@@ -38,8 +38,8 @@ import numpy as np
 
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
-from hybridnet.cli.lenet import initial_weights, lenet_block
 from hybridnet.io.mnist import load_mnist
+from hybridnet.lenet import initial_weights, lenet_block
 
 Rows = slice
 MODELS = ("lenet", "machine")

@@ -51,7 +51,7 @@ def ours() -> float:
     import lenet_jit
 
     from hybridnet import cpu, nd
-    from hybridnet.cli.lenet import Eager, Settings, initial_weights
+    from hybridnet.lenet import Eager, Settings, initial_weights
 
     settings = Settings(BATCH_SIZE, lenet_jit.LEARNING_RATE, cpu(), lenet_jit.WEIGHT_DECAY)
     way = Eager(initial_weights(0), settings)

@@ -18,7 +18,7 @@ import lenet_jit
 import numpy as np
 
 from hybridnet import cpu, engine, nd
-from hybridnet.cli.lenet import Bound, Eager, Settings, Traced, initial_weights
+from hybridnet.lenet import Bound, Eager, Settings, Traced, initial_weights
 
 #: The most that a way may take, as a multiple of the hand-written step.
 TARGET = 1.15

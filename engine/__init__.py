@@ -36,11 +36,13 @@ from .flag import Flag
 from .manual import ManualPool
 from .process import NaiveEngine, ThreadedEngine, get, set_engine, wanted_kind
 from .rlock import RLock
+from .scheduler import Scheduler
 from .signals import handlers_put_off, raised_by_handler
 from .task import (
     LANES,
     Completion,
     Origin,
+    Task,
     Var,
     caller_origin,
     raised_origin,
@@ -61,7 +63,9 @@ __all__ = [
     "Observer",
     "Origin",
     "RLock",
+    "Scheduler",
     "Statistics",
+    "Task",
     "TaskError",
     "ThreadedEngine",
     "Var",
@@ -83,6 +87,7 @@ __all__ = [
     "set_bulk_size",
     "set_engine",
     "set_observer",
+    "set_scheduler",
     "statistics",
     "wait_for_all",
     "wait_for_var",
@@ -136,6 +141,11 @@ def wait_for_var(var: Var) -> None:
 def wait_for_all(background: bool = True) -> None:
     """See `Engine.wait_for_all`."""
     get().wait_for_all(background)
+
+
+def set_scheduler(make: Callable[[], Scheduler] | None) -> None:
+    """See `Engine.set_scheduler`."""
+    get().set_scheduler(make)
 
 
 def statistics() -> Statistics:

@@ -35,6 +35,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, final
 
+from hybridnet.engine.errors import EngineError
 from hybridnet.engine.pool import AbstractPool
 from hybridnet.engine.rlock import RLock
 from hybridnet.engine.schedule import Schedule
@@ -178,6 +179,20 @@ class Coordinator:
         self.pump()
         assert wait.latch is not None
         return self.pool.wait(wait.latch, lane, timeout)
+
+    def set_schedule(self, schedule: Schedule) -> None:
+        """Take another schedule in the place of the present one, whose counts go on.
+
+        Raises:
+            EngineError: tasks are pending.
+        """
+        with self._lock:
+            now = self.schedule
+            if self.inbox or now.pending:
+                raise EngineError("set_scheduler requires an engine without pending tasks")
+            schedule.completed, schedule.failed = now.completed, now.failed
+            schedule.skipped, schedule.failures, schedule.lost = now.skipped, now.failures, now.lost
+            self.schedule = schedule
 
     def hold(self, timeout: float) -> bool:
         """Before a fork: keep other threads out of the schedule; False if not in `timeout` s."""

@@ -15,7 +15,8 @@ from typing import Any, Final
 from hybridnet.engine.coordinator import Coordinator
 from hybridnet.engine.errors import DeadlockError, EngineError, VarError
 from hybridnet.engine.pool import AbstractPool, InlinePool
-from hybridnet.engine.schedule import is_written
+from hybridnet.engine.schedule import Schedule, is_written
+from hybridnet.engine.scheduler import Scheduler, WatchedSchedule
 from hybridnet.engine.task import (
     CLOSING,
     DROPPED,
@@ -215,6 +216,21 @@ class Engine:
             pending=pending,
             threads=self.core.pool.threads,
         )
+
+    def set_scheduler(self, make: Callable[[], Scheduler] | None) -> None:
+        """Let another decide when tasks may run, from now on; see scheduler.py.
+
+        Args:
+            make: called without arguments, now and after a fork; returns a `Scheduler`. None lets
+                the engine decide by itself again.
+
+        Raises:
+            TaskError: a task failed unnoticed; then nothing is changed.
+            EngineError: another thread pushes tasks meanwhile.
+            DeadlockError: inside a task.
+        """
+        self.wait_for_all()
+        self.core.set_schedule(Schedule() if make is None else WatchedSchedule(make))
 
     @property
     def observer(self) -> Observer | None:

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from threading import get_ident
-from typing import Final, final
+from typing import Final
 
 from hybridnet.engine.errors import EngineBug, EngineError
 from hybridnet.engine.task import (
@@ -83,7 +83,6 @@ def is_written(var: Var) -> bool:
     return not var.queue and var.held >= 0
 
 
-@final
 class Schedule:
     """The pending tasks of one engine, and what is granted to them."""
 

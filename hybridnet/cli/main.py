@@ -10,6 +10,7 @@ from typing import Final, NoReturn
 import hybridnet
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.interrupts import defer_interrupts
+from hybridnet.labs.command import add_lab
 
 from .chat import add_chat
 from .completion import add_completion
@@ -40,6 +41,7 @@ for example:
   hybridnet replay step.hn                        a step that made NaN, operator by operator
   hybridnet chat folder                           a network of Hugging Face's, at the terminal
   hybridnet launch -n 2 -s 1 python train.py      two workers and a server that adds up
+  hybridnet lab list                              parts of the system to write yourself: the course
   hybridnet convert --help                        models of Caffe and ONNX
   hybridnet info                                  what is installed, and which devices there are
 
@@ -95,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     add_launch(commands)
     add_replay(commands)
     add_chat(commands)
+    add_lab(commands)
     add_completion(commands, parser)
     return parser
 

@@ -12,11 +12,10 @@ from hybridnet import autograd, gluon, initializer, nd, random, sym
 from hybridnet.base.array_types import NumpyArray
 from hybridnet.gluon.model_zoo.vision import get_model
 from hybridnet.io import DataBatch
+from hybridnet.lenet import AbstractWay, Eager, Settings
 from hybridnet.module import Module
 from hybridnet.ndarray import NDArray
 from hybridnet.tracing import function
-
-from .lenet import AbstractWay, Eager, Settings
 
 #: The largest images, pixels, for which ResNets begin as those for thumbnails do.
 _THUMBNAIL: Final = 64

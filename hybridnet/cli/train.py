@@ -11,7 +11,7 @@ import statistics
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,49 +20,24 @@ import numpy as np
 from hybridnet import gluon, kv, model, nd
 from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import MXNetError
-from hybridnet.io.mnist import load_mnist
+from hybridnet.lenet import (
+    AbstractWay,
+    Bound,
+    Digits,
+    Eager,
+    Settings,
+    Traced,
+    batches,
+    initial_weights,
+)
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime.contexts import device_of
 
-from .lenet import AbstractWay, Bound, Eager, Settings, Traced, initial_weights
 from .result import Result
 from .train_options import ONLY_RECORDS
 from .train_records import train_records
 
 _VIZ: Final = ("rich", "matplotlib")
-
-
-@dataclass(frozen=True, eq=False)
-class Digits:
-    """Images as float32 (n, 1, 28, 28) in [0, 1], labels as float32 (n,)."""
-
-    train_images: NumpyArray
-    train_labels: NumpyArray
-    test_images: NumpyArray
-    test_labels: NumpyArray
-
-    @staticmethod
-    def load(folder: Path | None) -> Digits:
-        """Reads a folder of IDX files, or the bundled digits.
-
-        Raises:
-            MXNetError: they are no digits of 28 by 28.
-            OSError: a file cannot be read.
-        """
-        found = load_mnist(folder)
-        arrays: list[NumpyArray] = []
-        for what, pixels, classes in zip(
-            ("training", "test"), found[::2], found[1::2], strict=True
-        ):
-            if len(pixels) == 0 or pixels.shape[1:] != (28, 28) or classes.max() > 9:
-                raise MXNetError(
-                    f"--data {folder}: the {what} set must hold images of 28 by 28 with labels "
-                    f"from 0 to 9, got {pixels.shape[0]} of {pixels.shape[1]} by "
-                    f"{pixels.shape[2]} with labels up to {classes.max(initial=0)}"
-                )
-            scaled = pixels.reshape(-1, 1, 28, 28).astype(np.float32) / 255
-            arrays += (scaled, classes.astype(np.float32))
-        return Digits(*arrays)
 
 
 def train(options: Namespace) -> None:
@@ -138,7 +113,7 @@ def _train_ways(
     results = []
     for kind in _WAYS:
         way = kind(weights, settings)
-        order = batches(digits, options)
+        order = batches(len(digits.train_images), options.batch_size, options.seed)
         results.append(run_way(way, digits, order, settings, options.epochs, advance))
         if isinstance(way, Bound):
             bound = way
@@ -146,16 +121,6 @@ def _train_ways(
 
 
 _WAYS: Final[tuple[Callable[..., AbstractWay], ...]] = (Eager, Bound, Traced)
-
-
-def batches(digits: Digits, options: Namespace) -> Iterator[list[NumpyArray]]:
-    """Yields, for each epoch, the numbers of the digits in each batch; a short rest is left out."""
-    generator = np.random.default_rng(options.seed)
-    count = len(digits.train_images)
-    while True:
-        order = generator.permutation(count)
-        whole = count - count % options.batch_size
-        yield np.split(order[:whole], whole // options.batch_size)
 
 
 def run_way(

@@ -15,9 +15,9 @@ import numpy as np
 from hybridnet import nd, random
 from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.errors import MXNetError
+from hybridnet.lenet import Settings
 
 from .checkpoints import Checkpoints
-from .lenet import Settings
 from .network import AbstractSpelling, Network, spelled
 from .pictures import Pictures, Reading
 from .result import Result

@@ -204,7 +204,7 @@ def test_compression_sends_what_is_left_later(tmp_path, kind):
 
 LEARN = """
     from hybridnet import autograd, gluon, nd
-    from hybridnet.cli.lenet import initial_weights, lenet_block
+    from hybridnet.lenet import initial_weights, lenet_block
     from hybridnet.io.mnist import load_mnist
 
     images, labels, *_ = load_mnist(None)

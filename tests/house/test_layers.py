@@ -75,7 +75,12 @@ BELOW = {
     "session": ("symbol", "executor"),
     "clusters": ("session", "kvstore"),
     "compat": ("session", "checkpoint", "clusters", "profiler", "events"),
-    "cli": ("gluon", "model", "io", "metric", "compat", "compat_report", "contrib", "debug"),
+    "lenet": ("gluon",),
+    "labs": ("lenet", "profiler", "visualization", "session"),
+    "cli": (
+        *("lenet", "labs", "model", "io", "metric", "compat", "compat_report", "contrib"),
+        "debug",
+    ),
     "compat_report": ("ops",),
     "stubs": ("symbol", "numpy_extension"),
     "test_utils": ("gluon", "io", "optimizer"),
@@ -158,6 +163,24 @@ INSIDE = {
         ".": ("threads", "workers"),
     },
     "gluon/data/vision": {"transforms": (), ".": ("transforms",)},
+    "labs": {"course": (".",), ".": ()},
+    "labs/course": dict.fromkeys(
+        (
+            "engine",
+            "gradient",
+            "memory",
+            "fusion",
+            "placement",
+            "partition",
+            "executor",
+            "loops",
+            "branches",
+            "ring",
+            "server",
+            "convolution",
+        ),
+        (),
+    ),
     "kvstore": {
         # What all of it speaks of, and the settings and the secret that come with the process.
         "errors": (),
@@ -343,6 +366,7 @@ OUTSIDE = {
     "matplotlib": {"cli": "draws what a training run did"},
     "ray": {"kvstore": "places and names processes on the machines of a cluster"},
     "rich": {"cli": "tables and progress"},
+    "hypothesis": {"labs": "looks for the smallest examples"},
     "tqdm": {"callback": "a bar on terminals and in notebooks"},
     "threadpoolctl": {
         "base": "loads it at its first use",

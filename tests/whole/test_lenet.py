@@ -8,7 +8,7 @@ from helpers import settle
 from places import ORACLE, ROOT
 
 from hybridnet import cpu, nd
-from hybridnet.cli.lenet import Bound, Eager, Settings, Traced
+from hybridnet.lenet import Bound, Eager, Settings, Traced
 from hybridnet.runtime.programs.cache import cache
 
 pytestmark = pytest.mark.optimized

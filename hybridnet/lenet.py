@@ -1,23 +1,71 @@
 """LeNet (LeCun et al. 1998, in MXNet's usual form) written three ways, with one training step each.
 
-Each way starts from the same weights and takes the same batches, so their losses must agree.
+Each way starts from the same weights and takes the same batches, so their losses must agree. It is
+the example that the house drives itself by: `hybridnet train`, the labs and the benchmarks.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, final
+
+import numpy as np
 
 from hybridnet import autograd, gluon, initializer, kv, nd, optimizer, random, sym
 from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import Context
+from hybridnet.base.errors import MXNetError
+from hybridnet.io.mnist import load_mnist
 from hybridnet.ndarray import NDArray
 from hybridnet.tracing import function
 
 _MOMENTUM: Final = 0.9
 _IMAGE: Final = (1, 28, 28)
+
+
+@dataclass(frozen=True, eq=False)
+class Digits:
+    """Images as float32 (n, 1, 28, 28) in [0, 1], labels as float32 (n,)."""
+
+    train_images: NumpyArray
+    train_labels: NumpyArray
+    test_images: NumpyArray
+    test_labels: NumpyArray
+
+    @staticmethod
+    def load(folder: Path | None) -> Digits:
+        """Reads a folder of IDX files, or the bundled digits.
+
+        Raises:
+            MXNetError: they are no digits of 28 by 28.
+            OSError: a file cannot be read.
+        """
+        found = load_mnist(folder)
+        arrays: list[NumpyArray] = []
+        for what, pixels, classes in zip(
+            ("training", "test"), found[::2], found[1::2], strict=True
+        ):
+            if len(pixels) == 0 or pixels.shape[1:] != (28, 28) or classes.max() > 9:
+                raise MXNetError(
+                    f"{folder}: the {what} set must hold images of 28 by 28 with labels "
+                    f"from 0 to 9, got {pixels.shape[0]} of {pixels.shape[1]} by "
+                    f"{pixels.shape[2]} with labels up to {classes.max(initial=0)}"
+                )
+            scaled = pixels.reshape(-1, 1, 28, 28).astype(np.float32) / 255
+            arrays += (scaled, classes.astype(np.float32))
+        return Digits(*arrays)
+
+
+def batches(count: int, batch_size: int, seed: int) -> Iterator[list[NumpyArray]]:
+    """Yields, for each epoch, the numbers of the digits in each batch; a short rest is left out."""
+    generator = np.random.default_rng(seed)
+    while True:
+        order = generator.permutation(count)
+        whole = count - count % batch_size
+        yield np.split(order[:whole], whole // batch_size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""The labs, a package for each; names.py beside it has their order."""

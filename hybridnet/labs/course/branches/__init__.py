@@ -1,0 +1,1 @@
+"""Lab 9: a function with branches, traced."""

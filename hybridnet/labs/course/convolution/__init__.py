@@ -1,0 +1,1 @@
+"""Lab 12: a convolution that beats the plain one."""

@@ -1,0 +1,1 @@
+"""Lab 4: which operators of a graph become one."""

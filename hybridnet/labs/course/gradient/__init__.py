@@ -1,0 +1,1 @@
+"""Lab 2: the gradient of a graph, as a graph."""

@@ -1,0 +1,1 @@
+"""Lab 8: a loop by Enter, Merge, Switch, NextIteration and Exit."""

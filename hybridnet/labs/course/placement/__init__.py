@@ -1,0 +1,1 @@
+"""Lab 5: which device each operator of a graph runs on, by cost."""

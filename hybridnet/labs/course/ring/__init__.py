@@ -1,0 +1,1 @@
+"""Lab 10: sums over processes in a ring."""

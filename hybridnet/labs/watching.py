@@ -1,0 +1,87 @@
+"""Runs a part in a process of its own, and hears what it finds, however that ends."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from hybridnet.base.lazy import subprocess, tempfile
+
+from .finding import Finding, PartLine
+from .folder import Folder
+from .messages import as_message, as_table
+
+_FRAME: Final = re.compile(r'File "(.+)", line (\d+) in (.+)')
+
+
+def messages(
+    mode: str, folder: Folder, environment: Mapping[str, str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yields the messages of a process that checks or runs a part, as they come.
+
+    The last is one of kind "found" if it did not end by itself, or before its end.
+
+    Args:
+        mode: 'check' or 'run'.
+        environment: variables that the process has beside those of this one.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        stack = Path(place) / "stack"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "hybridnet.labs.child", mode, str(folder.path), str(stack)],
+            stdout=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            encoding="utf-8",
+            errors="replace",
+            env={**os.environ, **(environment or {})},
+            start_new_session=True,  # so that processes of its own end with it
+        )
+        now, ended = "", False
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                message = as_message(line)
+                if message is not None:
+                    now = message.get("check", now)
+                    ended = message["kind"] == "end"
+                    if not ended:
+                        yield message
+        finally:
+            _end(process)
+        if not ended:
+            finding = _unfinished(process.returncode, stack, folder)
+            yield {"kind": "found", "check": now, "finding": as_table(finding)}
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Ends the process and those that it has started."""
+    if process.poll() is None:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(5)
+    with suppress(OSError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def _unfinished(status: int, stack: Path, folder: Folder) -> Finding:
+    """Returns what is wrong with a part whose process did not come to its end."""
+    text = stack.read_text(encoding="utf-8", errors="replace") if stack.exists() else ""
+    if not text:
+        return Finding("check.died", {"status": str(status)})
+    lines = folder.part.read_text(encoding="utf-8", errors="replace").splitlines()
+    for file, number, function in _FRAME.findall(text):
+        if file == str(folder.part):
+            line = lines[int(number) - 1].strip() if int(number) <= len(lines) else ""
+            return Finding("check.endless", {}, "", PartLine(int(number), line, function))
+    return Finding("check.endless")
