@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,8 @@ from .finding import Finding, PartLine
 from .folder import Folder
 from .messages import as_message, as_table
 
+#: Seconds that a process has to end after its last word.
+_GRACE: Final = 5
 _FRAME: Final = re.compile(r'File "(.+)", line (\d+) in (.+)')
 
 
@@ -42,6 +45,8 @@ def messages(
             env={**os.environ, **(environment or {})},
             start_new_session=True,  # so that processes of its own end with it
         )
+        # What the part has started may hold the pipe open when the process is gone.
+        threading.Thread(target=_end_when_done, args=(process,), daemon=True).start()
         now, ended = "", False
         try:
             assert process.stdout is not None
@@ -52,26 +57,30 @@ def messages(
                     ended = message["kind"] == "end"
                     if not ended:
                         yield message
-        finally:
-            _end(process)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_GRACE)
+        finally:  # also where the user, or who reads this, ends it
+            _end_group(process)
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
         if not ended:
             finding = _unfinished(process.returncode, stack, folder)
             yield {"kind": "found", "check": now, "finding": as_table(finding)}
 
 
-def _end(process: subprocess.Popen[str]) -> None:
+def _end_when_done(process: subprocess.Popen[str]) -> None:
+    process.wait()
+    _end_group(process)
+
+
+def _end_group(process: subprocess.Popen[str]) -> None:
     """Ends the process and those that it has started."""
-    if process.poll() is None:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(5)
     with suppress(OSError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
-    process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
 
 
 def _unfinished(status: int, stack: Path, folder: Folder) -> Finding:

@@ -8,6 +8,7 @@ words of what is said.
 import ast
 import os
 import re
+import signal
 import string
 import subprocess
 import sys
@@ -212,6 +213,35 @@ def test_what_does_not_end_is_told_with_its_line(tmp_path, monkeypatch):
     assert status == 1
     assert "did not end in time" in said
     assert "in complete" in said
+
+
+def test_control_c_ends_it(tmp_path):
+    folder = made("engine", "print('here', flush=True)\nwhile True:\n    pass\n", tmp_path)
+    running = subprocess.Popen(
+        [sys.executable, "-m", "hybridnet", "lab", "check", str(folder.path)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    with running:
+        assert running.stdout.readline() == "here\n"
+        running.send_signal(signal.SIGINT)
+        said = running.stdout.read()  # its end comes when the part's process is gone, too
+    assert running.returncode == 130
+    assert "interrupted" in said
+    assert "Traceback" not in said
+
+
+def test_what_a_part_has_started_ends_with_it(tmp_path):
+    text = """
+import subprocess
+subprocess.Popen(["sleep", "1000"])
+raise SystemExit
+"""
+    status, said = command("check", made("engine", text, tmp_path).path)
+    assert status == 1
+    assert "has ended by itself (status 0)" in said
 
 
 def test_the_test_file_says_it_too(tmp_path):
