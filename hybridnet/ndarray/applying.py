@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -77,7 +77,13 @@ def record_changing(
     made = recorder.record(ctx, call, values, scalars, made_types)
     if call.takes_state:
         state.write(made[-1])
-    for index, output in call.updates.items():
+    rest: Iterable[tuple[int, int]] = call.updates.items()
+    if direct:
+        pairs = tuple(rest)
+        changed = [inputs[index] for index, _ in pairs]
+        left = changed[0].assign_values(changed, [made[i] for _, i in pairs], ctx) if pairs else ()
+        rest = [pairs[number] for number in left]
+    for index, output in rest:
         inputs[index].write(made[output])
     return values, made, made_types
 

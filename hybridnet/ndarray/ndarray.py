@@ -195,7 +195,8 @@ class NDArray(InPlaceMethods):
             ctx: where it runs, if it has no inputs.
             needed: the outputs that are looked at, by number; for another there is None.
             out: dense arrays that get the first outputs, outside `record` and with the lock
-                `in_place` held; for what one could be given as it is, there is None.
+                `in_place` held, and of which the caller wants no other; there is None for each
+                but those that could not be given as they are.
 
         Raises:
             ShapeError, DTypeError: the inputs do not meet the operator's requirement.
@@ -255,8 +256,7 @@ class NDArray(InPlaceMethods):
         if needed is None:
             needed = range(len(made))
         if out is not None and trace is None:
-            rest = cls.assign_values(out, made[: len(out)], ctx)
-            needed = [*rest, *needed[len(out) :]]
+            needed = cls.assign_values(out, made[: len(out)], ctx)
         outputs: list[Any] = [None] * len(made)
         for index in needed:
             outputs[index] = cls.from_value(made[index], ctx if label is None else label)
