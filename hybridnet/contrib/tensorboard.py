@@ -107,7 +107,8 @@ class SummaryWriter(EventWriter):
         """
         pixels = image_grid(image)
         file = encoded("add_image", pixels[..., ::-1], _COMPRESSION, ".png")
-        self._add(Value(tag, image=Image(*pixels.shape, file)), global_step)
+        height, width, channels = pixels.shape
+        self._add(Value(tag, image=Image(height, width, channels, file)), global_step)
 
     def add_graph(self, net: Any) -> None:
         """Writes a network, which TensorBoard draws: each operator with its weights as one box.

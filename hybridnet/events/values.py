@@ -30,7 +30,7 @@ def histogram_of(values: Any, bins: Any = None) -> Histogram:
         ends, counts = _in_tenths(flat)
     else:
         found, edges = np.histogram(flat, bins)
-        ends, counts = edges[1:].tolist(), found.tolist()
+        ends, counts = edges[1:].tolist(), found.astype(float).tolist()
     seen = (flat.min(), flat.max(), flat.size, flat.sum(), (flat * flat).sum())
     least, most, size, total, squares = (float(one) for one in seen)
     return Histogram(least, most, size, total, squares, ends, counts)
