@@ -42,7 +42,7 @@ _PARTS: Final = ("contrib", "image", "linalg", "random", "sparse")
 _SOURCES: Final = {
     "collections.abc": "Sequence",
     "typing": "Any Literal Self overload",
-    "hybridnet.base.array_types": "Axes Dims DTypeLike",
+    "hybridnet.base.array_types": "Axes Dims DTypeLike Places Real Reals Sizes Switch Whole Wholes",
     "hybridnet.base.context": "Context",
     "hybridnet.ndarray.ndarray": "NDArray",
     "hybridnet.numpy.multiarray": "ndarray",

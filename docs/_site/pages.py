@@ -132,14 +132,26 @@ def on_post_page(output: str, page: Any, **_: Any) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Looks where all links and anchors of the site lead.
+    """Has the search answer a name with what is so named, and looks where all links lead.
 
     Raises:
-        Abort: some lead nowhere.
+        Abort: some lead nowhere, or the theme's search is not where it was.
     """
+    _order_answers(Path(config.site_dir))
     dead = dead_links(Path(config.site_dir))
     if dead:
         raise Abort("links that lead nowhere:\n" + "\n".join(dead))
+
+
+def _order_answers(site: Path) -> None:
+    """Puts search.js before the theme's search worker, in the worker's own file."""
+    workers = list((site / "assets" / "javascripts" / "workers").glob("search.*.min.js"))
+    if len(workers) != 1:
+        raise Abort(f"search.js stands before one worker of the theme's, found {workers}")
+    first = (ROOT / "docs" / "_site" / "search.js").read_text(encoding="utf-8")
+    then = workers[0].read_text(encoding="utf-8")
+    # `mkdocs serve --dirty` leaves files of the theme as they are.
+    workers[0].write_text(first + then.removeprefix(first), encoding="utf-8")
 
 
 def _kept(link: re.Match[str], page: str) -> str:

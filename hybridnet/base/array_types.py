@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex, TypeAlias
 
 import numpy as np
 
@@ -26,5 +26,19 @@ Shape: TypeAlias = tuple[int, ...]
 Dims: TypeAlias = int | Sequence[int]
 #: An axis, or several; None for all, or for the last.
 Axes: TypeAlias = int | Sequence[int] | None
+#: What an operator reads a parameter from: a whole number, ...
+Whole: TypeAlias = "SupportsIndex | str"
+#: ... several of them or one, None for all, ...
+Wholes: TypeAlias = "Whole | Sequence[SupportsIndex] | None"
+#: ... of a size, ...
+Sizes: TypeAlias = "Wholes | NumpyArray"
+#: ... with None among them, ...
+Places: TypeAlias = "Sizes | Sequence[SupportsIndex | None]"
+#: ... a number, ...
+Real: TypeAlias = "SupportsFloat | SupportsIndex | str"
+#: ... several, ...
+Reals: TypeAlias = "Real | Sequence[Real] | NumpyArray"
+#: ... yes or no, of which 1.0 and 0.0 are other names.
+Switch: TypeAlias = "Real | np.bool_"
 #: What is written in brackets after an array: ``x[index]``.
 Index: TypeAlias = "slice | EllipsisType | npt.ArrayLike | tuple[Index, ...] | None"

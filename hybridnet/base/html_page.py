@@ -80,14 +80,9 @@ _IN_FRAME: Final = """\
 """
 
 
-def json_text(data: object, separators: tuple[str, str] = (", ", ": ")) -> str:
-    """Returns data as JSON that may stand in a page's script, whatever text is in it."""
-    return json.dumps(data, separators=separators, allow_nan=False).replace("<", "\\u003c")
-
-
 def json_element(name: str, data: object) -> str:
-    """Returns data as an element that a page's script reads by its name."""
-    text = json_text(data, (",", ":"))
+    """Returns data as an element that a page's script reads by its name, whatever is in it."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     return f'<script type="application/json" id="{name}">{text}</script>'
 
 

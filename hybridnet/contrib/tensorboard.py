@@ -4,26 +4,42 @@ from __future__ import annotations
 
 import io
 import os
+import time
 import wave
 from typing import Any, Final, final
 
 import numpy as np
 
 from hybridnet.base.errors import ShapeError
-from hybridnet.events import Audio, EventWriter, Summary, Value
+from hybridnet.events import (
+    Audio,
+    Event,
+    EventWriter,
+    Image,
+    Summary,
+    Value,
+    graph_message,
+    histogram_of,
+)
 from hybridnet.module.base_module import BatchEndParam
+from hybridnet.recordio.images import encoded
+
+from .board_values import image_grid, network_nodes
 
 __all__ = ["LogMetricsCallback", "SummaryWriter"]
 
 _LARGEST: Final = 32767  # of the whole numbers of 16 bits that a WAV file holds
+_COMPRESSION: Final = 3  # of PNG files: fast, and not much larger than the smallest
 
 
 @final
 class SummaryWriter(EventWriter):
-    """Writes numbers, texts and sounds to a file that TensorBoard reads, under mxboard's names.
+    """Writes what TensorBoard shows to a file that it reads, under mxboard's names.
 
         with SummaryWriter("logs") as writer:
             writer.add_scalar("loss", 0.25, global_step=3)
+        writer.add_histogram("weights", net[0].weight.data(), global_step=3)
+        writer.add_graph(net)
 
     Args:
         logdir: the folder, which is made.
@@ -52,6 +68,58 @@ class SummaryWriter(EventWriter):
             global_step: at which step.
         """
         self._add(Value(tag, simple_value=float(value)), global_step)
+
+    def add_histogram(
+        self, tag: str, values: Any, global_step: int | None = None, bins: Any = "default"
+    ) -> None:
+        """Writes how many numbers lie where.
+
+        Args:
+            tag: their name.
+            values: an array of numbers, of any shape. Infinite ones and NaNs are left out.
+            global_step: at which step.
+            bins: how many buckets of one width from the smallest number to the largest, where the
+                buckets begin and end, or the name of one of `numpy.histogram`'s rules, such as
+                'auto'; 'default': TensorFlow's, each a tenth wider than the one before it.
+
+        Raises:
+            ValueError: `bins` is something else.
+        """
+        flat = np.asarray(values, np.float64).reshape(-1)
+        named = isinstance(bins, str) and bins == "default"
+        counted = histogram_of(flat[np.isfinite(flat)], None if named else bins)
+        self._add(Value(tag, histo=counted), global_step)
+
+    def add_image(self, tag: str, image: Any, global_step: int | None = None) -> None:
+        """Writes an image, or a batch of them as one, eight in a row.
+
+        Args:
+            tag: its name.
+            image: (height, width), (channels, height, width) or (batch, channels, height, width),
+                with 1 or 3 channels, red first: uint8, or floats from 0 to 1.
+            global_step: at which step.
+
+        Raises:
+            ShapeError: the array has other dimensions.
+            DTypeError: its numbers are neither uint8 nor floats.
+            ParameterError: floats are below 0 or above 1, or no numbers.
+            ImportError: OpenCV, of the extra ``image``, is not installed.
+        """
+        pixels = image_grid(image)
+        file = encoded("add_image", pixels[..., ::-1], _COMPRESSION, ".png")
+        height, width, channels = pixels.shape
+        self._add(Value(tag, image=Image(height, width, channels, file)), global_step)
+
+    def add_graph(self, net: Any) -> None:
+        """Writes a network, which TensorBoard draws: each operator with its weights as one box.
+
+        Args:
+            net: a Symbol, or a HybridBlock; one of several inputs must have been called on arrays.
+
+        Raises:
+            ParameterError: it is something else.
+        """
+        self.add_event(Event(time.time(), graph_def=graph_message(network_nodes(net))))
 
     def add_text(self, tag: str, text: str, global_step: int | None = None) -> None:
         """Writes a text, which TensorBoard shows as Markdown.

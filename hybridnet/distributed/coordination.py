@@ -12,13 +12,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final, final
+from typing import IO, Any, Final, final
 
 from hybridnet.base.errors import MXNetError
 from hybridnet.base.jax_private import gang_client, gang_state
@@ -31,6 +33,10 @@ from .secret import HELLO, Secret, TalkError, read_line, secret_of
 # Seconds between tries to reach rank 0's machine, and after which one try has failed.
 _AGAIN: Final = 0.1
 _TRY: Final = 2.0
+# Seconds that the relay may take to end once it has closed its connections, and bytes of what it
+# said last that are told.
+_ENDS: Final = 0.5
+_SAID: Final = 2000
 # Bytes of all names at most.
 _NAMES: Final = 1 << 24
 # JAX's own heartbeats, as `relay` has them.
@@ -42,6 +48,53 @@ Hear = Callable[[int | None, Mapping[str, Any]], None]
 
 
 @final
+class _RelayProcess:
+    """The relay, as rank 0 has started it: how it ended, and what it said on standard error.
+
+    That goes to a file without a name: the relay outlives rank 0, and would hold open a pipe that
+    others read to its end.
+
+    Args:
+        pid: of the process.
+        errors: the file.
+    """
+
+    def __init__(self, pid: int, errors: IO[bytes]) -> None:
+        self._pid = pid
+        self._errors = errors
+        self._begun = 0
+
+    def has_begun(self) -> None:
+        """Notes that it serves: what it has said until now, such as JAX's warnings, is no news."""
+        self._begun = os.fstat(self._errors.fileno()).st_size
+
+    def end(self) -> str:
+        """Returns how it ended, and the last that it said."""
+        size = os.fstat(self._errors.fileno()).st_size
+        said = os.pread(self._errors.fileno(), _SAID, max(self._begun, size - _SAID))
+        lines = [line for line in said.decode(errors="replace").splitlines() if line.strip()]
+        words = "; it said:\n" + "\n".join(f"  | {line}" for line in lines) if lines else ""
+        return self._how() + words
+
+    def _how(self) -> str:
+        until = time.monotonic() + _ENDS
+        try:
+            while True:
+                ended, status = os.waitpid(self._pid, os.WNOHANG)
+                if ended or time.monotonic() > until:
+                    break
+                time.sleep(_ENDS / 100)
+        except ChildProcessError:  # somebody else has waited for it
+            return "it has ended"
+        code = os.waitstatus_to_exitcode(status)
+        if not ended:
+            return "it is still there"
+        return (
+            f"it was ended by {signal.Signals(-code).name}" if code < 0 else f"its status is {code}"
+        )
+
+
+@final
 class Coordination:
     """One process's connection.
 
@@ -49,10 +102,18 @@ class Coordination:
         connection: to the relay.
         names: of all processes, by rank.
         client: JAX's.
+        relay: the relay; None: another process has started it.
     """
 
-    def __init__(self, connection: socket.socket, names: list[str], client: Any) -> None:
+    def __init__(
+        self,
+        connection: socket.socket,
+        names: list[str],
+        client: Any,
+        relay: _RelayProcess | None,
+    ) -> None:
         self.names = names
+        self._relay = relay
         self._connection = connection
         self._client = client
         self._lock = RLock()
@@ -75,6 +136,10 @@ class Coordination:
         data = json.dumps(message).encode()[: LINE - 1] + b"\n"
         with self._lock, contextlib.suppress(OSError):  # whoever reads sees that it is lost
             self._connection.sendall(data)
+
+    def how_it_ended(self) -> str:
+        """Returns how the relay ended and what it said, in the process that has started it."""
+        return "rank 0 says how" if self._relay is None else self._relay.end()
 
     def close(self) -> None:
         """Parts from the others: nothing is said or heard any more."""
@@ -101,8 +166,7 @@ def connect(member: Membership, patience: float, bind: str) -> Coordination:
         raise _unknown(error) from error
     secret = secret_of(member.host)
     until = time.monotonic() + patience
-    if member.rank == 0:
-        _start_relay(bind, member, secret)
+    relay = _start_relay(bind, member, secret) if member.rank == 0 else None
     connection, message = _welcomed(member, secret, until, patience)
     try:
         client = gang_client(
@@ -124,36 +188,42 @@ def connect(member: Membership, patience: float, bind: str) -> Coordination:
     # Where JAX's backends, which begin later, find whom they belong to.
     state.client, state.process_id, state.num_processes = client, member.rank, member.size
     state.coordinator_address = member.address
-    return Coordination(connection, message["names"], client)
+    return Coordination(connection, message["names"], client, relay)
 
 
 def _unknown(error: Exception) -> MXNetError:
     return MXNetError(f"distributed.initialize: this version of JAX lacks a name: {error}")
 
 
-def _start_relay(bind: str, member: Membership, secret: Secret) -> None:
+def _start_relay(bind: str, member: Membership, secret: Secret) -> _RelayProcess:
     """Starts the relay, which ends by itself, and waits until it listens."""
     module = f"{__package__}.relay"
+    errors = tempfile.TemporaryFile()  # noqa: SIM115
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", module, bind, str(member.port), str(member.size)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=errors,
         start_new_session=True,  # what ends rank 0's group must not end it
         text=True,
     )
     assert process.stdin is not None and process.stdout is not None
-    with process.stdin as told, contextlib.suppress(BrokenPipeError):
+    # Closing tells it, too, so that this is inside.
+    with contextlib.suppress(BrokenPipeError), process.stdin as told:
         told.write(f"{secret.text}\n")  # nobody sees it there, as in a command line
     with process.stdout as lines:
         said = lines.readline().strip()
-    # It outlives this process; nobody waits for it.
+    # It outlives this process, which waits for it only where it ended too early.
     process.returncode = 0
+    relay = _RelayProcess(process.pid, errors)
     if said != "ready":
+        why = said or f"of the process for it: {relay.end()}"
+        errors.close()
         raise MXNetError(
-            f"distributed.initialize: rank 0 cannot coordinate at {member.address}: "
-            f"{said or 'the process for it has ended'}"
+            f"distributed.initialize: rank 0 cannot coordinate at {member.address}: {why}"
         )
+    relay.has_begun()
+    return relay
 
 
 def _reached(member: Membership, until: float, patience: float) -> socket.socket:

@@ -224,7 +224,7 @@ class Gang:
             LostPeerError(
                 "distributed: the connection to the other processes is lost (the process beside "
                 f"rank 0 ({self.names[0]}) that keeps it has ended); start all again, from a "
-                "checkpoint"
+                f"checkpoint. Of that process: {self._coordination.how_it_ended()}"
             )
         )
         # JAX's client ends the process by SIGABRT a moment after its service is gone.

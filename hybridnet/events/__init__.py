@@ -4,13 +4,16 @@ Each module may import from those above it:
 
     wire      messages of protocol buffers, field by field
     records   a message with its length and checksums, as event files and TFRecord files have it
+    graphs    what is drawn: nodes, and what reads what
     messages  events, summaries, and the values in these
+    values    values of numbers: histograms
     writer    files that grow event by event
 """
 
+from .graphs import Node, graph_message
 from .messages import Audio, Event, Histogram, Image, Summary, Value, summary_iterator
 from .records import read_records, record
-from .wire import field
+from .values import histogram_of
 from .writer import EventWriter
 
 __all__ = [
@@ -19,9 +22,11 @@ __all__ = [
     "EventWriter",
     "Histogram",
     "Image",
+    "Node",
     "Summary",
     "Value",
-    "field",
+    "graph_message",
+    "histogram_of",
     "read_records",
     "record",
     "summary_iterator",

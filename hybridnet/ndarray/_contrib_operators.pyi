@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
+from hybridnet.base.array_types import DTypeLike, Places, Real, Reals, Sizes, Switch, Whole
+from hybridnet.base.context import Context
 from hybridnet.ndarray._operators import CTCLoss as CTCLoss
 from hybridnet.ndarray._operators import ctc_loss as ctc_loss
 from hybridnet.ndarray.ndarray import NDArray
 
 def AdaptiveAvgPooling2D(
-    data: NDArray,
-    output_size: tuple[int, ...] | Any = (),
-    *,
-    out: NDArray | Any = None,
-    name: str | Any = None,
+    data: NDArray, output_size: Sizes = (), *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Averages a grid of regions, whatever the size of the image.
 
@@ -31,12 +29,12 @@ def BilinearResize2D(
     data: NDArray,
     like: NDArray | Any = None,
     *,
-    height: int | Any = 1,
-    width: int | Any = 1,
-    scale_height: float | Any = None,
-    scale_width: float | Any = None,
-    mode: str | Any = "size",
-    align_corners: bool | Any = True,
+    height: Whole = 1,
+    width: Whole = 1,
+    scale_height: Real | None = None,
+    scale_width: Real | None = None,
+    mode: str = "size",
+    align_corners: Switch = True,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -62,15 +60,19 @@ def BilinearResize2D(
 def BilinearResize2D(
     data: NDArray,
     like: NDArray | Any = None,
-    height: int | Any = 1,
-    width: int | Any = 1,
-    scale_height: float | Any = None,
-    scale_width: float | Any = None,
-    mode: str | Any = "size",
-    align_corners: bool | Any = True,
+    height: Whole = 1,
+    width: Whole = 1,
+    scale_height: Real | None = None,
+    scale_width: Real | None = None,
+    mode: str = "size",
+    align_corners: Switch = True,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def BilinearResize2D(
+    data: NDArray, like: NDArray | Any = None, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def DeformableConvolution(
@@ -79,16 +81,16 @@ def DeformableConvolution(
     weight: NDArray,
     bias: NDArray | Any = None,
     *,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    num_deformable_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    layout: Literal["NCDHW", "NCHW", "NCW"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
+    num_filter: Whole,
+    num_group: Whole = 1,
+    num_deformable_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    layout: Literal["NCDHW", "NCHW", "NCW"] | str | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -124,17 +126,17 @@ def DeformableConvolution(
     offset: NDArray,
     weight: NDArray,
     bias: NDArray | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
     *,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    num_deformable_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    layout: Literal["NCDHW", "NCHW", "NCW"] | Any = None,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    num_deformable_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    layout: Literal["NCDHW", "NCHW", "NCW"] | str | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
@@ -144,19 +146,29 @@ def DeformableConvolution(
     offset: NDArray,
     weight: NDArray,
     bias: NDArray | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any,
-    dilate: tuple[int, ...] | Any,
-    pad: tuple[int, ...] | Any,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    num_deformable_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    layout: Literal["NCDHW", "NCHW", "NCW"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes,
+    dilate: Sizes,
+    pad: Sizes,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    num_deformable_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    layout: Literal["NCDHW", "NCHW", "NCW"] | str | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def DeformableConvolution(
+    data: NDArray,
+    offset: NDArray,
+    weight: NDArray,
+    bias: NDArray | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> NDArray: ...
 @overload
 def ModulatedDeformableConvolution(
@@ -166,17 +178,17 @@ def ModulatedDeformableConvolution(
     weight: NDArray,
     bias: NDArray | Any = None,
     *,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    num_deformable_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    im2col_step: int | Any = 64,
-    layout: Literal["NCDHW", "NCHW", "NCW"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
+    num_filter: Whole,
+    num_group: Whole = 1,
+    num_deformable_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    im2col_step: Whole = 64,
+    layout: Literal["NCDHW", "NCHW", "NCW"] | str | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -213,18 +225,18 @@ def ModulatedDeformableConvolution(
     mask: NDArray,
     weight: NDArray,
     bias: NDArray | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
     *,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    num_deformable_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    im2col_step: int | Any = 64,
-    layout: Literal["NCDHW", "NCHW", "NCW"] | Any = None,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    num_deformable_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    im2col_step: Whole = 64,
+    layout: Literal["NCDHW", "NCHW", "NCW"] | str | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
@@ -235,20 +247,31 @@ def ModulatedDeformableConvolution(
     mask: NDArray,
     weight: NDArray,
     bias: NDArray | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any,
-    dilate: tuple[int, ...] | Any,
-    pad: tuple[int, ...] | Any,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    num_deformable_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    im2col_step: int | Any = 64,
-    layout: Literal["NCDHW", "NCHW", "NCW"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes,
+    dilate: Sizes,
+    pad: Sizes,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    num_deformable_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    im2col_step: Whole = 64,
+    layout: Literal["NCDHW", "NCHW", "NCW"] | str | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def ModulatedDeformableConvolution(
+    data: NDArray,
+    offset: NDArray,
+    mask: NDArray,
+    weight: NDArray,
+    bias: NDArray | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> NDArray: ...
 @overload
 def MultiBoxDetection(
@@ -256,13 +279,13 @@ def MultiBoxDetection(
     loc_pred: NDArray,
     anchor: NDArray,
     *,
-    clip: bool | Any = True,
-    threshold: float | Any = 0.01,
-    background_id: int | Any = 0,
-    nms_threshold: float | Any = 0.5,
-    force_suppress: bool | Any = False,
-    variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
-    nms_topk: int | Any = -1,
+    clip: Switch = True,
+    threshold: Real = 0.01,
+    background_id: Whole = 0,
+    nms_threshold: Real = 0.5,
+    force_suppress: Switch = False,
+    variances: Reals = (0.1, 0.1, 0.2, 0.2),
+    nms_topk: Whole = -1,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -292,24 +315,29 @@ def MultiBoxDetection(
     cls_prob: NDArray,
     loc_pred: NDArray,
     anchor: NDArray,
-    clip: bool | Any = True,
-    threshold: float | Any = 0.01,
-    background_id: int | Any = 0,
-    nms_threshold: float | Any = 0.5,
-    force_suppress: bool | Any = False,
-    variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
-    nms_topk: int | Any = -1,
+    clip: Switch = True,
+    threshold: Real = 0.01,
+    background_id: Whole = 0,
+    nms_threshold: Real = 0.5,
+    force_suppress: Switch = False,
+    variances: Reals = (0.1, 0.1, 0.2, 0.2),
+    nms_topk: Whole = -1,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def MultiBoxDetection(
+    cls_prob: NDArray, loc_pred: NDArray, anchor: NDArray, *, _unpacked: object, **options: object
+) -> NDArray: ...
+@overload
 def MultiBoxPrior(
     data: NDArray,
-    sizes: tuple[float, ...] | Any = (1.0,),
-    ratios: tuple[float, ...] | Any = (1.0,),
-    clip: bool | Any = False,
-    steps: tuple[float, ...] | Any = (-1.0, -1.0),
-    offsets: tuple[float, ...] | Any = (0.5, 0.5),
+    sizes: Reals = (1.0,),
+    ratios: Reals = (1.0,),
+    clip: Switch = False,
+    steps: Reals = (-1.0, -1.0),
+    offsets: Reals = (0.5, 0.5),
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -330,17 +358,19 @@ def MultiBoxPrior(
     """
 
 @overload
+def MultiBoxPrior(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def MultiBoxTarget(
     anchor: NDArray,
     label: NDArray,
     cls_pred: NDArray,
     *,
-    overlap_threshold: float | Any = 0.5,
-    ignore_label: float | Any = -1.0,
-    negative_mining_ratio: float | Any = -1.0,
-    negative_mining_thresh: float | Any = 0.5,
-    minimum_negative_samples: int | Any = 0,
-    variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
+    overlap_threshold: Real = 0.5,
+    ignore_label: Real = -1.0,
+    negative_mining_ratio: Real = -1.0,
+    negative_mining_thresh: Real = 0.5,
+    minimum_negative_samples: Whole = 0,
+    variances: Reals = (0.1, 0.1, 0.2, 0.2),
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]:
@@ -373,15 +403,19 @@ def MultiBoxTarget(
     anchor: NDArray,
     label: NDArray,
     cls_pred: NDArray,
-    overlap_threshold: float | Any = 0.5,
-    ignore_label: float | Any = -1.0,
-    negative_mining_ratio: float | Any = -1.0,
-    negative_mining_thresh: float | Any = 0.5,
-    minimum_negative_samples: int | Any = 0,
-    variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
+    overlap_threshold: Real = 0.5,
+    ignore_label: Real = -1.0,
+    negative_mining_ratio: Real = -1.0,
+    negative_mining_thresh: Real = 0.5,
+    minimum_negative_samples: Whole = 0,
+    variances: Reals = (0.1, 0.1, 0.2, 0.2),
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> list[NDArray]: ...
+@overload
+def MultiBoxTarget(
+    anchor: NDArray, label: NDArray, cls_pred: NDArray, *, _unpacked: object, **options: object
 ) -> list[NDArray]: ...
 @overload
 def MultiProposal(
@@ -389,15 +423,15 @@ def MultiProposal(
     bbox_pred: NDArray,
     im_info: NDArray,
     *,
-    rpn_pre_nms_top_n: int | Any = 6000,
-    rpn_post_nms_top_n: int | Any = 300,
-    threshold: float | Any = 0.7,
-    rpn_min_size: int | Any = 16,
-    scales: tuple[float, ...] | Any = (4.0, 8.0, 16.0, 32.0),
-    ratios: tuple[float, ...] | Any = (0.5, 1.0, 2.0),
-    feature_stride: int | Any = 16,
-    output_score: bool | Any = False,
-    iou_loss: bool | Any = False,
+    rpn_pre_nms_top_n: Whole = 6000,
+    rpn_post_nms_top_n: Whole = 300,
+    threshold: Real = 0.7,
+    rpn_min_size: Whole = 16,
+    scales: Reals = (4.0, 8.0, 16.0, 32.0),
+    ratios: Reals = (0.5, 1.0, 2.0),
+    feature_stride: Whole = 16,
+    output_score: Switch = False,
+    iou_loss: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -430,28 +464,32 @@ def MultiProposal(
     cls_prob: NDArray,
     bbox_pred: NDArray,
     im_info: NDArray,
-    rpn_pre_nms_top_n: int | Any = 6000,
-    rpn_post_nms_top_n: int | Any = 300,
-    threshold: float | Any = 0.7,
-    rpn_min_size: int | Any = 16,
-    scales: tuple[float, ...] | Any = (4.0, 8.0, 16.0, 32.0),
-    ratios: tuple[float, ...] | Any = (0.5, 1.0, 2.0),
-    feature_stride: int | Any = 16,
-    output_score: bool | Any = False,
-    iou_loss: bool | Any = False,
+    rpn_pre_nms_top_n: Whole = 6000,
+    rpn_post_nms_top_n: Whole = 300,
+    threshold: Real = 0.7,
+    rpn_min_size: Whole = 16,
+    scales: Reals = (4.0, 8.0, 16.0, 32.0),
+    ratios: Reals = (0.5, 1.0, 2.0),
+    feature_stride: Whole = 16,
+    output_score: Switch = False,
+    iou_loss: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> Any: ...
+@overload
+def MultiProposal(
+    cls_prob: NDArray, bbox_pred: NDArray, im_info: NDArray, *, _unpacked: object, **options: object
 ) -> Any: ...
 @overload
 def PSROIPooling(
     data: NDArray,
     rois: NDArray,
     *,
-    spatial_scale: float | Any,
-    output_dim: int | Any,
-    pooled_size: int | Any,
-    group_size: int | Any = 0,
+    spatial_scale: Real,
+    output_dim: Whole,
+    pooled_size: Whole,
+    group_size: Whole = 0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -477,13 +515,17 @@ def PSROIPooling(
 def PSROIPooling(
     data: NDArray,
     rois: NDArray,
-    spatial_scale: float | Any,
-    output_dim: int | Any,
-    pooled_size: int | Any,
-    group_size: int | Any = 0,
+    spatial_scale: Real,
+    output_dim: Whole,
+    pooled_size: Whole,
+    group_size: Whole = 0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def PSROIPooling(
+    data: NDArray, rois: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def Proposal(
@@ -491,15 +533,15 @@ def Proposal(
     bbox_pred: NDArray,
     im_info: NDArray,
     *,
-    rpn_pre_nms_top_n: int | Any = 6000,
-    rpn_post_nms_top_n: int | Any = 300,
-    threshold: float | Any = 0.7,
-    rpn_min_size: int | Any = 16,
-    scales: tuple[float, ...] | Any = (4.0, 8.0, 16.0, 32.0),
-    ratios: tuple[float, ...] | Any = (0.5, 1.0, 2.0),
-    feature_stride: int | Any = 16,
-    output_score: bool | Any = False,
-    iou_loss: bool | Any = False,
+    rpn_pre_nms_top_n: Whole = 6000,
+    rpn_post_nms_top_n: Whole = 300,
+    threshold: Real = 0.7,
+    rpn_min_size: Whole = 16,
+    scales: Reals = (4.0, 8.0, 16.0, 32.0),
+    ratios: Reals = (0.5, 1.0, 2.0),
+    feature_stride: Whole = 16,
+    output_score: Switch = False,
+    iou_loss: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -532,29 +574,33 @@ def Proposal(
     cls_prob: NDArray,
     bbox_pred: NDArray,
     im_info: NDArray,
-    rpn_pre_nms_top_n: int | Any = 6000,
-    rpn_post_nms_top_n: int | Any = 300,
-    threshold: float | Any = 0.7,
-    rpn_min_size: int | Any = 16,
-    scales: tuple[float, ...] | Any = (4.0, 8.0, 16.0, 32.0),
-    ratios: tuple[float, ...] | Any = (0.5, 1.0, 2.0),
-    feature_stride: int | Any = 16,
-    output_score: bool | Any = False,
-    iou_loss: bool | Any = False,
+    rpn_pre_nms_top_n: Whole = 6000,
+    rpn_post_nms_top_n: Whole = 300,
+    threshold: Real = 0.7,
+    rpn_min_size: Whole = 16,
+    scales: Reals = (4.0, 8.0, 16.0, 32.0),
+    ratios: Reals = (0.5, 1.0, 2.0),
+    feature_stride: Whole = 16,
+    output_score: Switch = False,
+    iou_loss: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> Any: ...
+@overload
+def Proposal(
+    cls_prob: NDArray, bbox_pred: NDArray, im_info: NDArray, *, _unpacked: object, **options: object
 ) -> Any: ...
 @overload
 def ROIAlign(
     data: NDArray,
     rois: NDArray,
     *,
-    pooled_size: tuple[int, ...] | Any,
-    spatial_scale: float | Any,
-    sample_ratio: int | Any = -1,
-    position_sensitive: bool | Any = False,
-    aligned: bool | Any = False,
+    pooled_size: Sizes,
+    spatial_scale: Real,
+    sample_ratio: Whole = -1,
+    position_sensitive: Switch = False,
+    aligned: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -582,23 +628,25 @@ def ROIAlign(
 def ROIAlign(
     data: NDArray,
     rois: NDArray,
-    pooled_size: tuple[int, ...] | Any,
-    spatial_scale: float | Any,
-    sample_ratio: int | Any = -1,
-    position_sensitive: bool | Any = False,
-    aligned: bool | Any = False,
+    pooled_size: Sizes,
+    spatial_scale: Real,
+    sample_ratio: Whole = -1,
+    position_sensitive: Switch = False,
+    aligned: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
 @overload
+def ROIAlign(data: NDArray, rois: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def RROIAlign(
     data: NDArray,
     rois: NDArray,
     *,
-    pooled_size: tuple[int, ...] | Any,
-    spatial_scale: float | Any,
-    sampling_ratio: int | Any = -1,
+    pooled_size: Sizes,
+    spatial_scale: Real,
+    sampling_ratio: Whole = -1,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -623,22 +671,24 @@ def RROIAlign(
 def RROIAlign(
     data: NDArray,
     rois: NDArray,
-    pooled_size: tuple[int, ...] | Any,
-    spatial_scale: float | Any,
-    sampling_ratio: int | Any = -1,
+    pooled_size: Sizes,
+    spatial_scale: Real,
+    sampling_ratio: Whole = -1,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
 @overload
+def RROIAlign(data: NDArray, rois: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def SparseEmbedding(
     data: NDArray,
     weight: NDArray,
     *,
-    input_dim: int | Any,
-    output_dim: int | Any,
-    dtype: str | type | Any = "float32",
-    deterministic: bool | Any = False,
+    input_dim: Whole,
+    output_dim: Whole,
+    dtype: DTypeLike = "float32",
+    deterministic: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -657,13 +707,17 @@ def SparseEmbedding(
 def SparseEmbedding(
     data: NDArray,
     weight: NDArray,
-    input_dim: int | Any,
-    output_dim: int | Any,
-    dtype: str | type | Any = "float32",
-    deterministic: bool | Any = False,
+    input_dim: Whole,
+    output_dim: Whole,
+    dtype: DTypeLike = "float32",
+    deterministic: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def SparseEmbedding(
+    data: NDArray, weight: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def SyncBatchNorm(
@@ -673,13 +727,13 @@ def SyncBatchNorm(
     moving_mean: NDArray,
     moving_var: NDArray,
     *,
-    eps: float | Any = 0.001,
-    momentum: float | Any = 0.9,
-    fix_gamma: bool | Any = True,
-    use_global_stats: bool | Any = False,
-    output_mean_var: bool | Any = False,
-    ndev: int | Any = 1,
-    key: str | Any = "",
+    eps: Real = 0.001,
+    momentum: Real = 0.9,
+    fix_gamma: Switch = True,
+    use_global_stats: Switch = False,
+    output_mean_var: Switch = False,
+    ndev: Whole = 1,
+    key: str | Context = "",
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -708,25 +762,36 @@ def SyncBatchNorm(
     beta: NDArray,
     moving_mean: NDArray,
     moving_var: NDArray,
-    eps: float | Any = 0.001,
-    momentum: float | Any = 0.9,
-    fix_gamma: bool | Any = True,
-    use_global_stats: bool | Any = False,
-    output_mean_var: bool | Any = False,
-    ndev: int | Any = 1,
-    key: str | Any = "",
+    eps: Real = 0.001,
+    momentum: Real = 0.9,
+    fix_gamma: Switch = True,
+    use_global_stats: Switch = False,
+    output_mean_var: Switch = False,
+    ndev: Whole = 1,
+    key: str | Context = "",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> Any: ...
+@overload
+def SyncBatchNorm(
+    data: NDArray,
+    gamma: NDArray,
+    beta: NDArray,
+    moving_mean: NDArray,
+    moving_var: NDArray,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Any: ...
 @overload
 def allclose(
     a: NDArray,
     b: NDArray,
     *,
-    rtol: float | Any = 1e-05,
-    atol: float | Any = 1e-08,
-    equal_nan: bool | Any = True,
+    rtol: Real = 1e-05,
+    atol: Real = 1e-08,
+    equal_nan: Switch = True,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -749,20 +814,23 @@ def allclose(
 def allclose(
     a: NDArray,
     b: NDArray,
-    rtol: float | Any = 1e-05,
-    atol: float | Any = 1e-08,
-    equal_nan: bool | Any = True,
+    rtol: Real = 1e-05,
+    atol: Real = 1e-08,
+    equal_nan: Switch = True,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def allclose(a: NDArray, b: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def arange_like(
     data: NDArray,
-    start: float | Any = 0.0,
-    step: float | Any = 1.0,
-    repeat: int | Any = 1,
-    ctx: str | Any = "",
-    axis: int | Any = None,
+    start: Real = 0.0,
+    step: Real = 1.0,
+    repeat: Whole = 1,
+    ctx: str | Context = "",
+    axis: Whole | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -784,12 +852,14 @@ def arange_like(
     """
 
 @overload
+def arange_like(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def bipartite_matching(
     data: NDArray,
-    is_ascend: bool | Any = False,
+    is_ascend: Switch = False,
     *,
-    threshold: float | Any,
-    topk: int | Any = -1,
+    threshold: Real,
+    topk: Whole = -1,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]:
@@ -809,20 +879,22 @@ def bipartite_matching(
 @overload
 def bipartite_matching(
     data: NDArray,
-    is_ascend: bool | Any,
-    threshold: float | Any,
-    topk: int | Any = -1,
+    is_ascend: Switch,
+    threshold: Real,
+    topk: Whole = -1,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]: ...
 @overload
+def bipartite_matching(data: NDArray, *, _unpacked: object, **options: object) -> list[NDArray]: ...
+@overload
 def boolean_mask(
     data: NDArray,
     index: NDArray,
     *,
-    axis: int | Any = 0,
-    size: int | Any = None,
+    axis: Whole = 0,
+    size: Whole | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -845,23 +917,27 @@ def boolean_mask(
 def boolean_mask(
     data: NDArray,
     index: NDArray,
-    axis: int | Any = 0,
-    size: int | Any = None,
+    axis: Whole = 0,
+    size: Whole | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def boolean_mask(
+    data: NDArray, index: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def box_decode(
     data: NDArray,
     anchors: NDArray,
     *,
-    std0: float | Any = 1.0,
-    std1: float | Any = 1.0,
-    std2: float | Any = 1.0,
-    std3: float | Any = 1.0,
-    clip: float | Any = -1.0,
-    format: Literal["center", "corner"] | Any = "center",
+    std0: Real = 1.0,
+    std1: Real = 1.0,
+    std2: Real = 1.0,
+    std3: Real = 1.0,
+    clip: Real = -1.0,
+    format: Literal["center", "corner"] | str = "center",
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -885,15 +961,19 @@ def box_decode(
 def box_decode(
     data: NDArray,
     anchors: NDArray,
-    std0: float | Any = 1.0,
-    std1: float | Any = 1.0,
-    std2: float | Any = 1.0,
-    std3: float | Any = 1.0,
-    clip: float | Any = -1.0,
-    format: Literal["center", "corner"] | Any = "center",
+    std0: Real = 1.0,
+    std1: Real = 1.0,
+    std2: Real = 1.0,
+    std3: Real = 1.0,
+    clip: Real = -1.0,
+    format: Literal["center", "corner"] | str = "center",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def box_decode(
+    data: NDArray, anchors: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 def box_encode(
     samples: NDArray,
@@ -929,7 +1009,7 @@ def box_iou(
     lhs: NDArray,
     rhs: NDArray,
     *,
-    format: Literal["center", "corner"] | Any = "corner",
+    format: Literal["center", "corner"] | str = "corner",
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -948,23 +1028,24 @@ def box_iou(
 def box_iou(
     lhs: NDArray,
     rhs: NDArray,
-    format: Literal["center", "corner"] | Any = "corner",
+    format: Literal["center", "corner"] | str = "corner",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
 def box_nms(
     data: NDArray,
-    overlap_thresh: float | Any = 0.5,
-    valid_thresh: float | Any = 0.0,
-    topk: int | Any = -1,
-    coord_start: int | Any = 2,
-    score_index: int | Any = 1,
-    id_index: int | Any = -1,
-    background_id: int | Any = -1,
-    force_suppress: bool | Any = False,
-    in_format: Literal["center", "corner"] | Any = "corner",
-    out_format: Literal["center", "corner"] | Any = "corner",
+    overlap_thresh: Real = 0.5,
+    valid_thresh: Real = 0.0,
+    topk: Whole = -1,
+    coord_start: Whole = 2,
+    score_index: Whole = 1,
+    id_index: Whole = -1,
+    background_id: Whole = -1,
+    force_suppress: Switch = False,
+    in_format: Literal["center", "corner"] | str = "corner",
+    out_format: Literal["center", "corner"] | str = "corner",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -990,18 +1071,21 @@ def box_nms(
         gradient of a box goes where it came from (MXNet leaves a change of format out of it).
     """
 
+@overload
+def box_nms(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def box_non_maximum_suppression(
     data: NDArray,
-    overlap_thresh: float | Any = 0.5,
-    valid_thresh: float | Any = 0.0,
-    topk: int | Any = -1,
-    coord_start: int | Any = 2,
-    score_index: int | Any = 1,
-    id_index: int | Any = -1,
-    background_id: int | Any = -1,
-    force_suppress: bool | Any = False,
-    in_format: Literal["center", "corner"] | Any = "corner",
-    out_format: Literal["center", "corner"] | Any = "corner",
+    overlap_thresh: Real = 0.5,
+    valid_thresh: Real = 0.0,
+    topk: Whole = -1,
+    coord_start: Whole = 2,
+    score_index: Whole = 1,
+    id_index: Whole = -1,
+    background_id: Whole = -1,
+    force_suppress: Switch = False,
+    in_format: Literal["center", "corner"] | str = "corner",
+    out_format: Literal["center", "corner"] | str = "corner",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1027,6 +1111,10 @@ def box_non_maximum_suppression(
         gradient of a box goes where it came from (MXNet leaves a change of format out of it).
     """
 
+@overload
+def box_non_maximum_suppression(
+    data: NDArray, *, _unpacked: object, **options: object
+) -> NDArray: ...
 def cache_write(
     cache: NDArray,
     data: NDArray,
@@ -1053,8 +1141,8 @@ def count_sketch(
     h: NDArray,
     s: NDArray,
     *,
-    out_dim: int | Any,
-    processing_batch_size: int | Any = 32,
+    out_dim: Whole,
+    processing_batch_size: Whole = 32,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1076,11 +1164,15 @@ def count_sketch(
     data: NDArray,
     h: NDArray,
     s: NDArray,
-    out_dim: int | Any,
-    processing_batch_size: int | Any = 32,
+    out_dim: Whole,
+    processing_batch_size: Whole = 32,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def count_sketch(
+    data: NDArray, h: NDArray, s: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def dequantize(
@@ -1088,7 +1180,7 @@ def dequantize(
     min_range: NDArray,
     max_range: NDArray,
     *,
-    out_type: Literal["float32"] | Any = "float32",
+    out_type: Literal["float32"] | str = "float32",
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1106,7 +1198,7 @@ def dequantize(
     data: NDArray,
     min_range: NDArray,
     max_range: NDArray,
-    out_type: Literal["float32"] | Any = "float32",
+    out_type: Literal["float32"] | str = "float32",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1128,14 +1220,14 @@ def dot_product_attention(
     lengths: NDArray | Any = None,
     starts: NDArray | Any = None,
     *,
-    causal: bool | Any = False,
-    window: int | Any = None,
-    scale: float | Any = None,
-    dropout: float | Any = 0.0,
-    use_mask: bool | Any = False,
-    use_bias: bool | Any = False,
-    use_lengths: bool | Any = False,
-    use_starts: bool | Any = False,
+    causal: Switch = False,
+    window: Whole | None = None,
+    scale: Real | None = None,
+    dropout: Real = 0.0,
+    use_mask: Switch = False,
+    use_bias: Switch = False,
+    use_lengths: Switch = False,
+    use_starts: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1181,24 +1273,33 @@ def dot_product_attention(
     bias: NDArray | Any = None,
     lengths: NDArray | Any = None,
     starts: NDArray | Any = None,
-    causal: bool | Any = False,
-    window: int | Any = None,
-    scale: float | Any = None,
-    dropout: float | Any = 0.0,
-    use_mask: bool | Any = False,
-    use_bias: bool | Any = False,
-    use_lengths: bool | Any = False,
-    use_starts: bool | Any = False,
+    causal: Switch = False,
+    window: Whole | None = None,
+    scale: Real | None = None,
+    dropout: Real = 0.0,
+    use_mask: Switch = False,
+    use_bias: Switch = False,
+    use_lengths: Switch = False,
+    use_starts: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
-def fft(
-    data: NDArray,
-    compute_size: int | Any = 128,
+@overload
+def dot_product_attention(
+    queries: NDArray,
+    keys: NDArray,
+    values: NDArray,
+    mask: NDArray | Any = None,
+    bias: NDArray | Any = None,
+    lengths: NDArray | Any = None,
+    starts: NDArray | Any = None,
     *,
-    out: NDArray | Any = None,
-    name: str | Any = None,
+    _unpacked: object,
+    **options: object,
+) -> NDArray: ...
+def fft(
+    data: NDArray, compute_size: Whole = 128, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """The discrete Fourier transform along the last axis.
 
@@ -1211,7 +1312,7 @@ def fft(
     """
 
 def getnnz(
-    data: NDArray, axis: int | Any = None, *, out: NDArray | Any = None, name: str | Any = None
+    data: NDArray, axis: Whole | None = None, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """The number of elements that are not zero (MXNet: of elements stored, in csr arrays alone).
 
@@ -1223,10 +1324,11 @@ def getnnz(
         (1,), or the shape of `data` without `axis`; int64.
     """
 
+@overload
 def gradientmultiplier(
     data: NDArray,
-    scalar: float | Any = 1.0,
-    is_int: bool | Any = True,
+    scalar: Real = 1.0,
+    is_int: Switch = True,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1243,15 +1345,17 @@ def gradientmultiplier(
     """
 
 @overload
+def gradientmultiplier(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def group_adagrad_update(
     weight: NDArray,
     grad: NDArray,
     history: NDArray,
     *,
-    lr: float | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    epsilon: float | Any = 1e-05,
+    lr: Real,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    epsilon: Real = 1e-05,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1271,20 +1375,20 @@ def group_adagrad_update(
     weight: NDArray,
     grad: NDArray,
     history: NDArray,
-    lr: float | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    epsilon: float | Any = 1e-05,
+    lr: Real,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    epsilon: Real = 1e-05,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def group_adagrad_update(
+    weight: NDArray, grad: NDArray, history: NDArray, *, _unpacked: object, **options: object
+) -> NDArray: ...
 def ifft(
-    data: NDArray,
-    compute_size: int | Any = 128,
-    *,
-    out: NDArray | Any = None,
-    name: str | Any = None,
+    data: NDArray, compute_size: Whole = 128, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """The inverse of `fft` times d, real parts alone: divide by d to have back what went in.
 
@@ -1297,11 +1401,7 @@ def ifft(
     """
 
 def index_array(
-    data: NDArray,
-    axes: tuple[int, ...] | Any = None,
-    *,
-    out: NDArray | Any = None,
-    name: str | Any = None,
+    data: NDArray, axes: Places = None, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """The position of each element, along a new last axis.
 
@@ -1338,7 +1438,7 @@ def interleaved_matmul_encdec_qk(
     queries: NDArray,
     keys_values: NDArray,
     *,
-    heads: int | Any,
+    heads: Whole,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1357,7 +1457,7 @@ def interleaved_matmul_encdec_qk(
 def interleaved_matmul_encdec_qk(
     queries: NDArray,
     keys_values: NDArray,
-    heads: int | Any,
+    heads: Whole,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1367,7 +1467,7 @@ def interleaved_matmul_encdec_valatt(
     keys_values: NDArray,
     attention: NDArray,
     *,
-    heads: int | Any,
+    heads: Whole,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1386,17 +1486,13 @@ def interleaved_matmul_encdec_valatt(
 def interleaved_matmul_encdec_valatt(
     keys_values: NDArray,
     attention: NDArray,
-    heads: int | Any,
+    heads: Whole,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
 def interleaved_matmul_selfatt_qk(
-    queries_keys_values: NDArray,
-    heads: int | Any,
-    *,
-    out: NDArray | Any = None,
-    name: str | Any = None,
+    queries_keys_values: NDArray, heads: Whole, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Products of queries and keys, the queries divided by the root of a head's size.
 
@@ -1413,7 +1509,7 @@ def interleaved_matmul_selfatt_valatt(
     queries_keys_values: NDArray,
     attention: NDArray,
     *,
-    heads: int | Any,
+    heads: Whole,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1432,7 +1528,7 @@ def interleaved_matmul_selfatt_valatt(
 def interleaved_matmul_selfatt_valatt(
     queries_keys_values: NDArray,
     attention: NDArray,
-    heads: int | Any,
+    heads: Whole,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1443,8 +1539,8 @@ def linear_cross_entropy(
     weight: NDArray,
     label: NDArray,
     *,
-    smoothing: float | Any = 0.0,
-    ignore_label: int | Any = None,
+    smoothing: Real = 0.0,
+    ignore_label: Whole | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1469,17 +1565,22 @@ def linear_cross_entropy(
     data: NDArray,
     weight: NDArray,
     label: NDArray,
-    smoothing: float | Any = 0.0,
-    ignore_label: int | Any = None,
+    smoothing: Real = 0.0,
+    ignore_label: Whole | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def linear_cross_entropy(
+    data: NDArray, weight: NDArray, label: NDArray, *, _unpacked: object, **options: object
+) -> NDArray: ...
+@overload
 def quadratic(
     data: NDArray,
-    a: float | Any = 0.0,
-    b: float | Any = 0.0,
-    c: float | Any = 0.0,
+    a: Real = 0.0,
+    b: Real = 0.0,
+    c: Real = 0.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1494,12 +1595,14 @@ def quadratic(
     """
 
 @overload
+def quadratic(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def quantize(
     data: NDArray,
     min_range: NDArray,
     max_range: NDArray,
     *,
-    out_type: Literal["int8", "uint8"] | Any = "uint8",
+    out_type: Literal["int8", "uint8"] | str = "uint8",
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]:
@@ -1521,16 +1624,17 @@ def quantize(
     data: NDArray,
     min_range: NDArray,
     max_range: NDArray,
-    out_type: Literal["int8", "uint8"] | Any = "uint8",
+    out_type: Literal["int8", "uint8"] | str = "uint8",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]: ...
+@overload
 def quantize_v2(
     data: NDArray,
-    out_type: Literal["auto", "int8", "uint8"] | Any = "int8",
-    min_calib_range: float | Any = None,
-    max_calib_range: float | Any = None,
+    out_type: Literal["auto", "int8", "uint8"] | str = "int8",
+    min_calib_range: Real | None = None,
+    max_calib_range: Real | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1548,12 +1652,14 @@ def quantize_v2(
     """
 
 @overload
+def quantize_v2(data: NDArray, *, _unpacked: object, **options: object) -> list[NDArray]: ...
+@overload
 def quantized_act(
     data: NDArray,
     min_data: NDArray,
     max_data: NDArray,
     *,
-    act_type: Literal["relu"] | Any = "relu",
+    act_type: Literal["relu"] | str = "relu",
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]:
@@ -1571,15 +1677,16 @@ def quantized_act(
     data: NDArray,
     min_data: NDArray,
     max_data: NDArray,
-    act_type: Literal["relu"] | Any = "relu",
+    act_type: Literal["relu"] | str = "relu",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]: ...
+@overload
 def quantized_concat(
     *data: NDArray | Sequence[NDArray],
-    num_args: int | Any = 0,
-    dim: int | Any = 1,
+    num_args: Whole = 0,
+    dim: Whole = 1,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]:
@@ -1595,6 +1702,10 @@ def quantized_concat(
     """
 
 @overload
+def quantized_concat(
+    *data: NDArray | Sequence[NDArray], _unpacked: object, **options: object
+) -> list[NDArray]: ...
+@overload
 def quantized_conv(
     data: NDArray,
     weight: NDArray,
@@ -1606,17 +1717,17 @@ def quantized_conv(
     min_bias: NDArray | Any = None,
     max_bias: NDArray | Any = None,
     *,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]:
@@ -1657,18 +1768,18 @@ def quantized_conv(
     max_weight: NDArray | Any,
     min_bias: NDArray | Any,
     max_bias: NDArray | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
     *,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]: ...
@@ -1683,20 +1794,35 @@ def quantized_conv(
     max_weight: NDArray | Any,
     min_bias: NDArray | Any,
     max_bias: NDArray | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any,
-    dilate: tuple[int, ...] | Any,
-    pad: tuple[int, ...] | Any,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes,
+    dilate: Sizes,
+    pad: Sizes,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> list[NDArray]: ...
+@overload
+def quantized_conv(
+    data: NDArray,
+    weight: NDArray,
+    bias: NDArray,
+    min_data: NDArray,
+    max_data: NDArray,
+    min_weight: NDArray,
+    max_weight: NDArray | Any = None,
+    min_bias: NDArray | Any = None,
+    max_bias: NDArray | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> list[NDArray]: ...
 def quantized_elemwise_add(
     lhs: NDArray,
@@ -1750,9 +1876,9 @@ def quantized_fully_connected(
     min_bias: NDArray | Any = None,
     max_bias: NDArray | Any = None,
     *,
-    num_hidden: int | Any,
-    no_bias: bool | Any = False,
-    flatten: bool | Any = True,
+    num_hidden: Whole,
+    no_bias: Switch = False,
+    flatten: Switch = True,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]:
@@ -1787,12 +1913,27 @@ def quantized_fully_connected(
     max_weight: NDArray | Any,
     min_bias: NDArray | Any,
     max_bias: NDArray | Any,
-    num_hidden: int | Any,
-    no_bias: bool | Any = False,
-    flatten: bool | Any = True,
+    num_hidden: Whole,
+    no_bias: Switch = False,
+    flatten: Switch = True,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> list[NDArray]: ...
+@overload
+def quantized_fully_connected(
+    data: NDArray,
+    weight: NDArray,
+    bias: NDArray,
+    min_data: NDArray,
+    max_data: NDArray,
+    min_weight: NDArray,
+    max_weight: NDArray | Any = None,
+    min_bias: NDArray | Any = None,
+    max_bias: NDArray | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> list[NDArray]: ...
 @overload
 def quantized_pooling(
@@ -1800,15 +1941,15 @@ def quantized_pooling(
     min_data: NDArray,
     max_data: NDArray,
     *,
-    kernel: tuple[int, ...] | Any = (),
-    pool_type: Literal["avg", "max"] | Any = "max",
-    global_pool: bool | Any = False,
-    cudnn_off: bool | Any = False,
-    pooling_convention: Literal["full", "same", "valid"] | Any = "valid",
-    stride: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    count_include_pad: bool | Any = None,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes = (),
+    pool_type: Literal["avg", "max"] | str = "max",
+    global_pool: Switch = False,
+    cudnn_off: Switch = False,
+    pooling_convention: Literal["full", "same", "valid"] | str = "valid",
+    stride: Sizes = (),
+    pad: Sizes = (),
+    count_include_pad: Switch | None = None,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]:
@@ -1830,18 +1971,22 @@ def quantized_pooling(
     data: NDArray,
     min_data: NDArray,
     max_data: NDArray,
-    kernel: tuple[int, ...] | Any = (),
-    pool_type: Literal["avg", "max"] | Any = "max",
-    global_pool: bool | Any = False,
-    cudnn_off: bool | Any = False,
-    pooling_convention: Literal["full", "same", "valid"] | Any = "valid",
-    stride: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    count_include_pad: bool | Any = None,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes = (),
+    pool_type: Literal["avg", "max"] | str = "max",
+    global_pool: Switch = False,
+    cudnn_off: Switch = False,
+    pooling_convention: Literal["full", "same", "valid"] | str = "valid",
+    stride: Sizes = (),
+    pad: Sizes = (),
+    count_include_pad: Switch | None = None,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> list[NDArray]: ...
+@overload
+def quantized_pooling(
+    data: NDArray, min_data: NDArray, max_data: NDArray, *, _unpacked: object, **options: object
 ) -> list[NDArray]: ...
 @overload
 def requantize(
@@ -1849,9 +1994,9 @@ def requantize(
     min_range: NDArray,
     max_range: NDArray,
     *,
-    out_type: Literal["auto", "int8", "uint8"] | Any = "int8",
-    min_calib_range: float | Any = None,
-    max_calib_range: float | Any = None,
+    out_type: Literal["auto", "int8", "uint8"] | str = "int8",
+    min_calib_range: Real | None = None,
+    max_calib_range: Real | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]:
@@ -1875,12 +2020,16 @@ def requantize(
     data: NDArray,
     min_range: NDArray,
     max_range: NDArray,
-    out_type: Literal["auto", "int8", "uint8"] | Any = "int8",
-    min_calib_range: float | Any = None,
-    max_calib_range: float | Any = None,
+    out_type: Literal["auto", "int8", "uint8"] | str = "int8",
+    min_calib_range: Real | None = None,
+    max_calib_range: Real | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> list[NDArray]: ...
+@overload
+def requantize(
+    data: NDArray, min_range: NDArray, max_range: NDArray, *, _unpacked: object, **options: object
 ) -> list[NDArray]: ...
 @overload
 def rotary_embedding(
@@ -1888,7 +2037,7 @@ def rotary_embedding(
     positions: NDArray,
     frequencies: NDArray,
     *,
-    interleaved: bool | Any = False,
+    interleaved: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1913,7 +2062,7 @@ def rotary_embedding(
     data: NDArray,
     positions: NDArray,
     frequencies: NDArray,
-    interleaved: bool | Any = False,
+    interleaved: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,

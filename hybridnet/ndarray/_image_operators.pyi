@@ -1,15 +1,12 @@
 # Written by `python -m hybridnet.stubs`, which overwrites what is changed here.
 
-from typing import Any
+from typing import Any, overload
 
+from hybridnet.base.array_types import Real, Reals, Sizes, Switch, Whole
 from hybridnet.ndarray.ndarray import NDArray
 
 def adjust_lighting(
-    data: NDArray,
-    alpha: tuple[float, ...] | Any,
-    *,
-    out: NDArray | Any = None,
-    name: str | Any = None,
+    data: NDArray, alpha: Reals, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Adds a color along the principal components of ImageNet's colors (AlexNet, 2012).
 
@@ -18,12 +15,13 @@ def adjust_lighting(
         alpha: how far along each of the three components.
     """
 
+@overload
 def crop(
     data: NDArray,
-    x: int | Any,
-    y: int | Any,
-    width: int | Any,
-    height: int | Any,
+    x: Whole,
+    y: Whole,
+    width: Whole,
+    height: Whole,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -38,6 +36,8 @@ def crop(
         height: how many rows.
     """
 
+@overload
+def crop(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def flip_left_right(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Mirrors an image from left to right.
 
@@ -52,10 +52,11 @@ def flip_top_bottom(data: NDArray, *, out: NDArray | Any = None, name: str | Any
         data: (height, width, channel).
     """
 
+@overload
 def normalize(
     data: NDArray,
-    mean: tuple[float, ...] | Any = (0.0, 0.0, 0.0, 0.0),
-    std: tuple[float, ...] | Any = (1.0, 1.0, 1.0, 1.0),
+    mean: Reals = (0.0, 0.0, 0.0, 0.0),
+    std: Reals = (1.0, 1.0, 1.0, 1.0),
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -71,10 +72,13 @@ def normalize(
         The shape and dtype of `data`; whole numbers are cut off.
     """
 
+@overload
+def normalize(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def random_brightness(
     data: NDArray,
-    min_factor: float | Any,
-    max_factor: float | Any,
+    min_factor: Real,
+    max_factor: Real,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -88,12 +92,15 @@ def random_brightness(
         max_factor: the greatest.
     """
 
+@overload
+def random_brightness(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def random_color_jitter(
     data: NDArray,
-    brightness: float | Any,
-    contrast: float | Any,
-    saturation: float | Any,
-    hue: float | Any,
+    brightness: Real,
+    contrast: Real,
+    saturation: Real,
+    hue: Real,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -108,10 +115,13 @@ def random_color_jitter(
         hue: how far the hue is turned at most, as a part of the color circle.
     """
 
+@overload
+def random_color_jitter(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def random_contrast(
     data: NDArray,
-    min_factor: float | Any,
-    max_factor: float | Any,
+    min_factor: Real,
+    max_factor: Real,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -125,6 +135,8 @@ def random_contrast(
         max_factor: the greatest.
     """
 
+@overload
+def random_contrast(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def random_flip_left_right(
     data: NDArray, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
@@ -145,10 +157,11 @@ def random_flip_top_bottom(
             itself.
     """
 
+@overload
 def random_hue(
     data: NDArray,
-    min_factor: float | Any,
-    max_factor: float | Any,
+    min_factor: Real,
+    max_factor: Real,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -162,12 +175,10 @@ def random_hue(
         max_factor: the greatest.
     """
 
+@overload
+def random_hue(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def random_lighting(
-    data: NDArray,
-    alpha_std: float | Any = 0.05,
-    *,
-    out: NDArray | Any = None,
-    name: str | Any = None,
+    data: NDArray, alpha_std: Real = 0.05, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Adds a random color along the principal components of ImageNet's colors (AlexNet, 2012).
 
@@ -177,10 +188,11 @@ def random_lighting(
         alpha_std: the standard deviation of how far, along each component.
     """
 
+@overload
 def random_saturation(
     data: NDArray,
-    min_factor: float | Any,
-    max_factor: float | Any,
+    min_factor: Real,
+    max_factor: Real,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -196,11 +208,14 @@ def random_saturation(
         max_factor: the greatest.
     """
 
+@overload
+def random_saturation(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def resize(
     data: NDArray,
-    size: tuple[int, ...] | Any = (),
-    keep_ratio: bool | Any = False,
-    interp: int | Any = 1,
+    size: Sizes = (),
+    keep_ratio: Switch = False,
+    interp: Whole = 1,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -215,6 +230,8 @@ def resize(
             and 4 is Lanczos over 8 pixels.
     """
 
+@overload
+def resize(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def to_tensor(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Turns an image of numbers up to 255 into what networks take.
 

@@ -2,6 +2,7 @@
 
 from typing import Any, overload
 
+from hybridnet.base.array_types import Real, Switch, Whole
 from hybridnet.ndarray.ndarray import NDArray
 
 def det(A: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
@@ -15,7 +16,7 @@ def det(A: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDA
     """
 
 def extractdiag(
-    A: NDArray, offset: int | Any = 0, *, out: NDArray | Any = None, name: str | Any = None
+    A: NDArray, offset: Whole = 0, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """A diagonal of a square matrix.
 
@@ -27,10 +28,11 @@ def extractdiag(
         (..., n - abs(offset)).
     """
 
+@overload
 def extracttrian(
     A: NDArray,
-    offset: int | Any = 0,
-    lower: bool | Any = True,
+    offset: Whole = 0,
+    lower: Switch = True,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -47,6 +49,8 @@ def extracttrian(
         (..., m * (m + 1) / 2) with ``m = n - abs(offset)``.
     """
 
+@overload
+def extracttrian(A: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def gelqf(A: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> list[NDArray]:
     """LQ factorization: ``A = L Q`` with lower triangular L and orthonormal rows in Q.
 
@@ -63,11 +67,11 @@ def gemm(
     B: NDArray,
     C: NDArray,
     *,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    alpha: float | Any = 1.0,
-    beta: float | Any = 1.0,
-    axis: int | Any = -2,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    alpha: Real = 1.0,
+    beta: Real = 1.0,
+    axis: Whole = -2,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -92,24 +96,28 @@ def gemm(
     A: NDArray,
     B: NDArray,
     C: NDArray,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    alpha: float | Any = 1.0,
-    beta: float | Any = 1.0,
-    axis: int | Any = -2,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    alpha: Real = 1.0,
+    beta: Real = 1.0,
+    axis: Whole = -2,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def gemm(
+    A: NDArray, B: NDArray, C: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def gemm2(
     A: NDArray,
     B: NDArray,
     *,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    alpha: float | Any = 1.0,
-    axis: int | Any = -2,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    alpha: Real = 1.0,
+    axis: Whole = -2,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -131,14 +139,16 @@ def gemm2(
 def gemm2(
     A: NDArray,
     B: NDArray,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    alpha: float | Any = 1.0,
-    axis: int | Any = -2,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    alpha: Real = 1.0,
+    axis: Whole = -2,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def gemm2(A: NDArray, B: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def inverse(A: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Inverse of a matrix.
 
@@ -150,7 +160,7 @@ def inverse(A: NDArray, *, out: NDArray | Any = None, name: str | Any = None) ->
     """
 
 def makediag(
-    A: NDArray, offset: int | Any = 0, *, out: NDArray | Any = None, name: str | Any = None
+    A: NDArray, offset: Whole = 0, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """A square matrix that has a diagonal and zeros elsewhere.
 
@@ -162,10 +172,11 @@ def makediag(
         (..., m, m) with ``m = n + abs(offset)``.
     """
 
+@overload
 def maketrian(
     A: NDArray,
-    offset: int | Any = 0,
-    lower: bool | Any = True,
+    offset: Whole = 0,
+    lower: Switch = True,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -181,8 +192,10 @@ def maketrian(
         (..., n, n) with ``n = m + abs(offset)``.
     """
 
+@overload
+def maketrian(A: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def potrf(
-    A: NDArray, lower: bool | Any = True, *, out: NDArray | Any = None, name: str | Any = None
+    A: NDArray, lower: Switch = True, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Cholesky factor: the lower triangular L with positive diagonal and ``A = L L^T``.
 
@@ -196,7 +209,7 @@ def potrf(
     """
 
 def potri(
-    A: NDArray, lower: bool | Any = True, *, out: NDArray | Any = None, name: str | Any = None
+    A: NDArray, lower: Switch = True, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Inverse of a matrix from its Cholesky factor: ``A^-T A^-1``.
 
@@ -245,10 +258,11 @@ def syevd(A: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> l
         and L, (..., n), the eigenvalues in ascending order.
     """
 
+@overload
 def syrk(
     A: NDArray,
-    transpose: bool | Any = False,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    alpha: Real = 1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -265,14 +279,16 @@ def syrk(
     """
 
 @overload
+def syrk(A: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def trmm(
     A: NDArray,
     B: NDArray,
     *,
-    transpose: bool | Any = False,
-    rightside: bool | Any = False,
-    lower: bool | Any = True,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    rightside: Switch = False,
+    lower: Switch = True,
+    alpha: Real = 1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -294,23 +310,25 @@ def trmm(
 def trmm(
     A: NDArray,
     B: NDArray,
-    transpose: bool | Any = False,
-    rightside: bool | Any = False,
-    lower: bool | Any = True,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    rightside: Switch = False,
+    lower: Switch = True,
+    alpha: Real = 1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
 @overload
+def trmm(A: NDArray, B: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def trsm(
     A: NDArray,
     B: NDArray,
     *,
-    transpose: bool | Any = False,
-    rightside: bool | Any = False,
-    lower: bool | Any = True,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    rightside: Switch = False,
+    lower: Switch = True,
+    alpha: Real = 1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -333,11 +351,13 @@ def trsm(
 def trsm(
     A: NDArray,
     B: NDArray,
-    transpose: bool | Any = False,
-    rightside: bool | Any = False,
-    lower: bool | Any = True,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    rightside: Switch = False,
+    lower: Switch = True,
+    alpha: Real = 1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def trsm(A: NDArray, B: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...

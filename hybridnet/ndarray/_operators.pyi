@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
+from hybridnet.base.array_types import DTypeLike, Places, Real, Reals, Sizes, Switch, Whole, Wholes
+from hybridnet.base.context import Context
 from hybridnet.ndarray.ndarray import NDArray
 
 def Activation(
     data: NDArray,
-    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] | Any,
+    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] | str,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -31,15 +33,15 @@ def BatchNorm(
     moving_mean: NDArray,
     moving_var: NDArray,
     *,
-    eps: float | Any = 0.001,
-    momentum: float | Any = 0.9,
-    fix_gamma: bool | Any = True,
-    use_global_stats: bool | Any = False,
-    output_mean_var: bool | Any = False,
-    axis: int | Any = 1,
-    cudnn_off: bool | Any = False,
-    min_calib_range: float | Any = None,
-    max_calib_range: float | Any = None,
+    eps: Real = 0.001,
+    momentum: Real = 0.9,
+    fix_gamma: Switch = True,
+    use_global_stats: Switch = False,
+    output_mean_var: Switch = False,
+    axis: Whole = 1,
+    cudnn_off: Switch = False,
+    min_calib_range: Real | None = None,
+    max_calib_range: Real | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -77,18 +79,29 @@ def BatchNorm(
     beta: NDArray,
     moving_mean: NDArray,
     moving_var: NDArray,
-    eps: float | Any = 0.001,
-    momentum: float | Any = 0.9,
-    fix_gamma: bool | Any = True,
-    use_global_stats: bool | Any = False,
-    output_mean_var: bool | Any = False,
-    axis: int | Any = 1,
-    cudnn_off: bool | Any = False,
-    min_calib_range: float | Any = None,
-    max_calib_range: float | Any = None,
+    eps: Real = 0.001,
+    momentum: Real = 0.9,
+    fix_gamma: Switch = True,
+    use_global_stats: Switch = False,
+    output_mean_var: Switch = False,
+    axis: Whole = 1,
+    cudnn_off: Switch = False,
+    min_calib_range: Real | None = None,
+    max_calib_range: Real | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> Any: ...
+@overload
+def BatchNorm(
+    data: NDArray,
+    gamma: NDArray,
+    beta: NDArray,
+    moving_mean: NDArray,
+    moving_var: NDArray,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Any: ...
 @overload
 def BatchNorm_v1(
@@ -98,15 +111,15 @@ def BatchNorm_v1(
     moving_mean: NDArray,
     moving_var: NDArray,
     *,
-    eps: float | Any = 0.001,
-    momentum: float | Any = 0.9,
-    fix_gamma: bool | Any = True,
-    use_global_stats: bool | Any = False,
-    output_mean_var: bool | Any = False,
-    axis: int | Any = 1,
-    cudnn_off: bool | Any = False,
-    min_calib_range: float | Any = None,
-    max_calib_range: float | Any = None,
+    eps: Real = 0.001,
+    momentum: Real = 0.9,
+    fix_gamma: Switch = True,
+    use_global_stats: Switch = False,
+    output_mean_var: Switch = False,
+    axis: Whole = 1,
+    cudnn_off: Switch = False,
+    min_calib_range: Real | None = None,
+    max_calib_range: Real | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -144,25 +157,36 @@ def BatchNorm_v1(
     beta: NDArray,
     moving_mean: NDArray,
     moving_var: NDArray,
-    eps: float | Any = 0.001,
-    momentum: float | Any = 0.9,
-    fix_gamma: bool | Any = True,
-    use_global_stats: bool | Any = False,
-    output_mean_var: bool | Any = False,
-    axis: int | Any = 1,
-    cudnn_off: bool | Any = False,
-    min_calib_range: float | Any = None,
-    max_calib_range: float | Any = None,
+    eps: Real = 0.001,
+    momentum: Real = 0.9,
+    fix_gamma: Switch = True,
+    use_global_stats: Switch = False,
+    output_mean_var: Switch = False,
+    axis: Whole = 1,
+    cudnn_off: Switch = False,
+    min_calib_range: Real | None = None,
+    max_calib_range: Real | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> Any: ...
+@overload
+def BatchNorm_v1(
+    data: NDArray,
+    gamma: NDArray,
+    beta: NDArray,
+    moving_mean: NDArray,
+    moving_var: NDArray,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Any: ...
 @overload
 def BilinearSampler(
     data: NDArray,
     grid: NDArray,
     *,
-    cudnn_off: bool | Any = None,
+    cudnn_off: Switch | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -182,7 +206,7 @@ def BilinearSampler(
 def BilinearSampler(
     data: NDArray,
     grid: NDArray,
-    cudnn_off: bool | Any = None,
+    cudnn_off: Switch | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -201,9 +225,9 @@ def CTCLoss(
     data_lengths: NDArray | Any = None,
     label_lengths: NDArray | Any = None,
     *,
-    use_data_lengths: bool | Any = False,
-    use_label_lengths: bool | Any = False,
-    blank_label: Literal["first", "last"] | Any = "first",
+    use_data_lengths: Switch = False,
+    use_label_lengths: Switch = False,
+    blank_label: Literal["first", "last"] | str = "first",
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -231,15 +255,25 @@ def CTCLoss(
     label: NDArray,
     data_lengths: NDArray | Any = None,
     label_lengths: NDArray | Any = None,
-    use_data_lengths: bool | Any = False,
-    use_label_lengths: bool | Any = False,
-    blank_label: Literal["first", "last"] | Any = "first",
+    use_data_lengths: Switch = False,
+    use_label_lengths: Switch = False,
+    blank_label: Literal["first", "last"] | str = "first",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def CTCLoss(
+    data: NDArray,
+    label: NDArray,
+    data_lengths: NDArray | Any = None,
+    label_lengths: NDArray | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> NDArray: ...
 def Cast(
-    data: NDArray, dtype: str | type | Any, *, out: NDArray | Any = None, name: str | Any = None
+    data: NDArray, dtype: DTypeLike, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Converts the elements to another dtype, as C does: floats are truncated, integers wrap.
 
@@ -248,10 +282,11 @@ def Cast(
         dtype: of the result.
     """
 
+@overload
 def Concat(
     *data: NDArray | Sequence[NDArray],
-    num_args: int | Any = 0,
-    dim: int | Any = 1,
+    num_args: Whole = 0,
+    dim: Whole = 1,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -264,22 +299,24 @@ def Concat(
     """
 
 @overload
+def Concat(*data: NDArray | Sequence[NDArray], _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def Convolution(
     data: NDArray,
     weight: NDArray,
     bias: NDArray | Any = None,
     *,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -312,18 +349,18 @@ def Convolution(
     data: NDArray,
     weight: NDArray,
     bias: NDArray | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
     *,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
@@ -332,20 +369,29 @@ def Convolution(
     data: NDArray,
     weight: NDArray,
     bias: NDArray | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any,
-    dilate: tuple[int, ...] | Any,
-    pad: tuple[int, ...] | Any,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes,
+    dilate: Sizes,
+    pad: Sizes,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def Convolution(
+    data: NDArray,
+    weight: NDArray,
+    bias: NDArray | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> NDArray: ...
 @overload
 def Convolution_v1(
@@ -353,17 +399,17 @@ def Convolution_v1(
     weight: NDArray,
     bias: NDArray | Any = None,
     *,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -396,18 +442,18 @@ def Convolution_v1(
     data: NDArray,
     weight: NDArray,
     bias: NDArray | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
     *,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
@@ -416,32 +462,41 @@ def Convolution_v1(
     data: NDArray,
     weight: NDArray,
     bias: NDArray | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any,
-    dilate: tuple[int, ...] | Any,
-    pad: tuple[int, ...] | Any,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes,
+    dilate: Sizes,
+    pad: Sizes,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def Convolution_v1(
+    data: NDArray,
+    weight: NDArray,
+    bias: NDArray | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> NDArray: ...
 @overload
 def Correlation(
     data1: NDArray,
     data2: NDArray,
     *,
-    kernel_size: int | Any = 1,
-    max_displacement: int | Any = 1,
-    stride1: int | Any = 1,
-    stride2: int | Any = 1,
-    pad_size: int | Any = 0,
-    is_multiply: bool | Any = True,
+    kernel_size: Whole = 1,
+    max_displacement: Whole = 1,
+    stride1: Whole = 1,
+    stride2: Whole = 1,
+    pad_size: Whole = 0,
+    is_multiply: Switch = True,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -469,22 +524,27 @@ def Correlation(
 def Correlation(
     data1: NDArray,
     data2: NDArray,
-    kernel_size: int | Any = 1,
-    max_displacement: int | Any = 1,
-    stride1: int | Any = 1,
-    stride2: int | Any = 1,
-    pad_size: int | Any = 0,
-    is_multiply: bool | Any = True,
+    kernel_size: Whole = 1,
+    max_displacement: Whole = 1,
+    stride1: Whole = 1,
+    stride2: Whole = 1,
+    pad_size: Whole = 0,
+    is_multiply: Switch = True,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def Correlation(
+    data1: NDArray, data2: NDArray, *, _unpacked: object, **options: object
+) -> NDArray: ...
+@overload
 def Crop(
     *data: NDArray | Sequence[NDArray],
-    num_args: int | Any = 0,
-    offset: tuple[int, ...] | Any = (0, 0),
-    h_w: tuple[int, ...] | Any = (0, 0),
-    center_crop: bool | Any = False,
+    num_args: Whole = 0,
+    offset: Sizes = (0, 0),
+    h_w: Sizes = (0, 0),
+    center_crop: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -500,24 +560,26 @@ def Crop(
     """
 
 @overload
+def Crop(*data: NDArray | Sequence[NDArray], _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def Deconvolution(
     data: NDArray,
     weight: NDArray,
     bias: NDArray | Any = None,
     *,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    adj: tuple[int, ...] | Any = (),
-    target_shape: tuple[int, ...] | Any = (),
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 512,
-    no_bias: bool | Any = True,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
+    adj: Sizes = (),
+    target_shape: Sizes = (),
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 512,
+    no_bias: Switch = True,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -552,20 +614,20 @@ def Deconvolution(
     data: NDArray,
     weight: NDArray,
     bias: NDArray | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    adj: tuple[int, ...] | Any = (),
-    target_shape: tuple[int, ...] | Any = (),
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
+    adj: Sizes = (),
+    target_shape: Sizes = (),
     *,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 512,
-    no_bias: bool | Any = True,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 512,
+    no_bias: Switch = True,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
@@ -574,29 +636,39 @@ def Deconvolution(
     data: NDArray,
     weight: NDArray,
     bias: NDArray | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any,
-    dilate: tuple[int, ...] | Any,
-    pad: tuple[int, ...] | Any,
-    adj: tuple[int, ...] | Any,
-    target_shape: tuple[int, ...] | Any,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 512,
-    no_bias: bool | Any = True,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes,
+    dilate: Sizes,
+    pad: Sizes,
+    adj: Sizes,
+    target_shape: Sizes,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 512,
+    no_bias: Switch = True,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def Deconvolution(
+    data: NDArray,
+    weight: NDArray,
+    bias: NDArray | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> NDArray: ...
+@overload
 def Dropout(
     data: NDArray,
-    p: float | Any = 0.5,
-    mode: Literal["always", "training"] | Any = "training",
-    axes: tuple[int, ...] | Any = (),
-    cudnn_off: bool | Any = False,
+    p: Real = 0.5,
+    mode: Literal["always", "training"] | str = "training",
+    axes: Sizes = (),
+    cudnn_off: Switch | None = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -616,9 +688,11 @@ def Dropout(
         The shape and dtype of `data`. Hidden: the mask, bool, 1 long on `axes`.
     """
 
+@overload
+def Dropout(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def ElementWiseSum(
     *args: NDArray | Sequence[NDArray],
-    num_args: int | Any = 0,
+    num_args: Whole = 0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -634,10 +708,10 @@ def Embedding(
     data: NDArray,
     weight: NDArray,
     *,
-    input_dim: int | Any,
-    output_dim: int | Any,
-    dtype: str | type | Any = "float32",
-    sparse_grad: bool | Any = False,
+    input_dim: Whole,
+    output_dim: Whole,
+    dtype: DTypeLike = "float32",
+    sparse_grad: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -658,13 +732,17 @@ def Embedding(
 def Embedding(
     data: NDArray,
     weight: NDArray,
-    input_dim: int | Any,
-    output_dim: int | Any,
-    dtype: str | type | Any = "float32",
-    sparse_grad: bool | Any = False,
+    input_dim: Whole,
+    output_dim: Whole,
+    dtype: DTypeLike = "float32",
+    sparse_grad: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def Embedding(
+    data: NDArray, weight: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 def Flatten(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """All dimensions but the first joined into one: (batch, ...) becomes (batch, features).
@@ -679,9 +757,9 @@ def FullyConnected(
     weight: NDArray,
     bias: NDArray | Any = None,
     *,
-    num_hidden: int | Any,
-    no_bias: bool | Any = False,
-    flatten: bool | Any = True,
+    num_hidden: Whole,
+    no_bias: Switch = False,
+    flatten: Switch = True,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -705,17 +783,27 @@ def FullyConnected(
     data: NDArray,
     weight: NDArray,
     bias: NDArray | Any,
-    num_hidden: int | Any,
-    no_bias: bool | Any = False,
-    flatten: bool | Any = True,
+    num_hidden: Whole,
+    no_bias: Switch = False,
+    flatten: Switch = True,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def FullyConnected(
+    data: NDArray,
+    weight: NDArray,
+    bias: NDArray | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> NDArray: ...
+@overload
 def GridGenerator(
     data: NDArray,
-    transform_type: Literal["affine", "warp"] | Any,
-    target_shape: tuple[int, ...] | Any = (0, 0),
+    transform_type: Literal["affine", "warp"] | str,
+    target_shape: Sizes = (0, 0),
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -735,14 +823,16 @@ def GridGenerator(
     """
 
 @overload
+def GridGenerator(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def GroupNorm(
     data: NDArray,
     gamma: NDArray,
     beta: NDArray,
     *,
-    num_groups: int | Any = 1,
-    eps: float | Any = 1e-05,
-    output_mean_var: bool | Any = False,
+    num_groups: Whole = 1,
+    eps: Real = 1e-05,
+    output_mean_var: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -769,21 +859,25 @@ def GroupNorm(
     data: NDArray,
     gamma: NDArray,
     beta: NDArray,
-    num_groups: int | Any = 1,
-    eps: float | Any = 1e-05,
-    output_mean_var: bool | Any = False,
+    num_groups: Whole = 1,
+    eps: Real = 1e-05,
+    output_mean_var: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> Any: ...
+@overload
+def GroupNorm(
+    data: NDArray, gamma: NDArray, beta: NDArray, *, _unpacked: object, **options: object
 ) -> Any: ...
 @overload
 def IdentityAttachKLSparseReg(
     data: NDArray,
     moving_avg: NDArray,
     *,
-    sparseness_target: float | Any = 0.1,
-    penalty: float | Any = 0.001,
-    momentum: float | Any = 0.9,
+    sparseness_target: Real = 0.1,
+    penalty: Real = 0.001,
+    momentum: Real = 0.9,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -806,12 +900,16 @@ def IdentityAttachKLSparseReg(
 def IdentityAttachKLSparseReg(
     data: NDArray,
     moving_avg: NDArray,
-    sparseness_target: float | Any = 0.1,
-    penalty: float | Any = 0.001,
-    momentum: float | Any = 0.9,
+    sparseness_target: Real = 0.1,
+    penalty: Real = 0.001,
+    momentum: Real = 0.9,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def IdentityAttachKLSparseReg(
+    data: NDArray, moving_avg: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def InstanceNorm(
@@ -819,7 +917,7 @@ def InstanceNorm(
     gamma: NDArray,
     beta: NDArray,
     *,
-    eps: float | Any = 0.001,
+    eps: Real = 0.001,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -842,15 +940,16 @@ def InstanceNorm(
     data: NDArray,
     gamma: NDArray,
     beta: NDArray,
-    eps: float | Any = 0.001,
+    eps: Real = 0.001,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
 def L2Normalization(
     data: NDArray,
-    eps: float | Any = 1e-10,
-    mode: Literal["channel", "instance", "spatial"] | Any = "instance",
+    eps: Real = 1e-10,
+    mode: Literal["channel", "instance", "spatial"] | str = "instance",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -868,13 +967,15 @@ def L2Normalization(
     """
 
 @overload
+def L2Normalization(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def LRN(
     data: NDArray,
-    alpha: float | Any = 0.0001,
-    beta: float | Any = 0.75,
-    knorm: float | Any = 2.0,
+    alpha: Real = 0.0001,
+    beta: Real = 0.75,
+    knorm: Real = 2.0,
     *,
-    nsize: int | Any,
+    nsize: Whole,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -898,23 +999,25 @@ def LRN(
 @overload
 def LRN(
     data: NDArray,
-    alpha: float | Any,
-    beta: float | Any,
-    knorm: float | Any,
-    nsize: int | Any,
+    alpha: Real,
+    beta: Real,
+    knorm: Real,
+    nsize: Whole,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def LRN(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 @overload
 def LayerNorm(
     data: NDArray,
     gamma: NDArray,
     beta: NDArray,
     *,
-    axis: int | Any = -1,
-    eps: float | Any = 1e-05,
-    output_mean_var: bool | Any = False,
+    axis: Whole = -1,
+    eps: Real = 1e-05,
+    output_mean_var: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -940,22 +1043,26 @@ def LayerNorm(
     data: NDArray,
     gamma: NDArray,
     beta: NDArray,
-    axis: int | Any = -1,
-    eps: float | Any = 1e-05,
-    output_mean_var: bool | Any = False,
+    axis: Whole = -1,
+    eps: Real = 1e-05,
+    output_mean_var: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> Any: ...
+@overload
+def LayerNorm(
+    data: NDArray, gamma: NDArray, beta: NDArray, *, _unpacked: object, **options: object
 ) -> Any: ...
 @overload
 def LeakyReLU(
     data: NDArray,
     gamma: NDArray | Any = None,
     *,
-    act_type: str | Any = "leaky",
-    slope: float | Any = 0.25,
-    lower_bound: float | Any = 0.125,
-    upper_bound: float | Any = 0.334,
+    act_type: str = "leaky",
+    slope: Real = 0.25,
+    lower_bound: Real = 0.125,
+    upper_bound: Real = 0.334,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -982,20 +1089,24 @@ def LeakyReLU(
 def LeakyReLU(
     data: NDArray,
     gamma: NDArray | Any = None,
-    act_type: str | Any = "leaky",
-    slope: float | Any = 0.25,
-    lower_bound: float | Any = 0.125,
-    upper_bound: float | Any = 0.334,
+    act_type: str = "leaky",
+    slope: Real = 0.25,
+    lower_bound: Real = 0.125,
+    upper_bound: Real = 0.334,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def LeakyReLU(
+    data: NDArray, gamma: NDArray | Any = None, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def LinearRegressionOutput(
     data: NDArray,
     label: NDArray,
     *,
-    grad_scale: float | Any = 1.0,
+    grad_scale: Real = 1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1017,7 +1128,7 @@ def LinearRegressionOutput(
 def LinearRegressionOutput(
     data: NDArray,
     label: NDArray,
-    grad_scale: float | Any = 1.0,
+    grad_scale: Real = 1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1027,7 +1138,7 @@ def LogisticRegressionOutput(
     data: NDArray,
     label: NDArray,
     *,
-    grad_scale: float | Any = 1.0,
+    grad_scale: Real = 1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1049,7 +1160,7 @@ def LogisticRegressionOutput(
 def LogisticRegressionOutput(
     data: NDArray,
     label: NDArray,
-    grad_scale: float | Any = 1.0,
+    grad_scale: Real = 1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1059,7 +1170,7 @@ def MAERegressionOutput(
     data: NDArray,
     label: NDArray,
     *,
-    grad_scale: float | Any = 1.0,
+    grad_scale: Real = 1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1081,16 +1192,17 @@ def MAERegressionOutput(
 def MAERegressionOutput(
     data: NDArray,
     label: NDArray,
-    grad_scale: float | Any = 1.0,
+    grad_scale: Real = 1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
 def MakeLoss(
     data: NDArray,
-    grad_scale: float | Any = 1.0,
-    valid_thresh: float | Any = 0.0,
-    normalization: Literal["batch", "null", "valid"] | Any = "null",
+    grad_scale: Real = 1.0,
+    valid_thresh: Real = 0.0,
+    normalization: Literal["batch", "null", "valid"] | str = "null",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1105,11 +1217,14 @@ def MakeLoss(
             or by the number of valid elements, at least 1 ("valid").
     """
 
+@overload
+def MakeLoss(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def Pad(
     data: NDArray,
-    mode: Literal["constant", "edge", "reflect"] | Any,
-    pad_width: tuple[int, ...] | Any,
-    constant_value: float | Any = 0.0,
+    mode: Literal["constant", "edge", "reflect"] | str,
+    pad_width: Sizes,
+    constant_value: Real = 0.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1123,55 +1238,21 @@ def Pad(
         constant_value: the constant.
     """
 
+@overload
+def Pad(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def Pooling(
     data: NDArray,
-    kernel: tuple[int, ...] | Any = (),
-    pool_type: Literal["avg", "lp", "max", "sum"] | Any = "max",
-    global_pool: bool | Any = False,
-    cudnn_off: bool | Any = False,
-    pooling_convention: Literal["full", "same", "valid"] | Any = "valid",
-    stride: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    p_value: int | Any = None,
-    count_include_pad: bool | Any = None,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
-    *,
-    out: NDArray | Any = None,
-    name: str | Any = None,
-) -> NDArray:
-    """Reduces each window of 1, 2 or 3 spatial axes to one number.
-
-    Args:
-        data: (batch, channel, *spatial), or (batch, *spatial, channel) by `layout`.
-        kernel: the window's size along each spatial axis; not needed with `global_pool`.
-        pool_type: 'max', 'avg', 'sum', or 'lp', the `p_value`-th root of the sum of powers.
-        global_pool: one window over everything; kernel, stride and pad do not count.
-        cudnn_off: without meaning here; read for MXNet's sake.
-        pooling_convention: 'valid' drops the elements that do not fill a window, 'full' keeps
-            them, 'same' pads so that the output size is ``ceil(size / stride)``.
-        stride: the distance of two windows, default 1 everywhere.
-        pad: the padding on both sides of each axis, less than `kernel`; default 0.
-        p_value: 1, 2 or 3, for 'lp'.
-        count_include_pad: whether 'avg' divides by the elements of the padding too; default yes.
-        layout: NCW, NCHW or NCDHW (the defaults), or NWC, NHWC or NDHWC.
-
-    Returns:
-        (batch, channel, *output) in the layout and dtype of `data`. The gradient of a maximum
-        goes to the first of several greatest elements of a window.
-    """
-
-def Pooling_v1(
-    data: NDArray,
-    kernel: tuple[int, ...] | Any = (),
-    pool_type: Literal["avg", "lp", "max", "sum"] | Any = "max",
-    global_pool: bool | Any = False,
-    cudnn_off: bool | Any = False,
-    pooling_convention: Literal["full", "same", "valid"] | Any = "valid",
-    stride: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    p_value: int | Any = None,
-    count_include_pad: bool | Any = None,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes = (),
+    pool_type: Literal["avg", "lp", "max", "sum"] | str = "max",
+    global_pool: Switch = False,
+    cudnn_off: Switch = False,
+    pooling_convention: Literal["full", "same", "valid"] | str = "valid",
+    stride: Sizes = (),
+    pad: Sizes = (),
+    p_value: Whole | None = None,
+    count_include_pad: Switch | None = None,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1198,12 +1279,54 @@ def Pooling_v1(
     """
 
 @overload
+def Pooling(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
+def Pooling_v1(
+    data: NDArray,
+    kernel: Sizes = (),
+    pool_type: Literal["avg", "lp", "max", "sum"] | str = "max",
+    global_pool: Switch = False,
+    cudnn_off: Switch = False,
+    pooling_convention: Literal["full", "same", "valid"] | str = "valid",
+    stride: Sizes = (),
+    pad: Sizes = (),
+    p_value: Whole | None = None,
+    count_include_pad: Switch | None = None,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
+    *,
+    out: NDArray | Any = None,
+    name: str | Any = None,
+) -> NDArray:
+    """Reduces each window of 1, 2 or 3 spatial axes to one number.
+
+    Args:
+        data: (batch, channel, *spatial), or (batch, *spatial, channel) by `layout`.
+        kernel: the window's size along each spatial axis; not needed with `global_pool`.
+        pool_type: 'max', 'avg', 'sum', or 'lp', the `p_value`-th root of the sum of powers.
+        global_pool: one window over everything; kernel, stride and pad do not count.
+        cudnn_off: without meaning here; read for MXNet's sake.
+        pooling_convention: 'valid' drops the elements that do not fill a window, 'full' keeps
+            them, 'same' pads so that the output size is ``ceil(size / stride)``.
+        stride: the distance of two windows, default 1 everywhere.
+        pad: the padding on both sides of each axis, less than `kernel`; default 0.
+        p_value: 1, 2 or 3, for 'lp'.
+        count_include_pad: whether 'avg' divides by the elements of the padding too; default yes.
+        layout: NCW, NCHW or NCDHW (the defaults), or NWC, NHWC or NDHWC.
+
+    Returns:
+        (batch, channel, *output) in the layout and dtype of `data`. The gradient of a maximum
+        goes to the first of several greatest elements of a window.
+    """
+
+@overload
+def Pooling_v1(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def RMSNorm(
     data: NDArray,
     gamma: NDArray,
     *,
-    axis: int | Any = -1,
-    eps: float | Any = 1e-06,
+    axis: Whole = -1,
+    eps: Real = 1e-06,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1226,12 +1349,14 @@ def RMSNorm(
 def RMSNorm(
     data: NDArray,
     gamma: NDArray,
-    axis: int | Any = -1,
-    eps: float | Any = 1e-06,
+    axis: Whole = -1,
+    eps: Real = 1e-06,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def RMSNorm(data: NDArray, gamma: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 @overload
 def RNN(
     data: NDArray,
@@ -1240,17 +1365,17 @@ def RNN(
     state_cell: NDArray | Any = None,
     sequence_length: NDArray | Any = None,
     *,
-    state_size: int | Any,
-    num_layers: int | Any,
-    bidirectional: bool | Any = False,
-    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] | Any,
-    p: float | Any = 0.0,
-    state_outputs: bool | Any = False,
-    projection_size: int | Any = None,
-    lstm_state_clip_min: float | Any = None,
-    lstm_state_clip_max: float | Any = None,
-    lstm_state_clip_nan: bool | Any = False,
-    use_sequence_length: bool | Any = False,
+    state_size: Whole,
+    num_layers: Whole,
+    bidirectional: Switch = False,
+    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] | str,
+    p: Real = 0.0,
+    state_outputs: Switch = False,
+    projection_size: Whole | None = None,
+    lstm_state_clip_min: Real | None = None,
+    lstm_state_clip_max: Real | None = None,
+    lstm_state_clip_nan: Switch = False,
+    use_sequence_length: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -1298,18 +1423,18 @@ def RNN(
     state: NDArray,
     state_cell: NDArray | Any,
     sequence_length: NDArray | Any,
-    state_size: int | Any,
-    num_layers: int | Any,
-    bidirectional: bool | Any = False,
+    state_size: Whole,
+    num_layers: Whole,
+    bidirectional: Switch = False,
     *,
-    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] | Any,
-    p: float | Any = 0.0,
-    state_outputs: bool | Any = False,
-    projection_size: int | Any = None,
-    lstm_state_clip_min: float | Any = None,
-    lstm_state_clip_max: float | Any = None,
-    lstm_state_clip_nan: bool | Any = False,
-    use_sequence_length: bool | Any = False,
+    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] | str,
+    p: Real = 0.0,
+    state_outputs: Switch = False,
+    projection_size: Whole | None = None,
+    lstm_state_clip_min: Real | None = None,
+    lstm_state_clip_max: Real | None = None,
+    lstm_state_clip_nan: Switch = False,
+    use_sequence_length: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any: ...
@@ -1320,28 +1445,39 @@ def RNN(
     state: NDArray,
     state_cell: NDArray | Any,
     sequence_length: NDArray | Any,
-    state_size: int | Any,
-    num_layers: int | Any,
-    bidirectional: bool | Any,
-    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] | Any,
-    p: float | Any = 0.0,
-    state_outputs: bool | Any = False,
-    projection_size: int | Any = None,
-    lstm_state_clip_min: float | Any = None,
-    lstm_state_clip_max: float | Any = None,
-    lstm_state_clip_nan: bool | Any = False,
-    use_sequence_length: bool | Any = False,
+    state_size: Whole,
+    num_layers: Whole,
+    bidirectional: Switch,
+    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] | str,
+    p: Real = 0.0,
+    state_outputs: Switch = False,
+    projection_size: Whole | None = None,
+    lstm_state_clip_min: Real | None = None,
+    lstm_state_clip_max: Real | None = None,
+    lstm_state_clip_nan: Switch = False,
+    use_sequence_length: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> Any: ...
+@overload
+def RNN(
+    data: NDArray,
+    parameters: NDArray,
+    state: NDArray,
+    state_cell: NDArray | Any = None,
+    sequence_length: NDArray | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Any: ...
 @overload
 def ROIPooling(
     data: NDArray,
     rois: NDArray,
     *,
-    pooled_size: tuple[int, ...] | Any,
-    spatial_scale: float | Any,
+    pooled_size: Sizes,
+    spatial_scale: Real,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1364,18 +1500,23 @@ def ROIPooling(
 def ROIPooling(
     data: NDArray,
     rois: NDArray,
-    pooled_size: tuple[int, ...] | Any,
-    spatial_scale: float | Any,
+    pooled_size: Sizes,
+    spatial_scale: Real,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def ROIPooling(
+    data: NDArray, rois: NDArray, *, _unpacked: object, **options: object
+) -> NDArray: ...
+@overload
 def Reshape(
     data: NDArray,
-    shape: tuple[int, ...] | Any = (),
-    reverse: bool | Any = False,
-    target_shape: tuple[int, ...] | Any = (),
-    keep_highest: bool | Any = False,
+    shape: Sizes = (),
+    reverse: Switch = False,
+    target_shape: Sizes = (),
+    keep_highest: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1392,13 +1533,15 @@ def Reshape(
     """
 
 @overload
+def Reshape(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def SVMOutput(
     data: NDArray,
     label: NDArray,
     *,
-    margin: float | Any = 1.0,
-    regularization_coefficient: float | Any = 1.0,
-    use_linear: bool | Any = False,
+    margin: Real = 1.0,
+    regularization_coefficient: Real = 1.0,
+    use_linear: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1422,20 +1565,24 @@ def SVMOutput(
 def SVMOutput(
     data: NDArray,
     label: NDArray,
-    margin: float | Any = 1.0,
-    regularization_coefficient: float | Any = 1.0,
-    use_linear: bool | Any = False,
+    margin: Real = 1.0,
+    regularization_coefficient: Real = 1.0,
+    use_linear: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def SVMOutput(
+    data: NDArray, label: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def SequenceLast(
     data: NDArray,
     sequence_length: NDArray | Any = None,
     *,
-    use_sequence_length: bool | Any = False,
-    axis: int | Any = 0,
+    use_sequence_length: Switch = False,
+    axis: Whole = 0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1456,20 +1603,24 @@ def SequenceLast(
 def SequenceLast(
     data: NDArray,
     sequence_length: NDArray | Any = None,
-    use_sequence_length: bool | Any = False,
-    axis: int | Any = 0,
+    use_sequence_length: Switch = False,
+    axis: Whole = 0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def SequenceLast(
+    data: NDArray, sequence_length: NDArray | Any = None, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def SequenceMask(
     data: NDArray,
     sequence_length: NDArray | Any = None,
     *,
-    use_sequence_length: bool | Any = False,
-    value: float | Any = 0.0,
-    axis: int | Any = 0,
+    use_sequence_length: Switch = False,
+    value: Real = 0.0,
+    axis: Whole = 0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1490,20 +1641,24 @@ def SequenceMask(
 def SequenceMask(
     data: NDArray,
     sequence_length: NDArray | Any = None,
-    use_sequence_length: bool | Any = False,
-    value: float | Any = 0.0,
-    axis: int | Any = 0,
+    use_sequence_length: Switch = False,
+    value: Real = 0.0,
+    axis: Whole = 0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def SequenceMask(
+    data: NDArray, sequence_length: NDArray | Any = None, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def SequenceReverse(
     data: NDArray,
     sequence_length: NDArray | Any = None,
     *,
-    use_sequence_length: bool | Any = False,
-    axis: int | Any = 0,
+    use_sequence_length: Switch = False,
+    axis: Whole = 0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1524,17 +1679,22 @@ def SequenceReverse(
 def SequenceReverse(
     data: NDArray,
     sequence_length: NDArray | Any = None,
-    use_sequence_length: bool | Any = False,
-    axis: int | Any = 0,
+    use_sequence_length: Switch = False,
+    axis: Whole = 0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def SequenceReverse(
+    data: NDArray, sequence_length: NDArray | Any = None, *, _unpacked: object, **options: object
+) -> NDArray: ...
+@overload
 def SliceChannel(
     data: NDArray,
-    num_outputs: int | Any,
-    axis: int | Any = 1,
-    squeeze_axis: bool | Any = False,
+    num_outputs: Whole,
+    axis: Whole = 1,
+    squeeze_axis: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1548,18 +1708,20 @@ def SliceChannel(
     """
 
 @overload
+def SliceChannel(data: NDArray, *, _unpacked: object, **options: object) -> Any: ...
+@overload
 def Softmax(
     data: NDArray,
     label: NDArray,
     *,
-    grad_scale: float | Any = 1.0,
-    ignore_label: float | Any = -1.0,
-    multi_output: bool | Any = False,
-    use_ignore: bool | Any = False,
-    preserve_shape: bool | Any = False,
-    normalization: Literal["batch", "null", "valid"] | Any = "null",
-    out_grad: bool | Any = False,
-    smooth_alpha: float | Any = 0.0,
+    grad_scale: Real = 1.0,
+    ignore_label: Real = -1.0,
+    multi_output: Switch = False,
+    use_ignore: Switch = False,
+    preserve_shape: Switch = False,
+    normalization: Literal["batch", "null", "valid"] | str = "null",
+    out_grad: Switch = False,
+    smooth_alpha: Real = 0.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1593,21 +1755,23 @@ def Softmax(
 def Softmax(
     data: NDArray,
     label: NDArray,
-    grad_scale: float | Any = 1.0,
-    ignore_label: float | Any = -1.0,
-    multi_output: bool | Any = False,
-    use_ignore: bool | Any = False,
-    preserve_shape: bool | Any = False,
-    normalization: Literal["batch", "null", "valid"] | Any = "null",
-    out_grad: bool | Any = False,
-    smooth_alpha: float | Any = 0.0,
+    grad_scale: Real = 1.0,
+    ignore_label: Real = -1.0,
+    multi_output: Switch = False,
+    use_ignore: Switch = False,
+    preserve_shape: Switch = False,
+    normalization: Literal["batch", "null", "valid"] | str = "null",
+    out_grad: Switch = False,
+    smooth_alpha: Real = 0.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def Softmax(data: NDArray, label: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def SoftmaxActivation(
     data: NDArray,
-    mode: Literal["channel", "instance"] | Any = "instance",
+    mode: Literal["channel", "instance"] | str = "instance",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1627,14 +1791,14 @@ def SoftmaxOutput(
     data: NDArray,
     label: NDArray,
     *,
-    grad_scale: float | Any = 1.0,
-    ignore_label: float | Any = -1.0,
-    multi_output: bool | Any = False,
-    use_ignore: bool | Any = False,
-    preserve_shape: bool | Any = False,
-    normalization: Literal["batch", "null", "valid"] | Any = "null",
-    out_grad: bool | Any = False,
-    smooth_alpha: float | Any = 0.0,
+    grad_scale: Real = 1.0,
+    ignore_label: Real = -1.0,
+    multi_output: Switch = False,
+    use_ignore: Switch = False,
+    preserve_shape: Switch = False,
+    normalization: Literal["batch", "null", "valid"] | str = "null",
+    out_grad: Switch = False,
+    smooth_alpha: Real = 0.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1668,27 +1832,31 @@ def SoftmaxOutput(
 def SoftmaxOutput(
     data: NDArray,
     label: NDArray,
-    grad_scale: float | Any = 1.0,
-    ignore_label: float | Any = -1.0,
-    multi_output: bool | Any = False,
-    use_ignore: bool | Any = False,
-    preserve_shape: bool | Any = False,
-    normalization: Literal["batch", "null", "valid"] | Any = "null",
-    out_grad: bool | Any = False,
-    smooth_alpha: float | Any = 0.0,
+    grad_scale: Real = 1.0,
+    ignore_label: Real = -1.0,
+    multi_output: Switch = False,
+    use_ignore: Switch = False,
+    preserve_shape: Switch = False,
+    normalization: Literal["batch", "null", "valid"] | str = "null",
+    out_grad: Switch = False,
+    smooth_alpha: Real = 0.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def SoftmaxOutput(
+    data: NDArray, label: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def SpatialTransformer(
     data: NDArray,
     loc: NDArray,
     *,
-    target_shape: tuple[int, ...] | Any = (0, 0),
-    transform_type: Literal["affine"] | Any,
-    sampler_type: Literal["bilinear"] | Any,
-    cudnn_off: bool | Any = None,
+    target_shape: Sizes = (0, 0),
+    transform_type: Literal["affine"] | str,
+    sampler_type: Literal["bilinear"] | str,
+    cudnn_off: Switch | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1710,11 +1878,11 @@ def SpatialTransformer(
 def SpatialTransformer(
     data: NDArray,
     loc: NDArray,
-    target_shape: tuple[int, ...] | Any = (0, 0),
+    target_shape: Sizes = (0, 0),
     *,
-    transform_type: Literal["affine"] | Any,
-    sampler_type: Literal["bilinear"] | Any,
-    cudnn_off: bool | Any = None,
+    transform_type: Literal["affine"] | str,
+    sampler_type: Literal["bilinear"] | str,
+    cudnn_off: Switch | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
@@ -1722,18 +1890,23 @@ def SpatialTransformer(
 def SpatialTransformer(
     data: NDArray,
     loc: NDArray,
-    target_shape: tuple[int, ...] | Any,
-    transform_type: Literal["affine"] | Any,
-    sampler_type: Literal["bilinear"] | Any,
-    cudnn_off: bool | Any = None,
+    target_shape: Sizes,
+    transform_type: Literal["affine"] | str,
+    sampler_type: Literal["bilinear"] | str,
+    cudnn_off: Switch | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def SpatialTransformer(
+    data: NDArray, loc: NDArray, *, _unpacked: object, **options: object
+) -> NDArray: ...
+@overload
 def SwapAxis(
     data: NDArray,
-    dim1: int | Any = 0,
-    dim2: int | Any = 0,
+    dim1: Whole = 0,
+    dim2: Whole = 0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1744,13 +1917,16 @@ def SwapAxis(
         data: an array of any shape.
     """
 
+@overload
+def SwapAxis(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def UpSampling(
     *data: NDArray | Sequence[NDArray],
-    scale: int | Any,
-    num_filter: int | Any = 0,
-    sample_type: Literal["bilinear", "nearest"] | Any,
-    multi_input_mode: Literal["concat", "sum"] | Any = "concat",
-    workspace: int | Any = 512,
+    scale: Whole,
+    num_filter: Whole = 0,
+    sample_type: Literal["bilinear", "nearest"] | str,
+    multi_input_mode: Literal["concat", "sum"] | str = "concat",
+    workspace: Whole = 512,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1772,6 +1948,10 @@ def UpSampling(
         (batch, channels, scale * height, scale * width).
     """
 
+@overload
+def UpSampling(
+    *data: NDArray | Sequence[NDArray], _unpacked: object, **options: object
+) -> NDArray: ...
 def abs(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Absolute value.
 
@@ -1786,14 +1966,14 @@ def adam_update(
     mean: NDArray,
     var: NDArray,
     *,
-    lr: float | Any,
-    beta1: float | Any = 0.9,
-    beta2: float | Any = 0.999,
-    epsilon: float | Any = 1e-08,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    beta1: Real = 0.9,
+    beta2: Real = 0.999,
+    epsilon: Real = 1e-08,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1823,21 +2003,31 @@ def adam_update(
     grad: NDArray,
     mean: NDArray,
     var: NDArray,
-    lr: float | Any,
-    beta1: float | Any = 0.9,
-    beta2: float | Any = 0.999,
-    epsilon: float | Any = 1e-08,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    beta1: Real = 0.9,
+    beta2: Real = 0.999,
+    epsilon: Real = 1e-08,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def adam_update(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> NDArray: ...
 def add_n(
     *args: NDArray | Sequence[NDArray],
-    num_args: int | Any = 0,
+    num_args: Whole = 0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -1849,7 +2039,7 @@ def add_n(
     """
 
 def amp_cast(
-    data: NDArray, dtype: str | type | Any, *, out: NDArray | Any = None, name: str | Any = None
+    data: NDArray, dtype: DTypeLike, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Converts floating elements for mixed-precision training; the gradient is converted back.
 
@@ -1858,10 +2048,11 @@ def amp_cast(
         dtype: of the result.
     """
 
+@overload
 def amp_multicast(
     *data: NDArray | Sequence[NDArray],
-    num_outputs: int | Any,
-    cast_narrow: bool | Any = False,
+    num_outputs: Whole,
+    cast_narrow: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -1876,6 +2067,10 @@ def amp_multicast(
         As many arrays.
     """
 
+@overload
+def amp_multicast(
+    *data: NDArray | Sequence[NDArray], _unpacked: object, **options: object
+) -> Any: ...
 def arccos(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Inverse cosine, from 0 to pi.
 
@@ -1918,10 +2113,11 @@ def arctanh(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None)
         data: an array of any shape.
     """
 
+@overload
 def argmax(
     data: NDArray,
-    axis: int | Any = None,
-    keepdims: bool | Any = False,
+    axis: Whole | None = None,
+    keepdims: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1936,6 +2132,8 @@ def argmax(
         keepdims: keep the axis with size 1.
     """
 
+@overload
+def argmax(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def argmax_channel(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Position of the largest element along axis 1, in the dtype of `data`.
 
@@ -1943,10 +2141,11 @@ def argmax_channel(data: NDArray, *, out: NDArray | Any = None, name: str | Any 
         data: an array of any shape.
     """
 
+@overload
 def argmin(
     data: NDArray,
-    axis: int | Any = None,
-    keepdims: bool | Any = False,
+    axis: Whole | None = None,
+    keepdims: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1961,11 +2160,14 @@ def argmin(
         keepdims: keep the axis with size 1.
     """
 
+@overload
+def argmin(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def argsort(
     data: NDArray,
-    axis: int | Any = -1,
-    is_ascend: bool | Any = True,
-    dtype: str | type | Any = "float32",
+    axis: Whole | None = -1,
+    is_ascend: Switch = True,
+    dtype: DTypeLike = "float32",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -1980,13 +2182,15 @@ def argsort(
     """
 
 @overload
+def argsort(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def batch_dot(
     lhs: NDArray,
     rhs: NDArray,
     *,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | str | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2004,13 +2208,15 @@ def batch_dot(
 def batch_dot(
     lhs: NDArray,
     rhs: NDArray,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | str | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def batch_dot(lhs: NDArray, rhs: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def batch_take(
     a: NDArray, indices: NDArray, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
@@ -2028,10 +2234,11 @@ def broadcast_add(
         rhs: an array.
     """
 
+@overload
 def broadcast_axes(
     data: NDArray,
-    axis: tuple[int, ...] | Any = (),
-    size: tuple[int, ...] | Any = (),
+    axis: Sizes = (),
+    size: Sizes = (),
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -2044,10 +2251,13 @@ def broadcast_axes(
         size: the new size of each of them.
     """
 
+@overload
+def broadcast_axes(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def broadcast_axis(
     data: NDArray,
-    axis: tuple[int, ...] | Any = (),
-    size: tuple[int, ...] | Any = (),
+    axis: Sizes = (),
+    size: Sizes = (),
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -2060,6 +2270,8 @@ def broadcast_axis(
         size: the new size of each of them.
     """
 
+@overload
+def broadcast_axis(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def broadcast_div(
     lhs: NDArray, rhs: NDArray, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
@@ -2149,8 +2361,8 @@ def broadcast_like(
     lhs: NDArray,
     rhs: NDArray,
     *,
-    lhs_axes: int | tuple[int, ...] | Any = None,
-    rhs_axes: int | tuple[int, ...] | Any = None,
+    lhs_axes: Wholes = None,
+    rhs_axes: Wholes = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2167,11 +2379,15 @@ def broadcast_like(
 def broadcast_like(
     lhs: NDArray,
     rhs: NDArray,
-    lhs_axes: int | tuple[int, ...] | Any = None,
-    rhs_axes: int | tuple[int, ...] | Any = None,
+    lhs_axes: Wholes = None,
+    rhs_axes: Wholes = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def broadcast_like(
+    lhs: NDArray, rhs: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 def broadcast_logical_and(
     lhs: NDArray, rhs: NDArray, *, out: NDArray | Any = None, name: str | Any = None
@@ -2318,11 +2534,7 @@ def broadcast_sub(
     """
 
 def broadcast_to(
-    data: NDArray,
-    shape: tuple[int, ...] | Any = (),
-    *,
-    out: NDArray | Any = None,
-    name: str | Any = None,
+    data: NDArray, shape: Sizes = (), *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Copies along axes of size 1 until the array has this shape; 0 keeps a dimension as it is.
 
@@ -2332,7 +2544,7 @@ def broadcast_to(
     """
 
 def cast(
-    data: NDArray, dtype: str | type | Any, *, out: NDArray | Any = None, name: str | Any = None
+    data: NDArray, dtype: DTypeLike, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Converts the elements to another dtype, as C does: floats are truncated, integers wrap.
 
@@ -2360,9 +2572,9 @@ def choose_element_0index(
     data: NDArray,
     index: NDArray,
     *,
-    axis: int | Any = -1,
-    keepdims: bool | Any = False,
-    mode: Literal["clip", "wrap"] | Any = "clip",
+    axis: Whole | None = -1,
+    keepdims: Switch = False,
+    mode: Literal["clip", "wrap"] | str = "clip",
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2379,20 +2591,20 @@ def choose_element_0index(
 def choose_element_0index(
     data: NDArray,
     index: NDArray,
-    axis: int | Any = -1,
-    keepdims: bool | Any = False,
-    mode: Literal["clip", "wrap"] | Any = "clip",
+    axis: Whole | None = -1,
+    keepdims: Switch = False,
+    mode: Literal["clip", "wrap"] | str = "clip",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def choose_element_0index(
+    data: NDArray, index: NDArray, *, _unpacked: object, **options: object
+) -> NDArray: ...
+@overload
 def clip(
-    data: NDArray,
-    a_min: float | Any,
-    a_max: float | Any,
-    *,
-    out: NDArray | Any = None,
-    name: str | Any = None,
+    data: NDArray, a_min: Real, a_max: Real, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Limits each element to the range from `a_min` to `a_max`.
 
@@ -2402,13 +2614,16 @@ def clip(
         data: an array of any shape.
     """
 
+@overload
+def clip(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def col2im(
     data: NDArray,
-    output_size: tuple[int, ...] | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
+    output_size: Sizes,
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -2427,10 +2642,13 @@ def col2im(
         (batch, channel, *output_size).
     """
 
+@overload
+def col2im(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def concat(
     *data: NDArray | Sequence[NDArray],
-    num_args: int | Any = 0,
-    dim: int | Any = 1,
+    num_args: Whole = 0,
+    dim: Whole = 1,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2442,6 +2660,8 @@ def concat(
         dim: the axis.
     """
 
+@overload
+def concat(*data: NDArray | Sequence[NDArray], _unpacked: object, **options: object) -> NDArray: ...
 def cos(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Cosine, of radians.
 
@@ -2456,11 +2676,12 @@ def cosh(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) ->
         data: an array of any shape.
     """
 
+@overload
 def crop(
     data: NDArray,
-    begin: tuple[int, ...] | Any,
-    end: tuple[int, ...] | Any,
-    step: tuple[int, ...] | Any = (),
+    begin: Places,
+    end: Places,
+    step: Places = (),
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -2475,15 +2696,17 @@ def crop(
     """
 
 @overload
+def crop(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def ctc_loss(
     data: NDArray,
     label: NDArray,
     data_lengths: NDArray | Any = None,
     label_lengths: NDArray | Any = None,
     *,
-    use_data_lengths: bool | Any = False,
-    use_label_lengths: bool | Any = False,
-    blank_label: Literal["first", "last"] | Any = "first",
+    use_data_lengths: Switch = False,
+    use_label_lengths: Switch = False,
+    blank_label: Literal["first", "last"] | str = "first",
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2511,17 +2734,28 @@ def ctc_loss(
     label: NDArray,
     data_lengths: NDArray | Any = None,
     label_lengths: NDArray | Any = None,
-    use_data_lengths: bool | Any = False,
-    use_label_lengths: bool | Any = False,
-    blank_label: Literal["first", "last"] | Any = "first",
+    use_data_lengths: Switch = False,
+    use_label_lengths: Switch = False,
+    blank_label: Literal["first", "last"] | str = "first",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def ctc_loss(
+    data: NDArray,
+    label: NDArray,
+    data_lengths: NDArray | Any = None,
+    label_lengths: NDArray | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> NDArray: ...
+@overload
 def cumsum(
     a: NDArray,
-    axis: int | Any = None,
-    dtype: str | type | Any = None,
+    axis: Whole | None = None,
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -2532,6 +2766,8 @@ def cumsum(
         dtype: the dtype of the sums; None for that of `a`.
     """
 
+@overload
+def cumsum(a: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def degrees(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Radians to degrees.
 
@@ -2540,7 +2776,7 @@ def degrees(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None)
     """
 
 def depth_to_space(
-    data: NDArray, block_size: int | Any, *, out: NDArray | Any = None, name: str | Any = None
+    data: NDArray, block_size: Whole, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Lays channels out as square blocks: (N, C b b, H, W) becomes (N, C, H b, W b).
 
@@ -2548,11 +2784,12 @@ def depth_to_space(
         data: an array of any shape.
     """
 
+@overload
 def diag(
     data: NDArray,
-    k: int | Any = 0,
-    axis1: int | Any = 0,
-    axis2: int | Any = 1,
+    k: Whole = 0,
+    axis1: Whole = 0,
+    axis2: Whole = 1,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -2567,13 +2804,15 @@ def diag(
     """
 
 @overload
+def diag(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def dot(
     lhs: NDArray,
     rhs: NDArray,
     *,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | str | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2594,13 +2833,15 @@ def dot(
 def dot(
     lhs: NDArray,
     rhs: NDArray,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | str | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def dot(lhs: NDArray, rhs: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def elemwise_add(
     lhs: NDArray, rhs: NDArray, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
@@ -2671,7 +2912,7 @@ def exp(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> 
     """
 
 def expand_dims(
-    data: NDArray, axis: int | Any, *, out: NDArray | Any = None, name: str | Any = None
+    data: NDArray, axis: Whole, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """A new axis of size 1 at this position.
 
@@ -2712,7 +2953,7 @@ def flatten(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None)
     """
 
 def flip(
-    data: NDArray, axis: tuple[int, ...] | Any, *, out: NDArray | Any = None, name: str | Any = None
+    data: NDArray, axis: Sizes, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Reverses the order of the elements along some axes.
 
@@ -2735,14 +2976,14 @@ def ftml_update(
     v: NDArray,
     z: NDArray,
     *,
-    lr: float | Any,
-    beta1: float | Any = 0.6,
-    beta2: float | Any = 0.999,
-    epsilon: float | Any = 1e-08,
-    t: float | Any,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_grad: float | Any = -1.0,
+    lr: Real,
+    beta1: Real = 0.6,
+    beta2: Real = 0.999,
+    epsilon: Real = 1e-08,
+    t: Real,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_grad: Real = -1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2767,15 +3008,15 @@ def ftml_update(
     d: NDArray,
     v: NDArray,
     z: NDArray,
-    lr: float | Any,
-    beta1: float | Any = 0.6,
-    beta2: float | Any = 0.999,
-    epsilon: float | Any = 1e-08,
+    lr: Real,
+    beta1: Real = 0.6,
+    beta2: Real = 0.999,
+    epsilon: Real = 1e-08,
     *,
-    t: float | Any,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_grad: float | Any = -1.0,
+    t: Real,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_grad: Real = -1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
@@ -2786,17 +3027,28 @@ def ftml_update(
     d: NDArray,
     v: NDArray,
     z: NDArray,
-    lr: float | Any,
-    beta1: float | Any,
-    beta2: float | Any,
-    epsilon: float | Any,
-    t: float | Any,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_grad: float | Any = -1.0,
+    lr: Real,
+    beta1: Real,
+    beta2: Real,
+    epsilon: Real,
+    t: Real,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_grad: Real = -1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def ftml_update(
+    weight: NDArray,
+    grad: NDArray,
+    d: NDArray,
+    v: NDArray,
+    z: NDArray,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> NDArray: ...
 @overload
 def ftrl_update(
@@ -2805,12 +3057,12 @@ def ftrl_update(
     z: NDArray,
     n: NDArray,
     *,
-    lr: float | Any,
-    lamda1: float | Any = 0.01,
-    beta: float | Any = 1.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    lamda1: Real = 0.01,
+    beta: Real = 1.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2834,15 +3086,19 @@ def ftrl_update(
     grad: NDArray,
     z: NDArray,
     n: NDArray,
-    lr: float | Any,
-    lamda1: float | Any = 0.01,
-    beta: float | Any = 1.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    lamda1: Real = 0.01,
+    beta: Real = 1.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def ftrl_update(
+    weight: NDArray, grad: NDArray, z: NDArray, n: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 def gamma(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Gamma function.
@@ -2869,10 +3125,11 @@ def gather_nd(
             end. One outside is an error, at once or where a value is next read.
     """
 
+@overload
 def hard_sigmoid(
     data: NDArray,
-    alpha: float | Any = 0.2,
-    beta: float | Any = 0.5,
+    alpha: Real = 0.2,
+    beta: Real = 0.5,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -2883,6 +3140,8 @@ def hard_sigmoid(
         data: an array of any shape.
     """
 
+@overload
+def hard_sigmoid(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def identity(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """The array itself: copies.
 
@@ -2890,12 +3149,13 @@ def identity(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None
         data: an array of any shape.
     """
 
+@overload
 def im2col(
     data: NDArray,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -2915,9 +3175,11 @@ def im2col(
         (batch, channel * elements of the window, places).
     """
 
+@overload
+def im2col(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def khatri_rao(
     *args: NDArray | Sequence[NDArray],
-    num_args: int | Any = 0,
+    num_args: Whole = 0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2938,14 +3200,14 @@ def lamb_update_phase1(
     mean: NDArray,
     var: NDArray,
     *,
-    beta1: float | Any = 0.9,
-    beta2: float | Any = 0.999,
-    epsilon: float | Any = 1e-06,
-    t: float | Any,
-    bias_correction: bool | Any = True,
-    wd: float | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    beta1: Real = 0.9,
+    beta2: Real = 0.999,
+    epsilon: Real = 1e-06,
+    t: Real,
+    bias_correction: Switch = True,
+    wd: Real,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -2973,15 +3235,15 @@ def lamb_update_phase1(
     grad: NDArray,
     mean: NDArray,
     var: NDArray,
-    beta1: float | Any = 0.9,
-    beta2: float | Any = 0.999,
-    epsilon: float | Any = 1e-06,
+    beta1: Real = 0.9,
+    beta2: Real = 0.999,
+    epsilon: Real = 1e-06,
     *,
-    t: float | Any,
-    bias_correction: bool | Any = True,
-    wd: float | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    t: Real,
+    bias_correction: Switch = True,
+    wd: Real,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
@@ -2991,15 +3253,15 @@ def lamb_update_phase1(
     grad: NDArray,
     mean: NDArray,
     var: NDArray,
-    beta1: float | Any,
-    beta2: float | Any,
-    epsilon: float | Any,
-    t: float | Any,
-    bias_correction: bool | Any = True,
+    beta1: Real,
+    beta2: Real,
+    epsilon: Real,
+    t: Real,
+    bias_correction: Switch = True,
     *,
-    wd: float | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    wd: Real,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
@@ -3009,17 +3271,27 @@ def lamb_update_phase1(
     grad: NDArray,
     mean: NDArray,
     var: NDArray,
-    beta1: float | Any,
-    beta2: float | Any,
-    epsilon: float | Any,
-    t: float | Any,
-    bias_correction: bool | Any,
-    wd: float | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    beta1: Real,
+    beta2: Real,
+    epsilon: Real,
+    t: Real,
+    bias_correction: Switch,
+    wd: Real,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def lamb_update_phase1(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> NDArray: ...
 @overload
 def lamb_update_phase2(
@@ -3028,9 +3300,9 @@ def lamb_update_phase2(
     r1: NDArray,
     r2: NDArray,
     *,
-    lr: float | Any,
-    lower_bound: float | Any = -1.0,
-    upper_bound: float | Any = -1.0,
+    lr: Real,
+    lower_bound: Real = -1.0,
+    upper_bound: Real = -1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3052,12 +3324,16 @@ def lamb_update_phase2(
     g: NDArray,
     r1: NDArray,
     r2: NDArray,
-    lr: float | Any,
-    lower_bound: float | Any = -1.0,
-    upper_bound: float | Any = -1.0,
+    lr: Real,
+    lower_bound: Real = -1.0,
+    upper_bound: Real = -1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def lamb_update_phase2(
+    weight: NDArray, g: NDArray, r1: NDArray, r2: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 def linalg_det(A: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Determinant of a matrix. It has a gradient where the matrix is singular too.
@@ -3070,7 +3346,7 @@ def linalg_det(A: NDArray, *, out: NDArray | Any = None, name: str | Any = None)
     """
 
 def linalg_extractdiag(
-    A: NDArray, offset: int | Any = 0, *, out: NDArray | Any = None, name: str | Any = None
+    A: NDArray, offset: Whole = 0, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """A diagonal of a square matrix.
 
@@ -3082,10 +3358,11 @@ def linalg_extractdiag(
         (..., n - abs(offset)).
     """
 
+@overload
 def linalg_extracttrian(
     A: NDArray,
-    offset: int | Any = 0,
-    lower: bool | Any = True,
+    offset: Whole = 0,
+    lower: Switch = True,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -3102,6 +3379,8 @@ def linalg_extracttrian(
         (..., m * (m + 1) / 2) with ``m = n - abs(offset)``.
     """
 
+@overload
+def linalg_extracttrian(A: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def linalg_gelqf(A: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> list[NDArray]:
     """LQ factorization: ``A = L Q`` with lower triangular L and orthonormal rows in Q.
 
@@ -3118,11 +3397,11 @@ def linalg_gemm(
     B: NDArray,
     C: NDArray,
     *,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    alpha: float | Any = 1.0,
-    beta: float | Any = 1.0,
-    axis: int | Any = -2,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    alpha: Real = 1.0,
+    beta: Real = 1.0,
+    axis: Whole = -2,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3147,24 +3426,28 @@ def linalg_gemm(
     A: NDArray,
     B: NDArray,
     C: NDArray,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    alpha: float | Any = 1.0,
-    beta: float | Any = 1.0,
-    axis: int | Any = -2,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    alpha: Real = 1.0,
+    beta: Real = 1.0,
+    axis: Whole = -2,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def linalg_gemm(
+    A: NDArray, B: NDArray, C: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def linalg_gemm2(
     A: NDArray,
     B: NDArray,
     *,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    alpha: float | Any = 1.0,
-    axis: int | Any = -2,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    alpha: Real = 1.0,
+    axis: Whole = -2,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3186,14 +3469,16 @@ def linalg_gemm2(
 def linalg_gemm2(
     A: NDArray,
     B: NDArray,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    alpha: float | Any = 1.0,
-    axis: int | Any = -2,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    alpha: Real = 1.0,
+    axis: Whole = -2,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def linalg_gemm2(A: NDArray, B: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def linalg_inverse(A: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Inverse of a matrix.
 
@@ -3205,7 +3490,7 @@ def linalg_inverse(A: NDArray, *, out: NDArray | Any = None, name: str | Any = N
     """
 
 def linalg_makediag(
-    A: NDArray, offset: int | Any = 0, *, out: NDArray | Any = None, name: str | Any = None
+    A: NDArray, offset: Whole = 0, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """A square matrix that has a diagonal and zeros elsewhere.
 
@@ -3217,10 +3502,11 @@ def linalg_makediag(
         (..., m, m) with ``m = n + abs(offset)``.
     """
 
+@overload
 def linalg_maketrian(
     A: NDArray,
-    offset: int | Any = 0,
-    lower: bool | Any = True,
+    offset: Whole = 0,
+    lower: Switch = True,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -3236,8 +3522,10 @@ def linalg_maketrian(
         (..., n, n) with ``n = m + abs(offset)``.
     """
 
+@overload
+def linalg_maketrian(A: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def linalg_potrf(
-    A: NDArray, lower: bool | Any = True, *, out: NDArray | Any = None, name: str | Any = None
+    A: NDArray, lower: Switch = True, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Cholesky factor: the lower triangular L with positive diagonal and ``A = L L^T``.
 
@@ -3251,7 +3539,7 @@ def linalg_potrf(
     """
 
 def linalg_potri(
-    A: NDArray, lower: bool | Any = True, *, out: NDArray | Any = None, name: str | Any = None
+    A: NDArray, lower: Switch = True, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Inverse of a matrix from its Cholesky factor: ``A^-T A^-1``.
 
@@ -3302,10 +3590,11 @@ def linalg_syevd(A: NDArray, *, out: NDArray | Any = None, name: str | Any = Non
         and L, (..., n), the eigenvalues in ascending order.
     """
 
+@overload
 def linalg_syrk(
     A: NDArray,
-    transpose: bool | Any = False,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    alpha: Real = 1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -3322,14 +3611,16 @@ def linalg_syrk(
     """
 
 @overload
+def linalg_syrk(A: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def linalg_trmm(
     A: NDArray,
     B: NDArray,
     *,
-    transpose: bool | Any = False,
-    rightside: bool | Any = False,
-    lower: bool | Any = True,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    rightside: Switch = False,
+    lower: Switch = True,
+    alpha: Real = 1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3351,23 +3642,25 @@ def linalg_trmm(
 def linalg_trmm(
     A: NDArray,
     B: NDArray,
-    transpose: bool | Any = False,
-    rightside: bool | Any = False,
-    lower: bool | Any = True,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    rightside: Switch = False,
+    lower: Switch = True,
+    alpha: Real = 1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
 @overload
+def linalg_trmm(A: NDArray, B: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def linalg_trsm(
     A: NDArray,
     B: NDArray,
     *,
-    transpose: bool | Any = False,
-    rightside: bool | Any = False,
-    lower: bool | Any = True,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    rightside: Switch = False,
+    lower: Switch = True,
+    alpha: Real = 1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3390,14 +3683,16 @@ def linalg_trsm(
 def linalg_trsm(
     A: NDArray,
     B: NDArray,
-    transpose: bool | Any = False,
-    rightside: bool | Any = False,
-    lower: bool | Any = True,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    rightside: Switch = False,
+    lower: Switch = True,
+    alpha: Real = 1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def linalg_trsm(A: NDArray, B: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def log(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Natural logarithm.
 
@@ -3426,12 +3721,13 @@ def log2(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) ->
         data: an array of any shape.
     """
 
+@overload
 def log_softmax(
     data: NDArray,
-    axis: int | Any = -1,
-    temperature: float | Any = None,
-    dtype: str | type | Any = None,
-    use_length: bool | Any = False,
+    axis: Whole = -1,
+    temperature: Real | None = None,
+    dtype: DTypeLike = None,
+    use_length: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -3449,6 +3745,8 @@ def log_softmax(
         The shape of `data`. Narrow floats are computed in float32.
     """
 
+@overload
+def log_softmax(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def logical_not(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """1 where the element is zero, otherwise 0.
 
@@ -3463,11 +3761,12 @@ def make_loss(data: NDArray, *, out: NDArray | Any = None, name: str | Any = Non
         data: an array of any shape.
     """
 
+@overload
 def max(
     data: NDArray,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -3481,11 +3780,14 @@ def max(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def max(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def max_axis(
     data: NDArray,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -3499,11 +3801,14 @@ def max_axis(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def max_axis(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def mean(
     data: NDArray,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -3517,11 +3822,14 @@ def mean(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def mean(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def min(
     data: NDArray,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -3535,11 +3843,14 @@ def min(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def min(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def min_axis(
     data: NDArray,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -3553,10 +3864,13 @@ def min_axis(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def min_axis(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def moments(
     data: NDArray,
-    axes: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
+    axes: Wholes = None,
+    keepdims: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -3570,6 +3884,8 @@ def moments(
     """
 
 @overload
+def moments(data: NDArray, *, _unpacked: object, **options: object) -> list[NDArray]: ...
+@overload
 def mp_lamb_update_phase1(
     weight: NDArray,
     grad: NDArray,
@@ -3577,14 +3893,14 @@ def mp_lamb_update_phase1(
     var: NDArray,
     weight32: NDArray,
     *,
-    beta1: float | Any = 0.9,
-    beta2: float | Any = 0.999,
-    epsilon: float | Any = 1e-06,
-    t: float | Any,
-    bias_correction: bool | Any = True,
-    wd: float | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    beta1: Real = 0.9,
+    beta2: Real = 0.999,
+    epsilon: Real = 1e-06,
+    t: Real,
+    bias_correction: Switch = True,
+    wd: Real,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3612,15 +3928,15 @@ def mp_lamb_update_phase1(
     mean: NDArray,
     var: NDArray,
     weight32: NDArray,
-    beta1: float | Any = 0.9,
-    beta2: float | Any = 0.999,
-    epsilon: float | Any = 1e-06,
+    beta1: Real = 0.9,
+    beta2: Real = 0.999,
+    epsilon: Real = 1e-06,
     *,
-    t: float | Any,
-    bias_correction: bool | Any = True,
-    wd: float | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    t: Real,
+    bias_correction: Switch = True,
+    wd: Real,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
@@ -3631,15 +3947,15 @@ def mp_lamb_update_phase1(
     mean: NDArray,
     var: NDArray,
     weight32: NDArray,
-    beta1: float | Any,
-    beta2: float | Any,
-    epsilon: float | Any,
-    t: float | Any,
-    bias_correction: bool | Any = True,
+    beta1: Real,
+    beta2: Real,
+    epsilon: Real,
+    t: Real,
+    bias_correction: Switch = True,
     *,
-    wd: float | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    wd: Real,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
@@ -3650,17 +3966,28 @@ def mp_lamb_update_phase1(
     mean: NDArray,
     var: NDArray,
     weight32: NDArray,
-    beta1: float | Any,
-    beta2: float | Any,
-    epsilon: float | Any,
-    t: float | Any,
-    bias_correction: bool | Any,
-    wd: float | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    beta1: Real,
+    beta2: Real,
+    epsilon: Real,
+    t: Real,
+    bias_correction: Switch,
+    wd: Real,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def mp_lamb_update_phase1(
+    weight: NDArray,
+    grad: NDArray,
+    mean: NDArray,
+    var: NDArray,
+    weight32: NDArray,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> NDArray: ...
 @overload
 def mp_lamb_update_phase2(
@@ -3670,9 +3997,9 @@ def mp_lamb_update_phase2(
     r2: NDArray,
     weight32: NDArray,
     *,
-    lr: float | Any,
-    lower_bound: float | Any = -1.0,
-    upper_bound: float | Any = -1.0,
+    lr: Real,
+    lower_bound: Real = -1.0,
+    upper_bound: Real = -1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3693,12 +4020,23 @@ def mp_lamb_update_phase2(
     r1: NDArray,
     r2: NDArray,
     weight32: NDArray,
-    lr: float | Any,
-    lower_bound: float | Any = -1.0,
-    upper_bound: float | Any = -1.0,
+    lr: Real,
+    lower_bound: Real = -1.0,
+    upper_bound: Real = -1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def mp_lamb_update_phase2(
+    weight: NDArray,
+    g: NDArray,
+    r1: NDArray,
+    r2: NDArray,
+    weight32: NDArray,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> NDArray: ...
 @overload
 def mp_nag_mom_update(
@@ -3707,11 +4045,11 @@ def mp_nag_mom_update(
     mom: NDArray,
     weight32: NDArray,
     *,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3735,14 +4073,24 @@ def mp_nag_mom_update(
     grad: NDArray,
     mom: NDArray,
     weight32: NDArray,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def mp_nag_mom_update(
+    weight: NDArray,
+    grad: NDArray,
+    mom: NDArray,
+    weight32: NDArray,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> NDArray: ...
 @overload
 def mp_sgd_mom_update(
@@ -3751,12 +4099,12 @@ def mp_sgd_mom_update(
     mom: NDArray,
     weight32: NDArray,
     *,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3781,15 +4129,25 @@ def mp_sgd_mom_update(
     grad: NDArray,
     mom: NDArray,
     weight32: NDArray,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def mp_sgd_mom_update(
+    weight: NDArray,
+    grad: NDArray,
+    mom: NDArray,
+    weight32: NDArray,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> NDArray: ...
 @overload
 def mp_sgd_update(
@@ -3797,11 +4155,11 @@ def mp_sgd_update(
     grad: NDArray,
     weight32: NDArray,
     *,
-    lr: float | Any,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3823,14 +4181,18 @@ def mp_sgd_update(
     weight: NDArray,
     grad: NDArray,
     weight32: NDArray,
-    lr: float | Any,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def mp_sgd_update(
+    weight: NDArray, grad: NDArray, weight32: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def multi_lars(
@@ -3839,9 +4201,9 @@ def multi_lars(
     grads_sum_sq: NDArray,
     wds: NDArray,
     *,
-    eta: float | Any,
-    eps: float | Any,
-    rescale_grad: float | Any = 1.0,
+    eta: Real,
+    eps: Real,
+    rescale_grad: Real = 1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3865,21 +4227,32 @@ def multi_lars(
     weights_sum_sq: NDArray,
     grads_sum_sq: NDArray,
     wds: NDArray,
-    eta: float | Any,
-    eps: float | Any,
-    rescale_grad: float | Any = 1.0,
+    eta: Real,
+    eps: Real,
+    rescale_grad: Real = 1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def multi_lars(
+    lrs: NDArray,
+    weights_sum_sq: NDArray,
+    grads_sum_sq: NDArray,
+    wds: NDArray,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> NDArray: ...
+@overload
 def multi_mp_sgd_mom_update(
     *data: NDArray | Sequence[NDArray],
-    lrs: tuple[float, ...] | Any,
-    wds: tuple[float, ...] | Any,
-    momentum: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    num_weights: int | Any = 1,
+    lrs: Reals,
+    wds: Reals,
+    momentum: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    num_weights: Whole = 1,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -3895,13 +4268,18 @@ def multi_mp_sgd_mom_update(
         num_weights: how many weights there are.
     """
 
+@overload
+def multi_mp_sgd_mom_update(
+    *data: NDArray | Sequence[NDArray], _unpacked: object, **options: object
+) -> Any: ...
+@overload
 def multi_mp_sgd_update(
     *data: NDArray | Sequence[NDArray],
-    lrs: tuple[float, ...] | Any,
-    wds: tuple[float, ...] | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    num_weights: int | Any = 1,
+    lrs: Reals,
+    wds: Reals,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    num_weights: Whole = 1,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -3916,14 +4294,19 @@ def multi_mp_sgd_update(
         num_weights: how many weights there are.
     """
 
+@overload
+def multi_mp_sgd_update(
+    *data: NDArray | Sequence[NDArray], _unpacked: object, **options: object
+) -> Any: ...
+@overload
 def multi_sgd_mom_update(
     *data: NDArray | Sequence[NDArray],
-    lrs: tuple[float, ...] | Any,
-    wds: tuple[float, ...] | Any,
-    momentum: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    num_weights: int | Any = 1,
+    lrs: Reals,
+    wds: Reals,
+    momentum: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    num_weights: Whole = 1,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -3939,13 +4322,18 @@ def multi_sgd_mom_update(
         num_weights: how many weights there are.
     """
 
+@overload
+def multi_sgd_mom_update(
+    *data: NDArray | Sequence[NDArray], _unpacked: object, **options: object
+) -> Any: ...
+@overload
 def multi_sgd_update(
     *data: NDArray | Sequence[NDArray],
-    lrs: tuple[float, ...] | Any,
-    wds: tuple[float, ...] | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    num_weights: int | Any = 1,
+    lrs: Reals,
+    wds: Reals,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    num_weights: Whole = 1,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -3960,9 +4348,13 @@ def multi_sgd_update(
         num_weights: how many weights there are.
     """
 
+@overload
+def multi_sgd_update(
+    *data: NDArray | Sequence[NDArray], _unpacked: object, **options: object
+) -> Any: ...
 def multi_sum_sq(
     *data: NDArray | Sequence[NDArray],
-    num_arrays: int | Any,
+    num_arrays: Whole,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -3979,11 +4371,11 @@ def nag_mom_update(
     grad: NDArray,
     mom: NDArray,
     *,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4008,20 +4400,25 @@ def nag_mom_update(
     weight: NDArray,
     grad: NDArray,
     mom: NDArray,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def nag_mom_update(
+    weight: NDArray, grad: NDArray, mom: NDArray, *, _unpacked: object, **options: object
+) -> NDArray: ...
+@overload
 def nanprod(
     data: NDArray,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4035,11 +4432,14 @@ def nanprod(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def nanprod(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def nansum(
     data: NDArray,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4053,6 +4453,8 @@ def nansum(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def nansum(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def negative(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """The element with its sign changed.
 
@@ -4060,12 +4462,13 @@ def negative(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None
         data: an array of any shape.
     """
 
+@overload
 def norm(
     data: NDArray,
-    ord: Literal[1, 2] | Any = 2,
-    axis: int | tuple[int, ...] | Any = None,
-    out_dtype: str | type | Any = None,
-    keepdims: bool | Any = False,
+    ord: Literal[1, 2] | Whole = 2,
+    axis: Wholes = None,
+    out_dtype: DTypeLike = None,
+    keepdims: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4080,12 +4483,15 @@ def norm(
         keepdims: keep the reduced axes with size 1.
     """
 
+@overload
+def norm(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def normal(
-    loc: float | Any = 0.0,
-    scale: float | Any = 1.0,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    loc: Real = 0.0,
+    scale: Real = 1.0,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4101,12 +4507,15 @@ def normal(
         An array of `shape` and `dtype`; default (1,) and float32.
     """
 
+@overload
+def normal(*, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def one_hot(
     indices: NDArray,
-    depth: int | Any,
-    on_value: float | Any = 1.0,
-    off_value: float | Any = 0.0,
-    dtype: str | type | Any = "float32",
+    depth: Whole,
+    on_value: Real = 1.0,
+    off_value: Real = 0.0,
+    dtype: DTypeLike = "float32",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4121,10 +4530,13 @@ def one_hot(
         dtype: the element type of the result.
     """
 
+@overload
+def one_hot(indices: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def ones_like(
     data: NDArray,
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4137,11 +4549,14 @@ def ones_like(
         dtype: without meaning, too; use astype.
     """
 
+@overload
+def ones_like(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def pad(
     data: NDArray,
-    mode: Literal["constant", "edge", "reflect"] | Any,
-    pad_width: tuple[int, ...] | Any,
-    constant_value: float | Any = 0.0,
+    mode: Literal["constant", "edge", "reflect"] | str,
+    pad_width: Sizes,
+    constant_value: Real = 0.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4156,13 +4571,15 @@ def pad(
     """
 
 @overload
+def pad(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def pick(
     data: NDArray,
     index: NDArray,
     *,
-    axis: int | Any = -1,
-    keepdims: bool | Any = False,
-    mode: Literal["clip", "wrap"] | Any = "clip",
+    axis: Whole | None = -1,
+    keepdims: Switch = False,
+    mode: Literal["clip", "wrap"] | str = "clip",
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4179,19 +4596,22 @@ def pick(
 def pick(
     data: NDArray,
     index: NDArray,
-    axis: int | Any = -1,
-    keepdims: bool | Any = False,
-    mode: Literal["clip", "wrap"] | Any = "clip",
+    axis: Whole | None = -1,
+    keepdims: Switch = False,
+    mode: Literal["clip", "wrap"] | str = "clip",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def pick(data: NDArray, index: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def preloaded_multi_mp_sgd_mom_update(
     *data: NDArray | Sequence[NDArray],
-    momentum: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    num_weights: int | Any = 1,
+    momentum: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    num_weights: Whole = 1,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -4206,11 +4626,16 @@ def preloaded_multi_mp_sgd_mom_update(
         num_weights: how many weights there are.
     """
 
+@overload
+def preloaded_multi_mp_sgd_mom_update(
+    *data: NDArray | Sequence[NDArray], _unpacked: object, **options: object
+) -> Any: ...
+@overload
 def preloaded_multi_mp_sgd_update(
     *data: NDArray | Sequence[NDArray],
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    num_weights: int | Any = 1,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    num_weights: Whole = 1,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -4224,12 +4649,17 @@ def preloaded_multi_mp_sgd_update(
         num_weights: how many weights there are.
     """
 
+@overload
+def preloaded_multi_mp_sgd_update(
+    *data: NDArray | Sequence[NDArray], _unpacked: object, **options: object
+) -> Any: ...
+@overload
 def preloaded_multi_sgd_mom_update(
     *data: NDArray | Sequence[NDArray],
-    momentum: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    num_weights: int | Any = 1,
+    momentum: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    num_weights: Whole = 1,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -4244,11 +4674,16 @@ def preloaded_multi_sgd_mom_update(
         num_weights: how many weights there are.
     """
 
+@overload
+def preloaded_multi_sgd_mom_update(
+    *data: NDArray | Sequence[NDArray], _unpacked: object, **options: object
+) -> Any: ...
+@overload
 def preloaded_multi_sgd_update(
     *data: NDArray | Sequence[NDArray],
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    num_weights: int | Any = 1,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    num_weights: Whole = 1,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -4262,11 +4697,16 @@ def preloaded_multi_sgd_update(
         num_weights: how many weights there are.
     """
 
+@overload
+def preloaded_multi_sgd_update(
+    *data: NDArray | Sequence[NDArray], _unpacked: object, **options: object
+) -> Any: ...
+@overload
 def prod(
     data: NDArray,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4280,6 +4720,8 @@ def prod(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def prod(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def radians(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Degrees to radians.
 
@@ -4287,11 +4729,12 @@ def radians(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None)
         data: an array of any shape.
     """
 
+@overload
 def random_exponential(
-    lam: float | Any = 1.0,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    lam: Real = 1.0,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4307,12 +4750,15 @@ def random_exponential(
         An array of `shape` and `dtype`; default (1,) and float32.
     """
 
+@overload
+def random_exponential(*, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def random_gamma(
-    alpha: float | Any = 1.0,
-    beta: float | Any = 1.0,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    alpha: Real = 1.0,
+    beta: Real = 1.0,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4328,12 +4774,15 @@ def random_gamma(
         An array of `shape` and `dtype`; default (1,) and float32.
     """
 
+@overload
+def random_gamma(*, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def random_generalized_negative_binomial(
-    mu: float | Any = 1.0,
-    alpha: float | Any = 1.0,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    mu: Real = 1.0,
+    alpha: Real = 1.0,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4349,12 +4798,15 @@ def random_generalized_negative_binomial(
         An array of `shape` and `dtype`; default (1,) and float32.
     """
 
+@overload
+def random_generalized_negative_binomial(*, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def random_negative_binomial(
-    k: float | Any = 1.0,
-    p: float | Any = 1.0,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    k: Real = 1.0,
+    p: Real = 1.0,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4370,12 +4822,15 @@ def random_negative_binomial(
         An array of `shape` and `dtype`; default (1,) and float32.
     """
 
+@overload
+def random_negative_binomial(*, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def random_normal(
-    loc: float | Any = 0.0,
-    scale: float | Any = 1.0,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    loc: Real = 0.0,
+    scale: Real = 1.0,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4392,11 +4847,13 @@ def random_normal(
     """
 
 @overload
+def random_normal(*, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def random_pdf_dirichlet(
     sample: NDArray,
     alpha: NDArray,
     *,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4412,7 +4869,7 @@ def random_pdf_dirichlet(
 def random_pdf_dirichlet(
     sample: NDArray,
     alpha: NDArray,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4422,7 +4879,7 @@ def random_pdf_exponential(
     sample: NDArray,
     lam: NDArray,
     *,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4438,7 +4895,7 @@ def random_pdf_exponential(
 def random_pdf_exponential(
     sample: NDArray,
     lam: NDArray,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4449,7 +4906,7 @@ def random_pdf_gamma(
     alpha: NDArray,
     beta: NDArray,
     *,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4467,7 +4924,7 @@ def random_pdf_gamma(
     sample: NDArray,
     alpha: NDArray,
     beta: NDArray,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4478,7 +4935,7 @@ def random_pdf_generalized_negative_binomial(
     mu: NDArray,
     alpha: NDArray,
     *,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4496,7 +4953,7 @@ def random_pdf_generalized_negative_binomial(
     sample: NDArray,
     mu: NDArray,
     alpha: NDArray,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4507,7 +4964,7 @@ def random_pdf_negative_binomial(
     k: NDArray,
     p: NDArray,
     *,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4525,7 +4982,7 @@ def random_pdf_negative_binomial(
     sample: NDArray,
     k: NDArray,
     p: NDArray,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4536,7 +4993,7 @@ def random_pdf_normal(
     mu: NDArray,
     sigma: NDArray,
     *,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4554,7 +5011,7 @@ def random_pdf_normal(
     sample: NDArray,
     mu: NDArray,
     sigma: NDArray,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4564,7 +5021,7 @@ def random_pdf_poisson(
     sample: NDArray,
     lam: NDArray,
     *,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4580,7 +5037,7 @@ def random_pdf_poisson(
 def random_pdf_poisson(
     sample: NDArray,
     lam: NDArray,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4591,7 +5048,7 @@ def random_pdf_uniform(
     low: NDArray,
     high: NDArray,
     *,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4609,16 +5066,17 @@ def random_pdf_uniform(
     sample: NDArray,
     low: NDArray,
     high: NDArray,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
 def random_poisson(
-    lam: float | Any = 1.0,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    lam: Real = 1.0,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4634,12 +5092,15 @@ def random_poisson(
         An array of `shape` and `dtype`; default (1,) and float32.
     """
 
+@overload
+def random_poisson(*, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def random_randint(
-    low: float | Any,
-    high: float | Any,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    low: Real,
+    high: Real,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4654,12 +5115,15 @@ def random_randint(
         dtype: int32 (the default) or int64.
     """
 
+@overload
+def random_randint(*, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def random_uniform(
-    low: float | Any = 0.0,
-    high: float | Any = 1.0,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    low: Real = 0.0,
+    high: Real = 1.0,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4675,12 +5139,10 @@ def random_uniform(
         An array of `shape` and `dtype`; default (1,) and float32.
     """
 
+@overload
+def random_uniform(*, _unpacked: object, **options: object) -> NDArray: ...
 def ravel_multi_index(
-    data: NDArray,
-    shape: tuple[int, ...] | Any,
-    *,
-    out: NDArray | Any = None,
-    name: str | Any = None,
+    data: NDArray, shape: Sizes, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Positions in the flattened array of coordinates in an array of this shape.
 
@@ -4710,10 +5172,11 @@ def relu(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) ->
         data: an array of any shape.
     """
 
+@overload
 def repeat(
     data: NDArray,
-    repeats: int | Any,
-    axis: int | Any = None,
+    repeats: Whole,
+    axis: Whole | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4726,9 +5189,11 @@ def repeat(
         axis: the axis; None for the flattened array.
     """
 
+@overload
+def repeat(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def reset_arrays(
     *data: NDArray | Sequence[NDArray],
-    num_arrays: int | Any,
+    num_arrays: Whole,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]:
@@ -4739,12 +5204,13 @@ def reset_arrays(
         num_arrays: how many there are.
     """
 
+@overload
 def reshape(
     data: NDArray,
-    shape: tuple[int, ...] | Any = (),
-    reverse: bool | Any = False,
-    target_shape: tuple[int, ...] | Any = (),
-    keep_highest: bool | Any = False,
+    shape: Sizes = (),
+    reverse: Switch = False,
+    target_shape: Sizes = (),
+    keep_highest: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4761,14 +5227,16 @@ def reshape(
     """
 
 @overload
+def reshape(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def reshape_like(
     lhs: NDArray,
     rhs: NDArray,
     *,
-    lhs_begin: int | Any = None,
-    lhs_end: int | Any = None,
-    rhs_begin: int | Any = None,
-    rhs_end: int | Any = None,
+    lhs_begin: Whole | None = None,
+    lhs_end: Whole | None = None,
+    rhs_begin: Whole | None = None,
+    rhs_end: Whole | None = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4787,16 +5255,20 @@ def reshape_like(
 def reshape_like(
     lhs: NDArray,
     rhs: NDArray,
-    lhs_begin: int | Any = None,
-    lhs_end: int | Any = None,
-    rhs_begin: int | Any = None,
-    rhs_end: int | Any = None,
+    lhs_begin: Whole | None = None,
+    lhs_end: Whole | None = None,
+    rhs_begin: Whole | None = None,
+    rhs_end: Whole | None = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def reshape_like(
+    lhs: NDArray, rhs: NDArray, *, _unpacked: object, **options: object
+) -> NDArray: ...
 def reverse(
-    data: NDArray, axis: tuple[int, ...] | Any, *, out: NDArray | Any = None, name: str | Any = None
+    data: NDArray, axis: Sizes, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Reverses the order of the elements along some axes.
 
@@ -4817,13 +5289,13 @@ def rmsprop_update(
     grad: NDArray,
     n: NDArray,
     *,
-    lr: float | Any,
-    gamma1: float | Any = 0.95,
-    epsilon: float | Any = 1e-08,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    clip_weights: float | Any = -1.0,
+    lr: Real,
+    gamma1: Real = 0.95,
+    epsilon: Real = 1e-08,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    clip_weights: Real = -1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4849,16 +5321,20 @@ def rmsprop_update(
     weight: NDArray,
     grad: NDArray,
     n: NDArray,
-    lr: float | Any,
-    gamma1: float | Any = 0.95,
-    epsilon: float | Any = 1e-08,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    clip_weights: float | Any = -1.0,
+    lr: Real,
+    gamma1: Real = 0.95,
+    epsilon: Real = 1e-08,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    clip_weights: Real = -1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def rmsprop_update(
+    weight: NDArray, grad: NDArray, n: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def rmspropalex_update(
@@ -4868,14 +5344,14 @@ def rmspropalex_update(
     g: NDArray,
     delta: NDArray,
     *,
-    lr: float | Any,
-    gamma1: float | Any = 0.95,
-    gamma2: float | Any = 0.9,
-    epsilon: float | Any = 1e-08,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    clip_weights: float | Any = -1.0,
+    lr: Real,
+    gamma1: Real = 0.95,
+    gamma2: Real = 0.9,
+    epsilon: Real = 1e-08,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    clip_weights: Real = -1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4903,17 +5379,28 @@ def rmspropalex_update(
     n: NDArray,
     g: NDArray,
     delta: NDArray,
-    lr: float | Any,
-    gamma1: float | Any = 0.95,
-    gamma2: float | Any = 0.9,
-    epsilon: float | Any = 1e-08,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    clip_weights: float | Any = -1.0,
+    lr: Real,
+    gamma1: Real = 0.95,
+    gamma2: Real = 0.9,
+    epsilon: Real = 1e-08,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    clip_weights: Real = -1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def rmspropalex_update(
+    weight: NDArray,
+    grad: NDArray,
+    n: NDArray,
+    g: NDArray,
+    delta: NDArray,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> NDArray: ...
 def round(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Nearest whole number; halves go away from zero.
@@ -4929,10 +5416,11 @@ def rsqrt(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -
         data: an array of any shape.
     """
 
+@overload
 def sample_exponential(
     lam: NDArray,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -4950,12 +5438,14 @@ def sample_exponential(
     """
 
 @overload
+def sample_exponential(lam: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def sample_gamma(
     alpha: NDArray,
     beta: NDArray,
     *,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -4975,19 +5465,23 @@ def sample_gamma(
 def sample_gamma(
     alpha: NDArray,
     beta: NDArray,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def sample_gamma(
+    alpha: NDArray, beta: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def sample_generalized_negative_binomial(
     mu: NDArray,
     alpha: NDArray,
     *,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -5007,17 +5501,22 @@ def sample_generalized_negative_binomial(
 def sample_generalized_negative_binomial(
     mu: NDArray,
     alpha: NDArray,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def sample_generalized_negative_binomial(
+    mu: NDArray, alpha: NDArray, *, _unpacked: object, **options: object
+) -> NDArray: ...
+@overload
 def sample_multinomial(
     data: NDArray,
-    shape: tuple[int, ...] | Any = (),
-    get_prob: bool | Any = False,
-    dtype: str | type | Any = "int32",
+    shape: Sizes = (),
+    get_prob: Switch = False,
+    dtype: DTypeLike = "int32",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -5036,12 +5535,14 @@ def sample_multinomial(
     """
 
 @overload
+def sample_multinomial(data: NDArray, *, _unpacked: object, **options: object) -> Any: ...
+@overload
 def sample_negative_binomial(
     k: NDArray,
     p: NDArray,
     *,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -5061,19 +5562,23 @@ def sample_negative_binomial(
 def sample_negative_binomial(
     k: NDArray,
     p: NDArray,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def sample_negative_binomial(
+    k: NDArray, p: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def sample_normal(
     mu: NDArray,
     sigma: NDArray,
     *,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -5093,16 +5598,21 @@ def sample_normal(
 def sample_normal(
     mu: NDArray,
     sigma: NDArray,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def sample_normal(
+    mu: NDArray, sigma: NDArray, *, _unpacked: object, **options: object
+) -> NDArray: ...
+@overload
 def sample_poisson(
     lam: NDArray,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -5120,12 +5630,14 @@ def sample_poisson(
     """
 
 @overload
+def sample_poisson(lam: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def sample_uniform(
     low: NDArray,
     high: NDArray,
     *,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -5145,18 +5657,22 @@ def sample_uniform(
 def sample_uniform(
     low: NDArray,
     high: NDArray,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def sample_uniform(
+    low: NDArray, high: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def scatter_nd(
     data: NDArray,
     indices: NDArray,
     *,
-    shape: tuple[int, ...] | Any,
+    shape: Sizes,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -5173,7 +5689,7 @@ def scatter_nd(
 def scatter_nd(
     data: NDArray,
     indices: NDArray,
-    shape: tuple[int, ...] | Any,
+    shape: Sizes,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -5184,12 +5700,12 @@ def sgd_mom_update(
     grad: NDArray,
     mom: NDArray,
     *,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -5214,26 +5730,30 @@ def sgd_mom_update(
     weight: NDArray,
     grad: NDArray,
     mom: NDArray,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def sgd_mom_update(
+    weight: NDArray, grad: NDArray, mom: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def sgd_update(
     weight: NDArray,
     grad: NDArray,
     *,
-    lr: float | Any,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -5253,14 +5773,18 @@ def sgd_update(
 def sgd_update(
     weight: NDArray,
     grad: NDArray,
-    lr: float | Any,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def sgd_update(
+    weight: NDArray, grad: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 def shape_array(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """The shape as an int64 array.
@@ -5295,10 +5819,10 @@ def signsgd_update(
     weight: NDArray,
     grad: NDArray,
     *,
-    lr: float | Any,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -5319,13 +5843,17 @@ def signsgd_update(
 def signsgd_update(
     weight: NDArray,
     grad: NDArray,
-    lr: float | Any,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def signsgd_update(
+    weight: NDArray, grad: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 @overload
 def signum_update(
@@ -5333,12 +5861,12 @@ def signum_update(
     grad: NDArray,
     mom: NDArray,
     *,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    wd_lh: float | Any = 0.0,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    wd_lh: Real = 0.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -5363,15 +5891,19 @@ def signum_update(
     weight: NDArray,
     grad: NDArray,
     mom: NDArray,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    wd_lh: float | Any = 0.0,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    wd_lh: Real = 0.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def signum_update(
+    weight: NDArray, grad: NDArray, mom: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 def sin(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Sine, of radians.
@@ -5394,11 +5926,12 @@ def size_array(data: NDArray, *, out: NDArray | Any = None, name: str | Any = No
         data: an array of any shape.
     """
 
+@overload
 def slice(
     data: NDArray,
-    begin: tuple[int, ...] | Any,
-    end: tuple[int, ...] | Any,
-    step: tuple[int, ...] | Any = (),
+    begin: Places,
+    end: Places,
+    step: Places = (),
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -5412,11 +5945,14 @@ def slice(
         step: the step of each slice, may be negative; empty for 1.
     """
 
+@overload
+def slice(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def slice_axis(
     data: NDArray,
-    axis: int | Any,
-    begin: int | Any,
-    end: int | Any,
+    axis: Whole,
+    begin: Whole,
+    end: Whole | None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -5430,11 +5966,13 @@ def slice_axis(
     """
 
 @overload
+def slice_axis(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def slice_like(
     data: NDArray,
     shape_like: NDArray,
     *,
-    axes: tuple[int, ...] | Any = (),
+    axes: Sizes = (),
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -5450,13 +5988,13 @@ def slice_like(
 def slice_like(
     data: NDArray,
     shape_like: NDArray,
-    axes: tuple[int, ...] | Any = (),
+    axes: Sizes = (),
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
 def smooth_l1(
-    data: NDArray, scalar: float | Any = 1.0, *, out: NDArray | Any = None, name: str | Any = None
+    data: NDArray, scalar: Real = 1.0, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Huber's loss of each element: (s x)**2 / 2 where |x| < 1 / s**2, else |x| - 1 / (2 s**2).
 
@@ -5472,10 +6010,10 @@ def softmax(
     data: NDArray,
     length: NDArray | Any = None,
     *,
-    axis: int | Any = -1,
-    temperature: float | Any = None,
-    dtype: str | type | Any = None,
-    use_length: bool | Any = False,
+    axis: Whole = -1,
+    temperature: Real | None = None,
+    dtype: DTypeLike = None,
+    use_length: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -5498,13 +6036,17 @@ def softmax(
 def softmax(
     data: NDArray,
     length: NDArray | Any = None,
-    axis: int | Any = -1,
-    temperature: float | Any = None,
-    dtype: str | type | Any = None,
-    use_length: bool | Any = False,
+    axis: Whole = -1,
+    temperature: Real | None = None,
+    dtype: DTypeLike = None,
+    use_length: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def softmax(
+    data: NDArray, length: NDArray | Any = None, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 def softmax_cross_entropy(
     data: NDArray, label: NDArray, *, out: NDArray | Any = None, name: str | Any = None
@@ -5524,10 +6066,10 @@ def softmin(
     data: NDArray,
     length: NDArray | Any = None,
     *,
-    axis: int | Any = -1,
-    temperature: float | Any = None,
-    dtype: str | type | Any = None,
-    use_length: bool | Any = False,
+    axis: Whole = -1,
+    temperature: Real | None = None,
+    dtype: DTypeLike = None,
+    use_length: Switch = False,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -5550,13 +6092,17 @@ def softmin(
 def softmin(
     data: NDArray,
     length: NDArray | Any = None,
-    axis: int | Any = -1,
-    temperature: float | Any = None,
-    dtype: str | type | Any = None,
-    use_length: bool | Any = False,
+    axis: Whole = -1,
+    temperature: Real | None = None,
+    dtype: DTypeLike = None,
+    use_length: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
+) -> NDArray: ...
+@overload
+def softmin(
+    data: NDArray, length: NDArray | Any = None, *, _unpacked: object, **options: object
 ) -> NDArray: ...
 def softsign(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """x / (1 + |x|).
@@ -5565,10 +6111,11 @@ def softsign(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None
         data: an array of any shape.
     """
 
+@overload
 def sort(
     data: NDArray,
-    axis: int | Any = -1,
-    is_ascend: bool | Any = True,
+    axis: Whole | None = -1,
+    is_ascend: Switch = True,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -5581,8 +6128,10 @@ def sort(
         is_ascend: the smallest first; otherwise the largest.
     """
 
+@overload
+def sort(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def space_to_depth(
-    data: NDArray, block_size: int | Any, *, out: NDArray | Any = None, name: str | Any = None
+    data: NDArray, block_size: Whole, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Lays square blocks out as channels: (N, C, H b, W b) becomes (N, C b b, H, W).
 
@@ -5590,11 +6139,12 @@ def space_to_depth(
         data: an array of any shape.
     """
 
+@overload
 def split(
     data: NDArray,
-    num_outputs: int | Any,
-    axis: int | Any = 1,
-    squeeze_axis: bool | Any = False,
+    num_outputs: Whole,
+    axis: Whole = 1,
+    squeeze_axis: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -5607,6 +6157,8 @@ def split(
         squeeze_axis: remove the axis, which must then have size 1 in the parts.
     """
 
+@overload
+def split(data: NDArray, *, _unpacked: object, **options: object) -> Any: ...
 def sqrt(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Square root.
 
@@ -5622,11 +6174,7 @@ def square(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) 
     """
 
 def squeeze(
-    data: NDArray,
-    axis: int | tuple[int, ...] | Any = None,
-    *,
-    out: NDArray | Any = None,
-    name: str | Any = None,
+    data: NDArray, axis: Wholes = None, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Removes axes of size 1: the given ones (none for an empty tuple), or all for None.
 
@@ -5634,10 +6182,11 @@ def squeeze(
         data: an array of any shape.
     """
 
+@overload
 def stack(
     *data: NDArray | Sequence[NDArray],
-    axis: int | Any = 0,
-    num_args: int | Any = 0,
+    axis: Whole = 0,
+    num_args: Whole = 0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -5649,6 +6198,8 @@ def stack(
         num_args: how many there are; saved symbols hold it, calls need not give it.
     """
 
+@overload
+def stack(*data: NDArray | Sequence[NDArray], _unpacked: object, **options: object) -> NDArray: ...
 def stop_gradient(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """The array itself, through which no gradient flows back.
 
@@ -5656,11 +6207,12 @@ def stop_gradient(data: NDArray, *, out: NDArray | Any = None, name: str | Any =
         data: an array of any shape.
     """
 
+@overload
 def sum(
     data: NDArray,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -5674,11 +6226,14 @@ def sum(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def sum(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def sum_axis(
     data: NDArray,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -5692,10 +6247,13 @@ def sum_axis(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def sum_axis(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def swapaxes(
     data: NDArray,
-    dim1: int | Any = 0,
-    dim2: int | Any = 0,
+    dim1: Whole = 0,
+    dim2: Whole = 0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -5707,12 +6265,14 @@ def swapaxes(
     """
 
 @overload
+def swapaxes(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def take(
     a: NDArray,
     indices: NDArray,
     *,
-    axis: int | Any = 0,
-    mode: Literal["raise", "clip", "wrap"] | Any = "clip",
+    axis: Whole = 0,
+    mode: Literal["raise", "clip", "wrap"] | str = "clip",
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -5729,12 +6289,14 @@ def take(
 def take(
     a: NDArray,
     indices: NDArray,
-    axis: int | Any = 0,
-    mode: Literal["raise", "clip", "wrap"] | Any = "clip",
+    axis: Whole = 0,
+    mode: Literal["raise", "clip", "wrap"] | str = "clip",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def take(a: NDArray, indices: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def tan(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -> NDArray:
     """Tangent, of radians.
 
@@ -5750,7 +6312,7 @@ def tanh(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) ->
     """
 
 def tile(
-    data: NDArray, reps: tuple[int, ...] | Any, *, out: NDArray | Any = None, name: str | Any = None
+    data: NDArray, reps: Sizes, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Repeats the whole array, `reps` times along each axis; `reps` is aligned at the right.
 
@@ -5758,13 +6320,14 @@ def tile(
         data: an array of any shape.
     """
 
+@overload
 def topk(
     data: NDArray,
-    axis: int | Any = -1,
-    k: int | Any = 1,
-    ret_typ: Literal["both", "indices", "mask", "value"] | Any = "indices",
-    is_ascend: bool | Any = False,
-    dtype: str | type | Any = "float32",
+    axis: Whole | None = -1,
+    k: Whole = 1,
+    ret_typ: Literal["both", "indices", "mask", "value"] | str = "indices",
+    is_ascend: Switch = False,
+    dtype: DTypeLike = "float32",
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -5782,12 +6345,10 @@ def topk(
         dtype: the dtype of the positions.
     """
 
+@overload
+def topk(data: NDArray, *, _unpacked: object, **options: object) -> Any: ...
 def transpose(
-    data: NDArray,
-    axes: tuple[int, ...] | Any = (),
-    *,
-    out: NDArray | Any = None,
-    name: str | Any = None,
+    data: NDArray, axes: Sizes = (), *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Permutes the axes.
 
@@ -5803,12 +6364,13 @@ def trunc(data: NDArray, *, out: NDArray | Any = None, name: str | Any = None) -
         data: an array of any shape.
     """
 
+@overload
 def uniform(
-    low: float | Any = 0.0,
-    high: float | Any = 1.0,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    low: Real = 0.0,
+    high: Real = 1.0,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -5824,12 +6386,10 @@ def uniform(
         An array of `shape` and `dtype`; default (1,) and float32.
     """
 
+@overload
+def uniform(*, _unpacked: object, **options: object) -> NDArray: ...
 def unravel_index(
-    data: NDArray,
-    shape: tuple[int, ...] | Any,
-    *,
-    out: NDArray | Any = None,
-    name: str | Any = None,
+    data: NDArray, shape: Sizes, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Coordinates in an array of this shape of positions in the flattened array.
 
@@ -5848,10 +6408,11 @@ def where(
         y: an array of the same shape.
     """
 
+@overload
 def zeros_like(
     data: NDArray,
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -5863,3 +6424,6 @@ def zeros_like(
         ctx: without meaning, as in MXNet; use as_in_context.
         dtype: without meaning, too; use astype.
     """
+
+@overload
+def zeros_like(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...

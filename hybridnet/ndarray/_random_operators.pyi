@@ -1,13 +1,13 @@
 # Written by `python -m hybridnet.stubs`, which overwrites what is changed here.
 
-from typing import Any
+from typing import Any, overload
 
-from hybridnet.base.array_types import Dims, DTypeLike
+from hybridnet.base.array_types import Dims, DTypeLike, Real
 from hybridnet.base.context import Context
 from hybridnet.ndarray.ndarray import NDArray
 
 def exponential_like(
-    data: NDArray, lam: float | Any = 1.0, *, out: NDArray | Any = None, name: str | Any = None
+    data: NDArray, lam: Real = 1.0, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Draws from the exponential distribution with rate `lam`, whose mean is 1 / lam.
 
@@ -18,10 +18,11 @@ def exponential_like(
         An array of the shape and dtype of `data`.
     """
 
+@overload
 def gamma_like(
     data: NDArray,
-    alpha: float | Any = 1.0,
-    beta: float | Any = 1.0,
+    alpha: Real = 1.0,
+    beta: Real = 1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -35,10 +36,13 @@ def gamma_like(
         An array of the shape and dtype of `data`.
     """
 
+@overload
+def gamma_like(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def generalized_negative_binomial_like(
     data: NDArray,
-    mu: float | Any = 1.0,
-    alpha: float | Any = 1.0,
+    mu: Real = 1.0,
+    alpha: Real = 1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -52,10 +56,15 @@ def generalized_negative_binomial_like(
         An array of the shape and dtype of `data`.
     """
 
+@overload
+def generalized_negative_binomial_like(
+    data: NDArray, *, _unpacked: object, **options: object
+) -> NDArray: ...
+@overload
 def negative_binomial_like(
     data: NDArray,
-    k: float | Any = 1.0,
-    p: float | Any = 1.0,
+    k: Real = 1.0,
+    p: Real = 1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -69,10 +78,13 @@ def negative_binomial_like(
         An array of the shape and dtype of `data`.
     """
 
+@overload
+def negative_binomial_like(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
+@overload
 def normal_like(
     data: NDArray,
-    loc: float | Any = 0.0,
-    scale: float | Any = 1.0,
+    loc: Real = 0.0,
+    scale: Real = 1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -86,8 +98,10 @@ def normal_like(
         An array of the shape and dtype of `data`.
     """
 
+@overload
+def normal_like(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def poisson_like(
-    data: NDArray, lam: float | Any = 1.0, *, out: NDArray | Any = None, name: str | Any = None
+    data: NDArray, lam: Real = 1.0, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
     """Draws from the Poisson distribution with rate `lam`; the counts are floats.
 
@@ -98,10 +112,11 @@ def poisson_like(
         An array of the shape and dtype of `data`.
     """
 
+@overload
 def uniform_like(
     data: NDArray,
-    low: float | Any = 0.0,
-    high: float | Any = 1.0,
+    low: Real = 0.0,
+    high: Real = 1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
@@ -115,6 +130,8 @@ def uniform_like(
         An array of the shape and dtype of `data`.
     """
 
+@overload
+def uniform_like(data: NDArray, *, _unpacked: object, **options: object) -> NDArray: ...
 def exponential(
     scale: float | NDArray | Any = 1,
     shape: Dims | None = None,

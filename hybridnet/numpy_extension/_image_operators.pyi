@@ -1,16 +1,13 @@
 # Written by `python -m hybridnet.stubs`, which overwrites what is changed here.
 
-from typing import Any
+from typing import Any, overload
 
+from hybridnet.base.array_types import Real, Reals, Sizes, Switch, Whole
 from hybridnet.numpy.multiarray import ndarray
 from hybridnet.numpy.operands import ArrayLike
 
 def adjust_lighting(
-    data: ArrayLike,
-    alpha: tuple[float, ...] | Any,
-    *,
-    out: ndarray | Any = None,
-    name: str | Any = None,
+    data: ArrayLike, alpha: Reals, *, out: ndarray | Any = None, name: str | Any = None
 ) -> ndarray:
     """Adds a color along the principal components of ImageNet's colors (AlexNet, 2012).
 
@@ -19,12 +16,13 @@ def adjust_lighting(
         alpha: how far along each of the three components.
     """
 
+@overload
 def crop(
     data: ArrayLike,
-    x: int | Any,
-    y: int | Any,
-    width: int | Any,
-    height: int | Any,
+    x: Whole,
+    y: Whole,
+    width: Whole,
+    height: Whole,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
@@ -39,6 +37,8 @@ def crop(
         height: how many rows.
     """
 
+@overload
+def crop(data: ArrayLike, *, _unpacked: object, **options: object) -> ndarray: ...
 def flip_left_right(
     data: ArrayLike, *, out: ndarray | Any = None, name: str | Any = None
 ) -> ndarray:
@@ -57,10 +57,11 @@ def flip_top_bottom(
         data: (height, width, channel).
     """
 
+@overload
 def normalize(
     data: ArrayLike,
-    mean: tuple[float, ...] | Any = (0.0, 0.0, 0.0, 0.0),
-    std: tuple[float, ...] | Any = (1.0, 1.0, 1.0, 1.0),
+    mean: Reals = (0.0, 0.0, 0.0, 0.0),
+    std: Reals = (1.0, 1.0, 1.0, 1.0),
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
@@ -76,10 +77,13 @@ def normalize(
         The shape and dtype of `data`; whole numbers are cut off.
     """
 
+@overload
+def normalize(data: ArrayLike, *, _unpacked: object, **options: object) -> ndarray: ...
+@overload
 def random_brightness(
     data: ArrayLike,
-    min_factor: float | Any,
-    max_factor: float | Any,
+    min_factor: Real,
+    max_factor: Real,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
@@ -93,12 +97,15 @@ def random_brightness(
         max_factor: the greatest.
     """
 
+@overload
+def random_brightness(data: ArrayLike, *, _unpacked: object, **options: object) -> ndarray: ...
+@overload
 def random_color_jitter(
     data: ArrayLike,
-    brightness: float | Any,
-    contrast: float | Any,
-    saturation: float | Any,
-    hue: float | Any,
+    brightness: Real,
+    contrast: Real,
+    saturation: Real,
+    hue: Real,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
@@ -113,10 +120,13 @@ def random_color_jitter(
         hue: how far the hue is turned at most, as a part of the color circle.
     """
 
+@overload
+def random_color_jitter(data: ArrayLike, *, _unpacked: object, **options: object) -> ndarray: ...
+@overload
 def random_contrast(
     data: ArrayLike,
-    min_factor: float | Any,
-    max_factor: float | Any,
+    min_factor: Real,
+    max_factor: Real,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
@@ -130,6 +140,8 @@ def random_contrast(
         max_factor: the greatest.
     """
 
+@overload
+def random_contrast(data: ArrayLike, *, _unpacked: object, **options: object) -> ndarray: ...
 def random_flip_left_right(
     data: ArrayLike, *, out: ndarray | Any = None, name: str | Any = None
 ) -> ndarray:
@@ -150,10 +162,11 @@ def random_flip_top_bottom(
             itself.
     """
 
+@overload
 def random_hue(
     data: ArrayLike,
-    min_factor: float | Any,
-    max_factor: float | Any,
+    min_factor: Real,
+    max_factor: Real,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
@@ -167,12 +180,10 @@ def random_hue(
         max_factor: the greatest.
     """
 
+@overload
+def random_hue(data: ArrayLike, *, _unpacked: object, **options: object) -> ndarray: ...
 def random_lighting(
-    data: ArrayLike,
-    alpha_std: float | Any = 0.05,
-    *,
-    out: ndarray | Any = None,
-    name: str | Any = None,
+    data: ArrayLike, alpha_std: Real = 0.05, *, out: ndarray | Any = None, name: str | Any = None
 ) -> ndarray:
     """Adds a random color along the principal components of ImageNet's colors (AlexNet, 2012).
 
@@ -182,10 +193,11 @@ def random_lighting(
         alpha_std: the standard deviation of how far, along each component.
     """
 
+@overload
 def random_saturation(
     data: ArrayLike,
-    min_factor: float | Any,
-    max_factor: float | Any,
+    min_factor: Real,
+    max_factor: Real,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
@@ -201,11 +213,14 @@ def random_saturation(
         max_factor: the greatest.
     """
 
+@overload
+def random_saturation(data: ArrayLike, *, _unpacked: object, **options: object) -> ndarray: ...
+@overload
 def resize(
     data: ArrayLike,
-    size: tuple[int, ...] | Any = (),
-    keep_ratio: bool | Any = False,
-    interp: int | Any = 1,
+    size: Sizes = (),
+    keep_ratio: Switch = False,
+    interp: Whole = 1,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
@@ -220,6 +235,8 @@ def resize(
             and 4 is Lanczos over 8 pixels.
     """
 
+@overload
+def resize(data: ArrayLike, *, _unpacked: object, **options: object) -> ndarray: ...
 def to_tensor(data: ArrayLike, *, out: ndarray | Any = None, name: str | Any = None) -> ndarray:
     """Turns an image of numbers up to 255 into what networks take.
 

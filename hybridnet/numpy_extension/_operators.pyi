@@ -2,12 +2,14 @@
 
 from typing import Any, Literal, overload
 
+from hybridnet.base.array_types import DTypeLike, Places, Real, Reals, Sizes, Switch, Whole
+from hybridnet.base.context import Context
 from hybridnet.numpy.multiarray import ndarray
 from hybridnet.numpy.operands import ArrayLike
 
 def activation(
     data: ArrayLike,
-    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] | Any,
+    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] | str,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
@@ -23,13 +25,14 @@ def activation(
         The shape and dtype of `data`.
     """
 
+@overload
 def arange_like(
     data: ArrayLike,
-    start: float | Any = 0.0,
-    step: float | Any = 1.0,
-    repeat: int | Any = 1,
-    ctx: str | Any = "",
-    axis: int | Any = None,
+    start: Real = 0.0,
+    step: Real = 1.0,
+    repeat: Whole = 1,
+    ctx: str | Context = "",
+    axis: Whole | None = None,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
@@ -51,13 +54,15 @@ def arange_like(
     """
 
 @overload
+def arange_like(data: ArrayLike, *, _unpacked: object, **options: object) -> ndarray: ...
+@overload
 def batch_dot(
     lhs: ArrayLike,
     rhs: ArrayLike,
     *,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | str | None = None,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -75,12 +80,16 @@ def batch_dot(
 def batch_dot(
     lhs: ArrayLike,
     rhs: ArrayLike,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | str | None = None,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
+) -> ndarray: ...
+@overload
+def batch_dot(
+    lhs: ArrayLike, rhs: ArrayLike, *, _unpacked: object, **options: object
 ) -> ndarray: ...
 def batch_flatten(data: ArrayLike, *, out: ndarray | Any = None, name: str | Any = None) -> ndarray:
     """All dimensions but the first joined into one: (batch, ...) becomes (batch, features).
@@ -97,15 +106,15 @@ def batch_norm(
     moving_mean: ArrayLike,
     moving_var: ArrayLike,
     *,
-    eps: float | Any = 0.001,
-    momentum: float | Any = 0.9,
-    fix_gamma: bool | Any = True,
-    use_global_stats: bool | Any = False,
-    output_mean_var: bool | Any = False,
-    axis: int | Any = 1,
-    cudnn_off: bool | Any = False,
-    min_calib_range: float | Any = None,
-    max_calib_range: float | Any = None,
+    eps: Real = 0.001,
+    momentum: Real = 0.9,
+    fix_gamma: Switch = True,
+    use_global_stats: Switch = False,
+    output_mean_var: Switch = False,
+    axis: Whole = 1,
+    cudnn_off: Switch = False,
+    min_calib_range: Real | None = None,
+    max_calib_range: Real | None = None,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -143,21 +152,32 @@ def batch_norm(
     beta: ArrayLike,
     moving_mean: ArrayLike,
     moving_var: ArrayLike,
-    eps: float | Any = 0.001,
-    momentum: float | Any = 0.9,
-    fix_gamma: bool | Any = True,
-    use_global_stats: bool | Any = False,
-    output_mean_var: bool | Any = False,
-    axis: int | Any = 1,
-    cudnn_off: bool | Any = False,
-    min_calib_range: float | Any = None,
-    max_calib_range: float | Any = None,
+    eps: Real = 0.001,
+    momentum: Real = 0.9,
+    fix_gamma: Switch = True,
+    use_global_stats: Switch = False,
+    output_mean_var: Switch = False,
+    axis: Whole = 1,
+    cudnn_off: Switch = False,
+    min_calib_range: Real | None = None,
+    max_calib_range: Real | None = None,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> Any: ...
+@overload
+def batch_norm(
+    data: ArrayLike,
+    gamma: ArrayLike,
+    beta: ArrayLike,
+    moving_mean: ArrayLike,
+    moving_var: ArrayLike,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> Any: ...
 def cast(
-    data: ArrayLike, dtype: str | type | Any, *, out: ndarray | Any = None, name: str | Any = None
+    data: ArrayLike, dtype: DTypeLike, *, out: ndarray | Any = None, name: str | Any = None
 ) -> ndarray:
     """Converts the elements to another dtype, as C does: floats are truncated, integers wrap.
 
@@ -172,17 +192,17 @@ def convolution(
     weight: ArrayLike,
     bias: ArrayLike | Any = None,
     *,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -215,18 +235,18 @@ def convolution(
     data: ArrayLike,
     weight: ArrayLike,
     bias: ArrayLike | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
     *,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray: ...
@@ -235,20 +255,29 @@ def convolution(
     data: ArrayLike,
     weight: ArrayLike,
     bias: ArrayLike | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any,
-    dilate: tuple[int, ...] | Any,
-    pad: tuple[int, ...] | Any,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes,
+    dilate: Sizes,
+    pad: Sizes,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
+) -> ndarray: ...
+@overload
+def convolution(
+    data: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> ndarray: ...
 @overload
 def deconvolution(
@@ -256,19 +285,19 @@ def deconvolution(
     weight: ArrayLike,
     bias: ArrayLike | Any = None,
     *,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    adj: tuple[int, ...] | Any = (),
-    target_shape: tuple[int, ...] | Any = (),
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 512,
-    no_bias: bool | Any = True,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
+    adj: Sizes = (),
+    target_shape: Sizes = (),
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 512,
+    no_bias: Switch = True,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -303,20 +332,20 @@ def deconvolution(
     data: ArrayLike,
     weight: ArrayLike,
     bias: ArrayLike | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    adj: tuple[int, ...] | Any = (),
-    target_shape: tuple[int, ...] | Any = (),
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
+    adj: Sizes = (),
+    target_shape: Sizes = (),
     *,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 512,
-    no_bias: bool | Any = True,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 512,
+    no_bias: Switch = True,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray: ...
@@ -325,29 +354,39 @@ def deconvolution(
     data: ArrayLike,
     weight: ArrayLike,
     bias: ArrayLike | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any,
-    dilate: tuple[int, ...] | Any,
-    pad: tuple[int, ...] | Any,
-    adj: tuple[int, ...] | Any,
-    target_shape: tuple[int, ...] | Any,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 512,
-    no_bias: bool | Any = True,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes,
+    dilate: Sizes,
+    pad: Sizes,
+    adj: Sizes,
+    target_shape: Sizes,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 512,
+    no_bias: Switch = True,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray: ...
+@overload
+def deconvolution(
+    data: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> ndarray: ...
+@overload
 def dropout(
     data: ArrayLike,
-    p: float | Any = 0.5,
-    mode: Literal["always", "training"] | Any = "training",
-    axes: tuple[int, ...] | Any = (),
-    cudnn_off: bool | Any = False,
+    p: Real = 0.5,
+    mode: Literal["always", "training"] | str = "training",
+    axes: Sizes = (),
+    cudnn_off: Switch | None = False,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
@@ -368,14 +407,16 @@ def dropout(
     """
 
 @overload
+def dropout(data: ArrayLike, *, _unpacked: object, **options: object) -> ndarray: ...
+@overload
 def embedding(
     data: ArrayLike,
     weight: ArrayLike,
     *,
-    input_dim: int | Any,
-    output_dim: int | Any,
-    dtype: str | type | Any = "float32",
-    sparse_grad: bool | Any = False,
+    input_dim: Whole,
+    output_dim: Whole,
+    dtype: DTypeLike = "float32",
+    sparse_grad: Switch = False,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -396,13 +437,17 @@ def embedding(
 def embedding(
     data: ArrayLike,
     weight: ArrayLike,
-    input_dim: int | Any,
-    output_dim: int | Any,
-    dtype: str | type | Any = "float32",
-    sparse_grad: bool | Any = False,
+    input_dim: Whole,
+    output_dim: Whole,
+    dtype: DTypeLike = "float32",
+    sparse_grad: Switch = False,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
+) -> ndarray: ...
+@overload
+def embedding(
+    data: ArrayLike, weight: ArrayLike, *, _unpacked: object, **options: object
 ) -> ndarray: ...
 def erf(data: ArrayLike, *, out: ndarray | Any = None, name: str | Any = None) -> ndarray:
     """Error function.
@@ -424,9 +469,9 @@ def fully_connected(
     weight: ArrayLike,
     bias: ArrayLike | Any = None,
     *,
-    num_hidden: int | Any,
-    no_bias: bool | Any = False,
-    flatten: bool | Any = True,
+    num_hidden: Whole,
+    no_bias: Switch = False,
+    flatten: Switch = True,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -450,12 +495,21 @@ def fully_connected(
     data: ArrayLike,
     weight: ArrayLike,
     bias: ArrayLike | Any,
-    num_hidden: int | Any,
-    no_bias: bool | Any = False,
-    flatten: bool | Any = True,
+    num_hidden: Whole,
+    no_bias: Switch = False,
+    flatten: Switch = True,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
+) -> ndarray: ...
+@overload
+def fully_connected(
+    data: ArrayLike,
+    weight: ArrayLike,
+    bias: ArrayLike | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> ndarray: ...
 def gamma(data: ArrayLike, *, out: ndarray | Any = None, name: str | Any = None) -> ndarray:
     """Gamma function.
@@ -488,9 +542,9 @@ def layer_norm(
     gamma: ArrayLike,
     beta: ArrayLike,
     *,
-    axis: int | Any = -1,
-    eps: float | Any = 1e-05,
-    output_mean_var: bool | Any = False,
+    axis: Whole = -1,
+    eps: Real = 1e-05,
+    output_mean_var: Switch = False,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -516,22 +570,26 @@ def layer_norm(
     data: ArrayLike,
     gamma: ArrayLike,
     beta: ArrayLike,
-    axis: int | Any = -1,
-    eps: float | Any = 1e-05,
-    output_mean_var: bool | Any = False,
+    axis: Whole = -1,
+    eps: Real = 1e-05,
+    output_mean_var: Switch = False,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
+) -> Any: ...
+@overload
+def layer_norm(
+    data: ArrayLike, gamma: ArrayLike, beta: ArrayLike, *, _unpacked: object, **options: object
 ) -> Any: ...
 @overload
 def leaky_relu(
     data: ArrayLike,
     gamma: ArrayLike | Any = None,
     *,
-    act_type: str | Any = "leaky",
-    slope: float | Any = 0.25,
-    lower_bound: float | Any = 0.125,
-    upper_bound: float | Any = 0.334,
+    act_type: str = "leaky",
+    slope: Real = 0.25,
+    lower_bound: Real = 0.125,
+    upper_bound: Real = 0.334,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -558,20 +616,25 @@ def leaky_relu(
 def leaky_relu(
     data: ArrayLike,
     gamma: ArrayLike | Any = None,
-    act_type: str | Any = "leaky",
-    slope: float | Any = 0.25,
-    lower_bound: float | Any = 0.125,
-    upper_bound: float | Any = 0.334,
+    act_type: str = "leaky",
+    slope: Real = 0.25,
+    lower_bound: Real = 0.125,
+    upper_bound: Real = 0.334,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray: ...
+@overload
+def leaky_relu(
+    data: ArrayLike, gamma: ArrayLike | Any = None, *, _unpacked: object, **options: object
+) -> ndarray: ...
+@overload
 def log_softmax(
     data: ArrayLike,
-    axis: int | Any = -1,
-    temperature: float | Any = None,
-    dtype: str | type | Any = None,
-    use_length: bool | Any = False,
+    axis: Whole = -1,
+    temperature: Real | None = None,
+    dtype: DTypeLike = None,
+    use_length: Switch = False,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
@@ -590,18 +653,20 @@ def log_softmax(
     """
 
 @overload
+def log_softmax(data: ArrayLike, *, _unpacked: object, **options: object) -> ndarray: ...
+@overload
 def multibox_detection(
     cls_prob: ArrayLike,
     loc_pred: ArrayLike,
     anchor: ArrayLike,
     *,
-    clip: bool | Any = True,
-    threshold: float | Any = 0.01,
-    background_id: int | Any = 0,
-    nms_threshold: float | Any = 0.5,
-    force_suppress: bool | Any = False,
-    variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
-    nms_topk: int | Any = -1,
+    clip: Switch = True,
+    threshold: Real = 0.01,
+    background_id: Whole = 0,
+    nms_threshold: Real = 0.5,
+    force_suppress: Switch = False,
+    variances: Reals = (0.1, 0.1, 0.2, 0.2),
+    nms_topk: Whole = -1,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -631,24 +696,34 @@ def multibox_detection(
     cls_prob: ArrayLike,
     loc_pred: ArrayLike,
     anchor: ArrayLike,
-    clip: bool | Any = True,
-    threshold: float | Any = 0.01,
-    background_id: int | Any = 0,
-    nms_threshold: float | Any = 0.5,
-    force_suppress: bool | Any = False,
-    variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
-    nms_topk: int | Any = -1,
+    clip: Switch = True,
+    threshold: Real = 0.01,
+    background_id: Whole = 0,
+    nms_threshold: Real = 0.5,
+    force_suppress: Switch = False,
+    variances: Reals = (0.1, 0.1, 0.2, 0.2),
+    nms_topk: Whole = -1,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray: ...
+@overload
+def multibox_detection(
+    cls_prob: ArrayLike,
+    loc_pred: ArrayLike,
+    anchor: ArrayLike,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> ndarray: ...
+@overload
 def multibox_prior(
     data: ArrayLike,
-    sizes: tuple[float, ...] | Any = (1.0,),
-    ratios: tuple[float, ...] | Any = (1.0,),
-    clip: bool | Any = False,
-    steps: tuple[float, ...] | Any = (-1.0, -1.0),
-    offsets: tuple[float, ...] | Any = (0.5, 0.5),
+    sizes: Reals = (1.0,),
+    ratios: Reals = (1.0,),
+    clip: Switch = False,
+    steps: Reals = (-1.0, -1.0),
+    offsets: Reals = (0.5, 0.5),
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
@@ -669,17 +744,19 @@ def multibox_prior(
     """
 
 @overload
+def multibox_prior(data: ArrayLike, *, _unpacked: object, **options: object) -> ndarray: ...
+@overload
 def multibox_target(
     anchor: ArrayLike,
     label: ArrayLike,
     cls_pred: ArrayLike,
     *,
-    overlap_threshold: float | Any = 0.5,
-    ignore_label: float | Any = -1.0,
-    negative_mining_ratio: float | Any = -1.0,
-    negative_mining_thresh: float | Any = 0.5,
-    minimum_negative_samples: int | Any = 0,
-    variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
+    overlap_threshold: Real = 0.5,
+    ignore_label: Real = -1.0,
+    negative_mining_ratio: Real = -1.0,
+    negative_mining_thresh: Real = 0.5,
+    minimum_negative_samples: Whole = 0,
+    variances: Reals = (0.1, 0.1, 0.2, 0.2),
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> list[ndarray]:
@@ -712,18 +789,27 @@ def multibox_target(
     anchor: ArrayLike,
     label: ArrayLike,
     cls_pred: ArrayLike,
-    overlap_threshold: float | Any = 0.5,
-    ignore_label: float | Any = -1.0,
-    negative_mining_ratio: float | Any = -1.0,
-    negative_mining_thresh: float | Any = 0.5,
-    minimum_negative_samples: int | Any = 0,
-    variances: tuple[float, ...] | Any = (0.1, 0.1, 0.2, 0.2),
+    overlap_threshold: Real = 0.5,
+    ignore_label: Real = -1.0,
+    negative_mining_ratio: Real = -1.0,
+    negative_mining_thresh: Real = 0.5,
+    minimum_negative_samples: Whole = 0,
+    variances: Reals = (0.1, 0.1, 0.2, 0.2),
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> list[ndarray]: ...
+@overload
+def multibox_target(
+    anchor: ArrayLike,
+    label: ArrayLike,
+    cls_pred: ArrayLike,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> list[ndarray]: ...
 def nonzero(
-    x: ArrayLike, size: int | Any = None, *, out: ndarray | Any = None, name: str | Any = None
+    x: ArrayLike, size: Whole | None = None, *, out: ndarray | Any = None, name: str | Any = None
 ) -> ndarray:
     """Positions of the elements that are not zero, one in each row.
 
@@ -731,12 +817,13 @@ def nonzero(
         size: how many there are; measured on arrays, to be given in a graph.
     """
 
+@overload
 def one_hot(
     indices: ArrayLike,
-    depth: int | Any,
-    on_value: float | Any = 1.0,
-    off_value: float | Any = 0.0,
-    dtype: str | type | Any = "float32",
+    depth: Whole,
+    on_value: Real = 1.0,
+    off_value: Real = 0.0,
+    dtype: DTypeLike = "float32",
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
@@ -752,13 +839,15 @@ def one_hot(
     """
 
 @overload
+def one_hot(indices: ArrayLike, *, _unpacked: object, **options: object) -> ndarray: ...
+@overload
 def pick(
     data: ArrayLike,
     index: ArrayLike,
     *,
-    axis: int | Any = -1,
-    keepdims: bool | Any = False,
-    mode: Literal["clip", "wrap"] | Any = "clip",
+    axis: Whole | None = -1,
+    keepdims: Switch = False,
+    mode: Literal["clip", "wrap"] | str = "clip",
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -775,25 +864,28 @@ def pick(
 def pick(
     data: ArrayLike,
     index: ArrayLike,
-    axis: int | Any = -1,
-    keepdims: bool | Any = False,
-    mode: Literal["clip", "wrap"] | Any = "clip",
+    axis: Whole | None = -1,
+    keepdims: Switch = False,
+    mode: Literal["clip", "wrap"] | str = "clip",
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray: ...
+@overload
+def pick(data: ArrayLike, index: ArrayLike, *, _unpacked: object, **options: object) -> ndarray: ...
+@overload
 def pooling(
     data: ArrayLike,
-    kernel: tuple[int, ...] | Any = (),
-    pool_type: Literal["avg", "lp", "max", "sum"] | Any = "max",
-    global_pool: bool | Any = False,
-    cudnn_off: bool | Any = False,
-    pooling_convention: Literal["full", "same", "valid"] | Any = "valid",
-    stride: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    p_value: int | Any = None,
-    count_include_pad: bool | Any = None,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes = (),
+    pool_type: Literal["avg", "lp", "max", "sum"] | str = "max",
+    global_pool: Switch = False,
+    cudnn_off: Switch = False,
+    pooling_convention: Literal["full", "same", "valid"] | str = "valid",
+    stride: Sizes = (),
+    pad: Sizes = (),
+    p_value: Whole | None = None,
+    count_include_pad: Switch | None = None,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
@@ -819,6 +911,8 @@ def pooling(
         goes to the first of several greatest elements of a window.
     """
 
+@overload
+def pooling(data: ArrayLike, *, _unpacked: object, **options: object) -> ndarray: ...
 def relu(data: ArrayLike, *, out: ndarray | Any = None, name: str | Any = None) -> ndarray:
     """The larger of the element and 0.
 
@@ -826,11 +920,12 @@ def relu(data: ArrayLike, *, out: ndarray | Any = None, name: str | Any = None) 
         data: an array of any shape.
     """
 
+@overload
 def reshape(
     a: ArrayLike,
-    newshape: tuple[int, ...] | Any,
-    reverse: bool | Any = False,
-    order: Literal["C"] | Any = "C",
+    newshape: Sizes,
+    reverse: Switch = False,
+    order: Literal["C"] | str = "C",
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
@@ -846,14 +941,16 @@ def reshape(
     """
 
 @overload
+def reshape(a: ArrayLike, *, _unpacked: object, **options: object) -> ndarray: ...
+@overload
 def reshape_like(
     lhs: ArrayLike,
     rhs: ArrayLike,
     *,
-    lhs_begin: int | Any = None,
-    lhs_end: int | Any = None,
-    rhs_begin: int | Any = None,
-    rhs_end: int | Any = None,
+    lhs_begin: Whole | None = None,
+    lhs_end: Whole | None = None,
+    rhs_begin: Whole | None = None,
+    rhs_end: Whole | None = None,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -872,13 +969,17 @@ def reshape_like(
 def reshape_like(
     lhs: ArrayLike,
     rhs: ArrayLike,
-    lhs_begin: int | Any = None,
-    lhs_end: int | Any = None,
-    rhs_begin: int | Any = None,
-    rhs_end: int | Any = None,
+    lhs_begin: Whole | None = None,
+    lhs_end: Whole | None = None,
+    rhs_begin: Whole | None = None,
+    rhs_end: Whole | None = None,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
+) -> ndarray: ...
+@overload
+def reshape_like(
+    lhs: ArrayLike, rhs: ArrayLike, *, _unpacked: object, **options: object
 ) -> ndarray: ...
 @overload
 def rnn(
@@ -888,17 +989,17 @@ def rnn(
     state_cell: ArrayLike | Any = None,
     sequence_length: ArrayLike | Any = None,
     *,
-    state_size: int | Any,
-    num_layers: int | Any,
-    bidirectional: bool | Any = False,
-    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] | Any,
-    p: float | Any = 0.0,
-    state_outputs: bool | Any = False,
-    projection_size: int | Any = None,
-    lstm_state_clip_min: float | Any = None,
-    lstm_state_clip_max: float | Any = None,
-    lstm_state_clip_nan: bool | Any = False,
-    use_sequence_length: bool | Any = False,
+    state_size: Whole,
+    num_layers: Whole,
+    bidirectional: Switch = False,
+    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] | str,
+    p: Real = 0.0,
+    state_outputs: Switch = False,
+    projection_size: Whole | None = None,
+    lstm_state_clip_min: Real | None = None,
+    lstm_state_clip_max: Real | None = None,
+    lstm_state_clip_nan: Switch = False,
+    use_sequence_length: Switch = False,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> Any:
@@ -946,18 +1047,18 @@ def rnn(
     state: ArrayLike,
     state_cell: ArrayLike | Any,
     sequence_length: ArrayLike | Any,
-    state_size: int | Any,
-    num_layers: int | Any,
-    bidirectional: bool | Any = False,
+    state_size: Whole,
+    num_layers: Whole,
+    bidirectional: Switch = False,
     *,
-    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] | Any,
-    p: float | Any = 0.0,
-    state_outputs: bool | Any = False,
-    projection_size: int | Any = None,
-    lstm_state_clip_min: float | Any = None,
-    lstm_state_clip_max: float | Any = None,
-    lstm_state_clip_nan: bool | Any = False,
-    use_sequence_length: bool | Any = False,
+    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] | str,
+    p: Real = 0.0,
+    state_outputs: Switch = False,
+    projection_size: Whole | None = None,
+    lstm_state_clip_min: Real | None = None,
+    lstm_state_clip_max: Real | None = None,
+    lstm_state_clip_nan: Switch = False,
+    use_sequence_length: Switch = False,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> Any: ...
@@ -968,28 +1069,39 @@ def rnn(
     state: ArrayLike,
     state_cell: ArrayLike | Any,
     sequence_length: ArrayLike | Any,
-    state_size: int | Any,
-    num_layers: int | Any,
-    bidirectional: bool | Any,
-    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] | Any,
-    p: float | Any = 0.0,
-    state_outputs: bool | Any = False,
-    projection_size: int | Any = None,
-    lstm_state_clip_min: float | Any = None,
-    lstm_state_clip_max: float | Any = None,
-    lstm_state_clip_nan: bool | Any = False,
-    use_sequence_length: bool | Any = False,
+    state_size: Whole,
+    num_layers: Whole,
+    bidirectional: Switch,
+    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] | str,
+    p: Real = 0.0,
+    state_outputs: Switch = False,
+    projection_size: Whole | None = None,
+    lstm_state_clip_min: Real | None = None,
+    lstm_state_clip_max: Real | None = None,
+    lstm_state_clip_nan: Switch = False,
+    use_sequence_length: Switch = False,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
+) -> Any: ...
+@overload
+def rnn(
+    data: ArrayLike,
+    parameters: ArrayLike,
+    state: ArrayLike,
+    state_cell: ArrayLike | Any = None,
+    sequence_length: ArrayLike | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Any: ...
 @overload
 def roi_pooling(
     data: ArrayLike,
     rois: ArrayLike,
     *,
-    pooled_size: tuple[int, ...] | Any,
-    spatial_scale: float | Any,
+    pooled_size: Sizes,
+    spatial_scale: Real,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -1012,20 +1124,24 @@ def roi_pooling(
 def roi_pooling(
     data: ArrayLike,
     rois: ArrayLike,
-    pooled_size: tuple[int, ...] | Any,
-    spatial_scale: float | Any,
+    pooled_size: Sizes,
+    spatial_scale: Real,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
+) -> ndarray: ...
+@overload
+def roi_pooling(
+    data: ArrayLike, rois: ArrayLike, *, _unpacked: object, **options: object
 ) -> ndarray: ...
 @overload
 def sequence_mask(
     data: ArrayLike,
     sequence_length: ArrayLike | Any = None,
     *,
-    use_sequence_length: bool | Any = False,
-    value: float | Any = 0.0,
-    axis: int | Any = 0,
+    use_sequence_length: Switch = False,
+    value: Real = 0.0,
+    axis: Whole = 0,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -1046,12 +1162,20 @@ def sequence_mask(
 def sequence_mask(
     data: ArrayLike,
     sequence_length: ArrayLike | Any = None,
-    use_sequence_length: bool | Any = False,
-    value: float | Any = 0.0,
-    axis: int | Any = 0,
+    use_sequence_length: Switch = False,
+    value: Real = 0.0,
+    axis: Whole = 0,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
+) -> ndarray: ...
+@overload
+def sequence_mask(
+    data: ArrayLike,
+    sequence_length: ArrayLike | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> ndarray: ...
 def shape_array(data: ArrayLike, *, out: ndarray | Any = None, name: str | Any = None) -> ndarray:
     """The shape as an int64 array.
@@ -1067,11 +1191,12 @@ def sigmoid(data: ArrayLike, *, out: ndarray | Any = None, name: str | Any = Non
         data: an array of any shape.
     """
 
+@overload
 def slice(
     data: ArrayLike,
-    begin: tuple[int, ...] | Any,
-    end: tuple[int, ...] | Any,
-    step: tuple[int, ...] | Any = (),
+    begin: Places,
+    end: Places,
+    step: Places = (),
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
@@ -1085,8 +1210,10 @@ def slice(
         step: the step of each slice, may be negative; empty for 1.
     """
 
+@overload
+def slice(data: ArrayLike, *, _unpacked: object, **options: object) -> ndarray: ...
 def smooth_l1(
-    data: ArrayLike, scalar: float | Any = 1.0, *, out: ndarray | Any = None, name: str | Any = None
+    data: ArrayLike, scalar: Real = 1.0, *, out: ndarray | Any = None, name: str | Any = None
 ) -> ndarray:
     """Huber's loss of each element: (s x)**2 / 2 where |x| < 1 / s**2, else |x| - 1 / (2 s**2).
 
@@ -1102,10 +1229,10 @@ def softmax(
     data: ArrayLike,
     length: ArrayLike | Any = None,
     *,
-    axis: int | Any = -1,
-    temperature: float | Any = None,
-    dtype: str | type | Any = None,
-    use_length: bool | Any = False,
+    axis: Whole = -1,
+    temperature: Real | None = None,
+    dtype: DTypeLike = None,
+    use_length: Switch = False,
     out: ndarray | Any = None,
     name: str | Any = None,
 ) -> ndarray:
@@ -1128,13 +1255,17 @@ def softmax(
 def softmax(
     data: ArrayLike,
     length: ArrayLike | Any = None,
-    axis: int | Any = -1,
-    temperature: float | Any = None,
-    dtype: str | type | Any = None,
-    use_length: bool | Any = False,
+    axis: Whole = -1,
+    temperature: Real | None = None,
+    dtype: DTypeLike = None,
+    use_length: Switch = False,
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
+) -> ndarray: ...
+@overload
+def softmax(
+    data: ArrayLike, length: ArrayLike | Any = None, *, _unpacked: object, **options: object
 ) -> ndarray: ...
 def stop_gradient(data: ArrayLike, *, out: ndarray | Any = None, name: str | Any = None) -> ndarray:
     """The array itself, through which no gradient flows back.
@@ -1143,13 +1274,14 @@ def stop_gradient(data: ArrayLike, *, out: ndarray | Any = None, name: str | Any
         data: an array of any shape.
     """
 
+@overload
 def topk(
     data: ArrayLike,
-    axis: int | Any = -1,
-    k: int | Any = 1,
-    ret_typ: Literal["both", "indices", "mask", "value"] | Any = "indices",
-    is_ascend: bool | Any = False,
-    dtype: str | type | Any = "float32",
+    axis: Whole | None = -1,
+    k: Whole = 1,
+    ret_typ: Literal["both", "indices", "mask", "value"] | str = "indices",
+    is_ascend: Switch = False,
+    dtype: DTypeLike = "float32",
     *,
     out: ndarray | Any = None,
     name: str | Any = None,
@@ -1166,3 +1298,6 @@ def topk(
         is_ascend: the smallest elements instead.
         dtype: the dtype of the positions.
     """
+
+@overload
+def topk(data: ArrayLike, *, _unpacked: object, **options: object) -> Any: ...

@@ -74,9 +74,12 @@ def set_config(**kwargs: Any) -> None:
 
 
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
-    """Starts ('run') or ends ('stop') recording. What was recorded before stays, unless dumped.
+    """Starts ('run') or ends ('stop') recording.
 
-    What has not been dumped when the process ends is written then, as `dump` does.
+    As MXNet's, a run goes on with what there is: runs add up in `dumps`, in `events` and in the
+    pages, also a run after a `profile`. It begins anew after a `dump` that ends recording, which
+    has written all, and after ``dumps(reset=True)``; `profile` always begins anew. What has not
+    been dumped when the process ends is written then, as `dump` does.
 
     Args:
         state: 'run' or 'stop'.
@@ -217,10 +220,10 @@ def traffic(*traces: str | os.PathLike[str]) -> HtmlPage:
 
 @contextmanager
 def profile(filename: str | os.PathLike[str] | None = None) -> Iterator[None]:
-    """Records what happens in the block, and nothing from before it.
+    """Records what happens in the block, and forgets what was recorded before it.
 
-    Work of the block that is still pending when it ends is not recorded; call `waitall` at its end
-    to record all of it.
+    That is where it differs from `set_state`, whose runs add up. Work of the block that is still
+    pending when it ends is not recorded; call `waitall` at its end to record all of it.
 
     Args:
         filename: the file to which the trace is written if the block ends without an error; None

@@ -4,7 +4,7 @@
 const data = JSON.parse(find("data").textContent);
 const ruler = find("ruler"), canvas = find("rows"), said = find("said"), count = find("count");
 const LABEL = 17, BAR = 16, COUNTER = 34, RULER = 24, FONT = "11px system-ui, sans-serif";
-const view = {from: 0, to: data.end};
+const view = {from: data.begin, to: data.end};
 const hidden = new Set();
 let found = null;                       // the spans that a search has found, in order of time
 let chosen = null;                      // the span, counter's point or mark that is told

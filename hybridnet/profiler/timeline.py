@@ -41,6 +41,7 @@ _KINDS: Final[Mapping[str, tuple[str, str]]] = {
 _COUNTERS: Final = frozenset({"counter", "memory"})
 _BAR_HEIGHT: Final = 16  # pixels, as in the script
 _HEAD_HEIGHT: Final = 17
+_SILENT: Final = 0.9  # of all the time: where nothing happened that long, the page opens behind it
 _STYLE: Final = """\
 .line button[aria-pressed=false] { text-decoration: line-through; border-style: dashed; }
 #search { flex: 0 1 14em; min-width: 6em; }
@@ -88,7 +89,11 @@ def timeline_page(events: Sequence[Span]) -> HtmlPage:
         if one.kind == "marker"
     ]
     count = f"{len(bars)} events in {_time(end - begin) if shown else 'no time'}"
+    first = _after_silence(shown, begin, end)
+    if first > begin:
+        count += f"; shown are the last {_time(end - first)}, All shows what was long before"
     held = {
+        "begin": first - begin,
         "end": max(end - begin, 1e-3),
         "count": count,
         "rows": rows,
@@ -114,6 +119,19 @@ def timeline_page(events: Sequence[Span]) -> HtmlPage:
     return HtmlPage(
         "What ran when", body, _STYLE, script_file(__package__, "timeline.js"), min(height, 700)
     )
+
+
+def _after_silence(events: Sequence[Span], begin: float, end: float) -> float:
+    """Returns where the page opens: behind a silence that would leave no width for what is around.
+
+    Such is between two runs of the profiler that are far apart; else it is where all begins.
+    """
+    longest, after, last = 0.0, begin, begin
+    for event in events:
+        if event.start - last > longest:
+            longest, after = event.start - last, event.start
+        last = max(last, event.start + event.duration)
+    return after if longest > _SILENT * (end - begin) else begin
 
 
 class _Table:

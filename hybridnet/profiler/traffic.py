@@ -13,16 +13,33 @@ from pathlib import Path
 from typing import Any, Final
 
 from hybridnet.base.errors import ParameterError
-from hybridnet.base.html_page import HtmlPage, json_text
+from hybridnet.base.html_page import HtmlPage, json_element, script_file
 
 from .spans import Span
-from .traffic_script import SCRIPT, STYLE
 
 #: More messages make a page that opens slowly.
 _MESSAGES: Final = 20_000
 _NUMBERS: Final = ("sent", "received", "round")
 #: What separates a store's number from a key's name on servers (`hybridnet.kv.names`).
 _MARK: Final = "\x1f"
+_STYLE: Final = """\
+svg { display: block; }
+.beside { display: flex; flex-wrap: wrap; gap: 16px; align-items: center; }
+svg text { font: 12px system-ui, sans-serif; fill: currentColor; }
+#scroll { overflow-x: auto; }
+.node { fill: #3b74b518; stroke: #3b74b5; }
+.arrow { fill: none; cursor: pointer; }
+.arrow.there { stroke: #3f8f4f; }
+.arrow.back { stroke: #d9862b; }
+.head.there { fill: #3f8f4f; }
+.head.back { fill: #d9862b; }
+.arrow.dim, .round.dim { opacity: .15; }
+.round { fill: #3b74b5; cursor: pointer; }
+h2 { font-size: 1em; margin: 10px 0 2px; }
+h2 small { font-weight: normal; }
+th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; }
+tbody tr.chosen { background: #3b74b533; }
+"""
 _BODY: Final = """\
 <div class="legend"><button id="all">show all</button> <span id="sum"></span></div>
 <div class="beside"><svg id="net" role="group" aria-label="who sent to whom"></svg>
@@ -93,6 +110,7 @@ def traffic_page(messages: Sequence[Message]) -> HtmlPage:
          round(one[7], 1), round(one[8], 1)]
         for one in newest
     ]  # fmt: skip
-    data = json_text({"words": list(numbers), "rows": rows, "leftOut": left_out})
-    script = f"const data = {data};\n{SCRIPT}"
-    return HtmlPage("Who sent what to whom", _BODY, STYLE, script, 620)
+    held = {"words": list(numbers), "rows": rows, "leftOut": left_out}
+    body = _BODY + json_element("data", held)
+    script = script_file(__package__, "traffic.js")
+    return HtmlPage("Who sent what to whom", body, _STYLE, script, 620)

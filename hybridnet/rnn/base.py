@@ -56,6 +56,8 @@ def normalize_sequence(
                     f"unroll: inputs must be one symbol or a list, got one of {len(inputs)} "
                     "outputs; use list(inputs)"
                 )
+            if length is None:
+                raise ParameterError("unroll: needs length where inputs are one symbol")
             steps = symbol.split(inputs, axis=axis, num_outputs=length, squeeze_axis=True)
             inputs = list(steps)
         return inputs, axis

@@ -2,13 +2,14 @@
 
 from typing import Any, overload
 
+from hybridnet.base.array_types import Real, Reals, Sizes, Switch, Whole
 from hybridnet.symbol.symbol import Symbol
 
 @overload
 def adjust_lighting(
     data: Symbol | None = None,
     *,
-    alpha: tuple[float, ...] | Any,
+    alpha: Reals,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -23,7 +24,7 @@ def adjust_lighting(
 @overload
 def adjust_lighting(
     data: Symbol | None,
-    alpha: tuple[float, ...] | Any,
+    alpha: Reals,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -33,10 +34,10 @@ def adjust_lighting(
 def crop(
     data: Symbol | None = None,
     *,
-    x: int | Any,
-    y: int | Any,
-    width: int | Any,
-    height: int | Any,
+    x: Whole,
+    y: Whole,
+    width: Whole,
+    height: Whole,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -54,15 +55,17 @@ def crop(
 @overload
 def crop(
     data: Symbol | None,
-    x: int | Any,
-    y: int | Any,
-    width: int | Any,
-    height: int | Any,
+    x: Whole,
+    y: Whole,
+    width: Whole,
+    height: Whole,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def crop(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 def flip_left_right(
     data: Symbol | None = None,
     *,
@@ -89,10 +92,11 @@ def flip_top_bottom(
         data: (height, width, channel).
     """
 
+@overload
 def normalize(
     data: Symbol | None = None,
-    mean: tuple[float, ...] | Any = (0.0, 0.0, 0.0, 0.0),
-    std: tuple[float, ...] | Any = (1.0, 1.0, 1.0, 1.0),
+    mean: Reals = (0.0, 0.0, 0.0, 0.0),
+    std: Reals = (1.0, 1.0, 1.0, 1.0),
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -110,11 +114,13 @@ def normalize(
     """
 
 @overload
+def normalize(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def random_brightness(
     data: Symbol | None = None,
     *,
-    min_factor: float | Any,
-    max_factor: float | Any,
+    min_factor: Real,
+    max_factor: Real,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -131,21 +137,25 @@ def random_brightness(
 @overload
 def random_brightness(
     data: Symbol | None,
-    min_factor: float | Any,
-    max_factor: float | Any,
+    min_factor: Real,
+    max_factor: Real,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def random_brightness(
+    data: Symbol | None = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def random_color_jitter(
     data: Symbol | None = None,
     *,
-    brightness: float | Any,
-    contrast: float | Any,
-    saturation: float | Any,
-    hue: float | Any,
+    brightness: Real,
+    contrast: Real,
+    saturation: Real,
+    hue: Real,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -163,21 +173,25 @@ def random_color_jitter(
 @overload
 def random_color_jitter(
     data: Symbol | None,
-    brightness: float | Any,
-    contrast: float | Any,
-    saturation: float | Any,
-    hue: float | Any,
+    brightness: Real,
+    contrast: Real,
+    saturation: Real,
+    hue: Real,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def random_color_jitter(
+    data: Symbol | None = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def random_contrast(
     data: Symbol | None = None,
     *,
-    min_factor: float | Any,
-    max_factor: float | Any,
+    min_factor: Real,
+    max_factor: Real,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -194,12 +208,16 @@ def random_contrast(
 @overload
 def random_contrast(
     data: Symbol | None,
-    min_factor: float | Any,
-    max_factor: float | Any,
+    min_factor: Real,
+    max_factor: Real,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def random_contrast(
+    data: Symbol | None = None, *, _unpacked: object, **options: object
 ) -> Symbol: ...
 def random_flip_left_right(
     data: Symbol | None = None,
@@ -233,8 +251,8 @@ def random_flip_top_bottom(
 def random_hue(
     data: Symbol | None = None,
     *,
-    min_factor: float | Any,
-    max_factor: float | Any,
+    min_factor: Real,
+    max_factor: Real,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -251,16 +269,18 @@ def random_hue(
 @overload
 def random_hue(
     data: Symbol | None,
-    min_factor: float | Any,
-    max_factor: float | Any,
+    min_factor: Real,
+    max_factor: Real,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def random_hue(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 def random_lighting(
     data: Symbol | None = None,
-    alpha_std: float | Any = 0.05,
+    alpha_std: Real = 0.05,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -278,8 +298,8 @@ def random_lighting(
 def random_saturation(
     data: Symbol | None = None,
     *,
-    min_factor: float | Any,
-    max_factor: float | Any,
+    min_factor: Real,
+    max_factor: Real,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -298,18 +318,23 @@ def random_saturation(
 @overload
 def random_saturation(
     data: Symbol | None,
-    min_factor: float | Any,
-    max_factor: float | Any,
+    min_factor: Real,
+    max_factor: Real,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def random_saturation(
+    data: Symbol | None = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def resize(
     data: Symbol | None = None,
-    size: tuple[int, ...] | Any = (),
-    keep_ratio: bool | Any = False,
-    interp: int | Any = 1,
+    size: Sizes = (),
+    keep_ratio: Switch = False,
+    interp: Whole = 1,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -325,6 +350,8 @@ def resize(
             and 4 is Lanczos over 8 pixels.
     """
 
+@overload
+def resize(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 def to_tensor(
     data: Symbol | None = None,
     *,

@@ -2,6 +2,7 @@
 
 from typing import Any, overload
 
+from hybridnet.base.array_types import Real, Switch, Whole
 from hybridnet.symbol.symbol import Symbol
 
 def det(
@@ -22,7 +23,7 @@ def det(
 
 def extractdiag(
     A: Symbol | None = None,
-    offset: int | Any = 0,
+    offset: Whole = 0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -38,10 +39,11 @@ def extractdiag(
         (..., n - abs(offset)).
     """
 
+@overload
 def extracttrian(
     A: Symbol | None = None,
-    offset: int | Any = 0,
-    lower: bool | Any = True,
+    offset: Whole = 0,
+    lower: Switch = True,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -59,6 +61,8 @@ def extracttrian(
         (..., m * (m + 1) / 2) with ``m = n - abs(offset)``.
     """
 
+@overload
+def extracttrian(A: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 def gelqf(
     A: Symbol | None = None,
     *,
@@ -81,11 +85,11 @@ def gemm(
     B: Symbol | Any = None,
     C: Symbol | Any = None,
     *,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    alpha: float | Any = 1.0,
-    beta: float | Any = 1.0,
-    axis: int | Any = -2,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    alpha: Real = 1.0,
+    beta: Real = 1.0,
+    axis: Whole = -2,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -111,25 +115,34 @@ def gemm(
     A: Symbol | None = None,
     B: Symbol | Any = None,
     C: Symbol | Any = None,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    alpha: float | Any = 1.0,
-    beta: float | Any = 1.0,
-    axis: int | Any = -2,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    alpha: Real = 1.0,
+    beta: Real = 1.0,
+    axis: Whole = -2,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def gemm(
+    A: Symbol | None = None,
+    B: Symbol | Any = None,
+    C: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> Symbol: ...
+@overload
 def gemm2(
     A: Symbol | None = None,
     B: Symbol | Any = None,
     *,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    alpha: float | Any = 1.0,
-    axis: int | Any = -2,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    alpha: Real = 1.0,
+    axis: Whole = -2,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -152,14 +165,18 @@ def gemm2(
 def gemm2(
     A: Symbol | None = None,
     B: Symbol | Any = None,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    alpha: float | Any = 1.0,
-    axis: int | Any = -2,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    alpha: Real = 1.0,
+    axis: Whole = -2,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def gemm2(
+    A: Symbol | None = None, B: Symbol | Any = None, *, _unpacked: object, **options: object
 ) -> Symbol: ...
 def inverse(
     A: Symbol | None = None,
@@ -179,7 +196,7 @@ def inverse(
 
 def makediag(
     A: Symbol | None = None,
-    offset: int | Any = 0,
+    offset: Whole = 0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -195,10 +212,11 @@ def makediag(
         (..., m, m) with ``m = n + abs(offset)``.
     """
 
+@overload
 def maketrian(
     A: Symbol | None = None,
-    offset: int | Any = 0,
-    lower: bool | Any = True,
+    offset: Whole = 0,
+    lower: Switch = True,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -215,9 +233,11 @@ def maketrian(
         (..., n, n) with ``n = m + abs(offset)``.
     """
 
+@overload
+def maketrian(A: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 def potrf(
     A: Symbol | None = None,
-    lower: bool | Any = True,
+    lower: Switch = True,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -236,7 +256,7 @@ def potrf(
 
 def potri(
     A: Symbol | None = None,
-    lower: bool | Any = True,
+    lower: Switch = True,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -307,10 +327,11 @@ def syevd(
         and L, (..., n), the eigenvalues in ascending order.
     """
 
+@overload
 def syrk(
     A: Symbol | None = None,
-    transpose: bool | Any = False,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    alpha: Real = 1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -328,14 +349,16 @@ def syrk(
     """
 
 @overload
+def syrk(A: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def trmm(
     A: Symbol | None = None,
     B: Symbol | Any = None,
     *,
-    transpose: bool | Any = False,
-    rightside: bool | Any = False,
-    lower: bool | Any = True,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    rightside: Switch = False,
+    lower: Switch = True,
+    alpha: Real = 1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -358,24 +381,28 @@ def trmm(
 def trmm(
     A: Symbol | None = None,
     B: Symbol | Any = None,
-    transpose: bool | Any = False,
-    rightside: bool | Any = False,
-    lower: bool | Any = True,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    rightside: Switch = False,
+    lower: Switch = True,
+    alpha: Real = 1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def trmm(
+    A: Symbol | None = None, B: Symbol | Any = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def trsm(
     A: Symbol | None = None,
     B: Symbol | Any = None,
     *,
-    transpose: bool | Any = False,
-    rightside: bool | Any = False,
-    lower: bool | Any = True,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    rightside: Switch = False,
+    lower: Switch = True,
+    alpha: Real = 1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -399,12 +426,16 @@ def trsm(
 def trsm(
     A: Symbol | None = None,
     B: Symbol | Any = None,
-    transpose: bool | Any = False,
-    rightside: bool | Any = False,
-    lower: bool | Any = True,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    rightside: Switch = False,
+    lower: Switch = True,
+    alpha: Real = 1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def trsm(
+    A: Symbol | None = None, B: Symbol | Any = None, *, _unpacked: object, **options: object
 ) -> Symbol: ...

@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
+from hybridnet.base.array_types import DTypeLike, Places, Real, Reals, Sizes, Switch, Whole, Wholes
+from hybridnet.base.context import Context
 from hybridnet.symbol.symbol import Symbol
 
 @overload
 def Activation(
     data: Symbol | None = None,
     *,
-    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] | Any,
+    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] | str,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -28,7 +30,7 @@ def Activation(
 @overload
 def Activation(
     data: Symbol | None,
-    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] | Any,
+    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] | str,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -42,15 +44,15 @@ def BatchNorm(
     moving_mean: Symbol | Any = None,
     moving_var: Symbol | Any = None,
     *,
-    eps: float | Any = 0.001,
-    momentum: float | Any = 0.9,
-    fix_gamma: bool | Any = True,
-    use_global_stats: bool | Any = False,
-    output_mean_var: bool | Any = False,
-    axis: int | Any = 1,
-    cudnn_off: bool | Any = False,
-    min_calib_range: float | Any = None,
-    max_calib_range: float | Any = None,
+    eps: Real = 0.001,
+    momentum: Real = 0.9,
+    fix_gamma: Switch = True,
+    use_global_stats: Switch = False,
+    output_mean_var: Switch = False,
+    axis: Whole = 1,
+    cudnn_off: Switch = False,
+    min_calib_range: Real | None = None,
+    max_calib_range: Real | None = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -89,19 +91,30 @@ def BatchNorm(
     beta: Symbol | Any = None,
     moving_mean: Symbol | Any = None,
     moving_var: Symbol | Any = None,
-    eps: float | Any = 0.001,
-    momentum: float | Any = 0.9,
-    fix_gamma: bool | Any = True,
-    use_global_stats: bool | Any = False,
-    output_mean_var: bool | Any = False,
-    axis: int | Any = 1,
-    cudnn_off: bool | Any = False,
-    min_calib_range: float | Any = None,
-    max_calib_range: float | Any = None,
+    eps: Real = 0.001,
+    momentum: Real = 0.9,
+    fix_gamma: Switch = True,
+    use_global_stats: Switch = False,
+    output_mean_var: Switch = False,
+    axis: Whole = 1,
+    cudnn_off: Switch = False,
+    min_calib_range: Real | None = None,
+    max_calib_range: Real | None = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def BatchNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | Any = None,
+    beta: Symbol | Any = None,
+    moving_mean: Symbol | Any = None,
+    moving_var: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Symbol: ...
 @overload
 def BatchNorm_v1(
@@ -111,15 +124,15 @@ def BatchNorm_v1(
     moving_mean: Symbol | Any = None,
     moving_var: Symbol | Any = None,
     *,
-    eps: float | Any = 0.001,
-    momentum: float | Any = 0.9,
-    fix_gamma: bool | Any = True,
-    use_global_stats: bool | Any = False,
-    output_mean_var: bool | Any = False,
-    axis: int | Any = 1,
-    cudnn_off: bool | Any = False,
-    min_calib_range: float | Any = None,
-    max_calib_range: float | Any = None,
+    eps: Real = 0.001,
+    momentum: Real = 0.9,
+    fix_gamma: Switch = True,
+    use_global_stats: Switch = False,
+    output_mean_var: Switch = False,
+    axis: Whole = 1,
+    cudnn_off: Switch = False,
+    min_calib_range: Real | None = None,
+    max_calib_range: Real | None = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -158,26 +171,37 @@ def BatchNorm_v1(
     beta: Symbol | Any = None,
     moving_mean: Symbol | Any = None,
     moving_var: Symbol | Any = None,
-    eps: float | Any = 0.001,
-    momentum: float | Any = 0.9,
-    fix_gamma: bool | Any = True,
-    use_global_stats: bool | Any = False,
-    output_mean_var: bool | Any = False,
-    axis: int | Any = 1,
-    cudnn_off: bool | Any = False,
-    min_calib_range: float | Any = None,
-    max_calib_range: float | Any = None,
+    eps: Real = 0.001,
+    momentum: Real = 0.9,
+    fix_gamma: Switch = True,
+    use_global_stats: Switch = False,
+    output_mean_var: Switch = False,
+    axis: Whole = 1,
+    cudnn_off: Switch = False,
+    min_calib_range: Real | None = None,
+    max_calib_range: Real | None = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def BatchNorm_v1(
+    data: Symbol | None = None,
+    gamma: Symbol | Any = None,
+    beta: Symbol | Any = None,
+    moving_mean: Symbol | Any = None,
+    moving_var: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Symbol: ...
 @overload
 def BilinearSampler(
     data: Symbol | None = None,
     grid: Symbol | Any = None,
     *,
-    cudnn_off: bool | Any = None,
+    cudnn_off: Switch | None = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -198,7 +222,7 @@ def BilinearSampler(
 def BilinearSampler(
     data: Symbol | None = None,
     grid: Symbol | Any = None,
-    cudnn_off: bool | Any = None,
+    cudnn_off: Switch | None = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -224,9 +248,9 @@ def CTCLoss(
     data_lengths: Symbol | Any = None,
     label_lengths: Symbol | Any = None,
     *,
-    use_data_lengths: bool | Any = False,
-    use_label_lengths: bool | Any = False,
-    blank_label: Literal["first", "last"] | Any = "first",
+    use_data_lengths: Switch = False,
+    use_label_lengths: Switch = False,
+    blank_label: Literal["first", "last"] | str = "first",
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -255,19 +279,29 @@ def CTCLoss(
     label: Symbol | Any = None,
     data_lengths: Symbol | Any = None,
     label_lengths: Symbol | Any = None,
-    use_data_lengths: bool | Any = False,
-    use_label_lengths: bool | Any = False,
-    blank_label: Literal["first", "last"] | Any = "first",
+    use_data_lengths: Switch = False,
+    use_label_lengths: Switch = False,
+    blank_label: Literal["first", "last"] | str = "first",
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def CTCLoss(
+    data: Symbol | None = None,
+    label: Symbol | Any = None,
+    data_lengths: Symbol | Any = None,
+    label_lengths: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> Symbol: ...
+@overload
 def Cast(
     data: Symbol | None = None,
     *,
-    dtype: str | type | Any,
+    dtype: DTypeLike,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -282,16 +316,17 @@ def Cast(
 @overload
 def Cast(
     data: Symbol | None,
-    dtype: str | type | Any,
+    dtype: DTypeLike,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def Concat(
     *data: Symbol | Sequence[Symbol],
-    num_args: int | Any = 0,
-    dim: int | Any = 1,
+    num_args: Whole = 0,
+    dim: Whole = 1,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -305,22 +340,24 @@ def Concat(
     """
 
 @overload
+def Concat(*data: Symbol | Sequence[Symbol], _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def Convolution(
     data: Symbol | None = None,
     weight: Symbol | Any = None,
     bias: Symbol | Any = None,
     *,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -354,18 +391,18 @@ def Convolution(
     data: Symbol | None,
     weight: Symbol | Any,
     bias: Symbol | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
     *,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -375,21 +412,30 @@ def Convolution(
     data: Symbol | None,
     weight: Symbol | Any,
     bias: Symbol | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any,
-    dilate: tuple[int, ...] | Any,
-    pad: tuple[int, ...] | Any,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes,
+    dilate: Sizes,
+    pad: Sizes,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def Convolution(
+    data: Symbol | None = None,
+    weight: Symbol | Any = None,
+    bias: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Symbol: ...
 @overload
 def Convolution_v1(
@@ -397,17 +443,17 @@ def Convolution_v1(
     weight: Symbol | Any = None,
     bias: Symbol | Any = None,
     *,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -441,18 +487,18 @@ def Convolution_v1(
     data: Symbol | None,
     weight: Symbol | Any,
     bias: Symbol | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
     *,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -462,33 +508,42 @@ def Convolution_v1(
     data: Symbol | None,
     weight: Symbol | Any,
     bias: Symbol | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any,
-    dilate: tuple[int, ...] | Any,
-    pad: tuple[int, ...] | Any,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 1024,
-    no_bias: bool | Any = False,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes,
+    dilate: Sizes,
+    pad: Sizes,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 1024,
+    no_bias: Switch = False,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def Convolution_v1(
+    data: Symbol | None = None,
+    weight: Symbol | Any = None,
+    bias: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Symbol: ...
 @overload
 def Correlation(
     data1: Symbol | None = None,
     data2: Symbol | Any = None,
     *,
-    kernel_size: int | Any = 1,
-    max_displacement: int | Any = 1,
-    stride1: int | Any = 1,
-    stride2: int | Any = 1,
-    pad_size: int | Any = 0,
-    is_multiply: bool | Any = True,
+    kernel_size: Whole = 1,
+    max_displacement: Whole = 1,
+    stride1: Whole = 1,
+    stride2: Whole = 1,
+    pad_size: Whole = 0,
+    is_multiply: Switch = True,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -517,23 +572,28 @@ def Correlation(
 def Correlation(
     data1: Symbol | None = None,
     data2: Symbol | Any = None,
-    kernel_size: int | Any = 1,
-    max_displacement: int | Any = 1,
-    stride1: int | Any = 1,
-    stride2: int | Any = 1,
-    pad_size: int | Any = 0,
-    is_multiply: bool | Any = True,
+    kernel_size: Whole = 1,
+    max_displacement: Whole = 1,
+    stride1: Whole = 1,
+    stride2: Whole = 1,
+    pad_size: Whole = 0,
+    is_multiply: Switch = True,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def Correlation(
+    data1: Symbol | None = None, data2: Symbol | Any = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def Crop(
     *data: Symbol | Sequence[Symbol],
-    num_args: int | Any = 0,
-    offset: tuple[int, ...] | Any = (0, 0),
-    h_w: tuple[int, ...] | Any = (0, 0),
-    center_crop: bool | Any = False,
+    num_args: Whole = 0,
+    offset: Sizes = (0, 0),
+    h_w: Sizes = (0, 0),
+    center_crop: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -550,24 +610,26 @@ def Crop(
     """
 
 @overload
+def Crop(*data: Symbol | Sequence[Symbol], _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def Deconvolution(
     data: Symbol | None = None,
     weight: Symbol | Any = None,
     bias: Symbol | Any = None,
     *,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    adj: tuple[int, ...] | Any = (),
-    target_shape: tuple[int, ...] | Any = (),
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 512,
-    no_bias: bool | Any = True,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
+    adj: Sizes = (),
+    target_shape: Sizes = (),
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 512,
+    no_bias: Switch = True,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -603,20 +665,20 @@ def Deconvolution(
     data: Symbol | None,
     weight: Symbol | Any,
     bias: Symbol | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    adj: tuple[int, ...] | Any = (),
-    target_shape: tuple[int, ...] | Any = (),
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
+    adj: Sizes = (),
+    target_shape: Sizes = (),
     *,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 512,
-    no_bias: bool | Any = True,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 512,
+    no_bias: Switch = True,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -626,30 +688,40 @@ def Deconvolution(
     data: Symbol | None,
     weight: Symbol | Any,
     bias: Symbol | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any,
-    dilate: tuple[int, ...] | Any,
-    pad: tuple[int, ...] | Any,
-    adj: tuple[int, ...] | Any,
-    target_shape: tuple[int, ...] | Any,
-    num_filter: int | Any,
-    num_group: int | Any = 1,
-    workspace: int | Any = 512,
-    no_bias: bool | Any = True,
-    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | Any = None,
-    cudnn_off: bool | Any = False,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes,
+    stride: Sizes,
+    dilate: Sizes,
+    pad: Sizes,
+    adj: Sizes,
+    target_shape: Sizes,
+    num_filter: Whole,
+    num_group: Whole = 1,
+    workspace: Whole = 512,
+    no_bias: Switch = True,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | str | None = None,
+    cudnn_off: Switch = False,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def Deconvolution(
+    data: Symbol | None = None,
+    weight: Symbol | Any = None,
+    bias: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> Symbol: ...
+@overload
 def Dropout(
     data: Symbol | None = None,
-    p: float | Any = 0.5,
-    mode: Literal["always", "training"] | Any = "training",
-    axes: tuple[int, ...] | Any = (),
-    cudnn_off: bool | Any = False,
+    p: Real = 0.5,
+    mode: Literal["always", "training"] | str = "training",
+    axes: Sizes = (),
+    cudnn_off: Switch | None = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -670,9 +742,11 @@ def Dropout(
         The shape and dtype of `data`. Hidden: the mask, bool, 1 long on `axes`.
     """
 
+@overload
+def Dropout(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 def ElementWiseSum(
     *args: Symbol | Sequence[Symbol],
-    num_args: int | Any = 0,
+    num_args: Whole = 0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -689,10 +763,10 @@ def Embedding(
     data: Symbol | None = None,
     weight: Symbol | Any = None,
     *,
-    input_dim: int | Any,
-    output_dim: int | Any,
-    dtype: str | type | Any = "float32",
-    sparse_grad: bool | Any = False,
+    input_dim: Whole,
+    output_dim: Whole,
+    dtype: DTypeLike = "float32",
+    sparse_grad: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -714,14 +788,18 @@ def Embedding(
 def Embedding(
     data: Symbol | None,
     weight: Symbol | Any,
-    input_dim: int | Any,
-    output_dim: int | Any,
-    dtype: str | type | Any = "float32",
-    sparse_grad: bool | Any = False,
+    input_dim: Whole,
+    output_dim: Whole,
+    dtype: DTypeLike = "float32",
+    sparse_grad: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def Embedding(
+    data: Symbol | None = None, weight: Symbol | Any = None, *, _unpacked: object, **options: object
 ) -> Symbol: ...
 def Flatten(
     data: Symbol | None = None,
@@ -742,9 +820,9 @@ def FullyConnected(
     weight: Symbol | Any = None,
     bias: Symbol | Any = None,
     *,
-    num_hidden: int | Any,
-    no_bias: bool | Any = False,
-    flatten: bool | Any = True,
+    num_hidden: Whole,
+    no_bias: Switch = False,
+    flatten: Switch = True,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -769,20 +847,29 @@ def FullyConnected(
     data: Symbol | None,
     weight: Symbol | Any,
     bias: Symbol | Any,
-    num_hidden: int | Any,
-    no_bias: bool | Any = False,
-    flatten: bool | Any = True,
+    num_hidden: Whole,
+    no_bias: Switch = False,
+    flatten: Switch = True,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def FullyConnected(
+    data: Symbol | None = None,
+    weight: Symbol | Any = None,
+    bias: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> Symbol: ...
+@overload
 def GridGenerator(
     data: Symbol | None = None,
     *,
-    transform_type: Literal["affine", "warp"] | Any,
-    target_shape: tuple[int, ...] | Any = (0, 0),
+    transform_type: Literal["affine", "warp"] | str,
+    target_shape: Sizes = (0, 0),
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -804,12 +891,16 @@ def GridGenerator(
 @overload
 def GridGenerator(
     data: Symbol | None,
-    transform_type: Literal["affine", "warp"] | Any,
-    target_shape: tuple[int, ...] | Any = (0, 0),
+    transform_type: Literal["affine", "warp"] | str,
+    target_shape: Sizes = (0, 0),
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def GridGenerator(
+    data: Symbol | None = None, *, _unpacked: object, **options: object
 ) -> Symbol: ...
 @overload
 def GroupNorm(
@@ -817,9 +908,9 @@ def GroupNorm(
     gamma: Symbol | Any = None,
     beta: Symbol | Any = None,
     *,
-    num_groups: int | Any = 1,
-    eps: float | Any = 1e-05,
-    output_mean_var: bool | Any = False,
+    num_groups: Whole = 1,
+    eps: Real = 1e-05,
+    output_mean_var: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -847,22 +938,31 @@ def GroupNorm(
     data: Symbol | None = None,
     gamma: Symbol | Any = None,
     beta: Symbol | Any = None,
-    num_groups: int | Any = 1,
-    eps: float | Any = 1e-05,
-    output_mean_var: bool | Any = False,
+    num_groups: Whole = 1,
+    eps: Real = 1e-05,
+    output_mean_var: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def GroupNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | Any = None,
+    beta: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> Symbol: ...
+@overload
 def IdentityAttachKLSparseReg(
     data: Symbol | None = None,
     moving_avg: Symbol | Any = None,
     *,
-    sparseness_target: float | Any = 0.1,
-    penalty: float | Any = 0.001,
-    momentum: float | Any = 0.9,
+    sparseness_target: Real = 0.1,
+    penalty: Real = 0.001,
+    momentum: Real = 0.9,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -886,13 +986,21 @@ def IdentityAttachKLSparseReg(
 def IdentityAttachKLSparseReg(
     data: Symbol | None = None,
     moving_avg: Symbol | Any = None,
-    sparseness_target: float | Any = 0.1,
-    penalty: float | Any = 0.001,
-    momentum: float | Any = 0.9,
+    sparseness_target: Real = 0.1,
+    penalty: Real = 0.001,
+    momentum: Real = 0.9,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def IdentityAttachKLSparseReg(
+    data: Symbol | None = None,
+    moving_avg: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Symbol: ...
 @overload
 def InstanceNorm(
@@ -900,7 +1008,7 @@ def InstanceNorm(
     gamma: Symbol | Any = None,
     beta: Symbol | Any = None,
     *,
-    eps: float | Any = 0.001,
+    eps: Real = 0.001,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -924,16 +1032,17 @@ def InstanceNorm(
     data: Symbol | None = None,
     gamma: Symbol | Any = None,
     beta: Symbol | Any = None,
-    eps: float | Any = 0.001,
+    eps: Real = 0.001,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def L2Normalization(
     data: Symbol | None = None,
-    eps: float | Any = 1e-10,
-    mode: Literal["channel", "instance", "spatial"] | Any = "instance",
+    eps: Real = 1e-10,
+    mode: Literal["channel", "instance", "spatial"] | str = "instance",
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -952,13 +1061,17 @@ def L2Normalization(
     """
 
 @overload
+def L2Normalization(
+    data: Symbol | None = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def LRN(
     data: Symbol | None = None,
-    alpha: float | Any = 0.0001,
-    beta: float | Any = 0.75,
-    knorm: float | Any = 2.0,
+    alpha: Real = 0.0001,
+    beta: Real = 0.75,
+    knorm: Real = 2.0,
     *,
-    nsize: int | Any,
+    nsize: Whole,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -983,24 +1096,26 @@ def LRN(
 @overload
 def LRN(
     data: Symbol | None,
-    alpha: float | Any,
-    beta: float | Any,
-    knorm: float | Any,
-    nsize: int | Any,
+    alpha: Real,
+    beta: Real,
+    knorm: Real,
+    nsize: Whole,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def LRN(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def LayerNorm(
     data: Symbol | None = None,
     gamma: Symbol | Any = None,
     beta: Symbol | Any = None,
     *,
-    axis: int | Any = -1,
-    eps: float | Any = 1e-05,
-    output_mean_var: bool | Any = False,
+    axis: Whole = -1,
+    eps: Real = 1e-05,
+    output_mean_var: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1027,23 +1142,32 @@ def LayerNorm(
     data: Symbol | None = None,
     gamma: Symbol | Any = None,
     beta: Symbol | Any = None,
-    axis: int | Any = -1,
-    eps: float | Any = 1e-05,
-    output_mean_var: bool | Any = False,
+    axis: Whole = -1,
+    eps: Real = 1e-05,
+    output_mean_var: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def LayerNorm(
+    data: Symbol | None = None,
+    gamma: Symbol | Any = None,
+    beta: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> Symbol: ...
+@overload
 def LeakyReLU(
     data: Symbol | None = None,
     gamma: Symbol | Any = None,
     *,
-    act_type: str | Any = "leaky",
-    slope: float | Any = 0.25,
-    lower_bound: float | Any = 0.125,
-    upper_bound: float | Any = 0.334,
+    act_type: str = "leaky",
+    slope: Real = 0.25,
+    lower_bound: Real = 0.125,
+    upper_bound: Real = 0.334,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1071,21 +1195,25 @@ def LeakyReLU(
 def LeakyReLU(
     data: Symbol | None = None,
     gamma: Symbol | Any = None,
-    act_type: str | Any = "leaky",
-    slope: float | Any = 0.25,
-    lower_bound: float | Any = 0.125,
-    upper_bound: float | Any = 0.334,
+    act_type: str = "leaky",
+    slope: Real = 0.25,
+    lower_bound: Real = 0.125,
+    upper_bound: Real = 0.334,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def LeakyReLU(
+    data: Symbol | None = None, gamma: Symbol | Any = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def LinearRegressionOutput(
     data: Symbol | None = None,
     label: Symbol | Any = None,
     *,
-    grad_scale: float | Any = 1.0,
+    grad_scale: Real = 1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1108,7 +1236,7 @@ def LinearRegressionOutput(
 def LinearRegressionOutput(
     data: Symbol | None = None,
     label: Symbol | Any = None,
-    grad_scale: float | Any = 1.0,
+    grad_scale: Real = 1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -1119,7 +1247,7 @@ def LogisticRegressionOutput(
     data: Symbol | None = None,
     label: Symbol | Any = None,
     *,
-    grad_scale: float | Any = 1.0,
+    grad_scale: Real = 1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1142,7 +1270,7 @@ def LogisticRegressionOutput(
 def LogisticRegressionOutput(
     data: Symbol | None = None,
     label: Symbol | Any = None,
-    grad_scale: float | Any = 1.0,
+    grad_scale: Real = 1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -1153,7 +1281,7 @@ def MAERegressionOutput(
     data: Symbol | None = None,
     label: Symbol | Any = None,
     *,
-    grad_scale: float | Any = 1.0,
+    grad_scale: Real = 1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1176,17 +1304,18 @@ def MAERegressionOutput(
 def MAERegressionOutput(
     data: Symbol | None = None,
     label: Symbol | Any = None,
-    grad_scale: float | Any = 1.0,
+    grad_scale: Real = 1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def MakeLoss(
     data: Symbol | None = None,
-    grad_scale: float | Any = 1.0,
-    valid_thresh: float | Any = 0.0,
-    normalization: Literal["batch", "null", "valid"] | Any = "null",
+    grad_scale: Real = 1.0,
+    valid_thresh: Real = 0.0,
+    normalization: Literal["batch", "null", "valid"] | str = "null",
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -1203,12 +1332,14 @@ def MakeLoss(
     """
 
 @overload
+def MakeLoss(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def Pad(
     data: Symbol | None = None,
     *,
-    mode: Literal["constant", "edge", "reflect"] | Any,
-    pad_width: tuple[int, ...] | Any,
-    constant_value: float | Any = 0.0,
+    mode: Literal["constant", "edge", "reflect"] | str,
+    pad_width: Sizes,
+    constant_value: Real = 0.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1225,64 +1356,29 @@ def Pad(
 @overload
 def Pad(
     data: Symbol | None,
-    mode: Literal["constant", "edge", "reflect"] | Any,
-    pad_width: tuple[int, ...] | Any,
-    constant_value: float | Any = 0.0,
+    mode: Literal["constant", "edge", "reflect"] | str,
+    pad_width: Sizes,
+    constant_value: Real = 0.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def Pad(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def Pooling(
     data: Symbol | None = None,
-    kernel: tuple[int, ...] | Any = (),
-    pool_type: Literal["avg", "lp", "max", "sum"] | Any = "max",
-    global_pool: bool | Any = False,
-    cudnn_off: bool | Any = False,
-    pooling_convention: Literal["full", "same", "valid"] | Any = "valid",
-    stride: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    p_value: int | Any = None,
-    count_include_pad: bool | Any = None,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
-    *,
-    out: Symbol | Any = None,
-    name: str | Any = None,
-    attr: dict[str, str] | Any = None,
-) -> Symbol:
-    """Reduces each window of 1, 2 or 3 spatial axes to one number.
-
-    Args:
-        data: (batch, channel, *spatial), or (batch, *spatial, channel) by `layout`.
-        kernel: the window's size along each spatial axis; not needed with `global_pool`.
-        pool_type: 'max', 'avg', 'sum', or 'lp', the `p_value`-th root of the sum of powers.
-        global_pool: one window over everything; kernel, stride and pad do not count.
-        cudnn_off: without meaning here; read for MXNet's sake.
-        pooling_convention: 'valid' drops the elements that do not fill a window, 'full' keeps
-            them, 'same' pads so that the output size is ``ceil(size / stride)``.
-        stride: the distance of two windows, default 1 everywhere.
-        pad: the padding on both sides of each axis, less than `kernel`; default 0.
-        p_value: 1, 2 or 3, for 'lp'.
-        count_include_pad: whether 'avg' divides by the elements of the padding too; default yes.
-        layout: NCW, NCHW or NCDHW (the defaults), or NWC, NHWC or NDHWC.
-
-    Returns:
-        (batch, channel, *output) in the layout and dtype of `data`. The gradient of a maximum
-        goes to the first of several greatest elements of a window.
-    """
-
-def Pooling_v1(
-    data: Symbol | None = None,
-    kernel: tuple[int, ...] | Any = (),
-    pool_type: Literal["avg", "lp", "max", "sum"] | Any = "max",
-    global_pool: bool | Any = False,
-    cudnn_off: bool | Any = False,
-    pooling_convention: Literal["full", "same", "valid"] | Any = "valid",
-    stride: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
-    p_value: int | Any = None,
-    count_include_pad: bool | Any = None,
-    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | Any = None,
+    kernel: Sizes = (),
+    pool_type: Literal["avg", "lp", "max", "sum"] | str = "max",
+    global_pool: Switch = False,
+    cudnn_off: Switch = False,
+    pooling_convention: Literal["full", "same", "valid"] | str = "valid",
+    stride: Sizes = (),
+    pad: Sizes = (),
+    p_value: Whole | None = None,
+    count_include_pad: Switch | None = None,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -1310,12 +1406,55 @@ def Pooling_v1(
     """
 
 @overload
+def Pooling(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
+def Pooling_v1(
+    data: Symbol | None = None,
+    kernel: Sizes = (),
+    pool_type: Literal["avg", "lp", "max", "sum"] | str = "max",
+    global_pool: Switch = False,
+    cudnn_off: Switch = False,
+    pooling_convention: Literal["full", "same", "valid"] | str = "valid",
+    stride: Sizes = (),
+    pad: Sizes = (),
+    p_value: Whole | None = None,
+    count_include_pad: Switch | None = None,
+    layout: Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"] | str | None = None,
+    *,
+    out: Symbol | Any = None,
+    name: str | Any = None,
+    attr: dict[str, str] | Any = None,
+) -> Symbol:
+    """Reduces each window of 1, 2 or 3 spatial axes to one number.
+
+    Args:
+        data: (batch, channel, *spatial), or (batch, *spatial, channel) by `layout`.
+        kernel: the window's size along each spatial axis; not needed with `global_pool`.
+        pool_type: 'max', 'avg', 'sum', or 'lp', the `p_value`-th root of the sum of powers.
+        global_pool: one window over everything; kernel, stride and pad do not count.
+        cudnn_off: without meaning here; read for MXNet's sake.
+        pooling_convention: 'valid' drops the elements that do not fill a window, 'full' keeps
+            them, 'same' pads so that the output size is ``ceil(size / stride)``.
+        stride: the distance of two windows, default 1 everywhere.
+        pad: the padding on both sides of each axis, less than `kernel`; default 0.
+        p_value: 1, 2 or 3, for 'lp'.
+        count_include_pad: whether 'avg' divides by the elements of the padding too; default yes.
+        layout: NCW, NCHW or NCDHW (the defaults), or NWC, NHWC or NDHWC.
+
+    Returns:
+        (batch, channel, *output) in the layout and dtype of `data`. The gradient of a maximum
+        goes to the first of several greatest elements of a window.
+    """
+
+@overload
+def Pooling_v1(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def RMSNorm(
     data: Symbol | None = None,
     gamma: Symbol | Any = None,
     *,
-    axis: int | Any = -1,
-    eps: float | Any = 1e-06,
+    axis: Whole = -1,
+    eps: Real = 1e-06,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1339,12 +1478,16 @@ def RMSNorm(
 def RMSNorm(
     data: Symbol | None = None,
     gamma: Symbol | Any = None,
-    axis: int | Any = -1,
-    eps: float | Any = 1e-06,
+    axis: Whole = -1,
+    eps: Real = 1e-06,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def RMSNorm(
+    data: Symbol | None = None, gamma: Symbol | Any = None, *, _unpacked: object, **options: object
 ) -> Symbol: ...
 @overload
 def RNN(
@@ -1354,17 +1497,17 @@ def RNN(
     state_cell: Symbol | Any = None,
     sequence_length: Symbol | Any = None,
     *,
-    state_size: int | Any,
-    num_layers: int | Any,
-    bidirectional: bool | Any = False,
-    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] | Any,
-    p: float | Any = 0.0,
-    state_outputs: bool | Any = False,
-    projection_size: int | Any = None,
-    lstm_state_clip_min: float | Any = None,
-    lstm_state_clip_max: float | Any = None,
-    lstm_state_clip_nan: bool | Any = False,
-    use_sequence_length: bool | Any = False,
+    state_size: Whole,
+    num_layers: Whole,
+    bidirectional: Switch = False,
+    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] | str,
+    p: Real = 0.0,
+    state_outputs: Switch = False,
+    projection_size: Whole | None = None,
+    lstm_state_clip_min: Real | None = None,
+    lstm_state_clip_max: Real | None = None,
+    lstm_state_clip_nan: Switch = False,
+    use_sequence_length: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1413,18 +1556,18 @@ def RNN(
     state: Symbol | Any,
     state_cell: Symbol | Any,
     sequence_length: Symbol | Any,
-    state_size: int | Any,
-    num_layers: int | Any,
-    bidirectional: bool | Any = False,
+    state_size: Whole,
+    num_layers: Whole,
+    bidirectional: Switch = False,
     *,
-    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] | Any,
-    p: float | Any = 0.0,
-    state_outputs: bool | Any = False,
-    projection_size: int | Any = None,
-    lstm_state_clip_min: float | Any = None,
-    lstm_state_clip_max: float | Any = None,
-    lstm_state_clip_nan: bool | Any = False,
-    use_sequence_length: bool | Any = False,
+    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] | str,
+    p: Real = 0.0,
+    state_outputs: Switch = False,
+    projection_size: Whole | None = None,
+    lstm_state_clip_min: Real | None = None,
+    lstm_state_clip_max: Real | None = None,
+    lstm_state_clip_nan: Switch = False,
+    use_sequence_length: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1436,29 +1579,40 @@ def RNN(
     state: Symbol | Any,
     state_cell: Symbol | Any,
     sequence_length: Symbol | Any,
-    state_size: int | Any,
-    num_layers: int | Any,
-    bidirectional: bool | Any,
-    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] | Any,
-    p: float | Any = 0.0,
-    state_outputs: bool | Any = False,
-    projection_size: int | Any = None,
-    lstm_state_clip_min: float | Any = None,
-    lstm_state_clip_max: float | Any = None,
-    lstm_state_clip_nan: bool | Any = False,
-    use_sequence_length: bool | Any = False,
+    state_size: Whole,
+    num_layers: Whole,
+    bidirectional: Switch,
+    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"] | str,
+    p: Real = 0.0,
+    state_outputs: Switch = False,
+    projection_size: Whole | None = None,
+    lstm_state_clip_min: Real | None = None,
+    lstm_state_clip_max: Real | None = None,
+    lstm_state_clip_nan: Switch = False,
+    use_sequence_length: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def RNN(
+    data: Symbol | None = None,
+    parameters: Symbol | Any = None,
+    state: Symbol | Any = None,
+    state_cell: Symbol | Any = None,
+    sequence_length: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> Symbol: ...
+@overload
 def ROIPooling(
     data: Symbol | None = None,
     rois: Symbol | Any = None,
     *,
-    pooled_size: tuple[int, ...] | Any,
-    spatial_scale: float | Any,
+    pooled_size: Sizes,
+    spatial_scale: Real,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1482,19 +1636,24 @@ def ROIPooling(
 def ROIPooling(
     data: Symbol | None,
     rois: Symbol | Any,
-    pooled_size: tuple[int, ...] | Any,
-    spatial_scale: float | Any,
+    pooled_size: Sizes,
+    spatial_scale: Real,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def ROIPooling(
+    data: Symbol | None = None, rois: Symbol | Any = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def Reshape(
     data: Symbol | None = None,
-    shape: tuple[int, ...] | Any = (),
-    reverse: bool | Any = False,
-    target_shape: tuple[int, ...] | Any = (),
-    keep_highest: bool | Any = False,
+    shape: Sizes = (),
+    reverse: Switch = False,
+    target_shape: Sizes = (),
+    keep_highest: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -1512,13 +1671,15 @@ def Reshape(
     """
 
 @overload
+def Reshape(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def SVMOutput(
     data: Symbol | None = None,
     label: Symbol | Any = None,
     *,
-    margin: float | Any = 1.0,
-    regularization_coefficient: float | Any = 1.0,
-    use_linear: bool | Any = False,
+    margin: Real = 1.0,
+    regularization_coefficient: Real = 1.0,
+    use_linear: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1543,21 +1704,25 @@ def SVMOutput(
 def SVMOutput(
     data: Symbol | None = None,
     label: Symbol | Any = None,
-    margin: float | Any = 1.0,
-    regularization_coefficient: float | Any = 1.0,
-    use_linear: bool | Any = False,
+    margin: Real = 1.0,
+    regularization_coefficient: Real = 1.0,
+    use_linear: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def SVMOutput(
+    data: Symbol | None = None, label: Symbol | Any = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def SequenceLast(
     data: Symbol | None = None,
     sequence_length: Symbol | Any = None,
     *,
-    use_sequence_length: bool | Any = False,
-    axis: int | Any = 0,
+    use_sequence_length: Switch = False,
+    axis: Whole = 0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1579,21 +1744,29 @@ def SequenceLast(
 def SequenceLast(
     data: Symbol | None = None,
     sequence_length: Symbol | Any = None,
-    use_sequence_length: bool | Any = False,
-    axis: int | Any = 0,
+    use_sequence_length: Switch = False,
+    axis: Whole = 0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def SequenceLast(
+    data: Symbol | None = None,
+    sequence_length: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> Symbol: ...
+@overload
 def SequenceMask(
     data: Symbol | None = None,
     sequence_length: Symbol | Any = None,
     *,
-    use_sequence_length: bool | Any = False,
-    value: float | Any = 0.0,
-    axis: int | Any = 0,
+    use_sequence_length: Switch = False,
+    value: Real = 0.0,
+    axis: Whole = 0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1615,21 +1788,29 @@ def SequenceMask(
 def SequenceMask(
     data: Symbol | None = None,
     sequence_length: Symbol | Any = None,
-    use_sequence_length: bool | Any = False,
-    value: float | Any = 0.0,
-    axis: int | Any = 0,
+    use_sequence_length: Switch = False,
+    value: Real = 0.0,
+    axis: Whole = 0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def SequenceMask(
+    data: Symbol | None = None,
+    sequence_length: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> Symbol: ...
+@overload
 def SequenceReverse(
     data: Symbol | None = None,
     sequence_length: Symbol | Any = None,
     *,
-    use_sequence_length: bool | Any = False,
-    axis: int | Any = 0,
+    use_sequence_length: Switch = False,
+    axis: Whole = 0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1651,20 +1832,28 @@ def SequenceReverse(
 def SequenceReverse(
     data: Symbol | None = None,
     sequence_length: Symbol | Any = None,
-    use_sequence_length: bool | Any = False,
-    axis: int | Any = 0,
+    use_sequence_length: Switch = False,
+    axis: Whole = 0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def SequenceReverse(
+    data: Symbol | None = None,
+    sequence_length: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> Symbol: ...
+@overload
 def SliceChannel(
     data: Symbol | None = None,
     *,
-    num_outputs: int | Any,
-    axis: int | Any = 1,
-    squeeze_axis: bool | Any = False,
+    num_outputs: Whole,
+    axis: Whole = 1,
+    squeeze_axis: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1680,27 +1869,29 @@ def SliceChannel(
 @overload
 def SliceChannel(
     data: Symbol | None,
-    num_outputs: int | Any,
-    axis: int | Any = 1,
-    squeeze_axis: bool | Any = False,
+    num_outputs: Whole,
+    axis: Whole = 1,
+    squeeze_axis: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def SliceChannel(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def Softmax(
     data: Symbol | None = None,
     label: Symbol | Any = None,
     *,
-    grad_scale: float | Any = 1.0,
-    ignore_label: float | Any = -1.0,
-    multi_output: bool | Any = False,
-    use_ignore: bool | Any = False,
-    preserve_shape: bool | Any = False,
-    normalization: Literal["batch", "null", "valid"] | Any = "null",
-    out_grad: bool | Any = False,
-    smooth_alpha: float | Any = 0.0,
+    grad_scale: Real = 1.0,
+    ignore_label: Real = -1.0,
+    multi_output: Switch = False,
+    use_ignore: Switch = False,
+    preserve_shape: Switch = False,
+    normalization: Literal["batch", "null", "valid"] | str = "null",
+    out_grad: Switch = False,
+    smooth_alpha: Real = 0.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1735,22 +1926,26 @@ def Softmax(
 def Softmax(
     data: Symbol | None = None,
     label: Symbol | Any = None,
-    grad_scale: float | Any = 1.0,
-    ignore_label: float | Any = -1.0,
-    multi_output: bool | Any = False,
-    use_ignore: bool | Any = False,
-    preserve_shape: bool | Any = False,
-    normalization: Literal["batch", "null", "valid"] | Any = "null",
-    out_grad: bool | Any = False,
-    smooth_alpha: float | Any = 0.0,
+    grad_scale: Real = 1.0,
+    ignore_label: Real = -1.0,
+    multi_output: Switch = False,
+    use_ignore: Switch = False,
+    preserve_shape: Switch = False,
+    normalization: Literal["batch", "null", "valid"] | str = "null",
+    out_grad: Switch = False,
+    smooth_alpha: Real = 0.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def Softmax(
+    data: Symbol | None = None, label: Symbol | Any = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
 def SoftmaxActivation(
     data: Symbol | None = None,
-    mode: Literal["channel", "instance"] | Any = "instance",
+    mode: Literal["channel", "instance"] | str = "instance",
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -1771,14 +1966,14 @@ def SoftmaxOutput(
     data: Symbol | None = None,
     label: Symbol | Any = None,
     *,
-    grad_scale: float | Any = 1.0,
-    ignore_label: float | Any = -1.0,
-    multi_output: bool | Any = False,
-    use_ignore: bool | Any = False,
-    preserve_shape: bool | Any = False,
-    normalization: Literal["batch", "null", "valid"] | Any = "null",
-    out_grad: bool | Any = False,
-    smooth_alpha: float | Any = 0.0,
+    grad_scale: Real = 1.0,
+    ignore_label: Real = -1.0,
+    multi_output: Switch = False,
+    use_ignore: Switch = False,
+    preserve_shape: Switch = False,
+    normalization: Literal["batch", "null", "valid"] | str = "null",
+    out_grad: Switch = False,
+    smooth_alpha: Real = 0.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1813,28 +2008,32 @@ def SoftmaxOutput(
 def SoftmaxOutput(
     data: Symbol | None = None,
     label: Symbol | Any = None,
-    grad_scale: float | Any = 1.0,
-    ignore_label: float | Any = -1.0,
-    multi_output: bool | Any = False,
-    use_ignore: bool | Any = False,
-    preserve_shape: bool | Any = False,
-    normalization: Literal["batch", "null", "valid"] | Any = "null",
-    out_grad: bool | Any = False,
-    smooth_alpha: float | Any = 0.0,
+    grad_scale: Real = 1.0,
+    ignore_label: Real = -1.0,
+    multi_output: Switch = False,
+    use_ignore: Switch = False,
+    preserve_shape: Switch = False,
+    normalization: Literal["batch", "null", "valid"] | str = "null",
+    out_grad: Switch = False,
+    smooth_alpha: Real = 0.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def SoftmaxOutput(
+    data: Symbol | None = None, label: Symbol | Any = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def SpatialTransformer(
     data: Symbol | None = None,
     loc: Symbol | Any = None,
     *,
-    target_shape: tuple[int, ...] | Any = (0, 0),
-    transform_type: Literal["affine"] | Any,
-    sampler_type: Literal["bilinear"] | Any,
-    cudnn_off: bool | Any = None,
+    target_shape: Sizes = (0, 0),
+    transform_type: Literal["affine"] | str,
+    sampler_type: Literal["bilinear"] | str,
+    cudnn_off: Switch | None = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1857,11 +2056,11 @@ def SpatialTransformer(
 def SpatialTransformer(
     data: Symbol | None = None,
     loc: Symbol | Any = None,
-    target_shape: tuple[int, ...] | Any = (0, 0),
+    target_shape: Sizes = (0, 0),
     *,
-    transform_type: Literal["affine"] | Any,
-    sampler_type: Literal["bilinear"] | Any,
-    cudnn_off: bool | Any = None,
+    transform_type: Literal["affine"] | str,
+    sampler_type: Literal["bilinear"] | str,
+    cudnn_off: Switch | None = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1870,19 +2069,24 @@ def SpatialTransformer(
 def SpatialTransformer(
     data: Symbol | None,
     loc: Symbol | Any,
-    target_shape: tuple[int, ...] | Any,
-    transform_type: Literal["affine"] | Any,
-    sampler_type: Literal["bilinear"] | Any,
-    cudnn_off: bool | Any = None,
+    target_shape: Sizes,
+    transform_type: Literal["affine"] | str,
+    sampler_type: Literal["bilinear"] | str,
+    cudnn_off: Switch | None = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def SpatialTransformer(
+    data: Symbol | None = None, loc: Symbol | Any = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def SwapAxis(
     data: Symbol | None = None,
-    dim1: int | Any = 0,
-    dim2: int | Any = 0,
+    dim1: Whole = 0,
+    dim2: Whole = 0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -1894,13 +2098,16 @@ def SwapAxis(
         data: an array of any shape.
     """
 
+@overload
+def SwapAxis(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def UpSampling(
     *data: Symbol | Sequence[Symbol],
-    scale: int | Any,
-    num_filter: int | Any = 0,
-    sample_type: Literal["bilinear", "nearest"] | Any,
-    multi_input_mode: Literal["concat", "sum"] | Any = "concat",
-    workspace: int | Any = 512,
+    scale: Whole,
+    num_filter: Whole = 0,
+    sample_type: Literal["bilinear", "nearest"] | str,
+    multi_input_mode: Literal["concat", "sum"] | str = "concat",
+    workspace: Whole = 512,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1923,6 +2130,10 @@ def UpSampling(
         (batch, channels, scale * height, scale * width).
     """
 
+@overload
+def UpSampling(
+    *data: Symbol | Sequence[Symbol], _unpacked: object, **options: object
+) -> Symbol: ...
 def abs(
     data: Symbol | None = None,
     *,
@@ -1943,14 +2154,14 @@ def adam_update(
     mean: Symbol | Any = None,
     var: Symbol | Any = None,
     *,
-    lr: float | Any,
-    beta1: float | Any = 0.9,
-    beta2: float | Any = 0.999,
-    epsilon: float | Any = 1e-08,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    beta1: Real = 0.9,
+    beta2: Real = 0.999,
+    epsilon: Real = 1e-08,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -1981,22 +2192,32 @@ def adam_update(
     grad: Symbol | Any,
     mean: Symbol | Any,
     var: Symbol | Any,
-    lr: float | Any,
-    beta1: float | Any = 0.9,
-    beta2: float | Any = 0.999,
-    epsilon: float | Any = 1e-08,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    beta1: Real = 0.9,
+    beta2: Real = 0.999,
+    epsilon: Real = 1e-08,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def adam_update(
+    weight: Symbol | None = None,
+    grad: Symbol | Any = None,
+    mean: Symbol | Any = None,
+    var: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> Symbol: ...
 def add_n(
     *args: Symbol | Sequence[Symbol],
-    num_args: int | Any = 0,
+    num_args: Whole = 0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -2010,7 +2231,7 @@ def add_n(
 
 def all_finite(
     data: Symbol | None = None,
-    init_output: bool | Any = True,
+    init_output: Switch = True,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -2028,7 +2249,7 @@ def all_finite(
 def amp_cast(
     data: Symbol | None = None,
     *,
-    dtype: str | type | Any,
+    dtype: DTypeLike,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -2043,16 +2264,17 @@ def amp_cast(
 @overload
 def amp_cast(
     data: Symbol | None,
-    dtype: str | type | Any,
+    dtype: DTypeLike,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def amp_multicast(
     *data: Symbol | Sequence[Symbol],
-    num_outputs: int | Any,
-    cast_narrow: bool | Any = False,
+    num_outputs: Whole,
+    cast_narrow: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -2068,6 +2290,10 @@ def amp_multicast(
         As many arrays.
     """
 
+@overload
+def amp_multicast(
+    *data: Symbol | Sequence[Symbol], _unpacked: object, **options: object
+) -> Symbol: ...
 def arccos(
     data: Symbol | None = None,
     *,
@@ -2146,10 +2372,11 @@ def arctanh(
         data: an array of any shape.
     """
 
+@overload
 def argmax(
     data: Symbol | None = None,
-    axis: int | Any = None,
-    keepdims: bool | Any = False,
+    axis: Whole | None = None,
+    keepdims: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -2165,6 +2392,8 @@ def argmax(
         keepdims: keep the axis with size 1.
     """
 
+@overload
+def argmax(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 def argmax_channel(
     data: Symbol | None = None,
     *,
@@ -2178,10 +2407,11 @@ def argmax_channel(
         data: an array of any shape.
     """
 
+@overload
 def argmin(
     data: Symbol | None = None,
-    axis: int | Any = None,
-    keepdims: bool | Any = False,
+    axis: Whole | None = None,
+    keepdims: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -2197,11 +2427,14 @@ def argmin(
         keepdims: keep the axis with size 1.
     """
 
+@overload
+def argmin(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def argsort(
     data: Symbol | None = None,
-    axis: int | Any = -1,
-    is_ascend: bool | Any = True,
-    dtype: str | type | Any = "float32",
+    axis: Whole | None = -1,
+    is_ascend: Switch = True,
+    dtype: DTypeLike = "float32",
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -2217,13 +2450,15 @@ def argsort(
     """
 
 @overload
+def argsort(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def batch_dot(
     lhs: Symbol | None = None,
     rhs: Symbol | Any = None,
     *,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | str | None = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -2242,13 +2477,17 @@ def batch_dot(
 def batch_dot(
     lhs: Symbol | None = None,
     rhs: Symbol | Any = None,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | str | None = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def batch_dot(
+    lhs: Symbol | None = None, rhs: Symbol | Any = None, *, _unpacked: object, **options: object
 ) -> Symbol: ...
 def batch_take(
     a: Symbol | None = None,
@@ -2277,10 +2516,11 @@ def broadcast_add(
         rhs: an array.
     """
 
+@overload
 def broadcast_axes(
     data: Symbol | None = None,
-    axis: tuple[int, ...] | Any = (),
-    size: tuple[int, ...] | Any = (),
+    axis: Sizes = (),
+    size: Sizes = (),
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -2294,10 +2534,15 @@ def broadcast_axes(
         size: the new size of each of them.
     """
 
+@overload
+def broadcast_axes(
+    data: Symbol | None = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def broadcast_axis(
     data: Symbol | None = None,
-    axis: tuple[int, ...] | Any = (),
-    size: tuple[int, ...] | Any = (),
+    axis: Sizes = (),
+    size: Sizes = (),
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -2311,6 +2556,10 @@ def broadcast_axis(
         size: the new size of each of them.
     """
 
+@overload
+def broadcast_axis(
+    data: Symbol | None = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
 def broadcast_div(
     lhs: Symbol | None = None,
     rhs: Symbol | Any = None,
@@ -2435,8 +2684,8 @@ def broadcast_like(
     lhs: Symbol | None = None,
     rhs: Symbol | Any = None,
     *,
-    lhs_axes: int | tuple[int, ...] | Any = None,
-    rhs_axes: int | tuple[int, ...] | Any = None,
+    lhs_axes: Wholes = None,
+    rhs_axes: Wholes = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -2454,12 +2703,16 @@ def broadcast_like(
 def broadcast_like(
     lhs: Symbol | None = None,
     rhs: Symbol | Any = None,
-    lhs_axes: int | tuple[int, ...] | Any = None,
-    rhs_axes: int | tuple[int, ...] | Any = None,
+    lhs_axes: Wholes = None,
+    rhs_axes: Wholes = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def broadcast_like(
+    lhs: Symbol | None = None, rhs: Symbol | Any = None, *, _unpacked: object, **options: object
 ) -> Symbol: ...
 def broadcast_logical_and(
     lhs: Symbol | None = None,
@@ -2667,7 +2920,7 @@ def broadcast_sub(
 
 def broadcast_to(
     data: Symbol | None = None,
-    shape: tuple[int, ...] | Any = (),
+    shape: Sizes = (),
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -2684,7 +2937,7 @@ def broadcast_to(
 def cast(
     data: Symbol | None = None,
     *,
-    dtype: str | type | Any,
+    dtype: DTypeLike,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -2699,7 +2952,7 @@ def cast(
 @overload
 def cast(
     data: Symbol | None,
-    dtype: str | type | Any,
+    dtype: DTypeLike,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -2709,7 +2962,7 @@ def cast(
 def cast_storage(
     data: Symbol | None = None,
     *,
-    stype: Literal["default", "row_sparse", "csr"] | Any,
+    stype: Literal["default", "row_sparse", "csr"] | str,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -2724,7 +2977,7 @@ def cast_storage(
 @overload
 def cast_storage(
     data: Symbol | None,
-    stype: Literal["default", "row_sparse", "csr"] | Any,
+    stype: Literal["default", "row_sparse", "csr"] | str,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -2761,9 +3014,9 @@ def choose_element_0index(
     data: Symbol | None = None,
     index: Symbol | Any = None,
     *,
-    axis: int | Any = -1,
-    keepdims: bool | Any = False,
-    mode: Literal["clip", "wrap"] | Any = "clip",
+    axis: Whole | None = -1,
+    keepdims: Switch = False,
+    mode: Literal["clip", "wrap"] | str = "clip",
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -2781,20 +3034,24 @@ def choose_element_0index(
 def choose_element_0index(
     data: Symbol | None = None,
     index: Symbol | Any = None,
-    axis: int | Any = -1,
-    keepdims: bool | Any = False,
-    mode: Literal["clip", "wrap"] | Any = "clip",
+    axis: Whole | None = -1,
+    keepdims: Switch = False,
+    mode: Literal["clip", "wrap"] | str = "clip",
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def choose_element_0index(
+    data: Symbol | None = None, index: Symbol | Any = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def clip(
     data: Symbol | None = None,
     *,
-    a_min: float | Any,
-    a_max: float | Any,
+    a_min: Real,
+    a_max: Real,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -2810,22 +3067,24 @@ def clip(
 @overload
 def clip(
     data: Symbol | None,
-    a_min: float | Any,
-    a_max: float | Any,
+    a_min: Real,
+    a_max: Real,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def clip(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def col2im(
     data: Symbol | None = None,
     *,
-    output_size: tuple[int, ...] | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
+    output_size: Sizes,
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -2847,20 +3106,23 @@ def col2im(
 @overload
 def col2im(
     data: Symbol | None,
-    output_size: tuple[int, ...] | Any,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
+    output_size: Sizes,
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def col2im(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def concat(
     *data: Symbol | Sequence[Symbol],
-    num_args: int | Any = 0,
-    dim: int | Any = 1,
+    num_args: Whole = 0,
+    dim: Whole = 1,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -2873,6 +3135,8 @@ def concat(
         dim: the axis.
     """
 
+@overload
+def concat(*data: Symbol | Sequence[Symbol], _unpacked: object, **options: object) -> Symbol: ...
 def cos(
     data: Symbol | None = None,
     *,
@@ -2903,9 +3167,9 @@ def cosh(
 def crop(
     data: Symbol | None = None,
     *,
-    begin: tuple[int, ...] | Any,
-    end: tuple[int, ...] | Any,
-    step: tuple[int, ...] | Any = (),
+    begin: Places,
+    end: Places,
+    step: Places = (),
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -2922,14 +3186,16 @@ def crop(
 @overload
 def crop(
     data: Symbol | None,
-    begin: tuple[int, ...] | Any,
-    end: tuple[int, ...] | Any,
-    step: tuple[int, ...] | Any = (),
+    begin: Places,
+    end: Places,
+    step: Places = (),
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def crop(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 @overload
 def ctc_loss(
     data: Symbol | None = None,
@@ -2937,9 +3203,9 @@ def ctc_loss(
     data_lengths: Symbol | Any = None,
     label_lengths: Symbol | Any = None,
     *,
-    use_data_lengths: bool | Any = False,
-    use_label_lengths: bool | Any = False,
-    blank_label: Literal["first", "last"] | Any = "first",
+    use_data_lengths: Switch = False,
+    use_label_lengths: Switch = False,
+    blank_label: Literal["first", "last"] | str = "first",
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -2968,18 +3234,29 @@ def ctc_loss(
     label: Symbol | Any = None,
     data_lengths: Symbol | Any = None,
     label_lengths: Symbol | Any = None,
-    use_data_lengths: bool | Any = False,
-    use_label_lengths: bool | Any = False,
-    blank_label: Literal["first", "last"] | Any = "first",
+    use_data_lengths: Switch = False,
+    use_label_lengths: Switch = False,
+    blank_label: Literal["first", "last"] | str = "first",
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def ctc_loss(
+    data: Symbol | None = None,
+    label: Symbol | Any = None,
+    data_lengths: Symbol | Any = None,
+    label_lengths: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> Symbol: ...
+@overload
 def cumsum(
     a: Symbol | None = None,
-    axis: int | Any = None,
-    dtype: str | type | Any = None,
+    axis: Whole | None = None,
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -2991,6 +3268,8 @@ def cumsum(
         dtype: the dtype of the sums; None for that of `a`.
     """
 
+@overload
+def cumsum(a: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 def degrees(
     data: Symbol | None = None,
     *,
@@ -3008,7 +3287,7 @@ def degrees(
 def depth_to_space(
     data: Symbol | None = None,
     *,
-    block_size: int | Any,
+    block_size: Whole,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3022,17 +3301,18 @@ def depth_to_space(
 @overload
 def depth_to_space(
     data: Symbol | None,
-    block_size: int | Any,
+    block_size: Whole,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def diag(
     data: Symbol | None = None,
-    k: int | Any = 0,
-    axis1: int | Any = 0,
-    axis2: int | Any = 1,
+    k: Whole = 0,
+    axis1: Whole = 0,
+    axis2: Whole = 1,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -3048,13 +3328,15 @@ def diag(
     """
 
 @overload
+def diag(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def dot(
     lhs: Symbol | None = None,
     rhs: Symbol | Any = None,
     *,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | str | None = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3076,13 +3358,17 @@ def dot(
 def dot(
     lhs: Symbol | None = None,
     rhs: Symbol | Any = None,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    forward_stype: Literal["default", "csr", "row_sparse"] | Any = None,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    forward_stype: Literal["default", "csr", "row_sparse"] | str | None = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def dot(
+    lhs: Symbol | None = None, rhs: Symbol | Any = None, *, _unpacked: object, **options: object
 ) -> Symbol: ...
 def elemwise_add(
     lhs: Symbol | None = None,
@@ -3195,7 +3481,7 @@ def exp(
 def expand_dims(
     data: Symbol | None = None,
     *,
-    axis: int | Any,
+    axis: Whole,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3209,7 +3495,7 @@ def expand_dims(
 @overload
 def expand_dims(
     data: Symbol | None,
-    axis: int | Any,
+    axis: Whole,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -3275,7 +3561,7 @@ def flatten(
 def flip(
     data: Symbol | None = None,
     *,
-    axis: tuple[int, ...] | Any,
+    axis: Sizes,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3289,7 +3575,7 @@ def flip(
 @overload
 def flip(
     data: Symbol | None,
-    axis: tuple[int, ...] | Any,
+    axis: Sizes,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -3316,14 +3602,14 @@ def ftml_update(
     v: Symbol | Any = None,
     z: Symbol | Any = None,
     *,
-    lr: float | Any,
-    beta1: float | Any = 0.6,
-    beta2: float | Any = 0.999,
-    epsilon: float | Any = 1e-08,
-    t: float | Any,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_grad: float | Any = -1.0,
+    lr: Real,
+    beta1: Real = 0.6,
+    beta2: Real = 0.999,
+    epsilon: Real = 1e-08,
+    t: Real,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_grad: Real = -1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3349,15 +3635,15 @@ def ftml_update(
     d: Symbol | Any,
     v: Symbol | Any,
     z: Symbol | Any,
-    lr: float | Any,
-    beta1: float | Any = 0.6,
-    beta2: float | Any = 0.999,
-    epsilon: float | Any = 1e-08,
+    lr: Real,
+    beta1: Real = 0.6,
+    beta2: Real = 0.999,
+    epsilon: Real = 1e-08,
     *,
-    t: float | Any,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_grad: float | Any = -1.0,
+    t: Real,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_grad: Real = -1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3369,18 +3655,29 @@ def ftml_update(
     d: Symbol | Any,
     v: Symbol | Any,
     z: Symbol | Any,
-    lr: float | Any,
-    beta1: float | Any,
-    beta2: float | Any,
-    epsilon: float | Any,
-    t: float | Any,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_grad: float | Any = -1.0,
+    lr: Real,
+    beta1: Real,
+    beta2: Real,
+    epsilon: Real,
+    t: Real,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_grad: Real = -1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def ftml_update(
+    weight: Symbol | None = None,
+    grad: Symbol | Any = None,
+    d: Symbol | Any = None,
+    v: Symbol | Any = None,
+    z: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Symbol: ...
 @overload
 def ftrl_update(
@@ -3389,12 +3686,12 @@ def ftrl_update(
     z: Symbol | Any = None,
     n: Symbol | Any = None,
     *,
-    lr: float | Any,
-    lamda1: float | Any = 0.01,
-    beta: float | Any = 1.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    lamda1: Real = 0.01,
+    beta: Real = 1.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3419,16 +3716,26 @@ def ftrl_update(
     grad: Symbol | Any,
     z: Symbol | Any,
     n: Symbol | Any,
-    lr: float | Any,
-    lamda1: float | Any = 0.01,
-    beta: float | Any = 1.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    lamda1: Real = 0.01,
+    beta: Real = 1.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def ftrl_update(
+    weight: Symbol | None = None,
+    grad: Symbol | Any = None,
+    z: Symbol | Any = None,
+    n: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Symbol: ...
 def gamma(
     data: Symbol | None = None,
@@ -3472,10 +3779,11 @@ def gather_nd(
             end. One outside is an error, at once or where a value is next read.
     """
 
+@overload
 def hard_sigmoid(
     data: Symbol | None = None,
-    alpha: float | Any = 0.2,
-    beta: float | Any = 0.5,
+    alpha: Real = 0.2,
+    beta: Real = 0.5,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -3487,6 +3795,8 @@ def hard_sigmoid(
         data: an array of any shape.
     """
 
+@overload
+def hard_sigmoid(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 def identity(
     data: Symbol | None = None,
     *,
@@ -3504,10 +3814,10 @@ def identity(
 def im2col(
     data: Symbol | None = None,
     *,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3530,18 +3840,20 @@ def im2col(
 @overload
 def im2col(
     data: Symbol | None,
-    kernel: tuple[int, ...] | Any,
-    stride: tuple[int, ...] | Any = (),
-    dilate: tuple[int, ...] | Any = (),
-    pad: tuple[int, ...] | Any = (),
+    kernel: Sizes,
+    stride: Sizes = (),
+    dilate: Sizes = (),
+    pad: Sizes = (),
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def im2col(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 def khatri_rao(
     *args: Symbol | Sequence[Symbol],
-    num_args: int | Any = 0,
+    num_args: Whole = 0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3563,14 +3875,14 @@ def lamb_update_phase1(
     mean: Symbol | Any = None,
     var: Symbol | Any = None,
     *,
-    beta1: float | Any = 0.9,
-    beta2: float | Any = 0.999,
-    epsilon: float | Any = 1e-06,
-    t: float | Any,
-    bias_correction: bool | Any = True,
-    wd: float | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    beta1: Real = 0.9,
+    beta2: Real = 0.999,
+    epsilon: Real = 1e-06,
+    t: Real,
+    bias_correction: Switch = True,
+    wd: Real,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3599,15 +3911,15 @@ def lamb_update_phase1(
     grad: Symbol | Any = None,
     mean: Symbol | Any = None,
     var: Symbol | Any = None,
-    beta1: float | Any = 0.9,
-    beta2: float | Any = 0.999,
-    epsilon: float | Any = 1e-06,
+    beta1: Real = 0.9,
+    beta2: Real = 0.999,
+    epsilon: Real = 1e-06,
     *,
-    t: float | Any,
-    bias_correction: bool | Any = True,
-    wd: float | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    t: Real,
+    bias_correction: Switch = True,
+    wd: Real,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3618,15 +3930,15 @@ def lamb_update_phase1(
     grad: Symbol | Any,
     mean: Symbol | Any,
     var: Symbol | Any,
-    beta1: float | Any,
-    beta2: float | Any,
-    epsilon: float | Any,
-    t: float | Any,
-    bias_correction: bool | Any = True,
+    beta1: Real,
+    beta2: Real,
+    epsilon: Real,
+    t: Real,
+    bias_correction: Switch = True,
     *,
-    wd: float | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    wd: Real,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3637,18 +3949,28 @@ def lamb_update_phase1(
     grad: Symbol | Any,
     mean: Symbol | Any,
     var: Symbol | Any,
-    beta1: float | Any,
-    beta2: float | Any,
-    epsilon: float | Any,
-    t: float | Any,
-    bias_correction: bool | Any,
-    wd: float | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    beta1: Real,
+    beta2: Real,
+    epsilon: Real,
+    t: Real,
+    bias_correction: Switch,
+    wd: Real,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def lamb_update_phase1(
+    weight: Symbol | None = None,
+    grad: Symbol | Any = None,
+    mean: Symbol | Any = None,
+    var: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Symbol: ...
 @overload
 def lamb_update_phase2(
@@ -3657,9 +3979,9 @@ def lamb_update_phase2(
     r1: Symbol | Any = None,
     r2: Symbol | Any = None,
     *,
-    lr: float | Any,
-    lower_bound: float | Any = -1.0,
-    upper_bound: float | Any = -1.0,
+    lr: Real,
+    lower_bound: Real = -1.0,
+    upper_bound: Real = -1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3682,13 +4004,23 @@ def lamb_update_phase2(
     g: Symbol | Any,
     r1: Symbol | Any,
     r2: Symbol | Any,
-    lr: float | Any,
-    lower_bound: float | Any = -1.0,
-    upper_bound: float | Any = -1.0,
+    lr: Real,
+    lower_bound: Real = -1.0,
+    upper_bound: Real = -1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def lamb_update_phase2(
+    weight: Symbol | None = None,
+    g: Symbol | Any = None,
+    r1: Symbol | Any = None,
+    r2: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Symbol: ...
 def linalg_det(
     A: Symbol | None = None,
@@ -3708,7 +4040,7 @@ def linalg_det(
 
 def linalg_extractdiag(
     A: Symbol | None = None,
-    offset: int | Any = 0,
+    offset: Whole = 0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -3724,10 +4056,11 @@ def linalg_extractdiag(
         (..., n - abs(offset)).
     """
 
+@overload
 def linalg_extracttrian(
     A: Symbol | None = None,
-    offset: int | Any = 0,
-    lower: bool | Any = True,
+    offset: Whole = 0,
+    lower: Switch = True,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -3745,6 +4078,10 @@ def linalg_extracttrian(
         (..., m * (m + 1) / 2) with ``m = n - abs(offset)``.
     """
 
+@overload
+def linalg_extracttrian(
+    A: Symbol | None = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
 def linalg_gelqf(
     A: Symbol | None = None,
     *,
@@ -3767,11 +4104,11 @@ def linalg_gemm(
     B: Symbol | Any = None,
     C: Symbol | Any = None,
     *,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    alpha: float | Any = 1.0,
-    beta: float | Any = 1.0,
-    axis: int | Any = -2,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    alpha: Real = 1.0,
+    beta: Real = 1.0,
+    axis: Whole = -2,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3797,25 +4134,34 @@ def linalg_gemm(
     A: Symbol | None = None,
     B: Symbol | Any = None,
     C: Symbol | Any = None,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    alpha: float | Any = 1.0,
-    beta: float | Any = 1.0,
-    axis: int | Any = -2,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    alpha: Real = 1.0,
+    beta: Real = 1.0,
+    axis: Whole = -2,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def linalg_gemm(
+    A: Symbol | None = None,
+    B: Symbol | Any = None,
+    C: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> Symbol: ...
+@overload
 def linalg_gemm2(
     A: Symbol | None = None,
     B: Symbol | Any = None,
     *,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    alpha: float | Any = 1.0,
-    axis: int | Any = -2,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    alpha: Real = 1.0,
+    axis: Whole = -2,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -3838,14 +4184,18 @@ def linalg_gemm2(
 def linalg_gemm2(
     A: Symbol | None = None,
     B: Symbol | Any = None,
-    transpose_a: bool | Any = False,
-    transpose_b: bool | Any = False,
-    alpha: float | Any = 1.0,
-    axis: int | Any = -2,
+    transpose_a: Switch = False,
+    transpose_b: Switch = False,
+    alpha: Real = 1.0,
+    axis: Whole = -2,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def linalg_gemm2(
+    A: Symbol | None = None, B: Symbol | Any = None, *, _unpacked: object, **options: object
 ) -> Symbol: ...
 def linalg_inverse(
     A: Symbol | None = None,
@@ -3865,7 +4215,7 @@ def linalg_inverse(
 
 def linalg_makediag(
     A: Symbol | None = None,
-    offset: int | Any = 0,
+    offset: Whole = 0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -3881,10 +4231,11 @@ def linalg_makediag(
         (..., m, m) with ``m = n + abs(offset)``.
     """
 
+@overload
 def linalg_maketrian(
     A: Symbol | None = None,
-    offset: int | Any = 0,
-    lower: bool | Any = True,
+    offset: Whole = 0,
+    lower: Switch = True,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -3901,9 +4252,13 @@ def linalg_maketrian(
         (..., n, n) with ``n = m + abs(offset)``.
     """
 
+@overload
+def linalg_maketrian(
+    A: Symbol | None = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
 def linalg_potrf(
     A: Symbol | None = None,
-    lower: bool | Any = True,
+    lower: Switch = True,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -3922,7 +4277,7 @@ def linalg_potrf(
 
 def linalg_potri(
     A: Symbol | None = None,
-    lower: bool | Any = True,
+    lower: Switch = True,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -3993,10 +4348,11 @@ def linalg_syevd(
         and L, (..., n), the eigenvalues in ascending order.
     """
 
+@overload
 def linalg_syrk(
     A: Symbol | None = None,
-    transpose: bool | Any = False,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    alpha: Real = 1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -4014,14 +4370,16 @@ def linalg_syrk(
     """
 
 @overload
+def linalg_syrk(A: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def linalg_trmm(
     A: Symbol | None = None,
     B: Symbol | Any = None,
     *,
-    transpose: bool | Any = False,
-    rightside: bool | Any = False,
-    lower: bool | Any = True,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    rightside: Switch = False,
+    lower: Switch = True,
+    alpha: Real = 1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4044,24 +4402,28 @@ def linalg_trmm(
 def linalg_trmm(
     A: Symbol | None = None,
     B: Symbol | Any = None,
-    transpose: bool | Any = False,
-    rightside: bool | Any = False,
-    lower: bool | Any = True,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    rightside: Switch = False,
+    lower: Switch = True,
+    alpha: Real = 1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def linalg_trmm(
+    A: Symbol | None = None, B: Symbol | Any = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def linalg_trsm(
     A: Symbol | None = None,
     B: Symbol | Any = None,
     *,
-    transpose: bool | Any = False,
-    rightside: bool | Any = False,
-    lower: bool | Any = True,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    rightside: Switch = False,
+    lower: Switch = True,
+    alpha: Real = 1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4085,14 +4447,18 @@ def linalg_trsm(
 def linalg_trsm(
     A: Symbol | None = None,
     B: Symbol | Any = None,
-    transpose: bool | Any = False,
-    rightside: bool | Any = False,
-    lower: bool | Any = True,
-    alpha: float | Any = 1.0,
+    transpose: Switch = False,
+    rightside: Switch = False,
+    lower: Switch = True,
+    alpha: Real = 1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def linalg_trsm(
+    A: Symbol | None = None, B: Symbol | Any = None, *, _unpacked: object, **options: object
 ) -> Symbol: ...
 def log(
     data: Symbol | None = None,
@@ -4146,12 +4512,13 @@ def log2(
         data: an array of any shape.
     """
 
+@overload
 def log_softmax(
     data: Symbol | None = None,
-    axis: int | Any = -1,
-    temperature: float | Any = None,
-    dtype: str | type | Any = None,
-    use_length: bool | Any = False,
+    axis: Whole = -1,
+    temperature: Real | None = None,
+    dtype: DTypeLike = None,
+    use_length: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -4170,6 +4537,8 @@ def log_softmax(
         The shape of `data`. Narrow floats are computed in float32.
     """
 
+@overload
+def log_softmax(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 def logical_not(
     data: Symbol | None = None,
     *,
@@ -4196,11 +4565,12 @@ def make_loss(
         data: an array of any shape.
     """
 
+@overload
 def max(
     data: Symbol | None = None,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -4215,11 +4585,14 @@ def max(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def max(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def max_axis(
     data: Symbol | None = None,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -4234,11 +4607,14 @@ def max_axis(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def max_axis(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def mean(
     data: Symbol | None = None,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -4253,11 +4629,14 @@ def mean(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def mean(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def min(
     data: Symbol | None = None,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -4272,11 +4651,14 @@ def min(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def min(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def min_axis(
     data: Symbol | None = None,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -4291,10 +4673,13 @@ def min_axis(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def min_axis(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def moments(
     data: Symbol | None = None,
-    axes: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
+    axes: Wholes = None,
+    keepdims: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -4309,6 +4694,8 @@ def moments(
     """
 
 @overload
+def moments(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def mp_lamb_update_phase1(
     weight: Symbol | None = None,
     grad: Symbol | Any = None,
@@ -4316,14 +4703,14 @@ def mp_lamb_update_phase1(
     var: Symbol | Any = None,
     weight32: Symbol | Any = None,
     *,
-    beta1: float | Any = 0.9,
-    beta2: float | Any = 0.999,
-    epsilon: float | Any = 1e-06,
-    t: float | Any,
-    bias_correction: bool | Any = True,
-    wd: float | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    beta1: Real = 0.9,
+    beta2: Real = 0.999,
+    epsilon: Real = 1e-06,
+    t: Real,
+    bias_correction: Switch = True,
+    wd: Real,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4352,15 +4739,15 @@ def mp_lamb_update_phase1(
     mean: Symbol | Any = None,
     var: Symbol | Any = None,
     weight32: Symbol | Any = None,
-    beta1: float | Any = 0.9,
-    beta2: float | Any = 0.999,
-    epsilon: float | Any = 1e-06,
+    beta1: Real = 0.9,
+    beta2: Real = 0.999,
+    epsilon: Real = 1e-06,
     *,
-    t: float | Any,
-    bias_correction: bool | Any = True,
-    wd: float | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    t: Real,
+    bias_correction: Switch = True,
+    wd: Real,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4372,15 +4759,15 @@ def mp_lamb_update_phase1(
     mean: Symbol | Any,
     var: Symbol | Any,
     weight32: Symbol | Any,
-    beta1: float | Any,
-    beta2: float | Any,
-    epsilon: float | Any,
-    t: float | Any,
-    bias_correction: bool | Any = True,
+    beta1: Real,
+    beta2: Real,
+    epsilon: Real,
+    t: Real,
+    bias_correction: Switch = True,
     *,
-    wd: float | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    wd: Real,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4392,18 +4779,29 @@ def mp_lamb_update_phase1(
     mean: Symbol | Any,
     var: Symbol | Any,
     weight32: Symbol | Any,
-    beta1: float | Any,
-    beta2: float | Any,
-    epsilon: float | Any,
-    t: float | Any,
-    bias_correction: bool | Any,
-    wd: float | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    beta1: Real,
+    beta2: Real,
+    epsilon: Real,
+    t: Real,
+    bias_correction: Switch,
+    wd: Real,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def mp_lamb_update_phase1(
+    weight: Symbol | None = None,
+    grad: Symbol | Any = None,
+    mean: Symbol | Any = None,
+    var: Symbol | Any = None,
+    weight32: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Symbol: ...
 @overload
 def mp_lamb_update_phase2(
@@ -4413,9 +4811,9 @@ def mp_lamb_update_phase2(
     r2: Symbol | Any = None,
     weight32: Symbol | Any = None,
     *,
-    lr: float | Any,
-    lower_bound: float | Any = -1.0,
-    upper_bound: float | Any = -1.0,
+    lr: Real,
+    lower_bound: Real = -1.0,
+    upper_bound: Real = -1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4437,13 +4835,24 @@ def mp_lamb_update_phase2(
     r1: Symbol | Any,
     r2: Symbol | Any,
     weight32: Symbol | Any,
-    lr: float | Any,
-    lower_bound: float | Any = -1.0,
-    upper_bound: float | Any = -1.0,
+    lr: Real,
+    lower_bound: Real = -1.0,
+    upper_bound: Real = -1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def mp_lamb_update_phase2(
+    weight: Symbol | None = None,
+    g: Symbol | Any = None,
+    r1: Symbol | Any = None,
+    r2: Symbol | Any = None,
+    weight32: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Symbol: ...
 @overload
 def mp_nag_mom_update(
@@ -4452,11 +4861,11 @@ def mp_nag_mom_update(
     mom: Symbol | Any = None,
     weight32: Symbol | Any = None,
     *,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4481,15 +4890,25 @@ def mp_nag_mom_update(
     grad: Symbol | Any,
     mom: Symbol | Any,
     weight32: Symbol | Any,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def mp_nag_mom_update(
+    weight: Symbol | None = None,
+    grad: Symbol | Any = None,
+    mom: Symbol | Any = None,
+    weight32: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Symbol: ...
 @overload
 def mp_sgd_mom_update(
@@ -4498,12 +4917,12 @@ def mp_sgd_mom_update(
     mom: Symbol | Any = None,
     weight32: Symbol | Any = None,
     *,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4529,16 +4948,26 @@ def mp_sgd_mom_update(
     grad: Symbol | Any,
     mom: Symbol | Any,
     weight32: Symbol | Any,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def mp_sgd_mom_update(
+    weight: Symbol | None = None,
+    grad: Symbol | Any = None,
+    mom: Symbol | Any = None,
+    weight32: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Symbol: ...
 @overload
 def mp_sgd_update(
@@ -4546,11 +4975,11 @@ def mp_sgd_update(
     grad: Symbol | Any = None,
     weight32: Symbol | Any = None,
     *,
-    lr: float | Any,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4573,20 +5002,30 @@ def mp_sgd_update(
     weight: Symbol | None,
     grad: Symbol | Any,
     weight32: Symbol | Any,
-    lr: float | Any,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def mp_sgd_update(
+    weight: Symbol | None = None,
+    grad: Symbol | Any = None,
+    weight32: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> Symbol: ...
+@overload
 def multi_all_finite(
     *data: Symbol | Sequence[Symbol],
-    num_arrays: int | Any = 1,
-    init_output: bool | Any = True,
+    num_arrays: Whole = 1,
+    init_output: Switch = True,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4601,15 +5040,19 @@ def multi_all_finite(
     """
 
 @overload
+def multi_all_finite(
+    *data: Symbol | Sequence[Symbol], _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def multi_lars(
     lrs: Symbol | None = None,
     weights_sum_sq: Symbol | Any = None,
     grads_sum_sq: Symbol | Any = None,
     wds: Symbol | Any = None,
     *,
-    eta: float | Any,
-    eps: float | Any,
-    rescale_grad: float | Any = 1.0,
+    eta: Real,
+    eps: Real,
+    rescale_grad: Real = 1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4634,22 +5077,33 @@ def multi_lars(
     weights_sum_sq: Symbol | Any,
     grads_sum_sq: Symbol | Any,
     wds: Symbol | Any,
-    eta: float | Any,
-    eps: float | Any,
-    rescale_grad: float | Any = 1.0,
+    eta: Real,
+    eps: Real,
+    rescale_grad: Real = 1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def multi_lars(
+    lrs: Symbol | None = None,
+    weights_sum_sq: Symbol | Any = None,
+    grads_sum_sq: Symbol | Any = None,
+    wds: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> Symbol: ...
+@overload
 def multi_mp_sgd_mom_update(
     *data: Symbol | Sequence[Symbol],
-    lrs: tuple[float, ...] | Any,
-    wds: tuple[float, ...] | Any,
-    momentum: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    num_weights: int | Any = 1,
+    lrs: Reals,
+    wds: Reals,
+    momentum: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    num_weights: Whole = 1,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4666,13 +5120,18 @@ def multi_mp_sgd_mom_update(
         num_weights: how many weights there are.
     """
 
+@overload
+def multi_mp_sgd_mom_update(
+    *data: Symbol | Sequence[Symbol], _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def multi_mp_sgd_update(
     *data: Symbol | Sequence[Symbol],
-    lrs: tuple[float, ...] | Any,
-    wds: tuple[float, ...] | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    num_weights: int | Any = 1,
+    lrs: Reals,
+    wds: Reals,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    num_weights: Whole = 1,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4688,14 +5147,19 @@ def multi_mp_sgd_update(
         num_weights: how many weights there are.
     """
 
+@overload
+def multi_mp_sgd_update(
+    *data: Symbol | Sequence[Symbol], _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def multi_sgd_mom_update(
     *data: Symbol | Sequence[Symbol],
-    lrs: tuple[float, ...] | Any,
-    wds: tuple[float, ...] | Any,
-    momentum: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    num_weights: int | Any = 1,
+    lrs: Reals,
+    wds: Reals,
+    momentum: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    num_weights: Whole = 1,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4712,13 +5176,18 @@ def multi_sgd_mom_update(
         num_weights: how many weights there are.
     """
 
+@overload
+def multi_sgd_mom_update(
+    *data: Symbol | Sequence[Symbol], _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def multi_sgd_update(
     *data: Symbol | Sequence[Symbol],
-    lrs: tuple[float, ...] | Any,
-    wds: tuple[float, ...] | Any,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    num_weights: int | Any = 1,
+    lrs: Reals,
+    wds: Reals,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    num_weights: Whole = 1,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4734,9 +5203,13 @@ def multi_sgd_update(
         num_weights: how many weights there are.
     """
 
+@overload
+def multi_sgd_update(
+    *data: Symbol | Sequence[Symbol], _unpacked: object, **options: object
+) -> Symbol: ...
 def multi_sum_sq(
     *data: Symbol | Sequence[Symbol],
-    num_arrays: int | Any,
+    num_arrays: Whole,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4754,11 +5227,11 @@ def nag_mom_update(
     grad: Symbol | Any = None,
     mom: Symbol | Any = None,
     *,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4784,21 +5257,31 @@ def nag_mom_update(
     weight: Symbol | None,
     grad: Symbol | Any,
     mom: Symbol | Any,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def nag_mom_update(
+    weight: Symbol | None = None,
+    grad: Symbol | Any = None,
+    mom: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> Symbol: ...
+@overload
 def nanprod(
     data: Symbol | None = None,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -4813,11 +5296,14 @@ def nanprod(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def nanprod(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def nansum(
     data: Symbol | None = None,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -4832,6 +5318,8 @@ def nansum(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def nansum(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 def negative(
     data: Symbol | None = None,
     *,
@@ -4845,12 +5333,13 @@ def negative(
         data: an array of any shape.
     """
 
+@overload
 def norm(
     data: Symbol | None = None,
-    ord: Literal[1, 2] | Any = 2,
-    axis: int | tuple[int, ...] | Any = None,
-    out_dtype: str | type | Any = None,
-    keepdims: bool | Any = False,
+    ord: Literal[1, 2] | Whole = 2,
+    axis: Wholes = None,
+    out_dtype: DTypeLike = None,
+    keepdims: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -4866,12 +5355,15 @@ def norm(
         keepdims: keep the reduced axes with size 1.
     """
 
+@overload
+def norm(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def normal(
-    loc: float | Any = 0.0,
-    scale: float | Any = 1.0,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    loc: Real = 0.0,
+    scale: Real = 1.0,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -4889,13 +5381,15 @@ def normal(
     """
 
 @overload
+def normal(*, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def one_hot(
     indices: Symbol | None = None,
     *,
-    depth: int | Any,
-    on_value: float | Any = 1.0,
-    off_value: float | Any = 0.0,
-    dtype: str | type | Any = "float32",
+    depth: Whole,
+    on_value: Real = 1.0,
+    off_value: Real = 0.0,
+    dtype: DTypeLike = "float32",
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4913,19 +5407,22 @@ def one_hot(
 @overload
 def one_hot(
     indices: Symbol | None,
-    depth: int | Any,
-    on_value: float | Any = 1.0,
-    off_value: float | Any = 0.0,
-    dtype: str | type | Any = "float32",
+    depth: Whole,
+    on_value: Real = 1.0,
+    off_value: Real = 0.0,
+    dtype: DTypeLike = "float32",
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def one_hot(indices: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def ones_like(
     data: Symbol | None = None,
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -4940,12 +5437,14 @@ def ones_like(
     """
 
 @overload
+def ones_like(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def pad(
     data: Symbol | None = None,
     *,
-    mode: Literal["constant", "edge", "reflect"] | Any,
-    pad_width: tuple[int, ...] | Any,
-    constant_value: float | Any = 0.0,
+    mode: Literal["constant", "edge", "reflect"] | str,
+    pad_width: Sizes,
+    constant_value: Real = 0.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4962,22 +5461,24 @@ def pad(
 @overload
 def pad(
     data: Symbol | None,
-    mode: Literal["constant", "edge", "reflect"] | Any,
-    pad_width: tuple[int, ...] | Any,
-    constant_value: float | Any = 0.0,
+    mode: Literal["constant", "edge", "reflect"] | str,
+    pad_width: Sizes,
+    constant_value: Real = 0.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def pad(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def pick(
     data: Symbol | None = None,
     index: Symbol | Any = None,
     *,
-    axis: int | Any = -1,
-    keepdims: bool | Any = False,
-    mode: Literal["clip", "wrap"] | Any = "clip",
+    axis: Whole | None = -1,
+    keepdims: Switch = False,
+    mode: Literal["clip", "wrap"] | str = "clip",
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -4995,20 +5496,25 @@ def pick(
 def pick(
     data: Symbol | None = None,
     index: Symbol | Any = None,
-    axis: int | Any = -1,
-    keepdims: bool | Any = False,
-    mode: Literal["clip", "wrap"] | Any = "clip",
+    axis: Whole | None = -1,
+    keepdims: Switch = False,
+    mode: Literal["clip", "wrap"] | str = "clip",
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def pick(
+    data: Symbol | None = None, index: Symbol | Any = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def preloaded_multi_mp_sgd_mom_update(
     *data: Symbol | Sequence[Symbol],
-    momentum: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    num_weights: int | Any = 1,
+    momentum: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    num_weights: Whole = 1,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5024,11 +5530,16 @@ def preloaded_multi_mp_sgd_mom_update(
         num_weights: how many weights there are.
     """
 
+@overload
+def preloaded_multi_mp_sgd_mom_update(
+    *data: Symbol | Sequence[Symbol], _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def preloaded_multi_mp_sgd_update(
     *data: Symbol | Sequence[Symbol],
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    num_weights: int | Any = 1,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    num_weights: Whole = 1,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5043,12 +5554,17 @@ def preloaded_multi_mp_sgd_update(
         num_weights: how many weights there are.
     """
 
+@overload
+def preloaded_multi_mp_sgd_update(
+    *data: Symbol | Sequence[Symbol], _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def preloaded_multi_sgd_mom_update(
     *data: Symbol | Sequence[Symbol],
-    momentum: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    num_weights: int | Any = 1,
+    momentum: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    num_weights: Whole = 1,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5064,11 +5580,16 @@ def preloaded_multi_sgd_mom_update(
         num_weights: how many weights there are.
     """
 
+@overload
+def preloaded_multi_sgd_mom_update(
+    *data: Symbol | Sequence[Symbol], _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def preloaded_multi_sgd_update(
     *data: Symbol | Sequence[Symbol],
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    num_weights: int | Any = 1,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    num_weights: Whole = 1,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5083,11 +5604,16 @@ def preloaded_multi_sgd_update(
         num_weights: how many weights there are.
     """
 
+@overload
+def preloaded_multi_sgd_update(
+    *data: Symbol | Sequence[Symbol], _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def prod(
     data: Symbol | None = None,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5102,6 +5628,8 @@ def prod(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def prod(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 def radians(
     data: Symbol | None = None,
     *,
@@ -5115,11 +5643,12 @@ def radians(
         data: an array of any shape.
     """
 
+@overload
 def random_exponential(
-    lam: float | Any = 1.0,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    lam: Real = 1.0,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5136,12 +5665,15 @@ def random_exponential(
         An array of `shape` and `dtype`; default (1,) and float32.
     """
 
+@overload
+def random_exponential(*, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def random_gamma(
-    alpha: float | Any = 1.0,
-    beta: float | Any = 1.0,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    alpha: Real = 1.0,
+    beta: Real = 1.0,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5158,12 +5690,15 @@ def random_gamma(
         An array of `shape` and `dtype`; default (1,) and float32.
     """
 
+@overload
+def random_gamma(*, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def random_generalized_negative_binomial(
-    mu: float | Any = 1.0,
-    alpha: float | Any = 1.0,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    mu: Real = 1.0,
+    alpha: Real = 1.0,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5180,12 +5715,15 @@ def random_generalized_negative_binomial(
         An array of `shape` and `dtype`; default (1,) and float32.
     """
 
+@overload
+def random_generalized_negative_binomial(*, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def random_negative_binomial(
-    k: float | Any = 1.0,
-    p: float | Any = 1.0,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    k: Real = 1.0,
+    p: Real = 1.0,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5202,12 +5740,15 @@ def random_negative_binomial(
         An array of `shape` and `dtype`; default (1,) and float32.
     """
 
+@overload
+def random_negative_binomial(*, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def random_normal(
-    loc: float | Any = 0.0,
-    scale: float | Any = 1.0,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    loc: Real = 0.0,
+    scale: Real = 1.0,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5225,11 +5766,13 @@ def random_normal(
     """
 
 @overload
+def random_normal(*, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def random_pdf_dirichlet(
     sample: Symbol | None = None,
     alpha: Symbol | Any = None,
     *,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5246,7 +5789,7 @@ def random_pdf_dirichlet(
 def random_pdf_dirichlet(
     sample: Symbol | None = None,
     alpha: Symbol | Any = None,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5257,7 +5800,7 @@ def random_pdf_exponential(
     sample: Symbol | None = None,
     lam: Symbol | Any = None,
     *,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5274,7 +5817,7 @@ def random_pdf_exponential(
 def random_pdf_exponential(
     sample: Symbol | None = None,
     lam: Symbol | Any = None,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5286,7 +5829,7 @@ def random_pdf_gamma(
     alpha: Symbol | Any = None,
     beta: Symbol | Any = None,
     *,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5305,7 +5848,7 @@ def random_pdf_gamma(
     sample: Symbol | None = None,
     alpha: Symbol | Any = None,
     beta: Symbol | Any = None,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5317,7 +5860,7 @@ def random_pdf_generalized_negative_binomial(
     mu: Symbol | Any = None,
     alpha: Symbol | Any = None,
     *,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5336,7 +5879,7 @@ def random_pdf_generalized_negative_binomial(
     sample: Symbol | None = None,
     mu: Symbol | Any = None,
     alpha: Symbol | Any = None,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5348,7 +5891,7 @@ def random_pdf_negative_binomial(
     k: Symbol | Any = None,
     p: Symbol | Any = None,
     *,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5367,7 +5910,7 @@ def random_pdf_negative_binomial(
     sample: Symbol | None = None,
     k: Symbol | Any = None,
     p: Symbol | Any = None,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5379,7 +5922,7 @@ def random_pdf_normal(
     mu: Symbol | Any = None,
     sigma: Symbol | Any = None,
     *,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5398,7 +5941,7 @@ def random_pdf_normal(
     sample: Symbol | None = None,
     mu: Symbol | Any = None,
     sigma: Symbol | Any = None,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5409,7 +5952,7 @@ def random_pdf_poisson(
     sample: Symbol | None = None,
     lam: Symbol | Any = None,
     *,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5426,7 +5969,7 @@ def random_pdf_poisson(
 def random_pdf_poisson(
     sample: Symbol | None = None,
     lam: Symbol | Any = None,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5438,7 +5981,7 @@ def random_pdf_uniform(
     low: Symbol | Any = None,
     high: Symbol | Any = None,
     *,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5457,17 +6000,18 @@ def random_pdf_uniform(
     sample: Symbol | None = None,
     low: Symbol | Any = None,
     high: Symbol | Any = None,
-    is_log: bool | Any = False,
+    is_log: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def random_poisson(
-    lam: float | Any = 1.0,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    lam: Real = 1.0,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5484,12 +6028,15 @@ def random_poisson(
         An array of `shape` and `dtype`; default (1,) and float32.
     """
 
+@overload
+def random_poisson(*, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def random_randint(
-    low: float | Any,
-    high: float | Any,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    low: Real,
+    high: Real,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5505,12 +6052,15 @@ def random_randint(
         dtype: int32 (the default) or int64.
     """
 
+@overload
+def random_randint(*, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def random_uniform(
-    low: float | Any = 0.0,
-    high: float | Any = 1.0,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    low: Real = 0.0,
+    high: Real = 1.0,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5528,10 +6078,12 @@ def random_uniform(
     """
 
 @overload
+def random_uniform(*, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def ravel_multi_index(
     data: Symbol | None = None,
     *,
-    shape: tuple[int, ...] | Any,
+    shape: Sizes,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5546,7 +6098,7 @@ def ravel_multi_index(
 @overload
 def ravel_multi_index(
     data: Symbol | None,
-    shape: tuple[int, ...] | Any,
+    shape: Sizes,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5595,8 +6147,8 @@ def relu(
 def repeat(
     data: Symbol | None = None,
     *,
-    repeats: int | Any,
-    axis: int | Any = None,
+    repeats: Whole,
+    axis: Whole | None = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5612,16 +6164,18 @@ def repeat(
 @overload
 def repeat(
     data: Symbol | None,
-    repeats: int | Any,
-    axis: int | Any = None,
+    repeats: Whole,
+    axis: Whole | None = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def repeat(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 def reset_arrays(
     *data: Symbol | Sequence[Symbol],
-    num_arrays: int | Any,
+    num_arrays: Whole,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5633,12 +6187,13 @@ def reset_arrays(
         num_arrays: how many there are.
     """
 
+@overload
 def reshape(
     data: Symbol | None = None,
-    shape: tuple[int, ...] | Any = (),
-    reverse: bool | Any = False,
-    target_shape: tuple[int, ...] | Any = (),
-    keep_highest: bool | Any = False,
+    shape: Sizes = (),
+    reverse: Switch = False,
+    target_shape: Sizes = (),
+    keep_highest: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5656,14 +6211,16 @@ def reshape(
     """
 
 @overload
+def reshape(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def reshape_like(
     lhs: Symbol | None = None,
     rhs: Symbol | Any = None,
     *,
-    lhs_begin: int | Any = None,
-    lhs_end: int | Any = None,
-    rhs_begin: int | Any = None,
-    rhs_end: int | Any = None,
+    lhs_begin: Whole | None = None,
+    lhs_end: Whole | None = None,
+    rhs_begin: Whole | None = None,
+    rhs_end: Whole | None = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5683,20 +6240,24 @@ def reshape_like(
 def reshape_like(
     lhs: Symbol | None = None,
     rhs: Symbol | Any = None,
-    lhs_begin: int | Any = None,
-    lhs_end: int | Any = None,
-    rhs_begin: int | Any = None,
-    rhs_end: int | Any = None,
+    lhs_begin: Whole | None = None,
+    lhs_end: Whole | None = None,
+    rhs_begin: Whole | None = None,
+    rhs_end: Whole | None = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def reshape_like(
+    lhs: Symbol | None = None, rhs: Symbol | Any = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def reverse(
     data: Symbol | None = None,
     *,
-    axis: tuple[int, ...] | Any,
+    axis: Sizes,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5710,7 +6271,7 @@ def reverse(
 @overload
 def reverse(
     data: Symbol | None,
-    axis: tuple[int, ...] | Any,
+    axis: Sizes,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5735,13 +6296,13 @@ def rmsprop_update(
     grad: Symbol | Any = None,
     n: Symbol | Any = None,
     *,
-    lr: float | Any,
-    gamma1: float | Any = 0.95,
-    epsilon: float | Any = 1e-08,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    clip_weights: float | Any = -1.0,
+    lr: Real,
+    gamma1: Real = 0.95,
+    epsilon: Real = 1e-08,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    clip_weights: Real = -1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5768,17 +6329,26 @@ def rmsprop_update(
     weight: Symbol | None,
     grad: Symbol | Any,
     n: Symbol | Any,
-    lr: float | Any,
-    gamma1: float | Any = 0.95,
-    epsilon: float | Any = 1e-08,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    clip_weights: float | Any = -1.0,
+    lr: Real,
+    gamma1: Real = 0.95,
+    epsilon: Real = 1e-08,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    clip_weights: Real = -1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def rmsprop_update(
+    weight: Symbol | None = None,
+    grad: Symbol | Any = None,
+    n: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Symbol: ...
 @overload
 def rmspropalex_update(
@@ -5788,14 +6358,14 @@ def rmspropalex_update(
     g: Symbol | Any = None,
     delta: Symbol | Any = None,
     *,
-    lr: float | Any,
-    gamma1: float | Any = 0.95,
-    gamma2: float | Any = 0.9,
-    epsilon: float | Any = 1e-08,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    clip_weights: float | Any = -1.0,
+    lr: Real,
+    gamma1: Real = 0.95,
+    gamma2: Real = 0.9,
+    epsilon: Real = 1e-08,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    clip_weights: Real = -1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5824,18 +6394,29 @@ def rmspropalex_update(
     n: Symbol | Any,
     g: Symbol | Any,
     delta: Symbol | Any,
-    lr: float | Any,
-    gamma1: float | Any = 0.95,
-    gamma2: float | Any = 0.9,
-    epsilon: float | Any = 1e-08,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    clip_weights: float | Any = -1.0,
+    lr: Real,
+    gamma1: Real = 0.95,
+    gamma2: Real = 0.9,
+    epsilon: Real = 1e-08,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    clip_weights: Real = -1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def rmspropalex_update(
+    weight: Symbol | None = None,
+    grad: Symbol | Any = None,
+    n: Symbol | Any = None,
+    g: Symbol | Any = None,
+    delta: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Symbol: ...
 def round(
     data: Symbol | None = None,
@@ -5863,10 +6444,11 @@ def rsqrt(
         data: an array of any shape.
     """
 
+@overload
 def sample_exponential(
     lam: Symbol | None = None,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5885,12 +6467,16 @@ def sample_exponential(
     """
 
 @overload
+def sample_exponential(
+    lam: Symbol | None = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def sample_gamma(
     alpha: Symbol | None = None,
     beta: Symbol | Any = None,
     *,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5911,20 +6497,24 @@ def sample_gamma(
 def sample_gamma(
     alpha: Symbol | None = None,
     beta: Symbol | Any = None,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def sample_gamma(
+    alpha: Symbol | None = None, beta: Symbol | Any = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def sample_generalized_negative_binomial(
     mu: Symbol | None = None,
     alpha: Symbol | Any = None,
     *,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -5945,18 +6535,23 @@ def sample_generalized_negative_binomial(
 def sample_generalized_negative_binomial(
     mu: Symbol | None = None,
     alpha: Symbol | Any = None,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def sample_generalized_negative_binomial(
+    mu: Symbol | None = None, alpha: Symbol | Any = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def sample_multinomial(
     data: Symbol | None = None,
-    shape: tuple[int, ...] | Any = (),
-    get_prob: bool | Any = False,
-    dtype: str | type | Any = "int32",
+    shape: Sizes = (),
+    get_prob: Switch = False,
+    dtype: DTypeLike = "int32",
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -5976,12 +6571,16 @@ def sample_multinomial(
     """
 
 @overload
+def sample_multinomial(
+    data: Symbol | None = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def sample_negative_binomial(
     k: Symbol | None = None,
     p: Symbol | Any = None,
     *,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6002,20 +6601,24 @@ def sample_negative_binomial(
 def sample_negative_binomial(
     k: Symbol | None = None,
     p: Symbol | Any = None,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def sample_negative_binomial(
+    k: Symbol | None = None, p: Symbol | Any = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def sample_normal(
     mu: Symbol | None = None,
     sigma: Symbol | Any = None,
     *,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6036,17 +6639,22 @@ def sample_normal(
 def sample_normal(
     mu: Symbol | None = None,
     sigma: Symbol | Any = None,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def sample_normal(
+    mu: Symbol | None = None, sigma: Symbol | Any = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def sample_poisson(
     lam: Symbol | None = None,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -6065,12 +6673,16 @@ def sample_poisson(
     """
 
 @overload
+def sample_poisson(
+    lam: Symbol | None = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def sample_uniform(
     low: Symbol | None = None,
     high: Symbol | Any = None,
     *,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6091,19 +6703,23 @@ def sample_uniform(
 def sample_uniform(
     low: Symbol | None = None,
     high: Symbol | Any = None,
-    shape: tuple[int, ...] | Any = (),
-    dtype: str | type | Any = None,
+    shape: Sizes = (),
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def sample_uniform(
+    low: Symbol | None = None, high: Symbol | Any = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def scatter_nd(
     data: Symbol | None = None,
     indices: Symbol | Any = None,
     *,
-    shape: tuple[int, ...] | Any,
+    shape: Sizes,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6121,7 +6737,7 @@ def scatter_nd(
 def scatter_nd(
     data: Symbol | None,
     indices: Symbol | Any,
-    shape: tuple[int, ...] | Any,
+    shape: Sizes,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -6133,12 +6749,12 @@ def sgd_mom_update(
     grad: Symbol | Any = None,
     mom: Symbol | Any = None,
     *,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6164,27 +6780,36 @@ def sgd_mom_update(
     weight: Symbol | None,
     grad: Symbol | Any,
     mom: Symbol | Any,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def sgd_mom_update(
+    weight: Symbol | None = None,
+    grad: Symbol | Any = None,
+    mom: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
+) -> Symbol: ...
+@overload
 def sgd_update(
     weight: Symbol | None = None,
     grad: Symbol | Any = None,
     *,
-    lr: float | Any,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6205,15 +6830,19 @@ def sgd_update(
 def sgd_update(
     weight: Symbol | None,
     grad: Symbol | Any,
-    lr: float | Any,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    lazy_update: bool | Any = True,
+    lr: Real,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    lazy_update: Switch = True,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def sgd_update(
+    weight: Symbol | None = None, grad: Symbol | Any = None, *, _unpacked: object, **options: object
 ) -> Symbol: ...
 def shape_array(
     data: Symbol | None = None,
@@ -6272,10 +6901,10 @@ def signsgd_update(
     weight: Symbol | None = None,
     grad: Symbol | Any = None,
     *,
-    lr: float | Any,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6297,14 +6926,18 @@ def signsgd_update(
 def signsgd_update(
     weight: Symbol | None,
     grad: Symbol | Any,
-    lr: float | Any,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def signsgd_update(
+    weight: Symbol | None = None, grad: Symbol | Any = None, *, _unpacked: object, **options: object
 ) -> Symbol: ...
 @overload
 def signum_update(
@@ -6312,12 +6945,12 @@ def signum_update(
     grad: Symbol | Any = None,
     mom: Symbol | Any = None,
     *,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    wd_lh: float | Any = 0.0,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    wd_lh: Real = 0.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6343,16 +6976,25 @@ def signum_update(
     weight: Symbol | None,
     grad: Symbol | Any,
     mom: Symbol | Any,
-    lr: float | Any,
-    momentum: float | Any = 0.0,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
-    wd_lh: float | Any = 0.0,
+    lr: Real,
+    momentum: Real = 0.0,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
+    wd_lh: Real = 0.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def signum_update(
+    weight: Symbol | None = None,
+    grad: Symbol | Any = None,
+    mom: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Symbol: ...
 def sin(
     data: Symbol | None = None,
@@ -6397,9 +7039,9 @@ def size_array(
 def slice(
     data: Symbol | None = None,
     *,
-    begin: tuple[int, ...] | Any,
-    end: tuple[int, ...] | Any,
-    step: tuple[int, ...] | Any = (),
+    begin: Places,
+    end: Places,
+    step: Places = (),
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6416,21 +7058,23 @@ def slice(
 @overload
 def slice(
     data: Symbol | None,
-    begin: tuple[int, ...] | Any,
-    end: tuple[int, ...] | Any,
-    step: tuple[int, ...] | Any = (),
+    begin: Places,
+    end: Places,
+    step: Places = (),
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def slice(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def slice_axis(
     data: Symbol | None = None,
     *,
-    axis: int | Any,
-    begin: int | Any,
-    end: int | Any,
+    axis: Whole,
+    begin: Whole,
+    end: Whole | None,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6446,20 +7090,22 @@ def slice_axis(
 @overload
 def slice_axis(
     data: Symbol | None,
-    axis: int | Any,
-    begin: int | Any,
-    end: int | Any,
+    axis: Whole,
+    begin: Whole,
+    end: Whole | None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
 @overload
+def slice_axis(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def slice_like(
     data: Symbol | None = None,
     shape_like: Symbol | Any = None,
     *,
-    axes: tuple[int, ...] | Any = (),
+    axes: Sizes = (),
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6476,7 +7122,7 @@ def slice_like(
 def slice_like(
     data: Symbol | None = None,
     shape_like: Symbol | Any = None,
-    axes: tuple[int, ...] | Any = (),
+    axes: Sizes = (),
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -6484,7 +7130,7 @@ def slice_like(
 ) -> Symbol: ...
 def smooth_l1(
     data: Symbol | None = None,
-    scalar: float | Any = 1.0,
+    scalar: Real = 1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -6504,10 +7150,10 @@ def softmax(
     data: Symbol | None = None,
     length: Symbol | Any = None,
     *,
-    axis: int | Any = -1,
-    temperature: float | Any = None,
-    dtype: str | type | Any = None,
-    use_length: bool | Any = False,
+    axis: Whole = -1,
+    temperature: Real | None = None,
+    dtype: DTypeLike = None,
+    use_length: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6531,14 +7177,18 @@ def softmax(
 def softmax(
     data: Symbol | None = None,
     length: Symbol | Any = None,
-    axis: int | Any = -1,
-    temperature: float | Any = None,
-    dtype: str | type | Any = None,
-    use_length: bool | Any = False,
+    axis: Whole = -1,
+    temperature: Real | None = None,
+    dtype: DTypeLike = None,
+    use_length: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def softmax(
+    data: Symbol | None = None, length: Symbol | Any = None, *, _unpacked: object, **options: object
 ) -> Symbol: ...
 def softmax_cross_entropy(
     data: Symbol | None = None,
@@ -6563,10 +7213,10 @@ def softmin(
     data: Symbol | None = None,
     length: Symbol | Any = None,
     *,
-    axis: int | Any = -1,
-    temperature: float | Any = None,
-    dtype: str | type | Any = None,
-    use_length: bool | Any = False,
+    axis: Whole = -1,
+    temperature: Real | None = None,
+    dtype: DTypeLike = None,
+    use_length: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6590,14 +7240,18 @@ def softmin(
 def softmin(
     data: Symbol | None = None,
     length: Symbol | Any = None,
-    axis: int | Any = -1,
-    temperature: float | Any = None,
-    dtype: str | type | Any = None,
-    use_length: bool | Any = False,
+    axis: Whole = -1,
+    temperature: Real | None = None,
+    dtype: DTypeLike = None,
+    use_length: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def softmin(
+    data: Symbol | None = None, length: Symbol | Any = None, *, _unpacked: object, **options: object
 ) -> Symbol: ...
 def softsign(
     data: Symbol | None = None,
@@ -6612,10 +7266,11 @@ def softsign(
         data: an array of any shape.
     """
 
+@overload
 def sort(
     data: Symbol | None = None,
-    axis: int | Any = -1,
-    is_ascend: bool | Any = True,
+    axis: Whole | None = -1,
+    is_ascend: Switch = True,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -6630,10 +7285,12 @@ def sort(
     """
 
 @overload
+def sort(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def space_to_depth(
     data: Symbol | None = None,
     *,
-    block_size: int | Any,
+    block_size: Whole,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6647,7 +7304,7 @@ def space_to_depth(
 @overload
 def space_to_depth(
     data: Symbol | None,
-    block_size: int | Any,
+    block_size: Whole,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -6657,9 +7314,9 @@ def space_to_depth(
 def split(
     data: Symbol | None = None,
     *,
-    num_outputs: int | Any,
-    axis: int | Any = 1,
-    squeeze_axis: bool | Any = False,
+    num_outputs: Whole,
+    axis: Whole = 1,
+    squeeze_axis: Switch = False,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6675,14 +7332,16 @@ def split(
 @overload
 def split(
     data: Symbol | None,
-    num_outputs: int | Any,
-    axis: int | Any = 1,
-    squeeze_axis: bool | Any = False,
+    num_outputs: Whole,
+    axis: Whole = 1,
+    squeeze_axis: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
+def split(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 def sqrt(
     data: Symbol | None = None,
     *,
@@ -6711,7 +7370,7 @@ def square(
 
 def squeeze(
     data: Symbol | None = None,
-    axis: int | tuple[int, ...] | Any = None,
+    axis: Wholes = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -6723,10 +7382,11 @@ def squeeze(
         data: an array of any shape.
     """
 
+@overload
 def stack(
     *data: Symbol | Sequence[Symbol],
-    axis: int | Any = 0,
-    num_args: int | Any = 0,
+    axis: Whole = 0,
+    num_args: Whole = 0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6739,6 +7399,8 @@ def stack(
         num_args: how many there are; saved symbols hold it, calls need not give it.
     """
 
+@overload
+def stack(*data: Symbol | Sequence[Symbol], _unpacked: object, **options: object) -> Symbol: ...
 def stop_gradient(
     data: Symbol | None = None,
     *,
@@ -6752,11 +7414,12 @@ def stop_gradient(
         data: an array of any shape.
     """
 
+@overload
 def sum(
     data: Symbol | None = None,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -6771,11 +7434,14 @@ def sum(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def sum(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def sum_axis(
     data: Symbol | None = None,
-    axis: int | tuple[int, ...] | Any = None,
-    keepdims: bool | Any = False,
-    exclude: bool | Any = False,
+    axis: Wholes = None,
+    keepdims: Switch = False,
+    exclude: Switch = False,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -6790,10 +7456,13 @@ def sum_axis(
         exclude: reduce over all axes but the given ones.
     """
 
+@overload
+def sum_axis(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def swapaxes(
     data: Symbol | None = None,
-    dim1: int | Any = 0,
-    dim2: int | Any = 0,
+    dim1: Whole = 0,
+    dim2: Whole = 0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -6806,12 +7475,14 @@ def swapaxes(
     """
 
 @overload
+def swapaxes(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def take(
     a: Symbol | None = None,
     indices: Symbol | Any = None,
     *,
-    axis: int | Any = 0,
-    mode: Literal["raise", "clip", "wrap"] | Any = "clip",
+    axis: Whole = 0,
+    mode: Literal["raise", "clip", "wrap"] | str = "clip",
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6829,12 +7500,16 @@ def take(
 def take(
     a: Symbol | None = None,
     indices: Symbol | Any = None,
-    axis: int | Any = 0,
-    mode: Literal["raise", "clip", "wrap"] | Any = "clip",
+    axis: Whole = 0,
+    mode: Literal["raise", "clip", "wrap"] | str = "clip",
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def take(
+    a: Symbol | None = None, indices: Symbol | Any = None, *, _unpacked: object, **options: object
 ) -> Symbol: ...
 def tan(
     data: Symbol | None = None,
@@ -6866,7 +7541,7 @@ def tanh(
 def tile(
     data: Symbol | None = None,
     *,
-    reps: tuple[int, ...] | Any,
+    reps: Sizes,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6880,19 +7555,20 @@ def tile(
 @overload
 def tile(
     data: Symbol | None,
-    reps: tuple[int, ...] | Any,
+    reps: Sizes,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol: ...
+@overload
 def topk(
     data: Symbol | None = None,
-    axis: int | Any = -1,
-    k: int | Any = 1,
-    ret_typ: Literal["both", "indices", "mask", "value"] | Any = "indices",
-    is_ascend: bool | Any = False,
-    dtype: str | type | Any = "float32",
+    axis: Whole | None = -1,
+    k: Whole = 1,
+    ret_typ: Literal["both", "indices", "mask", "value"] | str = "indices",
+    is_ascend: Switch = False,
+    dtype: DTypeLike = "float32",
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -6911,9 +7587,11 @@ def topk(
         dtype: the dtype of the positions.
     """
 
+@overload
+def topk(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 def transpose(
     data: Symbol | None = None,
-    axes: tuple[int, ...] | Any = (),
+    axes: Sizes = (),
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -6939,12 +7617,13 @@ def trunc(
         data: an array of any shape.
     """
 
+@overload
 def uniform(
-    low: float | Any = 0.0,
-    high: float | Any = 1.0,
-    shape: tuple[int, ...] | Any = (),
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    low: Real = 0.0,
+    high: Real = 1.0,
+    shape: Sizes = (),
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -6962,10 +7641,12 @@ def uniform(
     """
 
 @overload
+def uniform(*, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def unravel_index(
     data: Symbol | None = None,
     *,
-    shape: tuple[int, ...] | Any,
+    shape: Sizes,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -6980,7 +7661,7 @@ def unravel_index(
 @overload
 def unravel_index(
     data: Symbol | None,
-    shape: tuple[int, ...] | Any,
+    shape: Sizes,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -7002,10 +7683,11 @@ def where(
         y: an array of the same shape.
     """
 
+@overload
 def zeros_like(
     data: Symbol | None = None,
-    ctx: str | Any = "",
-    dtype: str | type | Any = None,
+    ctx: str | Context = "",
+    dtype: DTypeLike = None,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -7018,3 +7700,6 @@ def zeros_like(
         ctx: without meaning, as in MXNet; use as_in_context.
         dtype: without meaning, too; use astype.
     """
+
+@overload
+def zeros_like(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...

@@ -1,13 +1,13 @@
 # Written by `python -m hybridnet.stubs`, which overwrites what is changed here.
 
-from typing import Any
+from typing import Any, overload
 
-from hybridnet.base.array_types import Dims, DTypeLike
+from hybridnet.base.array_types import Dims, DTypeLike, Real
 from hybridnet.symbol.symbol import Symbol
 
 def exponential_like(
     data: Symbol | None = None,
-    lam: float | Any = 1.0,
+    lam: Real = 1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -22,10 +22,11 @@ def exponential_like(
         An array of the shape and dtype of `data`.
     """
 
+@overload
 def gamma_like(
     data: Symbol | None = None,
-    alpha: float | Any = 1.0,
-    beta: float | Any = 1.0,
+    alpha: Real = 1.0,
+    beta: Real = 1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -40,10 +41,13 @@ def gamma_like(
         An array of the shape and dtype of `data`.
     """
 
+@overload
+def gamma_like(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
+@overload
 def generalized_negative_binomial_like(
     data: Symbol | None = None,
-    mu: float | Any = 1.0,
-    alpha: float | Any = 1.0,
+    mu: Real = 1.0,
+    alpha: Real = 1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -58,10 +62,15 @@ def generalized_negative_binomial_like(
         An array of the shape and dtype of `data`.
     """
 
+@overload
+def generalized_negative_binomial_like(
+    data: Symbol | None = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def negative_binomial_like(
     data: Symbol | None = None,
-    k: float | Any = 1.0,
-    p: float | Any = 1.0,
+    k: Real = 1.0,
+    p: Real = 1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -76,10 +85,15 @@ def negative_binomial_like(
         An array of the shape and dtype of `data`.
     """
 
+@overload
+def negative_binomial_like(
+    data: Symbol | None = None, *, _unpacked: object, **options: object
+) -> Symbol: ...
+@overload
 def normal_like(
     data: Symbol | None = None,
-    loc: float | Any = 0.0,
-    scale: float | Any = 1.0,
+    loc: Real = 0.0,
+    scale: Real = 1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -94,9 +108,11 @@ def normal_like(
         An array of the shape and dtype of `data`.
     """
 
+@overload
+def normal_like(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 def poisson_like(
     data: Symbol | None = None,
-    lam: float | Any = 1.0,
+    lam: Real = 1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -111,10 +127,11 @@ def poisson_like(
         An array of the shape and dtype of `data`.
     """
 
+@overload
 def uniform_like(
     data: Symbol | None = None,
-    low: float | Any = 0.0,
-    high: float | Any = 1.0,
+    low: Real = 0.0,
+    high: Real = 1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
@@ -129,6 +146,8 @@ def uniform_like(
         An array of the shape and dtype of `data`.
     """
 
+@overload
+def uniform_like(data: Symbol | None = None, *, _unpacked: object, **options: object) -> Symbol: ...
 def exponential(
     scale: float | Symbol | Any = 1,
     shape: Dims | None = None,

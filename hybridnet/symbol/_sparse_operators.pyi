@@ -2,6 +2,7 @@
 
 from typing import Any, overload
 
+from hybridnet.base.array_types import Real
 from hybridnet.symbol._operators import ElementWiseSum as ElementWiseSum
 from hybridnet.symbol._operators import Embedding as Embedding
 from hybridnet.symbol._operators import FullyConnected as FullyConnected
@@ -80,11 +81,11 @@ def adagrad_update(
     grad: Symbol | Any = None,
     history: Symbol | Any = None,
     *,
-    lr: float | Any,
-    epsilon: float | Any = 1e-07,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    epsilon: Real = 1e-07,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
@@ -109,15 +110,24 @@ def adagrad_update(
     weight: Symbol | None,
     grad: Symbol | Any,
     history: Symbol | Any,
-    lr: float | Any,
-    epsilon: float | Any = 1e-07,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    epsilon: Real = 1e-07,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     *,
     out: Symbol | Any = None,
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
+) -> Symbol: ...
+@overload
+def adagrad_update(
+    weight: Symbol | None = None,
+    grad: Symbol | Any = None,
+    history: Symbol | Any = None,
+    *,
+    _unpacked: object,
+    **options: object,
 ) -> Symbol: ...
 def retain(
     data: Symbol | None = None,

@@ -46,10 +46,14 @@ class Reader(HTMLParser):
             self.scripts.append(data)
 
 
+def data_of(text):
+    return json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
+
+
 def test_a_page_is_one_file_that_asks_for_nothing(page):
     reader = Reader()
     reader.feed(page.read_text())
-    assert reader.tags.count("script") == 1 and "img" not in reader.tags
+    assert reader.tags.count("script") == 2 and "img" not in reader.tags
     assert reader.links == []
     assert not re.search(
         r"fetch\(|XMLHttp|import\(|https?://(?!www\.w3\.org/2000/svg)", page.read_text()
@@ -59,7 +63,7 @@ def test_a_page_is_one_file_that_asks_for_nothing(page):
 def test_a_page_has_the_arrays_in_it(page):
     reader = Reader()
     reader.feed(page.read_text())
-    data = json.loads(re.search(r"const data = (.*);\n", "".join(reader.scripts))[1])
+    data = json.loads(reader.scripts[0])
     words, (first, second) = data["words"], data["moments"]
     assert [[words[i] for i in row[:4]] + row[4:] for row in first] == [
         ["a.py:3", "weight", f"float32[{1 << 20}]", "cpu(0)", 4 << 20, 1]
@@ -73,7 +77,7 @@ def test_a_page_has_the_arrays_in_it(page):
 def test_small_arrays_of_a_large_page_are_one_row():
     arrays = [array(f"{number}.py", "", 4 * number) for number in range(1, _ROWS + 101)]
     text = str(memory_page([arrays]))
-    data = json.loads(re.search(r"const data = (.*);\n", text)[1])
+    data = data_of(text)
     (rows,) = data["moments"]
     assert len(rows) == _ROWS + 1
     assert data["words"][rows[-1][0]] == "all others" and rows[-1][5] == 100
@@ -87,8 +91,8 @@ def test_snapshots_and_tracks_save_pages(tmp_path):
         hn.debug.memory().save(tmp_path / "one.html")
     seen.save(tmp_path / "all.html")
     one, several = ((tmp_path / name).read_text() for name in ("one.html", "all.html"))
-    assert one.count('"moments": [[[') == 1 and "test_memory_page.py" in one
-    assert len(json.loads(re.search(r"const data = (.*);\n", several)[1])["moments"]) == 3
+    assert one.count('"moments":[[[') == 1 and "test_memory_page.py" in one
+    assert len(data_of(several)["moments"]) == 3
     assert seen._repr_html_().startswith("<iframe srcdoc=")
 
 

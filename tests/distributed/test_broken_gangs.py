@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import textwrap
+from pathlib import Path
 
 import pytest
-from gangs import await_end, await_line, start_gang
+from gangs import await_end, await_line, free_port, start_gang
 
+from hybridnet.base.errors import MXNetError
 from hybridnet.distributed import EXIT_CODE
+from hybridnet.distributed.coordination import connect
+from hybridnet.distributed.membership import Membership
 
 # Each says when it has begun; then one of them is killed, and the others go on.
 _BEGINS = """
@@ -61,6 +67,54 @@ def test_when_a_process_is_killed_the_others_say_so_and_end(work, dead):
         assert "LostPeerError" in survivor.err
     else:
         assert survivor.out == "told\n"
+
+
+def relay_of(process):
+    """Returns the number of the process that rank 0 has started to keep the connections."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    (found,) = (
+        int(child)
+        for child in children
+        if b"hybridnet.distributed.relay" in Path(f"/proc/{child}/cmdline").read_bytes()
+    )
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc")
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(signal.SIGKILL, ""), (signal.SIGSEGV, "  | Fatal Python error: Segmentation fault")],
+)
+def test_when_the_process_that_keeps_the_connections_dies_rank_0_says_how(number, said):
+    script = textwrap.dedent(_BEGINS) + textwrap.dedent(
+        """
+        while True:
+            dist.all_reduce(nd.ones((1000,))).wait_to_read()
+        """
+    )
+    gang = start_gang(script, 2, PYTHONFAULTHANDLER="1")
+    try:
+        for process in gang:
+            await_line(process, "begun")
+        os.kill(relay_of(gang[0]), number)
+    finally:
+        ended = await_end(gang, 30)
+    for one in ended:
+        assert one.status == EXIT_CODE, one.err
+        assert "that keeps it has ended); start all again" in one.err
+    assert f"Of that process: it was ended by {number.name}" in ended[0].err
+    assert said in ended[0].err
+    assert "Of that process: rank 0 says how" in ended[1].err
+
+
+def test_a_process_for_the_connections_that_cannot_begin_says_why(tmp_path, monkeypatch):
+    broken = tmp_path / "python"
+    broken.write_text("#!/bin/sh\necho 'no such library' >&2\nexit 3\n")
+    broken.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(broken))
+    said = r"the process for it: its status is 3; it said:\n  \| no such library"
+    with pytest.raises(MXNetError, match=said):
+        connect(Membership(f"127.0.0.1:{free_port()}", 2, 0), 20.0, "127.0.0.1")
 
 
 def test_processes_must_make_the_same_calls():

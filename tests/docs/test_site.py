@@ -1,9 +1,16 @@
 """The documentation site has every page, and the reference every public name."""
 
+import contextlib
+import functools
 import json
 import re
+import subprocess
+import sys
+import threading
 import tomllib
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
+import browser
 import pytest
 from places import ROOT, site_module
 
@@ -57,6 +64,60 @@ def test_the_search_finds_a_name_by_its_last_part():
     words = re.split(separator, "nd.topk(data, axis=-1, k=1) 0.5 list_ops")
     assert words[:3] == ["nd", "topk", "data"]
     assert {"0.5", "list_ops"} <= set(words)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The site, built as it is published, by its address."""
+    for name in ("mkdocs", "material", "mkdocs_jupyter", "griffe"):
+        pytest.importorskip(name, reason="the extra docs is not installed")
+    pytest.importorskip("playwright")
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, timeout=280)
+    handler = functools.partial(Quiet, directory=folder)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *said):
+        pass
+
+
+#: What is typed, and the section that is to be the first answer.
+ANSWERS = {
+    "BatchNorm": "nd.BatchNorm",
+    "batchnorm": "nd.BatchNorm",
+    "nn.BatchNorm": "gluon.nn.BatchNorm",
+    "Convolution": "nd.Convolution",
+    "topk": "nd.topk",
+    "Dense": "gluon.nn.Dense",
+    "NDArray": "NDArray",
+    "nd.NDArray": "nd.NDArray",
+    "dot": "nd.dot",
+    "Pooling": "nd.Pooling",
+    "softmax": "nd.softmax",
+    "arange": "nd.arange",
+    "Trainer": "gluon.Trainer",
+    "SoftmaxCrossEntropyLoss": "gluon.loss.SoftmaxCrossEntropyLoss",
+}
+
+
+@pytest.mark.slow
+def test_a_name_is_answered_with_what_is_so_named(built):
+    library = pytest.importorskip("playwright.sync_api")
+    with library.sync_playwright() as running, contextlib.closing(browser.started(running)) as used:
+        page = used.new_page()
+        page.goto(built)
+        box = page.get_by_role("textbox", name="Search")
+        first = page.locator(".md-search-result__item").first.locator("> a h2").first
+        for typed, answer in ANSWERS.items():
+            box.fill(typed)
+            box.press("End")  # the page looks at keys
+            library.expect(first).to_have_text(answer, timeout=60_000)
 
 
 NOTEBOOKS = sorted((ROOT / "tutorials").glob("*.ipynb"))

@@ -19,6 +19,9 @@ from hybridnet.gluon.model_zoo import text
 from hybridnet.gluon.model_zoo.text.choosing import Choice
 from hybridnet.gluon.model_zoo.text.steps import Steps
 
+# One network reads prompts of as many sizes as there are examples, in one test after another.
+pytestmark = pytest.mark.filterwarnings("ignore::hybridnet.tracing.RetracingWarning")
+
 _VOCAB = 29
 
 
@@ -56,7 +59,6 @@ _PROMPTS = st.lists(
 )
 
 
-@pytest.mark.filterwarnings("ignore::hybridnet.tracing.RetracingWarning")
 @settings(max_examples=8)
 @given(_PROMPTS, st.integers(1, 6))
 def test_greedy_answers_are_those_of_a_plain_loop(prompts, count):

@@ -129,12 +129,13 @@ INSIDE = {
     "compat/tf1/examples/tutorials": {"mnist": ()},
     "contrib": {
         "block_symbols": (),
+        "board_values": (),
         "amp": ("block_symbols",),
         "caffe": (),
         "quantization": ("block_symbols",),
         "svrg_optimization": (),
         "text": (),
-        ".": ("amp", "caffe", "quantization", "svrg_optimization", "text"),
+        ".": ("amp", "board_values", "caffe", "quantization", "svrg_optimization", "text"),
     },
     "gluon": {
         "model_zoo": ("contrib",),
@@ -299,6 +300,7 @@ FOREIGN = {
     "_active": "of hybrid blocks",
     "_all_index_update_counts": "of optimizers",
     "_alpha": "of `LeakyReLU`",
+    "_cached_graph": "of hybrid blocks",
     "_children": "of blocks",
     "_exec_group": "of modules",
     "_forward_hooks": "of blocks",

@@ -366,6 +366,20 @@ def test_runs_add_up_and_pauses_leave_out():
     assert [one.name for one in of_kind("wait")][-1] == "float32[7]"
 
 
+def test_profile_forgets_what_was_before_and_a_run_after_it_goes_on(tmp_path):
+    profiler.set_state("run")
+    nd.ones((2,)).wait_to_read()
+    profiler.set_state("stop")
+    with profiler.profile():
+        nd.ones((3,)).wait_to_read()
+    profiler.set_state("run")
+    nd.ones((4,)).wait_to_read()
+    assert [one.name for one in of_kind("wait")] == ["float32[3]", "float32[4]"]
+    profiler.dumps(reset=True)
+    nd.ones((5,)).wait_to_read()
+    assert [one.name for one in of_kind("wait")] == ["float32[5]"]
+
+
 def test_dumps_of_a_continuous_trace_add_to_its_file(tmp_path):
     path = tmp_path / "a.json"
 

@@ -94,6 +94,25 @@ def test_a_run_is_shown_with_its_lines(tmp_path):
     assert (tmp_path / "run.html").read_text() == str(page)
 
 
+def test_the_page_opens_behind_a_silence_that_would_leave_no_width_for_the_rest(spans, tmp_path):
+    data = held(timeline_page(spans))
+    assert data["begin"] == 0 and data["count"] == "3 events in 400 us"
+    later = [
+        Span("host", "next", "MainThread", 3_600_001_000, 200, {}),
+        Span("host", "last", "MainThread", 3_600_001_300, 100, {}),
+    ]
+    page = timeline_page([*spans, *later])
+    assert held(page)["begin"] == 3_600_000_000
+    page.save(tmp_path / "timeline.html")
+    with browser.opened(tmp_path / "timeline.html") as shown:
+        said = shown.locator("#count").text_content()
+        assert said.endswith("; shown are the last 400 us, All shows what was long before")
+        seen = "[view.from, view.to]"
+        assert shown.evaluate(seen) == [3_600_000_000, 3_600_000_400]
+        shown.locator("#all").click()
+        assert shown.evaluate(seen) == [0, 3_600_000_400]
+
+
 @pytest.fixture
 def file(spans, tmp_path):
     page = tmp_path / "timeline.html"

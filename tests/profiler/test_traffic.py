@@ -97,7 +97,7 @@ def test_traces_of_several_workers_are_shown_together(tmp_path):
             nd.waitall()
     both = str(profiler.traffic(*paths))
     # The number of the round, behind source, to, key and kind, which are the same; 8 bytes.
-    assert sorted(re.findall(r"\[0, 1, 2, 3, (\d), 8, 0, ", both)) == ["1", "2"]
+    assert sorted(re.findall(r"\[0,1,2,3,(\d),8,0,", both)) == ["1", "2"]
     paths[0].write_text("[]")
     with pytest.raises(ParameterError, match=r"traffic: needs a trace .*trace0.json' is none"):
         profiler.traffic(paths[0])

@@ -122,6 +122,8 @@ def test_misuse_is_refused() -> None:
         hn.rnn.ZoneoutCell(hn.rnn.FusedRNNCell(2))
     with pytest.raises(ShapeError, match="needs 3 inputs, one for each step, got 2"):
         hn.rnn.RNNCell(2).unroll(3, [sym.var("a"), sym.var("b")])
+    with pytest.raises(ParameterError, match="unroll: needs length"):
+        hn.rnn.RNNCell(2).unroll(None, sym.var("x"))
     with pytest.raises(ParameterError, match="h2h_kernel must be odd"):
         hn.rnn.ConvRNNCell((1, 3, 4, 4), 2, h2h_kernel=(2, 3))
     with pytest.raises(ParameterError, match="no length has 9 sentences"):

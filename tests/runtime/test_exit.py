@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from endings import ENDS, WORK, run, run_to_the_end, setup
+from endings import ENDS, WORK, run, run_to_the_end, script_of
 from helpers import run_script, thorough
 
 TRIES = thorough(100, 1)
@@ -50,7 +50,7 @@ def test_what_a_program_leaves_is_written(tmp_path: Path, end: str, status: int)
             print(text, file=sys.stderr)
         atexit.register(leave, "older", "left by an older function")
         """
-    script = textwrap.dedent(script) + setup(COMPILING)
+    script = textwrap.dedent(script) + script_of(COMPILING)
     script += textwrap.dedent(f"""
         import ctypes
         atexit.register(leave, "younger", "left by a younger function")
@@ -120,7 +120,7 @@ def test_an_older_function_may_wait_for_a_thread_that_computes() -> None:
             print("stopped")
         atexit.register(wait)
         """
-    script = textwrap.dedent(script) + setup(COMPILING)
+    script = textwrap.dedent(script) + script_of(COMPILING)
     script += textwrap.dedent("""
         import jax
         def run():
@@ -140,7 +140,7 @@ def test_who_calls_the_functions_of_atexit_may_go_on() -> None:
             answered.set()
         threading.Thread(target=answer, daemon=True).start()
         """
-    script = textwrap.dedent(script) + setup(COMPILING)
+    script = textwrap.dedent(script) + script_of(COMPILING)
     script += textwrap.dedent("""
         atexit._run_exitfuncs()
         asked.set()
@@ -166,7 +166,7 @@ def test_xla_keeps_what_it_compiles_by_as_long_as_it_does() -> None:
     It is called with the status, 1.
     """
     script = "import ctypes\nctypes.CDLL(None).on_exit(ctypes.CDLL(None).sleep, None)\n"
-    script += setup(COMPILING) + "sys.exit(1)"
+    script += script_of(COMPILING) + "sys.exit(1)"
     done = run("-c", script)
     assert (done.returncode, done.stderr) == (1, "")
 
@@ -175,7 +175,7 @@ def test_xla_keeps_what_it_compiles_by_as_long_as_it_does() -> None:
 def test_a_process_ends_by_other_hands(tmp_path: Path, how: list[str]) -> None:
     """Those of a profiler, and of a prompt; its input is at its end."""
     file = tmp_path / "script.py"
-    file.write_text(setup(COMPILING) + "print('the end')\n")
+    file.write_text(script_of(COMPILING) + "print('the end')\n")
     done = run(*how, str(file))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("the end\n")

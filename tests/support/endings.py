@@ -8,7 +8,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-__all__ = ["ENDS", "WORK", "run", "run_to_the_end", "setup"]
+__all__ = ["ENDS", "WORK", "run", "run_to_the_end", "script_of"]
 
 _SETUP = """
 import atexit, concurrent.futures, multiprocessing, os, signal, sys, threading, time
@@ -137,7 +137,7 @@ ENDS = {
 }
 
 
-def setup(work: str, pause: float = 0.2) -> str:
+def script_of(work: str, pause: float = 0.2) -> str:  # pytest 8.0 calls what is named `setup`
     """Returns the script that sets some work going.
 
     Args:
@@ -153,9 +153,9 @@ def run_to_the_end(work: str, end: str, pause: float) -> subprocess.CompletedPro
     Args:
         work: of `WORK`.
         end: of `ENDS`.
-        pause: as for `setup`.
+        pause: as for `script_of`.
     """
-    script = f"{setup(work, pause)}print(time.time(), flush=True)\n{ENDS[end][0]}"
+    script = f"{script_of(work, pause)}print(time.time(), flush=True)\n{ENDS[end][0]}"
     return run("-c", script)
 
 

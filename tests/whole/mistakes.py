@@ -27,3 +27,14 @@ nd.dot(x)  # too few
 sym.Activation(s)  # too few, where inputs need not be given
 nd.dot("x", x)  # a text where an array is asked
 np.exp("x")  # also where lists are taken
+nd.Convolution(x, x, kernel={}, num_filter=3)  # a parameter: of several signatures
+nd.Convolution(x, x, kernel=(3, 3), num_filter=object())  # a whole number
+nd.sum(x, axis=1.5)  # an axis
+x.sum(axis=1.5)  # of a method
+sym.sum(s, axis=1.5)  # of a symbol
+nd.Dropout(x, p=[0.5])  # a number
+nd.topk(x, k=(1, 2))  # one where several are given
+nd.Activation(x, act_type=3)  # a choice
+nd.cast(x, dtype=3)  # an element type
+nd.sum(x, keepdims=[])  # yes or no
+npx.pooling(p, kernel={})  # of npx

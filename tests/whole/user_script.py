@@ -119,6 +119,16 @@ def operators() -> None:
     nd.Convolution(images, filters, no_bias=True, kernel="(3, 3)", num_filter="4", layout="NCHW")
     nd.FullyConnected(x, nd.ones((3, 12)), None, 3, True)
     nd.Pooling(images, kernel=(2, 2), stride=(2, 2), pool_type="max")
+    window = {"kernel": (2, 2), "stride": (2, 2)}
+    assert_type(nd.Pooling(images, pool_type="max", **window), nd.NDArray)
+    nd.Convolution(images, filters, no_bias=onp.bool_(True), kernel=onp.array([3, 3]), num_filter=4)
+    nd.sum(x, axis="(0, 1)", keepdims=1)
+    nd.sum(x, axis=onp.int64(1)).sum(axis=[0], keepdims="True")
+    nd.norm(x, ord=int(x.shape[0]) // 2, axis=x.ndim - 1)
+    nd.Dropout(x, p=onp.float32(0.5), mode="always")
+    nd.clip(x, a_min=onp.array(0.5), a_max=nd.array([3]).asscalar())
+    nd.cast(nd.cast(x, dtype=onp.float16), dtype=x.dtype).astype(onp.dtype("int8"))
+    nd.reshape(x, shape=(-1, *x.shape[1:])).reshape(shape=[-1, 1], reverse=False)
     kind: str = "tanh"
     nd.Activation(x, kind)
     nd.LeakyReLU(x, act_type="leaky", slope=0.1)

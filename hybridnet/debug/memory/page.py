@@ -10,16 +10,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from hybridnet.base.html_page import HtmlPage, json_text
+from hybridnet.base.html_page import HtmlPage, json_element, script_file
 from hybridnet.runtime.watching import LiveArray
 
-from .script import SCRIPT, STYLE
 from .sums import group_of
 
 __all__ = ["memory_page"]
 
 #: More rows of a snapshot make a page that opens slowly; the others are one row.
 _ROWS: Final = 2000
+_STYLE: Final = """\
+svg { display: block; }
+svg text { font: 11px system-ui, sans-serif; fill: currentColor; }
+#scroll { overflow-x: auto; margin: 6px 0; }
+.moment { cursor: pointer; }
+.moment.dim rect { opacity: .35; }
+.beside { display: flex; flex-wrap: wrap; gap: 0 24px; align-items: flex-start; }
+h2 { font-size: 1em; margin: 10px 0 2px; }
+.beside > div { max-width: 100%; }
+th:first-child, td:first-child, #arrays td:nth-child(-n+4) { text-align: left; }
+tr.chosen { background: #3b74b533; }
+i { display: inline-block; width: 10px; height: 10px; margin-right: 6px; }
+"""
 _BODY: Final = """\
 <div><button id="all">show all</button> <span id="sum"></span></div>
 <div id="scroll" tabindex="0"><svg id="moments" role="group" aria-label="bytes at each snapshot">
@@ -45,9 +57,8 @@ def memory_page(snapshots: Sequence[Sequence[LiveArray]]) -> HtmlPage:
     """Returns the page of the arrays of some snapshots, in their order."""
     words: dict[str, int] = {}
     moments = [_rows(arrays, words) for arrays in snapshots]
-    data = json_text({"words": list(words), "moments": moments})
-    script = f"const data = {data};\n{SCRIPT}"
-    return HtmlPage("Where the memory is", _BODY, STYLE, script, 640)
+    body = _BODY + json_element("data", {"words": list(words), "moments": moments})
+    return HtmlPage("Where the memory is", body, _STYLE, script_file(__package__, "page.js"), 640)
 
 
 def _rows(arrays: Sequence[LiveArray], words: dict[str, int]) -> list[list[int]]:

@@ -2,6 +2,7 @@
 
 from typing import Any, Literal, overload
 
+from hybridnet.base.array_types import Real
 from hybridnet.ndarray._operators import ElementWiseSum as ElementWiseSum
 from hybridnet.ndarray._operators import Embedding as Embedding
 from hybridnet.ndarray._operators import FullyConnected as FullyConnected
@@ -79,11 +80,11 @@ def adagrad_update(
     grad: NDArray,
     history: NDArray,
     *,
-    lr: float | Any,
-    epsilon: float | Any = 1e-07,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    epsilon: Real = 1e-07,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
@@ -107,18 +108,22 @@ def adagrad_update(
     weight: NDArray,
     grad: NDArray,
     history: NDArray,
-    lr: float | Any,
-    epsilon: float | Any = 1e-07,
-    wd: float | Any = 0.0,
-    rescale_grad: float | Any = 1.0,
-    clip_gradient: float | Any = -1.0,
+    lr: Real,
+    epsilon: Real = 1e-07,
+    wd: Real = 0.0,
+    rescale_grad: Real = 1.0,
+    clip_gradient: Real = -1.0,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray: ...
+@overload
+def adagrad_update(
+    weight: NDArray, grad: NDArray, history: NDArray, *, _unpacked: object, **options: object
+) -> NDArray: ...
 def cast_storage(
     data: NDArray,
-    stype: Literal["default", "row_sparse", "csr"] | Any,
+    stype: Literal["default", "row_sparse", "csr"] | str,
     *,
     out: NDArray | Any = None,
     name: str | Any = None,

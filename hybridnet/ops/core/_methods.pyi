@@ -2,6 +2,8 @@
 
 from typing import Any, Literal, Self
 
+from hybridnet.base.array_types import DTypeLike, Places, Real, Sizes, Switch, Whole, Wholes
+from hybridnet.base.context import Context
 from hybridnet.ops.core.handle import Operand
 
 class OperatorMethods(Operand):
@@ -58,8 +60,8 @@ class OperatorMethods(Operand):
 
     def argmax(
         self,
-        axis: int | Any = None,
-        keepdims: bool | Any = False,
+        axis: Whole | None = None,
+        keepdims: Switch = False,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -83,8 +85,8 @@ class OperatorMethods(Operand):
 
     def argmin(
         self,
-        axis: int | Any = None,
-        keepdims: bool | Any = False,
+        axis: Whole | None = None,
+        keepdims: Switch = False,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -101,9 +103,9 @@ class OperatorMethods(Operand):
 
     def argsort(
         self,
-        axis: int | Any = -1,
-        is_ascend: bool | Any = True,
-        dtype: str | type | Any = "float32",
+        axis: Whole | None = -1,
+        is_ascend: Switch = True,
+        dtype: DTypeLike = "float32",
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -118,12 +120,7 @@ class OperatorMethods(Operand):
         """
 
     def broadcast_axes(
-        self,
-        axis: tuple[int, ...] | Any = (),
-        size: tuple[int, ...] | Any = (),
-        *,
-        out: Self | Any = None,
-        name: str | Any = None,
+        self, axis: Sizes = (), size: Sizes = (), *, out: Self | Any = None, name: str | Any = None
     ) -> Self:
         """Copies along some axes, which must have size 1.
 
@@ -136,8 +133,8 @@ class OperatorMethods(Operand):
     def broadcast_like(
         self,
         rhs: Operand,
-        lhs_axes: int | tuple[int, ...] | Any = None,
-        rhs_axes: int | tuple[int, ...] | Any = None,
+        lhs_axes: Wholes = None,
+        rhs_axes: Wholes = None,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -152,7 +149,7 @@ class OperatorMethods(Operand):
         """
 
     def broadcast_to(
-        self, shape: tuple[int, ...] | Any = (), *, out: Self | Any = None, name: str | Any = None
+        self, shape: Sizes = (), *, out: Self | Any = None, name: str | Any = None
     ) -> Self:
         """Copies along axes of size 1 until the array has this shape; 0 keeps a dimension as it is.
 
@@ -176,12 +173,7 @@ class OperatorMethods(Operand):
         """
 
     def clip(
-        self,
-        a_min: float | Any,
-        a_max: float | Any,
-        *,
-        out: Self | Any = None,
-        name: str | Any = None,
+        self, a_min: Real, a_max: Real, *, out: Self | Any = None, name: str | Any = None
     ) -> Self:
         """Limits each element to the range from `a_min` to `a_max`.
 
@@ -213,7 +205,7 @@ class OperatorMethods(Operand):
         """
 
     def depth_to_space(
-        self, block_size: int | Any, *, out: Self | Any = None, name: str | Any = None
+        self, block_size: Whole, *, out: Self | Any = None, name: str | Any = None
     ) -> Self:
         """Lays channels out as square blocks: (N, C b b, H, W) becomes (N, C, H b, W b).
 
@@ -223,9 +215,9 @@ class OperatorMethods(Operand):
 
     def diag(
         self,
-        k: int | Any = 0,
-        axis1: int | Any = 0,
-        axis2: int | Any = 1,
+        k: Whole = 0,
+        axis1: Whole = 0,
+        axis2: Whole = 1,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -260,9 +252,7 @@ class OperatorMethods(Operand):
             data: an array of any shape.
         """
 
-    def flip(
-        self, axis: tuple[int, ...] | Any, *, out: Self | Any = None, name: str | Any = None
-    ) -> Self:
+    def flip(self, axis: Sizes, *, out: Self | Any = None, name: str | Any = None) -> Self:
         """Reverses the order of the elements along some axes.
 
         Args:
@@ -306,10 +296,10 @@ class OperatorMethods(Operand):
 
     def log_softmax(
         self,
-        axis: int | Any = -1,
-        temperature: float | Any = None,
-        dtype: str | type | Any = None,
-        use_length: bool | Any = False,
+        axis: Whole = -1,
+        temperature: Real | None = None,
+        dtype: DTypeLike = None,
+        use_length: Switch = False,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -329,9 +319,9 @@ class OperatorMethods(Operand):
 
     def max(
         self,
-        axis: int | tuple[int, ...] | Any = None,
-        keepdims: bool | Any = False,
-        exclude: bool | Any = False,
+        axis: Wholes = None,
+        keepdims: Switch = False,
+        exclude: Switch = False,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -347,9 +337,9 @@ class OperatorMethods(Operand):
 
     def min(
         self,
-        axis: int | tuple[int, ...] | Any = None,
-        keepdims: bool | Any = False,
-        exclude: bool | Any = False,
+        axis: Wholes = None,
+        keepdims: Switch = False,
+        exclude: Switch = False,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -365,9 +355,9 @@ class OperatorMethods(Operand):
 
     def nanprod(
         self,
-        axis: int | tuple[int, ...] | Any = None,
-        keepdims: bool | Any = False,
-        exclude: bool | Any = False,
+        axis: Wholes = None,
+        keepdims: Switch = False,
+        exclude: Switch = False,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -383,9 +373,9 @@ class OperatorMethods(Operand):
 
     def nansum(
         self,
-        axis: int | tuple[int, ...] | Any = None,
-        keepdims: bool | Any = False,
-        exclude: bool | Any = False,
+        axis: Wholes = None,
+        keepdims: Switch = False,
+        exclude: Switch = False,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -401,10 +391,10 @@ class OperatorMethods(Operand):
 
     def norm(
         self,
-        ord: Literal[1, 2] | Any = 2,
-        axis: int | tuple[int, ...] | Any = None,
-        out_dtype: str | type | Any = None,
-        keepdims: bool | Any = False,
+        ord: Literal[1, 2] | Whole = 2,
+        axis: Wholes = None,
+        out_dtype: DTypeLike = None,
+        keepdims: Switch = False,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -421,10 +411,10 @@ class OperatorMethods(Operand):
 
     def one_hot(
         self,
-        depth: int | Any,
-        on_value: float | Any = 1.0,
-        off_value: float | Any = 0.0,
-        dtype: str | type | Any = "float32",
+        depth: Whole,
+        on_value: Real = 1.0,
+        off_value: Real = 0.0,
+        dtype: DTypeLike = "float32",
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -441,8 +431,8 @@ class OperatorMethods(Operand):
 
     def ones_like(
         self,
-        ctx: str | Any = "",
-        dtype: str | type | Any = None,
+        ctx: str | Context = "",
+        dtype: DTypeLike = None,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -457,9 +447,9 @@ class OperatorMethods(Operand):
 
     def pad(
         self,
-        mode: Literal["constant", "edge", "reflect"] | Any,
-        pad_width: tuple[int, ...] | Any,
-        constant_value: float | Any = 0.0,
+        mode: Literal["constant", "edge", "reflect"] | str,
+        pad_width: Sizes,
+        constant_value: Real = 0.0,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -476,9 +466,9 @@ class OperatorMethods(Operand):
     def pick(
         self,
         index: Operand,
-        axis: int | Any = -1,
-        keepdims: bool | Any = False,
-        mode: Literal["clip", "wrap"] | Any = "clip",
+        axis: Whole | None = -1,
+        keepdims: Switch = False,
+        mode: Literal["clip", "wrap"] | str = "clip",
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -494,9 +484,9 @@ class OperatorMethods(Operand):
 
     def prod(
         self,
-        axis: int | tuple[int, ...] | Any = None,
-        keepdims: bool | Any = False,
-        exclude: bool | Any = False,
+        axis: Wholes = None,
+        keepdims: Switch = False,
+        exclude: Switch = False,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -540,8 +530,8 @@ class OperatorMethods(Operand):
 
     def repeat(
         self,
-        repeats: int | Any,
-        axis: int | Any = None,
+        repeats: Whole,
+        axis: Whole | None = None,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -557,10 +547,10 @@ class OperatorMethods(Operand):
     def reshape_like(
         self,
         rhs: Operand,
-        lhs_begin: int | Any = None,
-        lhs_end: int | Any = None,
-        rhs_begin: int | Any = None,
-        rhs_end: int | Any = None,
+        lhs_begin: Whole | None = None,
+        lhs_end: Whole | None = None,
+        rhs_begin: Whole | None = None,
+        rhs_end: Whole | None = None,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -641,9 +631,9 @@ class OperatorMethods(Operand):
 
     def slice(
         self,
-        begin: tuple[int, ...] | Any,
-        end: tuple[int, ...] | Any,
-        step: tuple[int, ...] | Any = (),
+        begin: Places,
+        end: Places,
+        step: Places = (),
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -659,9 +649,9 @@ class OperatorMethods(Operand):
 
     def slice_axis(
         self,
-        axis: int | Any,
-        begin: int | Any,
-        end: int | Any,
+        axis: Whole,
+        begin: Whole,
+        end: Whole | None,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -677,7 +667,7 @@ class OperatorMethods(Operand):
     def slice_like(
         self,
         shape_like: Operand,
-        axes: tuple[int, ...] | Any = (),
+        axes: Sizes = (),
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -693,10 +683,10 @@ class OperatorMethods(Operand):
     def softmax(
         self,
         length: Operand | Any = None,
-        axis: int | Any = -1,
-        temperature: float | Any = None,
-        dtype: str | type | Any = None,
-        use_length: bool | Any = False,
+        axis: Whole = -1,
+        temperature: Real | None = None,
+        dtype: DTypeLike = None,
+        use_length: Switch = False,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -719,10 +709,10 @@ class OperatorMethods(Operand):
     def softmin(
         self,
         length: Operand | Any = None,
-        axis: int | Any = -1,
-        temperature: float | Any = None,
-        dtype: str | type | Any = None,
-        use_length: bool | Any = False,
+        axis: Whole = -1,
+        temperature: Real | None = None,
+        dtype: DTypeLike = None,
+        use_length: Switch = False,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -744,8 +734,8 @@ class OperatorMethods(Operand):
 
     def sort(
         self,
-        axis: int | Any = -1,
-        is_ascend: bool | Any = True,
+        axis: Whole | None = -1,
+        is_ascend: Switch = True,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -759,7 +749,7 @@ class OperatorMethods(Operand):
         """
 
     def space_to_depth(
-        self, block_size: int | Any, *, out: Self | Any = None, name: str | Any = None
+        self, block_size: Whole, *, out: Self | Any = None, name: str | Any = None
     ) -> Self:
         """Lays square blocks out as channels: (N, C, H b, W b) becomes (N, C b b, H, W).
 
@@ -769,9 +759,9 @@ class OperatorMethods(Operand):
 
     def split(
         self,
-        num_outputs: int | Any,
-        axis: int | Any = 1,
-        squeeze_axis: bool | Any = False,
+        num_outputs: Whole,
+        axis: Whole = 1,
+        squeeze_axis: Switch = False,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -800,9 +790,9 @@ class OperatorMethods(Operand):
 
     def sum(
         self,
-        axis: int | tuple[int, ...] | Any = None,
-        keepdims: bool | Any = False,
-        exclude: bool | Any = False,
+        axis: Wholes = None,
+        keepdims: Switch = False,
+        exclude: Switch = False,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -817,12 +807,7 @@ class OperatorMethods(Operand):
         """
 
     def swapaxes(
-        self,
-        dim1: int | Any = 0,
-        dim2: int | Any = 0,
-        *,
-        out: Self | Any = None,
-        name: str | Any = None,
+        self, dim1: Whole = 0, dim2: Whole = 0, *, out: Self | Any = None, name: str | Any = None
     ) -> Self:
         """Exchanges two axes.
 
@@ -833,8 +818,8 @@ class OperatorMethods(Operand):
     def take(
         self,
         indices: Operand,
-        axis: int | Any = 0,
-        mode: Literal["raise", "clip", "wrap"] | Any = "clip",
+        axis: Whole = 0,
+        mode: Literal["raise", "clip", "wrap"] | str = "clip",
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -862,9 +847,7 @@ class OperatorMethods(Operand):
             data: an array of any shape.
         """
 
-    def tile(
-        self, reps: tuple[int, ...] | Any, *, out: Self | Any = None, name: str | Any = None
-    ) -> Self:
+    def tile(self, reps: Sizes, *, out: Self | Any = None, name: str | Any = None) -> Self:
         """Repeats the whole array, `reps` times along each axis; `reps` is aligned at the right.
 
         Args:
@@ -873,11 +856,11 @@ class OperatorMethods(Operand):
 
     def topk(
         self,
-        axis: int | Any = -1,
-        k: int | Any = 1,
-        ret_typ: Literal["both", "indices", "mask", "value"] | Any = "indices",
-        is_ascend: bool | Any = False,
-        dtype: str | type | Any = "float32",
+        axis: Whole | None = -1,
+        k: Whole = 1,
+        ret_typ: Literal["both", "indices", "mask", "value"] | str = "indices",
+        is_ascend: Switch = False,
+        dtype: DTypeLike = "float32",
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -904,8 +887,8 @@ class OperatorMethods(Operand):
 
     def zeros_like(
         self,
-        ctx: str | Any = "",
-        dtype: str | type | Any = None,
+        ctx: str | Context = "",
+        dtype: DTypeLike = None,
         *,
         out: Self | Any = None,
         name: str | Any = None,
@@ -920,9 +903,9 @@ class OperatorMethods(Operand):
 
     def mean(
         self,
-        axis: int | tuple[int, ...] | Any = None,
-        keepdims: bool | Any = False,
-        exclude: bool | Any = False,
+        axis: Wholes = None,
+        keepdims: Switch = False,
+        exclude: Switch = False,
         *,
         out: Self | Any = None,
         name: str | Any = None,

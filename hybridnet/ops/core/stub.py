@@ -16,18 +16,22 @@ from .operator import Operator
 
 __all__ = ["Flavor", "definition", "method_definition", "operator_definition"]
 
-#: The usual type of a parameter, by the beginning of the words that say what it must be.
+#: What a parameter is read from, by the beginning of the words that say what it must be, of which
+#: the longest that fit count. All are read from texts, too, as saved symbols have them.
 _TYPES: Final = {
-    "a boolean": "bool",
-    "a number": "float",
-    "a string": "str",
-    "a tuple of integers": "tuple[int, ...]",
-    "a tuple of numbers": "tuple[float, ...]",
-    "an axis": "int | tuple[int, ...]",
-    "an element type": "str | type",
-    "an integer": "int",
+    "a boolean": "Switch",
+    "a number": "Real",
+    "a string": "str | Context",
+    "a tuple of integers": "Sizes",
+    "a tuple of integers or None": "Places",
+    "a tuple of numbers": "Reals",
+    "an axis": "Wholes",
+    "an element type": "DTypeLike",
+    "an integer": "Whole",
 }
+_WITH_NONE: Final = ("DTypeLike", "Places", "Sizes", "Wholes")
 _CHOICE: Final = "one of "
+_UNPACKED: Final = "_unpacked"  # no argument's name
 _WIDTH: Final = 100  # columns
 _LISTED: Final = 60  # columns of choices, which are to fit on a line with the rest
 
@@ -98,15 +102,12 @@ def _result(op: Operator, flavor: Flavor) -> str:
 
 
 def _annotation(op: Operator, argument: inspect.Parameter, flavor: Flavor) -> str:
-    """Returns the type of an argument.
-
-    What must be given as an input has it. Of all else checkers see the names: parameters are read
-    from texts and from numbers of NumPy's, too, and come as ``**options`` of every type. What they
-    usually are is there for who reads it in an editor.
-    """
+    """Returns the type of an argument."""
     name = argument.name
+    if name == _UNPACKED or argument.kind is argument.VAR_KEYWORD:
+        return "object"
     if name in op.params:
-        return f"{_usual_type(op.params[name])} | Any"
+        return _parameter_type(op.params[name])
     if name in op.inputs:
         if argument.kind is argument.VAR_POSITIONAL:  # or all of them in one list
             return f"{flavor.operand} | Sequence[{flavor.operand}]"
@@ -120,14 +121,17 @@ def _annotation(op: Operator, argument: inspect.Parameter, flavor: Flavor) -> st
     ]
 
 
-def _usual_type(param: Param) -> str:
-    """Returns what a parameter usually is; of choices those that editors are to offer."""
+def _parameter_type(param: Param) -> str:
+    """Returns what a parameter is read from; of choices editors offer those that fit on a line."""
     if param.kind.startswith(_CHOICE):
         choices = literal_eval(f"({param.kind.removeprefix(_CHOICE).removesuffix(' or None')},)")
         listed = ", ".join(map(repr, choices)).replace("'", '"')
-        return f"Literal[{listed}]" if len(listed) < _LISTED else "str"
-    (found,) = (usual for words, usual in _TYPES.items() if param.kind.startswith(words))
-    return found
+        usual = "Whole" if all(isinstance(choice, int) for choice in choices) else "str"
+        found = f"Literal[{listed}] | {usual}" if len(listed) < _LISTED else usual
+    else:
+        found = _TYPES[max((words for words in _TYPES if param.kind.startswith(words)), key=len)]
+    may_be_none = param.kind.endswith(" or None") or param.default is None
+    return f"{found} | None" if may_be_none and found not in _WITH_NONE else found
 
 
 def _signatures(op: Operator, signature: inspect.Signature) -> list[inspect.Signature]:
@@ -140,6 +144,11 @@ def _signatures(op: Operator, signature: inspect.Signature) -> list[inspect.Sign
     Parameters that must be given and come after what need not be can be given by position, too,
     which takes signatures of their own: in each of these one more of them is given so, and all
     that comes before it.
+
+    The last one, of an operator of several parameters, is for calls as ``f(x, **layer)``: checkers
+    take each value in ``layer`` for one of each parameter, and where they are of several types,
+    mypy takes them for any object. It fits no other call: an argument that nobody gives by its
+    name must be there, as it may be in what is unpacked.
     """
     arguments = list(signature.parameters.values())
     by_name = [
@@ -155,7 +164,13 @@ def _signatures(op: Operator, signature: inspect.Signature) -> list[inspect.Sign
     for index in late:
         if index + 1 not in late:  # of those one after another each may be given either way
             found.append(signature.replace(parameters=[*_with_given(op, signature, index + 1)]))
-    return [one for index, one in enumerate(found) if one not in found[:index]]
+    several = [one for index, one in enumerate(found) if one not in found[:index]]
+    if len(op.params) > 1:
+        inputs = [one for one in arguments if one.name in op.inputs]
+        unpacked = inspect.Parameter(_UNPACKED, inspect.Parameter.KEYWORD_ONLY)
+        rest = inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD)
+        several.append(inspect.Signature([*inputs, unpacked, rest]))
+    return several
 
 
 def _with_given(

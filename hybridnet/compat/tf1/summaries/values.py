@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, Final, final
 
 import numpy as np
 
 from hybridnet.base import cv2
-from hybridnet.events import Histogram, Image, Summary, Value
+from hybridnet.events import Image, Summary, Value, histogram_of
 from hybridnet.graph import NO_OP
 
 from .. import dtypes
@@ -21,8 +20,6 @@ from ..session.session import register_session_run_conversion_functions
 
 __all__ = ["histogram", "image", "merge", "merge_all", "scalar"]
 
-#: Where the buckets of histograms end, on the side above 0: from, to, and how they grow.
-_FIRST, _LAST, _GROWTH = 1e-12, 1e20, 1.1
 #: What a pixel becomes that is not finite: red, and white where there is one channel.
 _BAD: Final = (255, 0, 0, 255)
 #: Images whose numbers are no larger are taken for 0.
@@ -90,7 +87,7 @@ def histogram(
     """Returns what can be fetched as a message with a histogram; see `scalar`."""
     return _summary(
         "HistogramSummary", name, values, collections, family,
-        lambda tag, value: [_counted(tag, value)],
+        lambda tag, value: [Value(tag, histo=histogram_of(value))],
     )  # fmt: skip
 
 
@@ -197,40 +194,6 @@ def merge_all(
 
 def _number(tag: str, value: Any) -> list[Value]:
     return [Value(tag, float(np.asarray(value).reshape(())))]
-
-
-def _counted(tag: str, value: Any) -> Value:
-    flat = np.asarray(value, np.float64).reshape(-1)
-    limits = _limits()
-    if not flat.size:
-        return Value(
-            tag, histo=Histogram(limits[-1], limits[0], bucket_limit=[limits[-1]], bucket=[0])
-        )
-    places = np.minimum(np.searchsorted(limits, flat, side="right"), len(limits) - 1)
-    counts = np.bincount(places, minlength=len(limits))
-    ends: list[float] = []
-    numbers: list[float] = []
-    for limit, count in zip(limits, counts, strict=True):
-        if numbers and not count and not numbers[-1]:
-            ends[-1] = float(limit)  # empty buckets beside one another are one
-        else:
-            ends.append(float(limit))
-            numbers.append(float(count))
-    seen = (flat.min(), flat.max(), flat.size, flat.sum(), (flat * flat).sum())
-    least, most, size, total, squares = (float(one) for one in seen)
-    return Value(tag, histo=Histogram(least, most, size, total, squares, ends, numbers))
-
-
-@cache
-def _limits() -> np.ndarray[Any, Any]:
-    """Returns where the buckets of a histogram end."""
-    above = []
-    limit = _FIRST
-    while limit < _LAST:
-        above.append(limit)
-        limit *= _GROWTH
-    above.append(np.finfo(np.float64).max)
-    return np.array([*(-one for one in above[::-1]), 0.0, *above])
 
 
 # Images: pixels from numbers, and PNG files of them -----------------------------------------------

@@ -7,7 +7,7 @@ import time
 from typing import Any, ClassVar, final
 
 from hybridnet.engine import RLock
-from hybridnet.events import Event, EventWriter, field
+from hybridnet.events import Event, EventWriter, Node, graph_message
 
 from ..graph.graph import Graph, get_default_graph
 
@@ -48,12 +48,8 @@ class FileWriter(EventWriter):
 
 def _message(graph: Graph) -> bytes:
     """Returns a graph as the message that TensorBoard draws."""
-    nodes = []
-    for op in graph.as_graph_def().node:
-        parts = field(1, op.name) + field(2, op.op)
-        parts += b"".join(field(3, one) for one in op.input)
-        nodes.append(field(1, parts + field(4, op.device)))
-    return b"".join(nodes)
+    nodes = graph.as_graph_def().node
+    return graph_message(Node(op.name, op.op, op.input, op.device) for op in nodes)
 
 
 @final

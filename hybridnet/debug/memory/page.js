@@ -1,24 +1,7 @@
-"""How the page of snapshots looks, and what it does."""
+// Adds up the arrays of the page's data by line and by name, as far as they belong to what was
+// clicked on: a moment, a line, a name. All changes end in `draw`.
 
-from __future__ import annotations
-
-from typing import Final
-
-STYLE: Final = """\
-svg { display: block; }
-svg text { font: 11px system-ui, sans-serif; fill: currentColor; }
-#scroll { overflow-x: auto; margin: 6px 0; }
-.moment { cursor: pointer; }
-.moment.dim rect { opacity: .35; }
-.beside { display: flex; flex-wrap: wrap; gap: 0 24px; align-items: flex-start; }
-h2 { font-size: 1em; margin: 10px 0 2px; }
-.beside > div { max-width: 100%; }
-th:first-child, td:first-child, #arrays td:nth-child(-n+4) { text-align: left; }
-tr.chosen { background: #3b74b533; }
-i { display: inline-block; width: 10px; height: 10px; margin-right: 6px; }
-"""
-
-SCRIPT: Final = """\
+const data = JSON.parse(find("data").textContent);
 const [LINE, NAME, KIND, ON, BYTES, COUNT] = [0, 1, 2, 3, 4, 5];
 const word = data.words, moments = data.moments;
 const COLORS = ["#3b74b5", "#d9862b", "#3f8f4f", "#8a63b0", "#c0392b", "#2a8f9f", "#a09a2a"];
@@ -30,6 +13,7 @@ const mib = (n, sign) => (sign && n > 0 ? "+" : "") +
 const fits = (row, but) => [LINE, NAME].every(
   what => what === but || chosen[what] === undefined || row[what] === chosen[what]);
 const has = row => word[row[NAME]] !== "";
+
 function sumsOf(rows, what) {             // by the number of a word: bytes, arrays
   const sums = new Map();
   for (const row of rows) {
@@ -38,14 +22,16 @@ function sumsOf(rows, what) {             // by the number of a word: bytes, arr
   }
   return sums;
 }
+
 // The lines that take most at any moment have colors of their own.
 const most = new Map();
 for (const rows of moments) for (const [line, [bytes]] of sumsOf(rows, LINE))
   most.set(line, Math.max(bytes, most.get(line) || 0));
 const colored = [...most].sort((a, b) => b[1] - a[1]).slice(0, COLORS.length).map(one => one[0]);
 const colorOf = line => COLORS[colored.indexOf(line)] || "#888";
+
 function fill(id, rows) {                 // rows: cells, and what a click chooses, if anything
-  const body = document.getElementById(id);
+  const body = find(id);
   body.replaceChildren(...rows.slice(0, SHOWN).map(({cells, what, value, color}) => {
     const line = document.createElement("tr");
     for (const cell of cells) line.insertCell().textContent = cell;
@@ -69,6 +55,7 @@ function fill(id, rows) {                 // rows: cells, and what a click choos
   if (rows.length > SHOWN)
     body.insertRow().insertCell().textContent = `and ${rows.length - SHOWN} more`;
 }
+
 function fillSums(id, what, keep) {
   const rows = moments[now].filter(row => keep(row) && fits(row, what));
   const before = sumsOf(moments[0].filter(row => keep(row) && fits(row, what)), what);
@@ -80,14 +67,16 @@ function fillSums(id, what, keep) {
       cells: [word[value], mib(bytes), count, grown]};
   }));
 }
+
 function svgOf(name, facts, text) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const key in facts) made.setAttribute(key, facts[key]);
   if (text !== undefined) made.textContent = text;
   return made;
 }
+
 function drawMoments() {                  // a bar for each snapshot, with the lines one on another
-  const svg = document.getElementById("moments"), high = 140;
+  const svg = find("moments"), high = 140;
   const each = Math.max(6, Math.min(60, 900 / moments.length));
   const totalOf = rows => rows.reduce((sum, row) => sum + (fits(row) ? row[BYTES] : 0), 0);
   const totals = moments.map(totalOf);
@@ -117,10 +106,11 @@ function drawMoments() {                  // a bar for each snapshot, with the l
     group.setAttribute("aria-label", `snapshot ${number}: ${mib(totals[number])} MiB`);
   });
 }
+
 function draw() {
   const rows = moments[now].filter(row => fits(row));
   const sum = at => rows.reduce((total, row) => total + row[at], 0);
-  document.getElementById("sum").textContent = `${mib(sum(BYTES))} MiB in ${sum(COUNT)} arrays` +
+  find("sum").textContent = `${mib(sum(BYTES))} MiB in ${sum(COUNT)} arrays` +
     (moments.length > 1 ? `, snapshot ${now} of 0 to ${moments.length - 1}` : "");
   drawMoments();
   fillSums("lines", LINE, () => true);
@@ -128,9 +118,10 @@ function draw() {
   fill("arrays", rows.map(row => ({cells: [word[row[LINE]], word[row[NAME]], word[row[KIND]],
     word[row[ON]], row[COUNT], mib(row[BYTES])]})));
 }
-document.getElementById("all").onclick = () => {
+
+find("all").onclick = () => {
   for (const what in chosen) delete chosen[what];
   draw();
 };
+
 draw();
-"""

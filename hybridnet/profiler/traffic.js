@@ -1,29 +1,7 @@
-"""How the page of a store's traffic looks, and what it does."""
+// Adds up the messages of the page's data, as far as they belong to what was clicked on: an arrow,
+// a round, a key. All changes end in `draw`.
 
-from __future__ import annotations
-
-from typing import Final
-
-STYLE: Final = """\
-svg { display: block; }
-.beside { display: flex; flex-wrap: wrap; gap: 16px; align-items: center; }
-svg text { font: 12px system-ui, sans-serif; fill: currentColor; }
-#scroll { overflow-x: auto; }
-.node { fill: #3b74b518; stroke: #3b74b5; }
-.arrow { fill: none; cursor: pointer; }
-.arrow.there { stroke: #3f8f4f; }
-.arrow.back { stroke: #d9862b; }
-.head.there { fill: #3f8f4f; }
-.head.back { fill: #d9862b; }
-.arrow.dim, .round.dim { opacity: .15; }
-.round { fill: #3b74b5; cursor: pointer; }
-h2 { font-size: 1em; margin: 10px 0 2px; }
-h2 small { font-weight: normal; }
-th:nth-child(-n+2), td:nth-child(-n+2) { text-align: left; }
-tbody tr.chosen { background: #3b74b533; }
-"""
-
-SCRIPT: Final = """\
+const data = JSON.parse(find("data").textContent);
 const [FROM, TO, KEY, WHAT, ROUND, SENT, BACK, START, TIME] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 const word = data.words, chosen = {};         // chosen.link "0>1", chosen.round, chosen.key
 const svgOf = (name, facts, text) => {
@@ -32,6 +10,7 @@ const svgOf = (name, facts, text) => {
   if (text !== undefined) made.textContent = text;
   return made;
 };
+
 function bytes(n) {
   for (const unit of ["B", "kB", "MB"]) {
     if (n < 1000) return +n.toPrecision(3) + " " + unit;
@@ -39,10 +18,12 @@ function bytes(n) {
   }
   return +n.toPrecision(3) + " GB";
 }
+
 const time = us => us < 1e3 ? us.toFixed(0) + " us"
   : us < 1e6 ? +(us / 1e3).toPrecision(3) + " ms" : +(us / 1e6).toPrecision(3) + " s";
+
 function fill(id, items, lineOf) {            // a table, a line of which can be chosen
-  const body = document.getElementById(id);
+  const body = find(id);
   body.replaceChildren(...items.map(lineOf).map(({what, value, cells}) => {
     const line = document.createElement("tr");
     if (chosen[what] === value) line.className = "chosen";
@@ -55,6 +36,7 @@ function fill(id, items, lineOf) {            // a table, a line of which can be
     return line;
   }));
 }
+
 // What an arrow stands for: values sent there, or values that came back with answers.
 const links = row => [
   ...(row[SENT] || !row[BACK] ? [[row[FROM] + ">" + row[TO], row[SENT]]] : []),
@@ -63,10 +45,12 @@ const fits = (row, but) =>
   (but === "link" || chosen.link === undefined || links(row).some(l => l[0] === chosen.link)) &&
   (but === "round" || chosen.round === undefined || row[ROUND] === chosen.round) &&
   (but === "key" || chosen.key === undefined || row[KEY] === chosen.key);
+
 function choose(what, value) {
   chosen[what] = chosen[what] === value ? undefined : value;
   draw();
 }
+
 // Those that are only sent to, by pushes, are on the right: servers, or where sums are made.
 const right = new Set(data.rows.filter(row => word[row[WHAT]] !== "pull" || row[BACK])
   .map(row => row[TO]));
@@ -75,11 +59,12 @@ const names = new Set(data.rows.flatMap(row => [row[FROM], row[TO]]));
 for (const node of [...names].sort((a, b) => word[a].localeCompare(word[b], "en", {numeric: true})))
   columns[+right.has(node)].push(node);
 const high = 64 * Math.max(columns[0].length, columns[1].length, 1);
+
 function drawNet() {
   const wide = Math.max(300, Math.min(640, document.body.clientWidth - 40));
   columns.forEach((nodes, side) => nodes.forEach((node, i) =>
     places[node] = [side ? wide - 110 : 0, high * (i + 0.5) / nodes.length]));
-  const net = document.getElementById("net"), sums = new Map();
+  const net = find("net"), sums = new Map();
   for (const row of data.rows) if (fits(row, "link")) for (const [link, size] of links(row)) {
     const sum = sums.get(link) || [0, 0];
     sums.set(link, [sum[0] + size, sum[1] + 1]);
@@ -120,9 +105,10 @@ function drawNet() {
       svgOf("text", {x: x + 55, y: y + 4, "text-anchor": "middle"}, word[node]));
   }
 }
+
 function drawRounds() {
   // Of the processes the slowest counts: the clocks of several have each a zero of its own.
-  const rounds = document.getElementById("rounds"), own = new Map(), spans = new Map();
+  const rounds = find("rounds"), own = new Map(), spans = new Map();
   for (const row of data.rows) if (fits(row, "round")) {
     const at = row[ROUND] + ">" + row[FROM], span = own.get(at) || [Infinity, -Infinity];
     own.set(at, [Math.min(span[0], row[START]), Math.max(span[1], row[START] + row[TIME])]);
@@ -148,6 +134,7 @@ function drawRounds() {
     if (i % 5 === 0) rounds.append(svgOf("text", {x: i * each, y: 80}, number));
   });
 }
+
 function drawKeys() {
   const sums = new Map();
   for (const row of data.rows) if (fits(row, "key")) {
@@ -160,11 +147,12 @@ function drawKeys() {
     what: "key", value: row[KEY], cells: [word[row[KEY]], word[row[WHAT]], count, bytes(sent),
       bytes(back), time(took / count), time(longest)]}));
 }
+
 function draw() {
   const rows = data.rows.filter(row => fits(row));
   const sum = at => rows.reduce((total, row) => total + row[at], 0);
   const rounds = new Set(rows.map(row => row[ROUND])).size;
-  document.getElementById("sum").textContent =
+  find("sum").textContent =
     `${rows.length.toLocaleString("en")} messages of ${rounds} rounds: ${bytes(sum(SENT))} sent, ` +
     `${bytes(sum(BACK))} answered` +
     (data.leftOut ? `; the ${data.leftOut} oldest are left out` : "") +
@@ -173,10 +161,11 @@ function draw() {
   drawRounds();
   drawKeys();
 }
-document.getElementById("all").onclick = () => {
+
+find("all").onclick = () => {
   for (const what in chosen) delete chosen[what];
   draw();
 };
 addEventListener("resize", drawNet);
+
 draw();
-"""
