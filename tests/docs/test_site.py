@@ -1,8 +1,6 @@
 """The documentation site has every page, and the reference every public name."""
 
-import json
 import re
-import tomllib
 
 import pytest
 from places import ROOT, site_module
@@ -57,18 +55,3 @@ def test_the_search_finds_a_name_by_its_last_part():
     words = re.split(separator, "nd.topk(data, axis=-1, k=1) 0.5 list_ops")
     assert words[:3] == ["nd", "topk", "data"]
     assert {"0.5", "list_ops"} <= set(words)
-
-
-NOTEBOOKS = sorted((ROOT / "tutorials").glob("*.ipynb"))
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebooks_install_what_they_need_and_have_no_outputs(path):
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    cells = json.loads(path.read_text())["cells"]
-    text, first = ("".join(cell["source"]) for cell in cells[:2])
-    assert text.startswith("# ")
-    (asked,) = re.findall(r"%pip install --quiet 'hybridnet\[([\w,]+)\]'", first)
-    assert set(asked.split(",")) <= extras["optional-dependencies"].keys()
-    for cell in cells:
-        assert not cell.get("outputs") and cell.get("execution_count") is None
