@@ -1,4 +1,4 @@
-"""What the documentation site has besides docs/: README, notebooks, and the reference.
+"""What the documentation site has besides docs/: README, notebooks, labs, and the reference.
 
 mkdocs calls `on_files` before it reads pages. README becomes the first page; each page of the
 reference is written from what is installed: for every public name its signature, its docstring by
@@ -24,9 +24,11 @@ from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).parent))  # mkdocs runs this file by its path
+from lab_pages import lab_figures, lab_pages, with_links
 from links import dead_links
 
 from hybridnet.compat_report import Row, read_checklist
+from hybridnet.labs.words import LANGUAGES
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 #: Pages of the reference: the title, and the modules whose names it holds, as users write them.
@@ -91,6 +93,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     notebooks = ["tutorials/README.md", *english]
     for name in (*notebooks, *chinese):
         files.append(File(name, str(ROOT), config.site_dir, config.use_directory_urls))
+    labs: dict[str, list[str]] = {}
+    for language in LANGUAGES:
+        texts = dict(lab_pages(language))
+        labs[f"labs/{language}/"] = [*texts]
+        for name, text in texts.items():
+            files.append(File.generated(config, name, content=text))
+    for name, figure in lab_figures():
+        files.append(File.generated(config, name, content=figure))
     rows = {row.name: row for row in read_checklist()}
     contents = ["# Reference", ""]
     pages = ["reference/index.md"]
@@ -102,7 +112,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         listed = ", ".join(f"`{module or 'hybridnet'}`" for module in modules)
         contents.append(f"- [{title}]({title}.md): {listed}")
     files.append(File.generated(config, "reference/index.md", content="\n".join(contents)))
-    made = {"tutorials/": [*notebooks, {"中文": chinese}], "reference/": pages}
+    made = {"tutorials/": [*notebooks, {"中文": chinese}], "reference/": pages, **labs}
     config.nav = _with_lists(config.nav, made)
     return files
 
@@ -125,6 +135,7 @@ def _with_lists(entry: Any, made: Mapping[str, list[Any]]) -> Any:
 @event_priority(100)
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Has links of docs/ to files outside of it, which a site has not, name the file."""
+    markdown = with_links(markdown, page.file.src_uri)
     return _LINK.sub(lambda link: _kept(link, page.file.src_uri), markdown)
 
 
@@ -154,9 +165,11 @@ def on_post_build(config: MkDocsConfig) -> None:
 
 def _kept(link: re.Match[str], page: str) -> str:
     target = link[2]
-    if page.startswith("reference/") or not target.startswith("../"):
+    if page.startswith(("reference/", "labs/")) or not target.startswith("../"):
         return link[0]
     found = target.removeprefix("../")
+    if page.startswith("tutorials/") and found.startswith("docs/"):
+        return f"{link[1]}../{found.removeprefix('docs/')}{link[3]}"
     if found.startswith("benchmarks/eager.png"):
         return f"{link[1]}{found}{link[3]}"
     if found.startswith("tutorials/") and found.endswith(".ipynb"):
