@@ -1,4 +1,4 @@
-"""What the documentation site has besides docs/: README, notebooks, and the reference.
+"""What the documentation site has besides docs/: README, notebooks, labs, and the reference.
 
 mkdocs calls `on_files` before it reads pages. README becomes the first page; each page of the
 reference is written from what is installed: for every public name its signature, its docstring by
@@ -13,7 +13,7 @@ import logging
 import re
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,9 +24,11 @@ from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).parent))  # mkdocs runs this file by its path
+from lab_pages import lab_figures, lab_pages, with_links
 from links import dead_links
 
 from hybridnet.compat_report import Row, read_checklist
+from hybridnet.labs.words import LANGUAGES
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 #: Pages of the reference: the title, and the modules whose names it holds, as users write them.
@@ -70,8 +72,8 @@ PAGES: Final = {
 _MXNET: Final = "https://mxnet.apache.org/versions/1.9.1/api/python/docs/search.html?q="
 #: Of methods that have nothing to say for themselves.
 _SPECIAL: Final = "As Python calls it: for its operators, `len`, `in`, `with`, copies and pickles."
-_TO_NOTEBOOK: Final = re.compile(r'href="(\d+_\w+)\.ipynb')
-_TO_GUIDE: Final = re.compile(r'href="\.\./docs/([\w-]+)\.md')
+_TO_NOTEBOOK: Final = re.compile(r'href="((?:\.\./)*)(\d+_\w+)\.ipynb')
+_TO_GUIDE: Final = re.compile(r'href="((?:\.\./)+)docs/([\w-]+)\.md')
 _LINK: Final = re.compile(r"(\]\()((?!https?://|mailto:|#)[^)\s]+)(\))")
 
 
@@ -87,11 +89,18 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         )
     picture = ROOT / "benchmarks" / "eager.png"
     files.append(File.generated(config, "benchmarks/eager.png", abs_src_path=str(picture)))
-    found = (ROOT / "tutorials").glob("*.ipynb")
-    ordered = sorted(found, key=lambda file: int(file.name.partition("_")[0]))
-    notebooks = ["tutorials/README.md", *(f"tutorials/{file.name}" for file in ordered)]
-    for name in notebooks:
+    english, chinese = _notebooks("tutorials"), _notebooks("tutorials/zh")
+    notebooks = ["tutorials/README.md", *english]
+    for name in (*notebooks, *chinese):
         files.append(File(name, str(ROOT), config.site_dir, config.use_directory_urls))
+    labs: dict[str, list[str]] = {}
+    for language in LANGUAGES:
+        texts = dict(lab_pages(language))
+        labs[f"labs/{language}/"] = [*texts]
+        for name, text in texts.items():
+            files.append(File.generated(config, name, content=text))
+    for name, figure in lab_figures():
+        files.append(File.generated(config, name, content=figure))
     rows = {row.name: row for row in read_checklist()}
     contents = ["# Reference", ""]
     pages = ["reference/index.md"]
@@ -103,21 +112,30 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         listed = ", ".join(f"`{module or 'hybridnet'}`" for module in modules)
         contents.append(f"- [{title}]({title}.md): {listed}")
     files.append(File.generated(config, "reference/index.md", content="\n".join(contents)))
-    for entry in config.nav or []:
-        if isinstance(entry, dict):
-            entry.update(
-                {
-                    key: {"tutorials/": notebooks, "reference/": pages}[value]
-                    for key, value in entry.items()
-                    if value in ("tutorials/", "reference/")
-                }
-            )
+    made = {"tutorials/": [*notebooks, {"中文": chinese}], "reference/": pages, **labs}
+    config.nav = _with_lists(config.nav, made)
     return files
+
+
+def _notebooks(folder: str) -> list[str]:
+    """The notebooks of a folder, by their numbers."""
+    found = sorted((ROOT / folder).glob("*.ipynb"), key=lambda file: int(file.stem.split("_")[0]))
+    return [f"{folder}/{file.name}" for file in found]
+
+
+def _with_lists(entry: Any, made: Mapping[str, list[Any]]) -> Any:
+    """The contents of mkdocs.yml with lists of pages in the places of their names."""
+    if isinstance(entry, dict):
+        return {key: _with_lists(value, made) for key, value in entry.items()}
+    if isinstance(entry, list):
+        return [_with_lists(one, made) for one in entry]
+    return made.get(entry, entry)
 
 
 @event_priority(100)
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Has links of docs/ to files outside of it, which a site has not, name the file."""
+    markdown = with_links(markdown, page.file.src_uri)
     return _LINK.sub(lambda link: _kept(link, page.file.src_uri), markdown)
 
 
@@ -127,8 +145,11 @@ def on_post_page(output: str, page: Any, **_: Any) -> str:
     if not page.file.src_uri.endswith(".ipynb"):
         return output
     own = Path(page.file.src_uri).stem
-    output = _TO_NOTEBOOK.sub(lambda x: x[0] if x[1] == own else f'href="../{x[1]}/', output)
-    return _TO_GUIDE.sub(r'href="../../\1/', output)
+    # A page is a folder, one step further in than its file; its own file can be had beside it.
+    output = _TO_NOTEBOOK.sub(
+        lambda x: x[0] if (x[1], x[2]) == ("", own) else f'href="../{x[1]}{x[2]}/', output
+    )
+    return _TO_GUIDE.sub(r'href="../\1\2/', output)
 
 
 def on_post_build(config: MkDocsConfig) -> None:
@@ -156,9 +177,11 @@ def _order_answers(site: Path) -> None:
 
 def _kept(link: re.Match[str], page: str) -> str:
     target = link[2]
-    if page.startswith("reference/") or not target.startswith("../"):
+    if page.startswith(("reference/", "labs/")) or not target.startswith("../"):
         return link[0]
     found = target.removeprefix("../")
+    if page.startswith("tutorials/") and found.startswith("docs/"):
+        return f"{link[1]}../{found.removeprefix('docs/')}{link[3]}"
     if found.startswith("benchmarks/eager.png"):
         return f"{link[1]}{found}{link[3]}"
     if found.startswith("tutorials/") and found.endswith(".ipynb"):

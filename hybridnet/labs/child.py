@@ -8,6 +8,7 @@ it.
 from __future__ import annotations
 
 import faulthandler
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -28,6 +29,8 @@ def main(mode: str, path: str, stack: str) -> None:
     # What the part prints is the user's to see, and is no message.
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as messages, open(stack, "wb") as file:
         os.dup2(2, 1)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")  # it may print what the terminal has not
 
         def limit(seconds: float) -> None:
             faulthandler.dump_traceback_later(seconds, exit=True, file=file)

@@ -10,8 +10,9 @@ from .folder import PART, Folder, opened, start
 from .lab import Lab
 from .names import NAMES
 from .report import as_text
+from .terminal import mark, say, shown_language
 from .watching import messages
-from .words import LANGUAGES, Words, own_language, read_table
+from .words import LANGUAGES, Words, own_language
 
 _HELP: Final = """\
 Labs: write a part of the system yourself, and train LeNet with it in the place of ours.
@@ -62,8 +63,8 @@ def add_lab(commands: Any) -> None:
 
 def _list(options: argparse.Namespace) -> int:
     for name in NAMES:
-        words = Lab(name).words(options.lang)
-        print(f"{Lab(name).number:2}  {name:12}  {words('title')}")
+        words = Lab(name).words(shown_language(options.lang))
+        say(f"{Lab(name).number:2}  {name:12}  {words('title')}")
     return 0
 
 
@@ -71,8 +72,14 @@ def _start(options: argparse.Namespace) -> int:
     lab = Lab.find(options.name)
     made = start(lab, options.folder, options.lang)
     lab.runner.figure(made.pictures)
-    print(made.words("start.made", folder=made.path, title=made.words("title"), part=PART))
+    words = _words(made)
+    say(words("start.made", folder=made.path, title=words("title"), part=PART))
     return 0
+
+
+def _words(folder: Folder) -> Words:
+    """Returns what is said of a folder, as far as that can be shown."""
+    return folder.lab.words(shown_language(folder.words.language))
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -82,34 +89,34 @@ def _check(options: argparse.Namespace) -> int:
 
 def _holds(folder: Folder) -> bool:
     """Tries the properties one after the other and prints which hold; whether all do."""
-    words, left = folder.words, [check.name for check in folder.lab.checks]
+    words, left = _words(folder), [check.name for check in folder.lab.checks]
     for message in messages("check", folder):
         kind, name = message["kind"], message.get("check", "")
         if kind == "holds":
             left.remove(name)
-            print(f"✓ {words(f'checks.{name}')}", flush=True)
+            say(f"{mark(True)} {words(f'checks.{name}')}")
         elif kind in ("found", "unreadable"):
             if name:
                 left.remove(name)
-                print(f"✗ {words(f'checks.{name}')}")
-            print(as_text(message, words))
+                say(f"{mark(False)} {words(f'checks.{name}')}")
+            say(as_text(message, words))
             if left:
-                print(words("check.left", count=len(left)))
+                say(words("check.left", count=len(left)))
             return False
-    print(words("check.all"))
+    say(words("check.all"))
     return True
 
 
 def _run(options: argparse.Namespace) -> int:
     folder = opened(options.folder)
-    words = folder.words
+    words = _words(folder)
     if not _holds(folder):
-        print(words("run.not_yet"))
+        say(words("run.not_yet"))
         return 1
-    print(words("run.begins"), flush=True)
+    say(words("run.begins"))
     for message in messages("run", folder):
         if message["kind"] != "outcome":
-            print(as_text(message, words))
+            say(as_text(message, words))
             return 1
         _print_outcome(message, words)
     return 0
@@ -117,15 +124,15 @@ def _run(options: argparse.Namespace) -> int:
 
 def _print_outcome(outcome: dict[str, Any], words: Words) -> None:
     accuracy = f"{outcome['accuracy']:.1%}"
-    print(words("run.trained", accuracy=accuracy, seconds=f"{outcome['seconds']:.1f}"))
+    say(words("run.trained", accuracy=accuracy, seconds=f"{outcome['seconds']:.1f}"))
     for key, count in outcome["counts"].items():
-        print(words(f"counts.{key}", count=f"{count:,}"))
+        say(words(f"counts.{key}", count=f"{count:,}"))
     for picture in outcome["pictures"]:
-        print(words("run.picture", file=picture))
+        say(words("run.picture", file=picture))
 
 
 def _solution(options: argparse.Namespace) -> int:
     lab = Lab.find(options.name)
-    print(lab.solution())
-    print("# " + Words(options.lang, read_table(options.lang, lab.name))("ours"))
+    say(lab.solution())
+    say("# " + lab.words(shown_language(options.lang))("ours"))
     return 0

@@ -21,7 +21,10 @@ RUN = [
     ),
 ]
 #: Those that name files.
-GUIDES = [ROOT / "CONTRIBUTING.md", *RUN[1:]]
+GUIDES = [
+    *(ROOT / name for name in ("CONTRIBUTING.md", "docs/labs.md", "docs/labs.zh.md")),
+    *RUN[1:],
+]
 
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _FILE = re.compile(r"`((?:hybridnet|engine|kvstore|tests|docs|benchmarks|tutorials)/[\w/.-]*)`")

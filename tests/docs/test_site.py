@@ -2,12 +2,10 @@
 
 import contextlib
 import functools
-import json
 import re
 import subprocess
 import sys
 import threading
-import tomllib
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import browser
@@ -118,18 +116,3 @@ def test_a_name_is_answered_with_what_is_so_named(built):
             box.fill(typed)
             box.press("End")  # the page looks at keys
             library.expect(first).to_have_text(answer, timeout=60_000)
-
-
-NOTEBOOKS = sorted((ROOT / "tutorials").glob("*.ipynb"))
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebooks_install_what_they_need_and_have_no_outputs(path):
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    cells = json.loads(path.read_text())["cells"]
-    text, first = ("".join(cell["source"]) for cell in cells[:2])
-    assert text.startswith("# ")
-    (asked,) = re.findall(r"%pip install --quiet 'hybridnet\[([\w,]+)\]'", first)
-    assert set(asked.split(",")) <= extras["optional-dependencies"].keys()
-    for cell in cells:
-        assert not cell.get("outputs") and cell.get("execution_count") is None

@@ -53,15 +53,20 @@ def first_wrong(folder):
     return None, ""
 
 
-def command(*arguments, **kwargs):
-    """Runs `hybridnet lab`; returns its status and what it prints."""
+def command(*arguments, encoding="utf-8"):
+    """Runs `hybridnet lab`, at a terminal of an encoding; returns its status and what it prints."""
     ran = subprocess.run(
         [sys.executable, "-m", "hybridnet", "lab", *map(str, arguments)],
         capture_output=True,
-        encoding="utf-8",
+        encoding=encoding,
         timeout=280,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"},
-        **kwargs,
+        env={
+            "HYBRIDNET_LAB_SECONDS": "200",  # beside other work
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "PYTHONUTF8": "1",
+            "PYTHONIOENCODING": encoding,
+        },
     )
     return ran.returncode, ran.stdout + ran.stderr
 
@@ -175,6 +180,18 @@ def test_in_chinese(tmp_path):
     status, text = command("check", tmp_path / "work")
     assert status == 1
     assert "这里还没有写" in text
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "gbk", "cp1252"])
+def test_a_terminal_that_shows_less_is_told_what_it_shows(encoding, tmp_path):
+    """Ticks are in none of them, Chinese is in one."""
+    assert command("list", "--lang", "zh", encoding=encoding)[0] == 0
+    text = Lab("engine").solution().replace("return not missing", "return 1")
+    folder = made("engine", f"{text}\nprint('中文 ✓')\n", tmp_path, "zh")
+    status, said = command("check", folder.path, encoding=encoding)
+    assert (status, said[:2]) == (1, "- "), said
+    assert ("任务不会先于" if encoding == "gbk" else "no task runs before") in said
+    assert "Traceback" not in said
 
 
 PARTS = {
