@@ -16,10 +16,11 @@ from .attributes import (
 )
 from .cond import CondCall, open_cond
 from .dtypes import infer_dtypes
+from .edge_handle import EdgeHandle, fitted
 from .evaluate import evaluate, host_scalars_of, infer_types, watching_nodes
 from .foreach import ForeachCall, ForeachSpec, open_foreach
 from .gate import is_gate
-from .gradient import REROUTED, EdgeHandle, fitted, gradients, with_own_gradients
+from .gradient import REROUTED, gradients, with_own_gradients
 from .node import Edge, Graph, Moves, Node, at_node, topological, variable
 from .open_shapes import has_open_shapes, settled
 from .probes import with_probes
