@@ -20,7 +20,8 @@ from .edge_handle import EdgeHandle, fitted
 from .evaluate import evaluate, host_scalars_of, infer_types, watching_nodes
 from .foreach import ForeachCall, ForeachSpec, open_foreach
 from .gate import is_gate
-from .gradient import REROUTED, gradients, with_own_gradients
+from .gradient import REROUTED, backpropagate, gradients, with_own_gradients
+from .gradient_rules import GradientRules
 from .node import Edge, Graph, Moves, Node, at_node, topological, variable
 from .open_shapes import has_open_shapes, settled
 from .probes import with_probes
@@ -51,6 +52,7 @@ __all__ = [
     "ForeachCall",
     "ForeachSpec",
     "GradientGraph",
+    "GradientRules",
     "Graph",
     "Moves",
     "Node",
@@ -61,6 +63,7 @@ __all__ = [
     "WhileCall",
     "at_node",
     "attributes_of",
+    "backpropagate",
     "call_with_train",
     "differentiate",
     "evaluate",
