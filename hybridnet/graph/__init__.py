@@ -16,10 +16,12 @@ from .attributes import (
 )
 from .cond import CondCall, open_cond
 from .dtypes import infer_dtypes
+from .edge_handle import EdgeHandle, fitted
 from .evaluate import evaluate, host_scalars_of, infer_types, watching_nodes
 from .foreach import ForeachCall, ForeachSpec, open_foreach
 from .gate import is_gate
-from .gradient import REROUTED, EdgeHandle, fitted, gradients, with_own_gradients
+from .gradient import REROUTED, backpropagate, gradients, with_own_gradients
+from .gradient_rules import GradientRules
 from .node import Edge, Graph, Moves, Node, at_node, topological, variable
 from .open_shapes import has_open_shapes, settled
 from .probes import with_probes
@@ -50,6 +52,7 @@ __all__ = [
     "ForeachCall",
     "ForeachSpec",
     "GradientGraph",
+    "GradientRules",
     "Graph",
     "Moves",
     "Node",
@@ -60,6 +63,7 @@ __all__ = [
     "WhileCall",
     "at_node",
     "attributes_of",
+    "backpropagate",
     "call_with_train",
     "differentiate",
     "evaluate",

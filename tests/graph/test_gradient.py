@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybridnet import autograd, nd
-from hybridnet.base.errors import ShapeError
+from hybridnet.base.errors import GraphError, ShapeError
 from hybridnet.base.tensor_type import tensor_type
+from hybridnet.graph.edge_handle import EdgeHandle
 from hybridnet.graph.evaluate import evaluate, infer_types
-from hybridnet.graph.gradient import REROUTED, EdgeHandle, gradients
+from hybridnet.graph.gradient import REROUTED, backpropagate, gradients
+from hybridnet.graph.gradient_rules import GradientRules
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.graph.split import differentiate, joint_gradient, narrowed
 from hybridnet.ops.core.call import Call
@@ -270,3 +272,39 @@ def test_residuals_are_kept_once_and_inputs_not_at_all():
     assert all(edge.node.call is not None for edge in kept)
     assert split.uses == (0,)
     assert not set(split.backward.nodes) & set(split.forward.nodes) - {x}
+
+
+WRONG_ANSWERS = {
+    "must return a list of 1 edges or None": lambda graph, *_: None,
+    "one for each wanted variable, got \\[\\]": lambda graph, *_: [],
+    "must return edges or None, got 3": lambda graph, *_: [3],
+    "a gradient of 'x' of its type float64": lambda graph, *_: [Edge(graph.nodes[-1], 0)],
+}
+
+
+@pytest.mark.parametrize("said", WRONG_ANSWERS)
+def test_a_wrong_walk_back_is_refused(said):
+    x = variable("x")
+    call, scalars = get("mean").bind({})
+    graph = Graph((x,), (Edge(Node(call, (Edge(x, 0),), "mean", scalars), 0),))
+    with backpropagate.replaced_by(WRONG_ANSWERS[said]), pytest.raises(GraphError, match=said):
+        joint_gradient(graph, (0,), (0,), infer_types(graph, [TYPE]))
+
+
+def test_wrong_questions_of_a_walk_back_are_refused():
+    x, g = variable("x"), Edge(variable("g"), 0)
+    node = Node(get("exp").bind({})[0], (Edge(x, 0),), "y")
+    rules = GradientRules(Graph((x,), (Edge(node, 0),)), (0,))
+    stop = Node(get("BlockGrad").bind({})[0], (Edge(x, 0),), "s")
+    for said, ask in {
+        "needs a node that computes something, got 'x'": lambda: rules.backward(x, [g], [True]),
+        "'s' .* has no gradient: stopping": lambda: rules.backward(stop, [g], [True]),
+        "'y' .* has 1 outputs .* got 2": lambda: rules.backward(node, [g, g], [True]),
+        "must be edges or None, got 1": lambda: rules.backward(node, [1], [True]),
+        "'y' .* has 1 inputs .* got 0": lambda: rules.backward(node, [g], []),
+        "add: needs edges, got None": lambda: rules.add(Edge(node, 0), g, None),
+    }.items():
+        with pytest.raises(GraphError, match=said):
+            ask()
+    assert rules.backward(node, [None], [True]) == [None]
+    assert not rules.begins(node)
