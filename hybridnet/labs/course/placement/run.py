@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,13 +9,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from hybridnet import cpu, nd, runtime
-from hybridnet.base.array_types import NumpyArray
-from hybridnet.lenet import AbstractWay, Bound, Digits, Settings
+from hybridnet.base.context import cpu
+from hybridnet.lenet import AbstractWay, Bound, Settings
 from hybridnet.passes import CostModel, DeviceCost, LinkCost, earliest_finish
+from hybridnet.runtime.placing import set_costs
 
 from ...checking import Wrong
-from ...training import Outcome, train_lenet
+from ...training import Outcome, first_steps, train_lenet
 from .chart import draw_runs
 from .placer import Placed, Placer
 from .simulated import Speeds, Work, length_of
@@ -31,7 +30,6 @@ _COSTS: Final = CostModel(
 )
 #: Programs of other parts of a network round otherwise, so that losses differ in their last bits,
 #: and by and by in more of them; of the first losses no more than this may differ.
-_FIRST: Final = 10
 _TOLERANCE: Final = 1e-3
 
 
@@ -52,11 +50,11 @@ def figure(folder: Path) -> None:
 
 def run(part: Any, pictures: Path) -> Outcome:
     """Trains LeNet on two devices, placed by the part."""
-    placer, losses = Placer(part), train_lenet(Bound, steps=_first).losses
-    before = runtime.set_costs(_COSTS)
+    placer, losses = Placer(part), train_lenet(Bound, steps=first_steps).losses
+    before = set_costs(_COSTS)
     with earliest_finish.replaced_by(placer):
         outcome = train_lenet(_on_two_devices)
-    runtime.set_costs(before)
+    set_costs(before)
     for number, (ours, theirs) in enumerate(zip(losses, outcome.losses, strict=False)):
         if not np.isclose(ours, theirs, rtol=_TOLERANCE):
             raise Wrong("losses", number=number, ours=ours, theirs=theirs)
@@ -67,15 +65,6 @@ def run(part: Any, pictures: Path) -> Outcome:
     }
     outcome.draw(pictures / "run.svg", partial(_draw, placer.asked[0]))
     return outcome
-
-
-def _first(way: AbstractWay, digits: Digits, rows: Sequence[NumpyArray]) -> list[float]:
-    """Takes the first steps."""
-    losses = []
-    for one in rows[:_FIRST]:
-        loss = way.step(nd.array(digits.train_images[one]), nd.array(digits.train_labels[one]))
-        losses.append(float(loss.mean().asscalar()))
-    return losses
 
 
 def _on_two_devices(weights: dict[str, Any], settings: Settings) -> AbstractWay:
