@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, final
@@ -95,8 +96,11 @@ class Settings:
         return optimizer.SGD(learning_rate=self.lr, momentum=_MOMENTUM, wd=self.wd, **kwargs)
 
 
-def lenet_symbol() -> Any:
+def lenet_symbol(dense: AbstractContextManager[Any] | None = None) -> Any:
     """Returns LeNet as a symbol with a softmax loss.
+
+    Args:
+        dense: a block in which its dense layers are made, such as ``hn.device("/device:cpu:1")``.
 
     Inputs data (batch, 1, 28, 28) and softmax_label (batch,); output probabilities (batch, 10).
     """
@@ -105,22 +109,25 @@ def lenet_symbol() -> Any:
         x = sym.Convolution(x, kernel=(5, 5), num_filter=filters, name=f"conv{number}")
         x = sym.Activation(x, act_type="tanh", name=f"tanh{number}")
         x = sym.Pooling(x, pool_type="max", kernel=(2, 2), stride=(2, 2), name=f"pool{number}")
-    x = sym.Flatten(x, name="flatten")
-    x = sym.FullyConnected(x, num_hidden=500, name="fc1")
-    x = sym.Activation(x, act_type="tanh", name="tanh3")
-    x = sym.FullyConnected(x, num_hidden=10, name="fc2")
+    with dense or nullcontext():
+        x = sym.Flatten(x, name="flatten")
+        x = sym.FullyConnected(x, num_hidden=500, name="fc1")
+        x = sym.Activation(x, act_type="tanh", name="tanh3")
+        x = sym.FullyConnected(x, num_hidden=10, name="fc2")
     return sym.SoftmaxOutput(x, name="softmax")
 
 
-def training_symbol() -> Any:
+def training_symbol(dense: AbstractContextManager[Any] | None = None) -> Any:
     """Returns LeNet with two outputs: the probabilities (batch, 10), and the losses (batch,).
+
+    `dense` is that of `lenet_symbol`.
 
     Only the losses have a gradient. They are those of the eager way: a gluon block composes
     symbols as well as arrays. So both ways are the same operators, and compute the same bits.
     SoftmaxOutput rounds otherwise, and where two elements under max pooling are nearly equal, a
     bit decides which of them learns.
     """
-    scores = lenet_symbol().get_internals()["fc2_output"]
+    scores = lenet_symbol(dense).get_internals()["fc2_output"]
     losses = gluon.loss.SoftmaxCrossEntropyLoss()(scores, sym.Variable("softmax_label"))
     return sym.Group([sym.BlockGrad(sym.softmax(scores)), sym.make_loss(losses)])
 
@@ -268,16 +275,27 @@ class Traced(AbstractWay):
 
 @final
 class Bound(AbstractWay):
-    """A symbol bound to arrays, and a key-value store that applies the optimizer."""
+    """A symbol bound to arrays, and a key-value store that applies the optimizer.
+
+    Args:
+        weights: the first ones, by name.
+        settings: of training.
+        symbol: makes the network, with the outputs of `training_symbol`.
+    """
 
     title = "bound symbol"
 
-    def __init__(self, weights: Mapping[str, Any], settings: Settings) -> None:
+    def __init__(
+        self,
+        weights: Mapping[str, Any],
+        settings: Settings,
+        symbol: Callable[[], Any] = training_symbol,
+    ) -> None:
         #: What is saved: the same network, ending as MXNet's do.
         self.symbol = lenet_symbol()
         shape = (settings.share, *_IMAGE)
         requests = dict.fromkeys(weights, "write")
-        self.executor = training_symbol().simple_bind(
+        self.executor = symbol().simple_bind(
             settings.ctx, data=shape, softmax_label=shape[:1], grad_req=requests
         )
         self.executor.copy_params_from({name: nd.array(weight) for name, weight in weights.items()})

@@ -19,6 +19,8 @@ from hybridnet.lenet import AbstractWay, Digits, Settings, batches, initial_weig
 _BATCH: Final = 64
 _RATE: Final = 0.07
 _SEED: Final = 0
+#: Steps whose losses are compared, where that is enough.
+_FIRST: Final = 20
 #: Takes steps: a way, the digits, and which of them each step takes; returns the losses.
 Steps: TypeAlias = Callable[[AbstractWay, Digits, Sequence[NumpyArray]], list[float]]
 
@@ -83,6 +85,11 @@ def train_lenet(
         scores = way.predict(nd.array(digits.test_images[part])).asnumpy()
         right += int((scores.argmax(1) == digits.test_labels[part]).sum())
     return Outcome(right / len(digits.test_images), taken, losses)
+
+
+def first_steps(way: AbstractWay, digits: Digits, rows: Sequence[NumpyArray]) -> list[float]:
+    """Takes a few steps, whose losses others are held against."""
+    return _steps(way, digits, rows[:_FIRST])
 
 
 def _steps(way: AbstractWay, digits: Digits, rows: Sequence[NumpyArray]) -> list[float]:

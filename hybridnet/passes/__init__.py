@@ -12,6 +12,7 @@ Other floors use the names that are here.
 from .constants import computed_now
 from .context import TOLERANCE, PassContext
 from .cost import CostModel, DeviceCost, LinkCost, operations, upward_ranks
+from .earliest_finish import Plan, earliest_finish
 from .flow import EnterCall, ExitCall, FlowCall, Frame, MergeCall, NextIterationCall, SwitchCall
 from .lower_control import PARALLEL_ITERATIONS, Lowered, lower_control
 from .memory import STRATEGIES, MemoryPlan, plan_memory
@@ -63,6 +64,7 @@ __all__ = [
     "Piece",
     "Pipeline",
     "Placement",
+    "Plan",
     "ReadPart",
     "Record",
     "RecvCall",
@@ -75,6 +77,7 @@ __all__ = [
     "TransferCall",
     "asked_for",
     "computed_now",
+    "earliest_finish",
     "enabled",
     "log",
     "lower_control",

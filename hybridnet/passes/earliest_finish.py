@@ -18,6 +18,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple
 
 from hybridnet.base.errors import GraphError
+from hybridnet.base.replaceable import replaceable
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.graph import Edge, Graph, Node
 from hybridnet.ops.core import Types
@@ -78,6 +79,7 @@ class _Run:
         self.device[node] = device
 
 
+@replaceable
 def earliest_finish(
     graph: Graph,
     placed: Mapping[Node, str],
@@ -94,6 +96,9 @@ def earliest_finish(
             devices it can be on. If several are equally good, the first one is taken.
         types: the types of the results of each node.
         costs: how long nodes and transfers take.
+
+    Returns:
+        A device for each of `choices`.
 
     Raises:
         GraphError: the types are not known.
@@ -137,9 +142,10 @@ def _simulate(
         chosen[key] = device
         run.put(node, device)
     for node, (key, devices) in choices.items():
-        # Variables follow those they must be with; those that nobody reads stay on the first.
-        if node.is_variable and (key in chosen or node not in run.device):
-            run.device[node] = chosen.setdefault(key, devices[0])
+        # Variables follow those they must be with, or else who reads them first, where they can.
+        if node.is_variable:
+            there = chosen.get(key) or run.device.get(node)
+            run.device[node] = chosen.setdefault(key, there if there in devices else devices[0])
     return Plan({node: run.device[node] for node in choices}, max(run.end.values(), default=0.0))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, final
 
@@ -123,7 +123,31 @@ def place(
         node: (id(group), tuple(str(s.name) for s in group.sites)) for node, group in free.items()
     }
     plan: Plan = earliest_finish(graph, devices, choices, types, costs or CostModel())
-    return Placement({**devices, **plan.devices}, plan.seconds)
+    return Placement({**devices, **_checked(plan, choices)}, plan.seconds)
+
+
+def _checked(
+    plan: Plan, choices: Mapping[Node, tuple[Hashable, tuple[str, ...]]]
+) -> dict[Node, str]:
+    """Returns where a plan has the nodes; a placer that is not ours may say anything.
+
+    Raises:
+        GraphError: a node is not on a device that it can be on, or apart from one it must be with.
+    """
+    found: dict[Node, str] = {}
+    together: dict[Hashable, str] = {}
+    for node, (key, devices) in choices.items():
+        device = plan.devices.get(node)
+        if device not in devices:
+            can = ", ".join(devices)
+            raise GraphError(f"place: node {node.title} was put on {device}; it can be on {can}")
+        if together.setdefault(key, device) != device:
+            raise GraphError(
+                f"place: node {node.title} was put on {device}, and one that it must be with on "
+                f"{together[key]}"
+            )
+        found[node] = device
+    return found
 
 
 def on_devices(graph: Graph, devices: Mapping[Node, str]) -> Graph:

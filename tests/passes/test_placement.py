@@ -25,6 +25,7 @@ from hybridnet.graph.evaluate import infer_types
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.ops.core.registry import get
 from hybridnet.passes.cost import CostModel, DeviceCost, LinkCost, operations
+from hybridnet.passes.earliest_finish import Plan, earliest_finish
 from hybridnet.passes.place import DeviceSite, place
 from hybridnet.runtime.devices import calibrate
 
@@ -300,6 +301,49 @@ def test_the_time_is_that_of_a_run_in_rank_order(steps):
     # simulated one is no longer than all of it one after another.
     assert found.seconds >= max(*busy.values(), *longest.values()) - 1e-9
     assert found.seconds <= sum(busy.values()) + 0.5 * len(steps) + 1e-9
+
+
+def test_variables_stay_where_they_can_be_and_with_those_they_must_be_with():
+    """`a` cannot be where it is read; `b` and `c` are read on two devices."""
+    attrs = {"a": on("/device:cpu"), "b": None, "c": {"__colocate__": "b"}}
+    a, b, c = (variable(name, attrs[name]) for name in "abc")
+    here, there = node("dot", a, b, attrs=on("/gpu:0")), node("dot", a, c, attrs=on("/cpu:1"))
+    graph = Graph((a, b, c), (Edge(here, 0), Edge(there, 0)))
+    sites = [*SITES, DeviceSite(DeviceName("localhost", 0, 0, "gpu", 0))]
+    types = infer_types(graph, [KIND] * 3)
+    found = place(graph, sites, types=types, costs=CostModel())
+    assert found.devices[here] == str(sites[2].name)
+    assert found.devices[there] == TWO
+    assert found.devices[a] == ONE
+    assert found.devices[b] == found.devices[c] == str(sites[2].name)
+
+
+def test_another_placer_is_asked_and_its_answer_held_against_what_can_be():
+    x = variable("x")
+    first = node("dot", x, x, name="first")
+    tied = node("relu", first, name="tied", attrs={"__colocate__": "first"})
+    graph = Graph((x,), (Edge(tied, 0),))
+    answers = {x: ONE, first: TWO, tied: TWO}
+    asked = []
+
+    def placer(graph, placed, choices, types, costs):
+        asked.append(choices)
+        return Plan(answers, 7.0)
+
+    with earliest_finish.replaced_by(placer):
+        found = greedy(graph, model())
+        assert found.devices == answers and found.seconds == 7
+        answers[tied] = ONE
+        with pytest.raises(GraphError, match=r"'tied' \(relu\) was put on .*cpu:0, and one that"):
+            greedy(graph, model())
+        answers[tied] = "nowhere"
+        with pytest.raises(GraphError, match=r"'tied' .* was put on nowhere; it can be on .*cpu:0"):
+            greedy(graph, model())
+        del answers[x]
+        with pytest.raises(GraphError, match=r"'x' \(variable\) was put on None; it can be on"):
+            greedy(graph, model())
+    assert len(asked) == 4
+    assert greedy(graph, model()).used == (ONE,)
 
 
 def test_costs_are_measured_once_and_users_may_say_them(monkeypatch):
