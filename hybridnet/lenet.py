@@ -100,7 +100,12 @@ def lenet_symbol() -> Any:
 
     Inputs data (batch, 1, 28, 28) and softmax_label (batch,); output probabilities (batch, 10).
     """
-    x = sym.Variable("data")
+    return sym.SoftmaxOutput(lenet_scores(sym.Variable("data")), name="softmax")
+
+
+def lenet_scores(images: Any) -> Any:
+    """Returns LeNet's scores (batch, 10) as a symbol, of one of images (batch, 1, 28, 28)."""
+    x = images
     for number, filters in ((1, 20), (2, 50)):
         x = sym.Convolution(x, kernel=(5, 5), num_filter=filters, name=f"conv{number}")
         x = sym.Activation(x, act_type="tanh", name=f"tanh{number}")
@@ -108,8 +113,7 @@ def lenet_symbol() -> Any:
     x = sym.Flatten(x, name="flatten")
     x = sym.FullyConnected(x, num_hidden=500, name="fc1")
     x = sym.Activation(x, act_type="tanh", name="tanh3")
-    x = sym.FullyConnected(x, num_hidden=10, name="fc2")
-    return sym.SoftmaxOutput(x, name="softmax")
+    return sym.FullyConnected(x, num_hidden=10, name="fc2")
 
 
 def training_symbol() -> Any:
@@ -268,16 +272,28 @@ class Traced(AbstractWay):
 
 @final
 class Bound(AbstractWay):
-    """A symbol bound to arrays, and a key-value store that applies the optimizer."""
+    """A symbol bound to arrays, and a key-value store that applies the optimizer.
+
+    Args:
+        weights: the first ones, by name.
+        settings: of training.
+        training: makes the symbol that is bound: what `training_symbol` makes, or the same on
+            several devices.
+    """
 
     title = "bound symbol"
 
-    def __init__(self, weights: Mapping[str, Any], settings: Settings) -> None:
+    def __init__(
+        self,
+        weights: Mapping[str, Any],
+        settings: Settings,
+        training: Callable[[], Any] = training_symbol,
+    ) -> None:
         #: What is saved: the same network, ending as MXNet's do.
         self.symbol = lenet_symbol()
         shape = (settings.share, *_IMAGE)
         requests = dict.fromkeys(weights, "write")
-        self.executor = training_symbol().simple_bind(
+        self.executor = training().simple_bind(
             settings.ctx, data=shape, softmax_label=shape[:1], grad_req=requests
         )
         self.executor.copy_params_from({name: nd.array(weight) for name, weight in weights.items()})
