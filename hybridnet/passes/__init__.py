@@ -13,6 +13,7 @@ from .constants import computed_now
 from .context import TOLERANCE, PassContext
 from .cost import CostModel, DeviceCost, LinkCost, operations, upward_ranks
 from .flow import EnterCall, ExitCall, FlowCall, Frame, MergeCall, NextIterationCall, SwitchCall
+from .loop_wiring import LoopValue, LoopWiring, wire_loop
 from .lower_control import PARALLEL_ITERATIONS, Lowered, lower_control
 from .memory import STRATEGIES, MemoryPlan, plan_memory
 from .mirror import mirror, mirror_marks
@@ -54,6 +55,8 @@ __all__ = [
     "FlowCall",
     "Frame",
     "LinkCost",
+    "LoopValue",
+    "LoopWiring",
     "Lowered",
     "MemoryPlan",
     "MergeCall",
@@ -98,6 +101,7 @@ __all__ = [
     "size_of",
     "sunk",
     "upward_ranks",
+    "wire_loop",
     "wish_of",
     "write_part",
 ]
