@@ -99,12 +99,22 @@ class Settings:
 def lenet_symbol(dense: AbstractContextManager[Any] | None = None) -> Any:
     """Returns LeNet as a symbol with a softmax loss.
 
-    Args:
-        dense: a block in which its dense layers are made, such as ``hn.device("/device:cpu:1")``.
-
     Inputs data (batch, 1, 28, 28) and softmax_label (batch,); output probabilities (batch, 10).
+
+    Args:
+        dense: see `lenet_scores`.
     """
-    x = sym.Variable("data")
+    return sym.SoftmaxOutput(lenet_scores(sym.Variable("data"), dense), name="softmax")
+
+
+def lenet_scores(images: Any, dense: AbstractContextManager[Any] | None = None) -> Any:
+    """Returns LeNet's scores (batch, 10) as a symbol, of one of images (batch, 1, 28, 28).
+
+    Args:
+        images: the symbol.
+        dense: a block in which its dense layers are made, such as ``hn.device("/device:cpu:1")``.
+    """
+    x = images
     for number, filters in ((1, 20), (2, 50)):
         x = sym.Convolution(x, kernel=(5, 5), num_filter=filters, name=f"conv{number}")
         x = sym.Activation(x, act_type="tanh", name=f"tanh{number}")
@@ -113,8 +123,7 @@ def lenet_symbol(dense: AbstractContextManager[Any] | None = None) -> Any:
         x = sym.Flatten(x, name="flatten")
         x = sym.FullyConnected(x, num_hidden=500, name="fc1")
         x = sym.Activation(x, act_type="tanh", name="tanh3")
-        x = sym.FullyConnected(x, num_hidden=10, name="fc2")
-    return sym.SoftmaxOutput(x, name="softmax")
+        return sym.FullyConnected(x, num_hidden=10, name="fc2")
 
 
 def training_symbol(dense: AbstractContextManager[Any] | None = None) -> Any:
@@ -280,7 +289,8 @@ class Bound(AbstractWay):
     Args:
         weights: the first ones, by name.
         settings: of training.
-        symbol: makes the network, with the outputs of `training_symbol`.
+        training: makes the symbol that is bound: what `training_symbol` makes, or the same on
+            several devices.
     """
 
     title = "bound symbol"
@@ -289,13 +299,13 @@ class Bound(AbstractWay):
         self,
         weights: Mapping[str, Any],
         settings: Settings,
-        symbol: Callable[[], Any] = training_symbol,
+        training: Callable[[], Any] = training_symbol,
     ) -> None:
         #: What is saved: the same network, ending as MXNet's do.
         self.symbol = lenet_symbol()
         shape = (settings.share, *_IMAGE)
         requests = dict.fromkeys(weights, "write")
-        self.executor = symbol().simple_bind(
+        self.executor = training().simple_bind(
             settings.ctx, data=shape, softmax_label=shape[:1], grad_req=requests
         )
         self.executor.copy_params_from({name: nd.array(weight) for name, weight in weights.items()})

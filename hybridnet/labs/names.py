@@ -10,4 +10,6 @@ NAMES: Final = (
     "gradient",
     "placement",
     "partition",
+    "executor",
+    "loops",
 )

@@ -100,6 +100,11 @@ def _steps(way: AbstractWay, digits: Digits, rows: Sequence[NumpyArray]) -> list
     return losses
 
 
+def first_steps(count: int) -> Steps:
+    """Returns what takes some steps only: for an ordinary run, to compare losses with."""
+    return lambda way, digits, rows: _steps(way, digits, rows[:count])
+
+
 def differ(ours: list[float], theirs: list[float]) -> int | None:
     """Returns the number of the first loss that is not the same, from 0; None where all are."""
     unequal = np.nonzero(np.array(ours) != np.array(theirs[: len(ours)]))[0]

@@ -14,6 +14,7 @@ from .context import TOLERANCE, PassContext
 from .cost import CostModel, DeviceCost, LinkCost, operations, upward_ranks
 from .earliest_finish import Plan, earliest_finish
 from .flow import EnterCall, ExitCall, FlowCall, Frame, MergeCall, NextIterationCall, SwitchCall
+from .loop_wiring import LoopValue, LoopWiring, wire_loop
 from .lower_control import PARALLEL_ITERATIONS, Lowered, lower_control
 from .memory import STRATEGIES, MemoryPlan, plan_memory
 from .mirror import mirror, mirror_marks
@@ -55,6 +56,8 @@ __all__ = [
     "FlowCall",
     "Frame",
     "LinkCost",
+    "LoopValue",
+    "LoopWiring",
     "Lowered",
     "MemoryPlan",
     "MergeCall",
@@ -101,6 +104,7 @@ __all__ = [
     "size_of",
     "sunk",
     "upward_ranks",
+    "wire_loop",
     "wish_of",
     "write_part",
 ]

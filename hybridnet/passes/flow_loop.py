@@ -1,4 +1,7 @@
-"""Writing loops: Enter, Merge, Switch, NextIteration and Exit for each variable, and a LoopCond."""
+"""Writing loops: Enter, Merge, Switch, NextIteration and Exit for each variable, and a LoopCond.
+
+Each of them is made where it is asked for; who asks is `hybridnet.passes.loop_wiring`.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +34,25 @@ class LoopVariable:
         name: for the names of its nodes.
         device: where it is kept.
         number: which of the loop's variables.
-        merge: its value when an iteration begins.
+        first: its value before the loop.
+        entered: the same, inside; None until that is there.
+        merged: its value when an iteration begins; None until that is there.
         switch: the same, after the condition; None until that is there.
-        is_closed: whether it has its NextIteration.
     """
 
     name: str
     device: str
     number: int
-    merge: Node
+    first: Edge
+    entered: Node | None = None
+    merged: Node | None = None
     switch: Node | None = None
-    is_closed: bool = False
+
+    @property
+    def merge(self) -> Node:
+        """Its value when an iteration begins."""
+        assert self.merged is not None
+        return self.merged
 
     @property
     def inside(self) -> Edge:
@@ -112,6 +123,8 @@ class LoopWriter:
         self._floor = floor
         self._controls = controls
         self._variables: list[LoopVariable] = []
+        #: those of them that only count iterations.
+        self._drivers: list[LoopVariable] = []
         self._enters: dict[tuple[Edge, str], Node] = {}
         self._switches: dict[Node, Node] = {}
         self._holds: Node | None = None
@@ -119,22 +132,15 @@ class LoopWriter:
         self.body = _Body(self)
 
     def variable(self, first: Edge, device: str, name: str) -> LoopVariable:
-        """Adds a variable.
+        """Adds a variable; nothing is written for it yet.
 
         Args:
             first: its first value.
             device: where it is kept.
             name: for the names of its nodes.
         """
-        number = len(self._variables)
-        name = f"{self.frame}/{name}"
-        enter = self._enter(first, device, name, False)
-        call = MergeCall(self.frame, number)
-        merge = self._add(self.test, call, (Edge(enter, 0),), f"{name}/merge", device)
-        made = LoopVariable(name, device, number, merge)
+        made = LoopVariable(f"{self.frame}/{name}", device, len(self._variables), first)
         self._variables.append(made)
-        if self._holds is not None:
-            self._decide(made)
         return made
 
     def counter(self, kind: TensorType, device: str, name: str) -> LoopVariable:
@@ -144,6 +150,18 @@ class LoopWriter:
             self.scope, call, (), f"{self.frame}/{name}/zeros", device, of=self.node
         )
         return self.variable(Edge(node, 0), device, name)
+
+    def enter(self, variable: LoopVariable) -> None:
+        """Has the first value of a variable come in."""
+        variable.entered = self._enter(variable.first, variable.device, variable.name, False)
+
+    def merge(self, variable: LoopVariable) -> None:
+        """Joins what has entered and what comes from the iteration before."""
+        assert variable.entered is not None
+        call, edges = MergeCall(self.frame, variable.number), (Edge(variable.entered, 0),)
+        variable.merged = self._add(
+            self.test, call, edges, f"{variable.name}/merge", variable.device
+        )
 
     def constant(self, source: Reader) -> tuple[Reader, Reader]:
         """Returns a value of the scope around, for the test and for the body."""
@@ -190,8 +208,16 @@ class LoopWriter:
             self.test, LoopCondCall(self.frame), (pred,), f"{self.frame}/loop_cond", device,
             controls,
         )  # fmt: skip
-        for variable in self._variables:
-            self._decide(variable)
+        for variable in self._drivers:
+            self.switch(variable)
+
+    def switch(self, variable: LoopVariable) -> None:
+        """Parts what a variable is in the body from what it is after the loop."""
+        assert self._holds is not None
+        edges = (Edge(variable.merge, 0), Edge(self._holds, 0))
+        variable.switch = self._add(
+            self.body, SWITCH, edges, f"{variable.name}/switch", variable.device
+        )
 
     def next(self, variable: LoopVariable, value: Edge, controls: tuple[Node, ...]) -> None:
         """Says what a variable is in the next iteration.
@@ -205,7 +231,6 @@ class LoopWriter:
         self.writer.ends.append(
             self._add(self.body, call, (value,), name, variable.device, controls)
         )
-        variable.is_closed = True
 
     def exit(self, variable: LoopVariable) -> Edge:
         """Returns what a variable is after the loop."""
@@ -221,24 +246,23 @@ class LoopWriter:
         for variable in self._variables:
             if variable.device == device:
                 return variable
-        return self.counter(COUNTER, device, "control")
+        made = self.counter(COUNTER, device, "control")
+        self._drivers.append(made)
+        self.enter(made)
+        self.merge(made)
+        if self._holds is not None:
+            self.switch(made)
+        return made
 
     def close(self) -> None:
-        """Gives every device in the loop, and every variable, what is still missing."""
+        """Gives every device in the loop what is still missing."""
         for device in list(self.writer.members[self.frame]):
             self.driver(device)
+        for variable in self._drivers:
+            self.next(variable, variable.inside, ())
         for variable in self._variables:
-            if not variable.is_closed:
-                self.next(variable, variable.inside, ())
             # It may be by this one alone, which nothing reads, that its device counts.
             self.writer.ends.append(variable.merge)
-
-    def _decide(self, variable: LoopVariable) -> None:
-        assert self._holds is not None
-        edges = (Edge(variable.merge, 0), Edge(self._holds, 0))
-        variable.switch = self._add(
-            self.body, SWITCH, edges, f"{variable.name}/switch", variable.device
-        )
 
     def _enter(self, data: Edge, device: str, name: str, is_constant: bool) -> Node:
         call = EnterCall(self.frame, is_constant)

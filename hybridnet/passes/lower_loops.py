@@ -21,6 +21,7 @@ from .loop_rows import (
     turns_type,
     with_turn,
 )
+from .loop_wiring import LoopWiring, WriteTest, wire_loop
 
 #: The attribute of a loop's node that says how many of its iterations may be under way at a time,
 PARALLEL_ITERATIONS: Final = "__parallel_iterations__"
@@ -80,6 +81,50 @@ class LoweringSite:
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class _Results:
+    """The variables of a loop after it; see `_Held`."""
+
+    stacks: list[Edge]
+    states: list[Edge]
+    turns: list[Edge]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The variables of a loop.
+
+    Attributes:
+        stacks: the arrays that the body's first outputs are put in.
+        states: the variables that are its other outputs.
+        turns: counts how often loops were run, where somebody wants to know.
+        count: counts the iterations; None where nothing is counted.
+        length: how many rows the arrays have.
+        reverse: whether the last one comes first.
+    """
+
+    stacks: list[LoopVariable]
+    states: list[LoopVariable]
+    turns: list[LoopVariable]
+    count: LoopVariable | None
+    length: int
+    reverse: bool
+
+    @property
+    def all(self) -> list[LoopVariable]:
+        """All of them."""
+        counts = [] if self.count is None else [self.count]
+        return [*self.states, *counts, *self.stacks, *self.turns]
+
+    def parted(self, values: Sequence[Edge]) -> _Results:
+        """Returns values of `all`, by what they are of."""
+        by_variable = dict(zip(self.all, values, strict=True))
+        groups = (self.stacks, self.states, self.turns)
+        return _Results(*([by_variable[one] for one in group] for group in groups))
+
+
+@final
 class Loops:
     """Writes loops.
 
@@ -136,34 +181,39 @@ class Loops:
             for i in range(call.num_out)
         ]
         by_place = dict(zip(call.carried, states, strict=True))
-        constants = {
-            i: loop.constant(reader) for i, reader in enumerate(site.inputs) if i not in by_place
-        }
-        found = self._write(
-            test,
-            replace(site, counts=False),
-            loop.test,
-            [
-                writer.reader(Edge(by_place[i].merge, 0)) if i in by_place else constants[i][0]
+        others = [i for i in range(len(site.inputs)) if i not in by_place]
+
+        def write_test(constants: Sequence[Reader]) -> tuple[Edge, tuple[Node, ...]]:
+            known = dict(zip(others, constants, strict=True))
+            readers = [
+                writer.reader(Edge(by_place[i].merge, 0)) if i in by_place else known[i]
                 for i in range(len(site.inputs))
-            ],
-        )
-        holds = found.outputs[0].at(site.device)
-        if count is not None:
-            assert limit is not None
-            device = writer.devices[holds.node]
-            edges = (Edge(count.merge, 0), holds)
-            name = f"{loop.frame}/goes_on"
-            holds = loop.compute(goes_on(limit), edges, name, device, test=True)
-        loop.goes_on(holds, found.effects)
-        readers = [
-            writer.reader(by_place[i].inside) if i in by_place else constants[i][1]
-            for i in range(len(site.inputs))
+            ]
+            found = self._write(test, replace(site, counts=False), loop.test, readers)
+            holds = found.outputs[0].at(site.device)
+            if count is not None:
+                assert limit is not None
+                device = writer.devices[holds.node]
+                edges, name = (Edge(count.merge, 0), holds), f"{loop.frame}/goes_on"
+                holds = loop.compute(goes_on(limit), edges, name, device, test=True)
+            return holds, found.effects
+
+        def readers(constants: Sequence[Reader]) -> list[Reader]:
+            known = dict(zip(others, constants, strict=True))
+            return [
+                writer.reader(by_place[i].inside) if i in by_place else known[i]
+                for i in range(len(site.inputs))
+            ]
+
+        held = _Held(stacks, states, self._turns(site, loop), count, limit or 0, False)
+        constants = [site.inputs[i] for i in others]
+        made = self._wired(site, loop, held, constants, write_test, body, readers)
+        return [
+            *made.stacks,
+            *made.states[: call.num_states],
+            *made.turns,
+            *made.states[call.num_states :],
         ]
-        turns = self._finish(site, loop, body, readers, count, stacks, states, (limit or 0, False))
-        made = [loop.exit(variable) for variable in (*stacks, *states)]
-        made[call.num_visible : call.num_visible] = turns
-        return made
 
     def lower_foreach(self, site: LoweringSite, call: ForeachCall) -> list[Edge]:
         """Writes a loop over rows; returns its results."""
@@ -180,27 +230,30 @@ class Loops:
             for i, place in enumerate(order)
         ]
         by_place = dict(zip(spec.carried, states, strict=True))
-        constants = {
-            i: loop.constant(each)[1] for i, each in enumerate(site.inputs) if i not in by_place
-        }
-        edges, name = (Edge(count.merge, 0),), f"{loop.frame}/goes_on"
-        loop.goes_on(loop.compute(goes_on(length), edges, name, site.device, test=True), ())
+        others = [i for i in range(len(site.inputs)) if i not in by_place]
         taking = take_row(length, spec.reverse, spec.flat)
-        readers = [
-            writer.reader(by_place[i].inside)
-            if i in by_place
-            else self._rows(loop, taking, constants[i], count)
-            if i < spec.num_data
-            else constants[i]
-            for i in range(len(site.inputs))
-        ]
-        turns = self._finish(
-            site, loop, body, readers, count, stacks, states, (length, spec.reverse)
-        )
-        made = [loop.exit(each) for each in (*stacks, *states)]
-        outs, last = made[: spec.num_out], made[spec.num_out :]
-        last[spec.num_states : spec.num_states] = turns
-        return [*outs[:shown], *last, *outs[shown:]]
+
+        def write_test(constants: Sequence[Reader]) -> tuple[Edge, tuple[Node, ...]]:
+            edges, name = (Edge(count.merge, 0),), f"{loop.frame}/goes_on"
+            return loop.compute(goes_on(length), edges, name, site.device, test=True), ()
+
+        def readers(constants: Sequence[Reader]) -> list[Reader]:
+            known = dict(zip(others, constants, strict=True))
+            return [
+                writer.reader(by_place[i].inside)
+                if i in by_place
+                else self._rows(loop, taking, known[i], count)
+                if i < spec.num_data
+                else known[i]
+                for i in range(len(site.inputs))
+            ]
+
+        held = _Held(stacks, states, self._turns(site, loop), count, length, spec.reverse)
+        constants = [site.inputs[i] for i in others]
+        made = self._wired(site, loop, held, constants, write_test, body, readers)
+        stacked, last = made.stacks, list(made.states)
+        last[spec.num_states : spec.num_states] = made.turns
+        return [*stacked[:shown], *last, *stacked[shown:]]
 
     def _rows(self, loop: LoopWriter, taking: Call, rows: Reader, count: LoopVariable) -> Reader:
         """Returns the row of an array that an iteration reads, for each device that does."""
@@ -215,55 +268,58 @@ class Loops:
         row = taking.infer((rows.type, COUNTER))[0]
         return Reader(at, rows.level, row)
 
-    def _finish(
+    def _wired(
         self,
         site: LoweringSite,
         loop: LoopWriter,
+        held: _Held,
+        constants: Sequence[Reader],
+        test: WriteTest,
         body: Subgraph,
-        readers: Sequence[Reader],
-        count: LoopVariable | None,
-        stacks: Sequence[LoopVariable],
-        states: Sequence[LoopVariable],
-        rows: tuple[int, bool],
-    ) -> list[Edge]:
-        """Writes the body of a loop, and what its variables are in the next iteration.
+        readers: Callable[[Sequence[Reader]], Sequence[Reader]],
+    ) -> _Results:
+        """Has a loop wired; returns its variables after it.
 
         Args:
+            held: its variables.
+            constants: what it only reads.
+            test: writes its condition.
             body: what each iteration computes.
-            readers: its inputs.
-            count: counts the iterations; None where nothing is counted.
-            stacks: the arrays that the body's first outputs are put in.
-            states: the variables that are its other outputs.
-            rows: how many rows the arrays have, and whether the last one comes first.
-
-        Returns:
-            How often loops were run, where that is counted.
+            readers: gives the body's inputs, of readers of the constants.
         """
-        turns = self._turns(site, loop)
-        written = self._write(body, site, loop.body, readers)
-        effects = written.effects
-        for variable, made in zip(stacks, written.outputs, strict=False):
+
+        def write_body(inside: Sequence[Reader]) -> tuple[Sequence[Edge], tuple[Node, ...]]:
+            written = self._write(body, site, loop.body, readers(inside))
+            return self._next(site, loop, held, written), written.effects
+
+        wiring = LoopWiring(loop, held.all, constants, test, write_body)
+        made = wiring.finished(wire_loop(wiring, wiring.variables, wiring.constants))
+        return held.parted(made)
+
+    def _next(
+        self, site: LoweringSite, loop: LoopWriter, held: _Held, written: Written
+    ) -> list[Edge]:
+        """Writes what a loop's variables are in the next iteration, of what its body gives."""
+        found: dict[LoopVariable, Edge] = {}
+        count, outputs = held.count, written.outputs
+        for variable, made in zip(held.stacks, outputs, strict=False):
             assert count is not None
             edges = (variable.inside, made.at(variable.device), count.inside)
-            name = f"{variable.name}/put_row"
-            put = loop.compute(put_row(*rows), edges, name, variable.device)
-            loop.next(variable, put, effects)
-        for variable, made in zip(states, written.outputs[len(stacks) :], strict=False):
-            loop.next(variable, made.at(variable.device), effects)
-        for variable in turns:
+            name, putting = f"{variable.name}/put_row", put_row(held.length, held.reverse)
+            found[variable] = loop.compute(putting, edges, name, variable.device)
+        for variable, made in zip(held.states, outputs[len(held.stacks) :], strict=False):
+            found[variable] = made.at(variable.device)
+        for variable in held.turns:
             call = site.node.call
             assert isinstance(call, ControlCall)
-            inner = written.outputs[len(stacks) + len(states) :]
+            inner = outputs[len(held.stacks) + len(held.states) :]
             operands = (variable.inside, *(each.at(variable.device) for each in inner))
             name, counting = f"{variable.name}/with_turn", with_turn(call.is_endless)
-            added = loop.compute(counting, operands, name, variable.device)
-            loop.next(variable, added, effects)
+            found[variable] = loop.compute(counting, operands, name, variable.device)
         if count is not None:
             name = f"{loop.frame}/next_count"
-            added = loop.compute(next_count(), (count.inside,), name, count.device)
-            loop.next(count, added, effects)
-        loop.close()
-        return [loop.exit(variable) for variable in turns]
+            found[count] = loop.compute(next_count(), (count.inside,), name, count.device)
+        return [found[variable] for variable in held.all]
 
     def _turns(self, site: LoweringSite, loop: LoopWriter) -> list[LoopVariable]:
         """Adds the variable that counts the turns of loops, if somebody wants to know."""

@@ -48,6 +48,10 @@ And the devices: those there are, what nodes and transfers cost on them, and dev
 
     hn.runtime.list_devices()
     hn.runtime.register_device(MyDevice("mine", 0, memory=hn.cpu(0)))
+
+What a device of several runs next, decided by a queue of yours:
+
+    hn.runtime.set_ready_queue(MyQueue)
 """
 
 from hybridnet.passes import CostModel as CostModel
@@ -61,6 +65,10 @@ from .devices.device import find_device as find_device
 from .devices.device import list_devices as list_devices
 from .devices.device import register_device as register_device
 from .executor import control_runners as control_runners  # sets the runners of control flow
+from .executor.ready_queue import ReadyProgram as ReadyProgram
+from .executor.ready_queue import ReadyQueue as ReadyQueue
+from .executor.ready_queue import ReadyQueueError as ReadyQueueError
+from .executor.ready_queue import set_ready_queue as set_ready_queue
 from .explain import Explanation as Explanation
 from .explain import Launch as Launch
 from .explain import explain as explain
@@ -85,6 +93,9 @@ __all__ = [
     "Launch",
     "LinkCost",
     "Memory",
+    "ReadyProgram",
+    "ReadyQueue",
+    "ReadyQueueError",
     "deterministic",
     "explain",
     "explaining",
@@ -94,6 +105,7 @@ __all__ = [
     "memory",
     "register_device",
     "set_costs",
+    "set_ready_queue",
 ]
 
 # What programs that run often are looked at for: weights that stay the same, better recipes, and

@@ -273,7 +273,7 @@ FACES = {
     "passes": (".",),
     "profiler": (".",),
     "runtime": (
-        *("recording", "traces", "calls", "tasks", "contexts", "placing", "between_tasks"),
+        *(".", "recording", "traces", "calls", "tasks", "contexts", "placing", "between_tasks"),
         *("tuner", "watching", "asking"),
     ),
     "session": (".", "step"),
@@ -306,6 +306,7 @@ FOREIGN = {
     "_forward_hooks": "of blocks",
     "_forward_pre_hooks": "of blocks",
     "_params": "of trainers",
+    "_set_attr": "of symbols",
     "_set_current_context": "of optimizers",
     # TensorFlow's own.
     "_dims": "of shapes",

@@ -222,7 +222,32 @@ def test_where_work_is_heavy_nothing_waits_for_what_it_does_not_need():
 # -- running ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["manual", "threads", "naive"])
+class LeastUrgentFirst(hn.runtime.ReadyQueue):
+    """Looks through all programs each time, by the definition."""
+
+    def __init__(self, programs):
+        self.waiting, self.came = list(programs), set()
+
+    def put(self, slots):
+        self.came.update(slots)
+
+    def next(self):
+        ready = [one for one in self.waiting if self.came.issuperset(one.reads)]
+        found = min(ready, key=lambda one: one.urgency, default=None)
+        if found is not None:
+            self.waiting.remove(found)
+        return found
+
+
+@pytest.fixture
+def ordering(kind):
+    hn.runtime.set_ready_queue(LeastUrgentFirst if kind == "queue" else None)
+    yield
+    hn.runtime.set_ready_queue(None)
+
+
+@pytest.mark.usefixtures("ordering")
+@pytest.mark.parametrize("kind", ["manual", "threads", "naive", "queue"])
 @settings(max_examples=thorough(2000, 30))
 @given(placed_programs(), st.booleans(), st.integers(0, 99))
 def test_parts_in_any_order_give_what_one_device_gives(kind, case, heavy, seed):
@@ -232,6 +257,7 @@ def test_parts_in_any_order_give_what_one_device_gives(kind, case, heavy, seed):
         "manual": lambda: ThreadedEngine(pool=ManualPool(seed=seed)),
         "threads": lambda: ThreadedEngine(workers={"compute": 3}),
         "naive": NaiveEngine,
+        "queue": lambda: ThreadedEngine(pool=ManualPool(seed=seed)),
     }
     with (
         simulated(*(Simulated(number) for number in range(3))) as toys,

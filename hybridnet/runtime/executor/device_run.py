@@ -43,9 +43,10 @@ from hybridnet.base.interrupts import is_from_signal
 from hybridnet.engine import RLock
 
 from ..record import waiting
-from .dataflow import Dataflow, Iteration, Todo
+from .dataflow import Iteration, Todo
 from .device_plan import DevicePlan, DeviceProgram
 from .program_run import error_of, run_program
+from .ready_queue import ReadyQueueError, accounts
 from .rendezvous import Received, Rendezvous, Sent, died
 
 #: Seconds in which threads see that a run has ended: longer than any step between programs.
@@ -235,7 +236,7 @@ class _DeviceRun:
         self.plan = plan
         self.run = run
         self._lock = RLock()
-        self._flow = Dataflow(plan)
+        self._flow = accounts.make(plan)
 
     def start(self, feeds: Sequence[DeviceArray]) -> None:
         given = [(slot, Received(feeds[number])) for number, slot in self.plan.feeds]
@@ -258,6 +259,9 @@ class _DeviceRun:
                 self._decide(iteration, slot, tensor)
             for iteration, program in todo.ready:
                 self._schedule(iteration, program)
+        except ReadyQueueError as caught:
+            run.fail(caught)
+            return
         except BaseException as caught:  # of ours, or Ctrl-C: nobody else would end the run
             context = self.plan.device.context
             run.fail(InternalError(f"the run failed on {context}: {caught!r}"), caught)
