@@ -12,4 +12,5 @@ NAMES: Final = (
     "partition",
     "executor",
     "loops",
+    "branches",
 )

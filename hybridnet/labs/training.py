@@ -87,11 +87,6 @@ def train_lenet(
     return Outcome(right / len(digits.test_images), taken, losses)
 
 
-def first_steps(way: AbstractWay, digits: Digits, rows: Sequence[NumpyArray]) -> list[float]:
-    """Takes a few steps, whose losses others are held against."""
-    return _steps(way, digits, rows[:_FIRST])
-
-
 def _steps(way: AbstractWay, digits: Digits, rows: Sequence[NumpyArray]) -> list[float]:
     losses = []
     for one in rows:
@@ -100,7 +95,7 @@ def _steps(way: AbstractWay, digits: Digits, rows: Sequence[NumpyArray]) -> list
     return losses
 
 
-def first_steps(count: int) -> Steps:
+def first_steps(count: int = _FIRST) -> Steps:
     """Returns what takes some steps only: for an ordinary run, to compare losses with."""
     return lambda way, digits, rows: _steps(way, digits, rows[:count])
 

@@ -1,7 +1,7 @@
 """`hn.function`: a Python function over arrays, traced into a graph and run as one program."""
 
 from . import control_flow as control_flow
-from .autograph import run_converted
+from .autograph import Converter, Operators, run_converted
 from .bucketed import Bucketed
 from .buckets import Buckets, several
 from .build import Output, Outside, Plan, build
@@ -20,7 +20,9 @@ __all__ = [
     "Bucketed",
     "Buckets",
     "CachedOp",
+    "Converter",
     "Function",
+    "Operators",
     "Output",
     "Outside",
     "Plan",

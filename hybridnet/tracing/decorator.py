@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, overload
 from hybridnet.base.context import Context
 from hybridnet.base.errors import ParameterError
 
+from .autograph import Converter
 from .bucketed import Bucketed
 from .buckets import Buckets
 from .traced import Function
@@ -29,6 +30,7 @@ def function(
     *,
     input_signature: Sequence[object] | None = None,
     autograph: bool = True,
+    convert: Converter | None = None,
     reduce_retracing: bool = False,
     static_argnames: str | Sequence[str] = (),
     device: str | Context | None = None,
@@ -42,6 +44,7 @@ def function(
     *,
     input_signature: Sequence[object] | None = None,
     autograph: bool = True,
+    convert: Converter | None = None,
     reduce_retracing: bool = False,
     static_argnames: str | Sequence[str] = (),
     device: str | Context | None = None,
@@ -54,6 +57,7 @@ def function(
     fn: Callable[..., object] | None = None,
     *,
     autograph: bool = True,
+    convert: Converter | None = None,
     static_argnames: str | Sequence[str] = (),
     device: str | Context | None = None,
     name: str | None = None,
@@ -66,6 +70,7 @@ def function(
     *,
     input_signature: Sequence[object] | None = None,
     autograph: bool = True,
+    convert: Converter | None = None,
     reduce_retracing: bool = False,
     static_argnames: str | Sequence[str] = (),
     device: str | Context | None = None,
@@ -101,6 +106,10 @@ def function(
             any; each size that comes is a trace, as XLA's programs have fixed shapes.
         autograph: whether Python's control flow over arrays is converted; without it only what does
             not depend on arrays' values can be traced.
+        convert: converts control flow in the place of hybridnet: it is given each function of
+            yours that the trace comes to, and `hybridnet.tracing.Operators`, and returns a function
+            of the same arguments that does the same. It raises NotImplementedError where it cannot:
+            the function is then traced as it is, with a warning.
         reduce_retracing: whether axes that turn out to vary are padded to powers of two, as
             `buckets` does, where the function is seen not to depend on that. Numbers stay constants
             of their trace: what a function does with one cannot be seen before it is traced.
@@ -119,6 +128,7 @@ def function(
     options: dict[str, Any] = {
         "input_signature": input_signature,
         "autograph": autograph,
+        "convert": convert,
         "reduce_retracing": reduce_retracing,
         "static_argnames": static_argnames,
         "device": device,

@@ -21,7 +21,7 @@ from hybridnet.runtime.recording import recorder
 from hybridnet.runtime.watching import without_collecting
 
 from .admission import Admission, kind_of
-from .autograph import converted
+from .autograph import Converter, converted
 from .call_arguments import ArgumentReader, CallArguments
 from .concrete import ConcreteFunction
 from .environment import FirstCall, environment_key
@@ -56,7 +56,8 @@ class Function(Generic[_Args, _Result]):
 
     Args:
         name: for messages; default the function's.
-        input_signature, autograph, reduce_retracing, static_argnames, device: see `hn.function`.
+        input_signature, autograph, reduce_retracing, static_argnames, device, convert: see
+            `hn.function`.
 
     Raises:
         ParameterError: it cannot be called, or calling it does not run it (generators); or another
@@ -73,6 +74,7 @@ class Function(Generic[_Args, _Result]):
         reduce_retracing: bool = False,
         static_argnames: str | Sequence[str] = (),
         device: str | Context | None = None,
+        convert: Converter | None = None,
     ) -> None:
         if not callable(python_function):
             raise ParameterError(
@@ -83,17 +85,24 @@ class Function(Generic[_Args, _Result]):
                 "hn.function: needs a function that computes its result when it is called, got a "
                 "generator or coroutine; let it return a list"
             )
+        if convert is not None and not (autograph and callable(convert)):
+            raise ParameterError(
+                "hn.function: convert must be a function, and autograph not be off, got "
+                f"convert={convert!r}, autograph={autograph!r}"
+            )
         functools.update_wrapper(self, python_function, updated=())
         self.python_function = python_function
         found: str = getattr(python_function, "__name__", type(python_function).__name__)
         self.name = name or found
         self.autograph = autograph
+        self._convert = convert
         self._options = {
             "input_signature": input_signature,
             "autograph": autograph,
             "reduce_retracing": reduce_retracing,
             "static_argnames": static_argnames,
             "device": device,
+            "convert": convert,
         }
         self._device = None if device is None else context_of(device)
         #: Reads the arguments of a call.
@@ -218,7 +227,7 @@ class Function(Generic[_Args, _Result]):
             with self._device or nullcontext():
                 function = self.python_function
                 if self.autograph:
-                    function = converted(function)
+                    function = converted(function, self._convert)
                 first = FirstCall(self.python_function, given)
                 made = ConcreteFunction(function, given, self.name, self.read)
                 if first.takes_back():

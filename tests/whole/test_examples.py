@@ -25,6 +25,16 @@ RUNS = {
     "bucketing": ("--sentences 600 --epochs 8", r"perplexity ([\d.]+)", 2),
     "tf1_towers": ("--steps=100", r"accuracy ([\d.]+)", -0.7),
     "tf1_word2vec": ("--steps=1000", r"of one topic: ([\d.]+)", -0.9),
+    "tf1_style_transfer": (
+        "--size=48 --width=0.1 --steps=30 --out=OUT",
+        r"style ([\d.]+) of what it was",
+        0.3,
+    ),
+    "tf1_power_difference": (
+        "--rows=32 --columns=32 --runs=3",
+        r"largest error ([\d.]+)",
+        1e-5,
+    ),
     "distributed_training": ("--kvstore local --steps 40", r"accuracy ([\d.]+)", -0.6),
 }
 nightly = pytest.mark.skipif(

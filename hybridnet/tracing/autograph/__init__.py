@@ -8,5 +8,6 @@ happen into one node (`conditions`, `while_loops`, `for_loops`).
 
 from .convert import converted, run_converted
 from .number import Number
+from .user_operators import Converter, Operators
 
-__all__ = ["Number", "converted", "run_converted"]
+__all__ = ["Converter", "Number", "Operators", "converted", "run_converted"]

@@ -23,6 +23,7 @@ from . import builtins as overloads
 from .appended import stacked
 from .compiled import has_source
 from .conversion import convert
+from .converters import in_force
 from .library import user_function
 from .number import Number, in_array
 
@@ -106,10 +107,13 @@ def _converted_function(
     function: types.FunctionType, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> types.FunctionType:
     """Returns a user's function with its control flow converted; itself where that cannot be."""
+    asked = in_force()
     try:
+        if asked is not None:
+            return asked(function)
         return convert(function, args, kwargs, OPERATORS)
     except Exception as error:
-        if is_from_signal(error):
+        if is_from_signal(error) or not (asked is None or isinstance(error, NotImplementedError)):
             raise
         if _jumps(function.__code__):
             _warn(function, error, has_source(function))

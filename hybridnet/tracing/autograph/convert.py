@@ -14,12 +14,14 @@ from ..structure import flatten, unflatten
 from .builtins import Picked, get_item, set_item, update_item
 from .calls import OPERATORS, converted_call
 from .conditions import and_, assert_stmt, chain, if_exp, if_stmt, not_, or_, raised
+from .converters import Asked, asking
 from .for_loops import for_stmt
 from .lines import trimmed
 from .number import Number
 from .scope import FunctionScope, autograph_artifact, ld, ldu, with_function_scope
 from .staging import forget_loops
 from .state import Undefined, UndefinedReturnValue
+from .user_operators import Converter, Operators
 from .while_loops import while_stmt
 
 vars(OPERATORS).update(
@@ -45,17 +47,23 @@ class _Active(threading.local):
 _active: Final = _Active()
 
 
-def converted(function: Callable[..., object]) -> Callable[..., Any]:
+def converted(
+    function: Callable[..., object], converter: Converter | None = None
+) -> Callable[..., Any]:
     """Returns what runs a function with its control flow converted.
 
     Only functions of the user's are converted, and only if they, or functions of the user's that
     they call, have control flow.
+
+    Args:
+        converter: what converts them; default ours.
     """
 
     def run(*args: object, **kwargs: object) -> Any:
         _active.depth += 1
         try:
-            result = converted_call(function, args, kwargs)
+            with asking(None if converter is None else Asked(converter, Operators())):
+                result = converted_call(function, args, kwargs)
         except Exception as error:
             error.__traceback__ = trimmed(error.__traceback__)
             raise
@@ -64,6 +72,9 @@ def converted(function: Callable[..., object]) -> Callable[..., Any]:
             if not _active.depth:
                 forget_loops()
         leaves, tree = flatten(result)
+        for leaf in leaves:
+            if isinstance(leaf, Undefined):
+                leaf.read()
         if not any(isinstance(leaf, (Number, Picked)) for leaf in leaves):
             return result
         plain = [x.as_kind(NDArray) if isinstance(x, (Number, Picked)) else x for x in leaves]

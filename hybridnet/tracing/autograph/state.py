@@ -53,6 +53,17 @@ class Undefined:
     def __getitem__(self, key: object) -> Any:
         return self.read()
 
+    def _told(self, *others: object) -> Any:
+        return self.read()
+
+    # Python looks for these in the class.
+    __bool__ = __len__ = __iter__ = __call__ = __int__ = __float__ = __index__ = _told
+    __neg__ = __pos__ = __abs__ = __invert__ = __contains__ = __setitem__ = _told
+    __lt__ = __le__ = __gt__ = __ge__ = _told
+    __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _told
+    __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = _told
+    __matmul__ = __rmatmul__ = __and__ = __or__ = __xor__ = __rand__ = __ror__ = __rxor__ = _told
+
 
 class UndefinedReturnValue:
     """The result of a function that has not come to a `return`."""
@@ -251,9 +262,13 @@ def _same_items(value: Any, other: Any) -> bool:
 
 
 def _variables(block: object) -> Iterator[tuple[str, object]]:
-    """Yields the variables that a function shares with the one around it."""
+    """Yields the variables that a function shares with the one around it, or was given by it."""
     for name, cell in _cells(block):
         yield name, cell.cell_contents
+    if isinstance(block, types.FunctionType) and block.__defaults__:
+        code = block.__code__
+        names = code.co_varnames[: code.co_argcount]
+        yield from zip(names[-len(block.__defaults__) :], block.__defaults__, strict=True)
     yield from _globals(block)
 
 

@@ -37,7 +37,7 @@ def run(part: Any, pictures: Path) -> Outcome:
     """Trains LeNet, convolutions on one device and dense layers on the other."""
     # Else the clock decides when a compiled program, which rounds otherwise, takes over.
     config.fix_order(True)
-    ours = train_lenet(_on_two_devices, steps=first_steps)
+    ours = train_lenet(_on_two_devices, steps=first_steps())
     cutting = Cutting(part)
     with partition.replaced_by(cutting):
         outcome = train_lenet(_on_two_devices)

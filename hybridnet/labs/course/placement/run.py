@@ -50,7 +50,7 @@ def figure(folder: Path) -> None:
 
 def run(part: Any, pictures: Path) -> Outcome:
     """Trains LeNet on two devices, placed by the part."""
-    placer, losses = Placer(part), train_lenet(Bound, steps=first_steps).losses
+    placer, losses = Placer(part), train_lenet(Bound, steps=first_steps()).losses
     before = set_costs(_COSTS)
     with earliest_finish.replaced_by(placer):
         outcome = train_lenet(_on_two_devices)
