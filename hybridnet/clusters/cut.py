@@ -112,6 +112,7 @@ def cut(
     late = range(ready.num_heads, ready.num_heads + len(ready.writes))
     scopes = sunk(lowered.graph, lowered.devices, lowered.scopes, late)
     found = partition(lowered.graph, lowered.devices, lowered.types, wanted, scopes)
+    found.verify(lowered.graph, lowered.devices)
     ranks = upward_ranks(lowered.graph, lowered.types, lambda node: 0.0, lambda kind: 0.0)
     owners = {name: task_of(name) for name in found.parts}
     made: dict[str, TaskPart] = {}

@@ -20,7 +20,16 @@ from .memory import STRATEGIES, MemoryPlan, plan_memory
 from .mirror import mirror, mirror_marks
 from .numpy_rules import NUMPY
 from .part_json import ReadPart, read_part, write_part
-from .partition import DevicePart, RecvCall, SendCall, Transfer, TransferCall, partition
+from .partition import (
+    NOTHING,
+    DevicePart,
+    Partition,
+    RecvCall,
+    SendCall,
+    Transfer,
+    TransferCall,
+    partition,
+)
 from .pattern import rewritten
 from .pieces import Piece, pieces_of
 from .pipeline import (
@@ -42,6 +51,7 @@ from .switch import enabled, off
 
 __all__ = [
     "ANYWHERE",
+    "NOTHING",
     "NUMPY",
     "PARALLEL_ITERATIONS",
     "PIPELINE",
@@ -62,6 +72,7 @@ __all__ = [
     "MemoryPlan",
     "MergeCall",
     "NextIterationCall",
+    "Partition",
     "Pass",
     "PassContext",
     "Piece",

@@ -10,6 +10,7 @@ Send and Recv have no value.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, final
@@ -18,6 +19,7 @@ import numpy as np
 
 from hybridnet.base.device_name import DEVICE
 from hybridnet.base.errors import GraphError
+from hybridnet.base.replaceable import replaceable
 from hybridnet.base.tensor_type import TensorType, tensor_type
 from hybridnet.graph import Edge, Graph, Node
 from hybridnet.ops.core import Types
@@ -128,6 +130,40 @@ class Partition:
 
     parts: Mapping[str, DevicePart]
     transfers: tuple[Transfer, ...]
+
+    def verify(self, graph: Graph, devices: Mapping[Node, str]) -> None:
+        """Checks that these are the parts of a graph: who else cuts it may give anything.
+
+        Raises:
+            GraphError: a node is not in the part of its device or in another as well, a part has a
+                node that is none of the graph's, a Send or Recv is alone or comes twice, or an
+                output is nowhere.
+        """
+        left = {node for node in graph.nodes if node.call is not None}
+        ends: dict[type, Counter[Transfer]] = {SendCall: Counter(), RecvCall: Counter()}
+        for device, part in self.parts.items():
+            part.graph.verify()
+            for node in part.graph.nodes:
+                if isinstance(node.call, (SendCall, RecvCall)):
+                    ends[type(node.call)][node.call.transfer] += 1
+                elif node.call is not None and not isinstance(node.call, FlowCall):
+                    whole = part.originals.get(node)
+                    if whole not in left or devices[whole] != device:
+                        raise GraphError(f"partition: {device} has {node.title}, which is not its")
+                    left.remove(whole)
+        sent, received = ends[SendCall], ends[RecvCall]
+        for transfer in sent | received:
+            if sent[transfer] != 1 or received[transfer] != 1:
+                raise GraphError(
+                    f"partition: {transfer.tensor!r} has {sent[transfer]} Sends from "
+                    f"{transfer.source} and {received[transfer]} Recvs on {transfer.destination}"
+                )
+        for node in graph.nodes:
+            if node in left and not isinstance(node.call, FlowCall):
+                raise GraphError(f"partition: node {node.title} is in no part")
+        results = sorted(number for part in self.parts.values() for number in part.results)
+        if results != list(range(len(graph.outputs))):
+            raise GraphError(f"partition: the parts have the outputs {results} of the graph")
 
 
 class _Building:
@@ -246,6 +282,7 @@ def _plain_scopes(graph: Graph, devices: Mapping[Node, str]) -> Scopes:
     return Scopes(dict.fromkeys(graph.nodes), dict.fromkeys(graph.nodes, 0), levels)
 
 
+@replaceable
 def partition(
     graph: Graph,
     devices: Mapping[Node, str],

@@ -1,6 +1,7 @@
 """Devices by name, graphs that are placed on one or on several, and what a program costs."""
 
 from .devices.calibrate import costs_of as costs_of
+from .devices.calibrate import set_costs as set_costs
 from .devices.device import Device as Device
 from .devices.device import device_at as device_at
 from .devices.device import devices_with as devices_with

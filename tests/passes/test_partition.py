@@ -23,7 +23,7 @@ from hybridnet.engine import ManualPool, NaiveEngine, ThreadedEngine
 from hybridnet.graph.evaluate import evaluate, infer_types
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.ops.core.registry import get
-from hybridnet.passes.partition import RecvCall, SendCall, partition
+from hybridnet.passes.partition import Partition, RecvCall, SendCall, partition
 from hybridnet.passes.pieces import pieces_of
 from hybridnet.passes.place import on_devices
 from hybridnet.runtime.devices.device import full_name
@@ -137,6 +137,68 @@ def test_a_node_without_a_device_is_named():
     graph = Graph((x,), (Edge(node("sin", x, name="lost"), 0),))
     with pytest.raises(GraphError, match=r"partition: node 'lost' \(sin\) has no device"):
         partition(graph, {x: "0"}, infer_types(graph, [TYPE]))
+
+
+def wrong_cut(change):
+    """x(0) -> sin(0) -> tanh(1), cut, and then changed."""
+    x = variable("x")
+    sin = node("sin", x)
+    graph = Graph((x,), (Edge(node("tanh", sin), 0),))
+    devices = dict(zip((x, sin, graph.nodes[-1]), "001", strict=True))
+    cut = partition(graph, devices, infer_types(graph, [TYPE]))
+    cut.verify(graph, devices)
+    parts = {device: replace(part, **change(part)) for device, part in cut.parts.items()}
+    return lambda: Partition(parts, cut.transfers).verify(graph, devices)
+
+
+def without_sends(part):
+    return {"graph": Graph(part.graph.inputs, part.graph.outputs[: len(part.results)])}
+
+
+def without_inputs(part):
+    return {"graph": replace(part.graph, inputs=())}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (without_sends, r"'sin:0' has 0 Sends from 0 and 1 Recvs on 1"),
+        (without_inputs, r"variable 'x' is not an input of the graph"),
+        (lambda part: {"results": ()}, r"the parts have the outputs \[\] of the graph"),
+        (lambda part: {"originals": {}}, r"0 has 'sin' \(sin\), which is not its"),
+    ],
+)
+def test_what_is_no_cut_of_the_graph_is_told(change, message):
+    with pytest.raises(GraphError, match=message):
+        wrong_cut(change)()
+
+
+def test_a_node_that_is_in_no_part_is_told():
+    x = variable("x")
+    graph = Graph((x,), (Edge(node("sin", x, name="lost"), 0),))
+    with pytest.raises(GraphError, match=r"node 'lost' \(sin\) is in no part"):
+        Partition({}, ()).verify(graph, dict.fromkeys((x, *graph.nodes), "0"))
+
+
+def test_another_function_may_cut():
+    graph, devices = chain(3)
+    asked = []
+
+    def cut(*args):
+        asked.append(args)
+        return partition.own(*args)
+
+    def nothing(*args):
+        return Partition({}, ())
+
+    with simulated(Simulated(0), Simulated(1)) as toys:
+        contexts = [one.context for one in toys]
+        with partition.replaced_by(cut):
+            call = call_of(graph, contexts, devices, [None], (TYPE,))
+        assert len(asked) == 1
+        np.testing.assert_allclose(run(call, [np.zeros(gp.SHAPE)])[0], 0)
+        with partition.replaced_by(nothing), pytest.raises(GraphError, match="is in no part"):
+            call_of(graph, contexts, devices, [None], (TYPE,))
 
 
 @given(placed_programs())

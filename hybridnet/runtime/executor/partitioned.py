@@ -98,6 +98,7 @@ class PartitionedCall:
             [str(full_name(ctx)) for ctx in self.contexts],
             lowered.scopes,
         )
+        cut.verify(graph, devices)
         self.transfers: tuple[Transfer, ...] = cut.transfers
         self.parts: Mapping[str, DevicePart] = cut.parts
         by_name = found.by_name | {str(full_name(ctx)): device_at(ctx) for ctx in self.contexts}
