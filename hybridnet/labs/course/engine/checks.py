@@ -41,7 +41,7 @@ class _Task:
 
 
 @dataclass(frozen=True)
-class _Program:
+class _Tasks:
     """Tasks that are pushed, and ends of those that may run.
 
     Attributes:
@@ -85,7 +85,7 @@ class _Contract:
 
 
 @st.composite
-def _programs(draw: Any) -> _Program:
+def _programs(draw: Any) -> _Tasks:
     ends = st.integers(0, 5)
     uses = st.lists(st.sampled_from(("", "r", "w")), min_size=2, max_size=2)
     steps: list[_Task | int] = []
@@ -99,7 +99,7 @@ def _programs(draw: Any) -> _Program:
             for kind in "rw"
         )
         steps.append(_Task(next(names), reads, writes))
-    return _Program(tuple(steps))
+    return _Tasks(tuple(steps))
 
 
 class _Trial:
@@ -150,13 +150,13 @@ def _listed(answer: Any) -> list[Any]:
         raise Wrong("no_list", answer=repr(answer)) from None
 
 
-def _keeps_order(part: Any, program: _Program) -> None:
+def _keeps_order(part: Any, program: _Tasks) -> None:
     trial = _Trial(part)
     for step in program.steps:
         trial.step(step)
 
 
-def _all_run(part: Any, program: _Program) -> None:
+def _all_run(part: Any, program: _Tasks) -> None:
     trial = _Trial(part)
     for step in program.steps:
         trial.step(step)
@@ -166,7 +166,7 @@ def _all_run(part: Any, program: _Program) -> None:
         raise Wrong("never", task=trial.contract.pending[0].name)
 
 
-def _runs_together(part: Any, program: _Program) -> None:
+def _runs_together(part: Any, program: _Tasks) -> None:
     trial = _Trial(part)
     for step in program.steps:
         trial.step(step)
@@ -175,7 +175,7 @@ def _runs_together(part: Any, program: _Program) -> None:
             raise Wrong("too_late", task=late[0].name)
 
 
-def _holds_nothing(part: Any, program: _Program) -> None:
+def _holds_nothing(part: Any, program: _Tasks) -> None:
     trial = _Trial(part)
     for step in program.steps:
         trial.step(step)
@@ -189,7 +189,7 @@ def _holds_nothing(part: Any, program: _Program) -> None:
             raise Wrong("kept", name=name, size=size)
 
 
-def _in_the_engine(part: Any, program: _Program) -> None:
+def _in_the_engine(part: Any, program: _Tasks) -> None:
     """Random tasks on a real engine leave what they leave one by one."""
     made = engine.NaiveEngine()
     made.set_scheduler(part.Order)

@@ -31,7 +31,7 @@ def run(part: Any, pictures: Path) -> Outcome:
     """Trains LeNet; the engine asks the part at each task."""
     counts = {"pushed": 0, "completed": 0}
 
-    class Counted(part.Order):
+    class CountedOrder(part.Order):
         def push(self, task: engine.Task) -> bool:
             counts["pushed"] += 1
             answer: bool = super().push(task)
@@ -41,7 +41,7 @@ def run(part: Any, pictures: Path) -> Outcome:
             counts["completed"] += 1
             return super().complete(task)
 
-    engine.set_scheduler(Counted)
+    engine.set_scheduler(CountedOrder)
     with profiler.profile():
         outcome = train_lenet(Eager, steps=_by_tasks)
     engine.set_scheduler(None)

@@ -12,7 +12,7 @@ import numpy as np
 from hybridnet.base.context import cpu
 from hybridnet.lenet import AbstractWay, Bound, Settings
 from hybridnet.passes import CostModel, DeviceCost, LinkCost, earliest_finish
-from hybridnet.runtime.placing import set_costs
+from hybridnet.runtime import set_costs
 
 from ...checking import Wrong
 from ...training import Outcome, first_steps, train_lenet
