@@ -109,9 +109,10 @@ def _converted_function(
     """Returns a user's function with its control flow converted; itself where that cannot be."""
     asked = in_force()
     try:
-        if asked is not None:
-            return asked(function)
-        return convert(function, args, kwargs, OPERATORS)
+        if asked is None:
+            return convert(function, args, kwargs, OPERATORS)
+        made: types.FunctionType = asked(function)  # or something like one: see `Asked`
+        return made
     except Exception as error:
         if is_from_signal(error) or not (asked is None or isinstance(error, NotImplementedError)):
             raise

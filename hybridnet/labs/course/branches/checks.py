@@ -81,11 +81,12 @@ class _Operators:
     def convert(self, function: types.FunctionType) -> Any:
         """Has the part convert a function."""
         self.converted.append(function.__name__)
+        code = function.__code__
         made = self._part.convert(function, self)
         if not isinstance(made, types.FunctionType):
             raise Wrong("no_function", answer=repr(made))
-        if made is function:
-            raise Wrong("same")
+        if function.__code__ is not code:
+            raise Wrong("changed", name=function.__name__)
         return made
 
     def cond(self, condition: Any, then: Any, other: Any, names: Any) -> tuple[Any, ...]:
@@ -123,18 +124,20 @@ def _told() -> Iterator[None]:
     except (Wrong, NotImplementedError):
         raise
     except _AskedError as error:
-        raise Wrong("asked", line=_line_of(error)) from error
+        line, text = _line_of(error)
+        raise Wrong("asked", line=line, text=text) from error
     except Exception as error:
-        line = _line_of(error)
-        if line == "":
+        line, text = _line_of(error)
+        if not line:
             raise
-        raise Wrong("raised", error=f"{type(error).__name__}: {error}", line=line) from error
+        said = f"{type(error).__name__}: {error}"
+        raise Wrong("raised", error=said, line=line, text=text) from error
 
 
-def _line_of(error: BaseException) -> str:
-    """Returns the innermost line of the program that an error came through, with its text."""
+def _line_of(error: BaseException) -> tuple[int, str]:
+    """Returns the innermost line of the program that an error came through; 0 if it did not."""
     frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename == FILE]
-    return f"{frames[-1].lineno} ({frames[-1].line})" if frames else ""
+    return (frames[-1].lineno or 0, frames[-1].line or "") if frames else (0, "")
 
 
 def _computes_the_same(part: Any, program: Program) -> None:

@@ -145,7 +145,8 @@ class _Writer:
         asks = self._asks and draw(st.sampled_from((False, False, True)))
         condition = draw(st.sampled_from(("n > 1", "n == 0"))) if asks else self._condition(known)
         then, after = self.block(set(known), depth - 1)
-        other, after_other = ((), known)
+        other: Block = ()
+        after_other: set[str] | None = known
         if draw(st.booleans()):
             other, after_other = self.block(set(known), depth - 1)
         both = [found for found in (after, after_other) if found is not None]
