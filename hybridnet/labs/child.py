@@ -1,7 +1,7 @@
 """The process that a part runs in: ``python -m hybridnet.labs.child check|run FOLDER STACK``.
 
 What it finds it prints as messages. What does not end in time is ended by `faulthandler`, which
-writes into the file STACK where it was: it needs no Python for that, so that nothing keeps it from
+writes into the file STACK where it was: it needs no Python for that, so that nothing can prevent
 it.
 """
 

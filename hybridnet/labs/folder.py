@@ -77,12 +77,14 @@ def opened(path: Path) -> Folder:
     """
     about = path / _ABOUT
     if not about.is_file():
-        raise MXNetError(f"{path}: is no folder of a lab (it has no {_ABOUT}): hybridnet lab start")
+        raise MXNetError(
+            f"{path}: is no folder of a lab (it has no {_ABOUT}); hybridnet lab start makes one"
+        )
     try:
         table = tomllib.loads(about.read_text(encoding="utf-8"))
         lab, language = Lab.find(str(table["lab"])), table["language"]
     except (KeyError, UnicodeDecodeError, tomllib.TOMLDecodeError, MXNetError) as error:
-        raise FormatError(f"{about}: needs the lines lab and language, got {error}") from error
+        raise FormatError(f"{about}: needs the lines lab and language: {error}") from error
     if language not in LANGUAGES:
         raise FormatError(f"{about}: language must be {' or '.join(LANGUAGES)}, got {language!r}")
     return Folder(path, lab, lab.words(language))

@@ -198,7 +198,7 @@ PARTS = {
     "while True:\n    pass": "did not end in time",
     "import os\nos._exit(3)": "has ended by itself (status 3)",
     "raise SystemExit": "has ended by itself",
-    "class Order(:": "part.py is no Python",
+    "class Order(:": "part.py is not valid Python",
     "import nowhere_to_be_found": "Your part raised ModuleNotFoundError",
     "": "Something that the stub has is missing: ",
     "import ctypes\nctypes.string_at(0)": "has ended by itself",
