@@ -287,7 +287,11 @@ class Trainer:
             # What was computed last is needed last: layers near the input have precedence.
             if not isinstance(self._kvstore, kv.KVStore):
                 self._share(number, param)
-                self._kvstore.pushpull(number, grads, priority=-number)
+                if self._update_on_kvstore:  # it is given the gradients, and fills the weights
+                    out = param.list_data()
+                    self._kvstore.pushpull(number, grads, out=out, priority=-number)
+                else:
+                    self._kvstore.pushpull(number, grads, priority=-number)
             else:
                 self._store(number, param)
                 self._kvstore.push(number, grads, priority=-number)
@@ -440,6 +444,8 @@ class Trainer:
 
     def _fetch(self, chosen: Sequence[tuple[int, Parameter]]) -> None:
         """Fetches values from the store that has updated them, of all devices in one call."""
+        if not isinstance(self._kvstore, kv.KVStore):
+            return  # one of a user's has filled them when it was given the gradients
         # Rows of sparse ones are asked for when they are needed.
         values = {number: param.list_data() for number, param in chosen if param.stype == "default"}
         if values and _is_local(self._kvstore):

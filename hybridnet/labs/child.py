@@ -13,12 +13,14 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from .checking import found_in, tried
 from .folder import Folder, load_part, opened
 from .messages import as_line, as_table
-from .training import Outcome
+
+if TYPE_CHECKING:  # it brings in all of nd, which processes that a run starts may not need
+    from .training import Outcome
 
 #: Seconds that one property, and a whole run, may take.
 LIMITS: Final = {"check": float(os.environ.get("HYBRIDNET_LAB_SECONDS", 30)), "run": 300.0}

@@ -13,4 +13,5 @@ NAMES: Final = (
     "executor",
     "loops",
     "branches",
+    "ring",
 )

@@ -168,6 +168,37 @@ def test_stores_of_users_add_up_and_leave_updates_to_the_trainer():
     assert out.asnumpy().tolist() == [1, 1]
 
 
+def test_a_store_of_a_user_that_updates_fills_the_weights():
+    """It is given the optimizer and, with the gradients, the weights, as MXNet does."""
+
+    @kv.KVStoreBase.register
+    class Halving(kv.KVStoreBase):
+        def broadcast(self, key, value, out, priority=0):
+            self.value = value.asnumpy()
+
+        def set_optimizer(self, optimizer):
+            self.rate = optimizer.lr
+
+        def pushpull(self, key, value, out=None, priority=0):
+            self.value = self.value - self.rate * sum(one.asnumpy() for one in value)
+            for one in out:
+                one[:] = nd.array(self.value)
+
+        def is_capable(self, capability):
+            return capability == "optimizer"
+
+    param = gluon.Parameter("x", shape=(3,))
+    param.initialize("zeros", ctx=[mx.cpu(0), mx.cpu(1)])
+    trainer = gluon.Trainer([param], "sgd", {"learning_rate": 0.5}, kvstore=kv.create("halving"))
+    for turn in (1, 2):
+        with autograd.record():
+            for weight in param.list_data():
+                (weight + 1).backward()
+        trainer.step(1)
+        assert trainer._update_on_kvstore is True
+        assert all((one.asnumpy() == -turn).all() for one in param.list_data())
+
+
 def test_what_mxnet_asserts_is_an_assertion_error_too():
     for name in ("stype", "grad_stype"):
         with pytest.raises(AssertionError, match=f"'w': {name} must be one of") as caught:
