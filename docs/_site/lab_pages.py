@@ -96,13 +96,15 @@ def _figures(name: str) -> Mapping[str, bytes]:
 
 
 def _with_figures(text: str, name: str, language: str) -> str:
-    """Puts each figure behind the paragraph that names it."""
+    """Puts each figure behind the paragraph that names it; before one that goes on below it."""
     title = Lab(name).words(language)("title")
     blocks = []
     for block in text.split("\n\n"):
-        blocks.append(block)
-        for figure in _figures(name):
-            if f"`pictures/{figure}`" in block:
-                shown = "!" if figure.endswith(".svg") else ""
-                blocks.append(f"{shown}[{title}]({name}/{figure})")
+        figures = [
+            f"{'!' if figure.endswith('.svg') else ''}[{title}]({name}/{figure})"
+            for figure in _figures(name)
+            if f"`pictures/{figure}`" in block
+        ]
+        goes_on = block.endswith((":", "："))
+        blocks += [*figures, block] if goes_on else [block, *figures]
     return "\n\n".join(blocks)
