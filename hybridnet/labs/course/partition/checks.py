@@ -54,6 +54,9 @@ class _NamedCall(HostOnlyCall):
             for index in range(self.num_outputs)
         )
 
+    def __repr__(self) -> str:
+        return self.name
+
 
 @dataclass(frozen=True)
 class _PlacedGraph:
@@ -152,11 +155,15 @@ def _is_cut(part: Any, case: _PlacedGraph) -> None:
     check_reads(case.devices, shares)
 
 
-def _has_pairs(part: Any, case: _PlacedGraph) -> dict[str, Share]:
+def _paired(part: Any, case: _PlacedGraph) -> dict[str, Share]:
     shares = _shares(part, case)
     check_nodes(case.graph, case.devices, shares)
     check_pairs(shares)
     return shares
+
+
+def _has_pairs(part: Any, case: _PlacedGraph) -> None:
+    _paired(part, case)
 
 
 def _sends_once(part: Any, case: _PlacedGraph) -> None:
@@ -165,7 +172,7 @@ def _sends_once(part: Any, case: _PlacedGraph) -> None:
 
 
 def _runs(part: Any, case: _PlacedGraph) -> None:
-    shares = _has_pairs(part, case)
+    shares = _paired(part, case)
     for seed in range(_ORDERS):
         check_run(case.graph, case.devices, case.wanted, shares, seed)
 

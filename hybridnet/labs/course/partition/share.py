@@ -159,6 +159,9 @@ def check_reads(devices: Mapping[Node, str], shares: Mapping[str, Share]) -> Non
         own = {*share.nodes.values(), *share.receives, *share.sends}
         own |= {node for node, where in devices.items() if node.is_variable and where == device}
         for node in [*share.nodes.values(), *share.sends]:
+            for edge in node.inputs:
+                if not isinstance(edge, Edge):
+                    raise Wrong("no_edge", node=node.name, device=device, edge=repr(edge))
             for source in [*(edge.node for edge in node.inputs), *node.controls]:
                 if source not in own:
                     raise Wrong("foreign", node=node.name, device=device, source=source.name)
@@ -301,7 +304,7 @@ class ShareRun:
     def _run(self, device: str, node: Node, whole: Node | None) -> None:
         values, call = self.values[device], node.call
         for edge in node.inputs:
-            if edge.node.is_variable:
+            if edge.node.is_variable and edge.index == 0:
                 values[edge] = self._meaning.of(edge.node, 0)
             elif edge not in values:
                 raise Wrong("no_output", node=node.name, source=edge.node.name, index=edge.index)
@@ -350,7 +353,7 @@ def check_run(
         if found is None:
             raise Wrong("no_result", number=number, device=device, what=title(edge))
         value = run.values[device].get(found)
-        if found.node.is_variable:
+        if found.node.is_variable and found.index == 0:
             value = meaning.of(found.node, 0)
         if value != values[edge]:
             raise Wrong("other_result", number=number, device=device, what=title(edge))

@@ -161,7 +161,7 @@ def _far_devices(draw: Any) -> _Costed:
 
 
 def _words(places: Mapping[Work, str]) -> str:
-    return ", ".join(f"{node.name} on {device}" for node, device in places.items())
+    return ", ".join(f"{node.name}→{device}" for node, device in places.items())
 
 
 def _is_allowed(part: Any, graph: _Costed) -> None:
