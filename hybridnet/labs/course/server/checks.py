@@ -350,7 +350,7 @@ def _does_not_grow(part: Any) -> None:
                 for worker in range(2):
                     server.pull(worker, "w", number)
                     server.pull(worker, "w", number)
-            sizes.append((_entries(vars(server)), _entries(server.save("w"))))
+            sizes.append((_entries(server), _entries(server.save("w"))))
         if sizes[1] != sizes[0]:
             raise Wrong(
                 "grows", consistency=consistency, few=sizes[0][0], many=sizes[1][0],
