@@ -14,4 +14,5 @@ NAMES: Final = (
     "loops",
     "branches",
     "ring",
+    "server",
 )
