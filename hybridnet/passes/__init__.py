@@ -14,7 +14,7 @@ from .context import TOLERANCE, PassContext
 from .cost import CostModel, DeviceCost, LinkCost, operations, upward_ranks
 from .flow import EnterCall, ExitCall, FlowCall, Frame, MergeCall, NextIterationCall, SwitchCall
 from .lower_control import PARALLEL_ITERATIONS, Lowered, lower_control
-from .memory import STRATEGIES, MemoryPlan, plan_memory
+from .memory import STRATEGIES, MemoryPlan, MemoryStep, memory_steps, plan_memory
 from .mirror import mirror, mirror_marks
 from .numpy_rules import NUMPY
 from .part_json import ReadPart, read_part, write_part
@@ -56,6 +56,7 @@ __all__ = [
     "LinkCost",
     "Lowered",
     "MemoryPlan",
+    "MemoryStep",
     "MergeCall",
     "NextIterationCall",
     "Pass",
@@ -78,6 +79,7 @@ __all__ = [
     "enabled",
     "log",
     "lower_control",
+    "memory_steps",
     "mirror",
     "mirror_marks",
     "off",
