@@ -8,6 +8,7 @@ from typing import Final
 NAMES: Final = (
     "engine",
     "gradient",
+    "memory",
     "placement",
     "partition",
     "executor",

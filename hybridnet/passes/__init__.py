@@ -16,7 +16,7 @@ from .earliest_finish import Plan, earliest_finish
 from .flow import EnterCall, ExitCall, FlowCall, Frame, MergeCall, NextIterationCall, SwitchCall
 from .loop_wiring import LoopValue, LoopWiring, wire_loop
 from .lower_control import PARALLEL_ITERATIONS, Lowered, lower_control
-from .memory import STRATEGIES, MemoryPlan, plan_memory
+from .memory import STRATEGIES, MemoryPlan, MemoryStep, memory_steps, plan_memory
 from .mirror import mirror, mirror_marks
 from .numpy_rules import NUMPY
 from .part_json import ReadPart, read_part, write_part
@@ -70,6 +70,7 @@ __all__ = [
     "LoopWiring",
     "Lowered",
     "MemoryPlan",
+    "MemoryStep",
     "MergeCall",
     "NextIterationCall",
     "Partition",
@@ -95,6 +96,7 @@ __all__ = [
     "enabled",
     "log",
     "lower_control",
+    "memory_steps",
     "mirror",
     "mirror_marks",
     "off",

@@ -13,11 +13,12 @@ having fused nodes, whose results then never exist; so a plan is an estimate fro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from hybridnet.base.errors import ParameterError
+from hybridnet.base.replaceable import replaceable
 from hybridnet.graph import Edge, Graph, Node
 from hybridnet.ops.core import Types
 
@@ -42,6 +43,64 @@ class MemoryPlan:
     place: Mapping[Edge, int]
 
 
+@dataclass(frozen=True, eq=False)
+class MemoryStep:
+    """What one node does to the memory that a plan is made of; all that a planner needs to know.
+
+    Results stand for themselves: keys of dicts, that are compared.
+
+    Attributes:
+        reads: the results that it reads and that have a place, each once.
+        makes: the results that it makes and that need a place -> their bytes, at least 1.
+        over: pairs of a result that is read and one of as many bytes that is made: this may be
+            written over that, in the same place, if no later step reads that.
+    """
+
+    reads: tuple[Hashable, ...]
+    makes: Mapping[Hashable, int]
+    over: tuple[tuple[Hashable, Hashable], ...] = ()
+
+
+def memory_steps(graph: Graph, types: Mapping[Node, Types]) -> list[MemoryStep]:
+    """Returns the steps of the nodes of a graph, in their order; the results are edges.
+
+    Outputs of the graph lie in memory of their own, and so do its inputs.
+
+    Args:
+        graph: its nodes run in the order of `Graph.nodes`.
+        types: of its nodes.
+    """
+    return [step for _, step in _steps_of_nodes(graph, types)]
+
+
+def _steps_of_nodes(graph: Graph, types: Mapping[Node, Types]) -> Iterable[tuple[Node, MemoryStep]]:
+    outputs = frozenset(graph.outputs)
+    placed: set[Hashable] = set()
+    for node in graph.nodes:
+        if node.call is None:
+            continue
+        makes: dict[Hashable, int] = {
+            Edge(node, index): type.nbytes
+            for index, type in enumerate(types[node])
+            if type.nbytes and Edge(node, index) not in outputs
+        }
+        inputs = tuple(types[edge.node][edge.index] for edge in node.inputs)
+        pairs = (
+            (node.inputs[number], Edge(node, index))
+            for number, index in inplace_pairs(node.call, inputs, types[node])
+        )
+        yield (
+            node,
+            MemoryStep(
+                tuple(edge for edge in dict.fromkeys(node.inputs) if edge in placed),
+                makes,
+                tuple(pair for pair in pairs if pair[0] in placed and pair[1] in makes),
+            ),
+        )
+        placed.update(makes)
+
+
+@replaceable
 def plan_memory(
     graph: Graph, types: Mapping[Node, Types], strategy: str = "both", paths: int = 1
 ) -> MemoryPlan:
@@ -67,14 +126,15 @@ def plan_memory(
         raise ParameterError(f"paths must be at least 1, got {paths}")
     inplace = strategy in ("inplace", "both")
     share = strategy in ("co-share", "both")
-    return _Planner(graph, types, inplace, share, _paths(graph, paths)).run()
+    steps = list(_steps_of_nodes(graph, types))
+    return _Planner(steps, inplace, share, _paths(graph, paths)).run()
 
 
 class _Planner:
     """One walk over the nodes.
 
     Args:
-        types: of its nodes.
+        steps: of the nodes.
         inplace: whether results take over memory of inputs.
         share: whether memory of dead results is used again.
         path: node -> its path; memory is handed on within one.
@@ -82,92 +142,73 @@ class _Planner:
 
     def __init__(
         self,
-        graph: Graph,
-        types: Mapping[Node, Types],
+        steps: Sequence[tuple[Node, MemoryStep]],
         inplace: bool,
         share: bool,
         path: Mapping[Node, int],
     ) -> None:
-        self._graph = graph
-        self._types = types
+        self._steps = steps
         self._inplace = inplace
         self._share = share
         self._path = path
-        readers = _readers(graph)
-        self._left = {edge: len(nodes) for edge, nodes in readers.items()}
+        readers: dict[Hashable, list[Node]] = {}
+        for node, step in steps:
+            for result in step.reads:
+                readers.setdefault(result, []).append(node)
+        self._left = {result: len(nodes) for result, nodes in readers.items()}
         #: Read on several paths: who writes next could not know that all have read.
         self._mixed = {
-            edge
-            for edge, nodes in readers.items()
+            result
+            for result, nodes in readers.items()
             if len({path.get(node, 0) for node in nodes}) > 1
         }
-        self._outputs = frozenset(graph.outputs)
-        #: Edge -> its path and where it lies in the arena of that path.
-        self._place: dict[Edge, tuple[int, int]] = {}
+        self._bytes = {result: size for _, step in steps for result, size in step.makes.items()}
+        #: Result -> its path and where it lies in the arena of that path.
+        self._place: dict[Hashable, tuple[int, int]] = {}
         self._arenas: dict[int, Arena] = {}
 
     def run(self) -> MemoryPlan:
-        for node in self._graph.nodes:
-            if not node.is_variable:
-                self._visit(node)
+        for node, step in self._steps:
+            self._visit(step, self._path.get(node, 0))
         start: dict[int, int] = {}
         size = 0
         for path, arena in self._arenas.items():
             start[path] = size
             size += arena.size
         return MemoryPlan(
-            size, {edge: start[path] + offset for edge, (path, offset) in self._place.items()}
+            size,
+            {
+                edge: start[path] + offset
+                for edge, (path, offset) in self._place.items()
+                if isinstance(edge, Edge)
+            },
         )
 
-    def _visit(self, node: Node) -> None:
-        path = self._path.get(node, 0)
-        dying: dict[Edge, None] = {}
-        for edge in dict.fromkeys(node.inputs):
-            self._left[edge] -= 1
-            if not self._left[edge] and edge in self._place:
-                dying[edge] = None
-        made = [
-            Edge(node, index)
-            for index, type in enumerate(self._types[node])
-            if type.nbytes and Edge(node, index) not in self._outputs
-        ]
-        if self._inplace and dying:
-            self._take_over(node, dying)
-        for edge in made:
-            if edge not in self._place:
+    def _visit(self, step: MemoryStep, path: int) -> None:
+        dying: dict[Hashable, None] = {}
+        for result in step.reads:
+            self._left[result] -= 1
+            if not self._left[result]:
+                dying[result] = None
+        if self._inplace:
+            self._take_over(step, dying)
+        for result, size in step.makes.items():
+            if result not in self._place:
                 arena = self._arenas.setdefault(path, Arena())
-                self._place[edge] = path, arena.take(self._bytes(edge))
+                self._place[result] = path, arena.take(size)
         if self._share:
-            for edge in (*dying, *(edge for edge in made if edge not in self._left)):
-                if self._place[edge][0] == path and edge not in self._mixed:
-                    self._arenas[path].give_back(self._place[edge][1], self._bytes(edge))
+            unread = (result for result in step.makes if result not in self._left)
+            for result in (*dying, *unread):
+                at, offset = self._place[result]
+                if at == path and result not in self._mixed:
+                    self._arenas[path].give_back(offset, self._bytes[result])
 
-    def _bytes(self, edge: Edge) -> int:
-        return self._types[edge.node][edge.index].nbytes
-
-    def _take_over(self, node: Node, dying: dict[Edge, None]) -> None:
+    def _take_over(self, step: MemoryStep, dying: dict[Hashable, None]) -> None:
         """Puts results where inputs lie that die here, and takes these out of `dying`."""
-        assert node.call is not None
-        inputs = tuple(self._types[edge.node][edge.index] for edge in node.inputs)
-        for number, index in inplace_pairs(node.call, inputs, self._types[node]):
-            source, target = node.inputs[number], Edge(node, index)
-            if (
-                source in dying
-                and source not in self._mixed
-                and target not in self._place
-                and target not in self._outputs
-            ):
+        for source, target in step.over:
+            if source in dying and source not in self._mixed and target not in self._place:
                 self._place[target] = self._place[source]
                 del dying[source]
-
-
-def _readers(graph: Graph) -> dict[Edge, list[Node]]:
-    """Returns the nodes that read each edge."""
-    found: dict[Edge, list[Node]] = {}
-    for node in graph.nodes:
-        for edge in dict.fromkeys(node.inputs):
-            found.setdefault(edge, []).append(node)
-    return found
 
 
 def _paths(graph: Graph, count: int) -> dict[Node, int]:

@@ -8,6 +8,7 @@ from .devices.device import devices_with as devices_with
 from .devices.device import find_device as find_device
 from .devices.device import full_name as full_name
 from .devices.device import list_devices as list_devices
+from .devices.device import register_device as register_device
 from .devices.device import sites_of as sites_of
 from .executor.partitioned import PartitionedCall as PartitionedCall
 from .executor.placed import OnOneDevice as OnOneDevice

@@ -332,6 +332,7 @@ OUTSIDE = {
         "ndarray": "shares memory with JAX, copies between devices, lowers assignment",
         "exported": "reads and writes the files of `jax.export`",
         "cli": "prints its version",
+        "labs": "compiles the kernels of a device of their own",
         "distributed": "connects processes, and runs programs that span them",
     },
     "numpy": set(BELOW) - set(STDLIB_ONLY),

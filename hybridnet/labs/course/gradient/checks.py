@@ -29,7 +29,7 @@ _DEEP: Final = 3000
 _T = TypeVar("_T")
 
 
-class _Op(Call):
+class _NumberOperator(Call):
     """An operator on whole numbers.
 
     Args:
@@ -88,20 +88,22 @@ def _of_both(back: Backward) -> Sequence[Any]:
     return [back.apply(_ADD, [first, second])[0], back.apply(_SUB, [first, second])[0]]
 
 
-_ADD: Final = _Op("+", lambda x, y: [x + y], lambda back: [back.grads[0], back.grads[0]])
-_SUB: Final = _Op(
+_ADD: Final = _NumberOperator(
+    "+", lambda x, y: [x + y], lambda back: [back.grads[0], back.grads[0]]
+)
+_SUB: Final = _NumberOperator(
     "-",
     lambda x, y: [x - y],
     lambda back: [back.grads[0], back.apply(_NEGATE, [back.grads[0]])[0]],
 )
-_MUL: Final = _Op("*", lambda x, y: [x * y], _of_product)
-_NEGATE: Final = _Op(
+_MUL: Final = _NumberOperator("*", lambda x, y: [x * y], _of_product)
+_NEGATE: Final = _NumberOperator(
     "negate", lambda x: [-x], lambda back: [back.apply(_NEGATE, [back.grads[0]])[0]]
 )
-_BOTH: Final = _Op("both", lambda x, y: [x + y, x - y], _of_both, num_outputs=2)
-_STOP: Final = _Op("stop", lambda x: [x])
-_FIVE: Final = _Op("five", lambda x: [_OWN])
-_LOSS: Final = _Op(
+_BOTH: Final = _NumberOperator("both", lambda x, y: [x + y, x - y], _of_both, num_outputs=2)
+_STOP: Final = _NumberOperator("stop", lambda x: [x])
+_FIVE: Final = _NumberOperator("five", lambda x: [_OWN])
+_LOSS: Final = _NumberOperator(
     "loss", lambda x: [x], lambda back: [back.apply(_FIVE, [back.inputs[0]])[0]], is_loss=True
 )
 _OPERATORS: Final = {op.name: op for op in (_ADD, _SUB, _MUL, _NEGATE, _BOTH, _STOP, _LOSS)}
@@ -113,7 +115,7 @@ _REMARKS: Final = {
 
 
 @dataclass(frozen=True)
-class _Line:
+class _ExpressionLine:
     """What one node computes: names = op(operands)."""
 
     names: tuple[str, ...]
@@ -128,7 +130,7 @@ class _Line:
 
 
 @dataclass(frozen=True)
-class _Program:
+class _Expressions:
     """A graph as lines.
 
     Attributes:
@@ -139,7 +141,7 @@ class _Program:
     """
 
     values: Mapping[str, int]
-    lines: Sequence[_Line]
+    lines: Sequence[_ExpressionLine]
     outputs: Sequence[tuple[str, int | None]]
     wanted: Sequence[str]
 
@@ -149,7 +151,7 @@ class _Program:
         lines.append("outputs: " + ", ".join(f"{name} ({_told(g)})" for name, g in self.outputs))
         return "\n".join([*lines, f"wanted: {', '.join(self.wanted)}"])
 
-    def cut(self, wanted: Sequence[str]) -> _Program:
+    def cut(self, wanted: Sequence[str]) -> _Expressions:
         """Returns it for some wanted variables, without the lines that no output depends on."""
         used = {name for name, _ in self.outputs}
         lines = []
@@ -158,9 +160,9 @@ class _Program:
                 used.update(line.operands)
                 lines.append(line)
         values = {name: value for name, value in self.values.items() if name in {*used, *wanted}}
-        return _Program(values, lines[::-1], self.outputs, wanted)
+        return _Expressions(values, lines[::-1], self.outputs, wanted)
 
-    def built(self) -> _Built:
+    def built(self) -> _BuiltExpressions:
         edges = {name: Edge(variable(name), 0) for name in self.values}
         inputs = tuple(edge.node for edge in edges.values())
         for line in self.lines:
@@ -176,7 +178,7 @@ class _Program:
         known = [*self.values.values(), *(g for _, g in self.outputs if g is not None)]
         given = [*inputs, *(edge.node for edge in heads.values())]
         wanted = [edges[name].node for name in self.wanted]
-        return _Built(graph, wanted, heads, dict(zip(given, known, strict=True)))
+        return _BuiltExpressions(graph, wanted, heads, dict(zip(given, known, strict=True)))
 
     def gradient(self, wanted: str) -> int | None:
         """Returns how much the outputs change with a variable; None where they do not depend."""
@@ -219,7 +221,7 @@ class _Program:
 
 
 @dataclass(frozen=True)
-class _Built:
+class _BuiltExpressions:
     """What the part is given, and the values of variables."""
 
     graph: Graph
@@ -241,10 +243,10 @@ def _sum(first: int | None, second: int | None) -> int | None:
 
 
 @st.composite
-def _programs(
+def _expressions(
     draw: Any, ops: Sequence[str] = "+*-", *, once: bool = False, every: bool = False
-) -> _Program:
-    """Draws programs.
+) -> _Expressions:
+    """Draws examples.
 
     Args:
         ops: the operators.
@@ -254,7 +256,7 @@ def _programs(
     """
     values = {name: draw(st.integers(2, 5)) for name in _VARIABLES[: draw(st.integers(1, 3))]}
     ready = list(values)
-    lines: list[_Line] = []
+    lines: list[_ExpressionLine] = []
     names = iter("abcdefghijklmn")
 
     def operand() -> str:
@@ -266,7 +268,7 @@ def _programs(
             break
         operands = tuple(operand() for _ in range(count))
         made = tuple(next(names) for _ in range(_OPERATORS[op].num_outputs))
-        lines.append(_Line(made, op, operands))
+        lines.append(_ExpressionLine(made, op, operands))
         ready += made
     results = [name for line in lines for name in line.names]
     if once or not results:
@@ -276,22 +278,22 @@ def _programs(
         chosen = draw(st.lists(places, min_size=1, max_size=3, unique=not every))
     grads = st.one_of(st.integers(1, 3), st.none()) if every else st.integers(1, 3)
     outputs = [(name, draw(grads)) for name in chosen]
-    program = _Program(values, lines, outputs, [])
+    example = _Expressions(values, lines, outputs, [])
     if every:
         wanted = draw(st.lists(st.sampled_from([*values]), min_size=1, max_size=3))
     else:
-        wanted = [name for name in values if program.gradient(name) is not None]
-    return program.cut(wanted)
+        wanted = [name for name in values if example.gradient(name) is not None]
+    return example.cut(wanted)
 
 
 def _taken(items: list[_T], index: int, once: bool) -> _T:
     return items.pop(index) if once else items[index]
 
 
-class _Watched:
+class _WatchedRules:
     """The rules that the part asks, which note what it asks for."""
 
-    def __init__(self, built: _Built) -> None:
+    def __init__(self, built: _BuiltExpressions) -> None:
         self._rules = GradientRules(built.graph, built.heads)
         self._names = {node: node.name for node in built.graph.nodes}
         self._needed = {*built.wanted}
@@ -323,9 +325,9 @@ class _Watched:
         return self._rules.begins(node)
 
 
-def _asked(part: Any, built: _Built) -> tuple[list[Edge | None], _Watched]:
+def _asked(part: Any, built: _BuiltExpressions) -> tuple[list[Edge | None], _WatchedRules]:
     """Returns what the part answers, which has the right form, and what it asked for."""
-    rules = _Watched(built)
+    rules = _WatchedRules(built)
     found = part.gradients(built.graph, built.wanted, built.heads, rules)
     if not isinstance(found, list):
         raise Wrong("no_list", answer=repr(found))
@@ -343,11 +345,11 @@ def _is_edge(item: object) -> bool:
     return isinstance(item.index, int) and 0 <= item.index < item.node.num_outputs
 
 
-def _is_right(part: Any, program: _Program) -> None:
-    built = program.built()
+def _is_right(part: Any, example: _Expressions) -> None:
+    built = example.built()
     found, _ = _asked(part, built)
-    for name, edge in zip(program.wanted, found, strict=True):
-        wanted = program.gradient(name)
+    for name, edge in zip(example.wanted, found, strict=True):
+        wanted = example.gradient(name)
         if wanted is None and edge is not None:
             raise Wrong("not_none", variable=name, formula=_formula(edge))
         if wanted is not None and edge is None:
@@ -360,7 +362,7 @@ def _is_right(part: Any, program: _Program) -> None:
                 )
 
 
-def _value(edge: Edge, built: _Built) -> int:
+def _value(edge: Edge, built: _BuiltExpressions) -> int:
     values = {Edge(node, 0): value for node, value in built.values.items()}
     for node in Graph((), (edge,)).nodes:
         if node.call is None:
@@ -368,7 +370,7 @@ def _value(edge: Edge, built: _Built) -> int:
                 raise Wrong("foreign", node=node.title)
             continue
         operands = [values[one] for one in node.inputs]
-        if isinstance(node.call, _Op):
+        if isinstance(node.call, _NumberOperator):
             results = node.call.lower("", operands, ())
         else:  # sums and zeros, which the framework adds
             results = [sum(operands) if len(operands) > 1 else 0]
@@ -389,25 +391,25 @@ def _formula(edge: Edge, depth: int = 5) -> str:
     return f"({text})" if len(text) < 60 else "..."
 
 
-def _asks_no_more(part: Any, program: _Program) -> None:
-    _, rules = _asked(part, program.built())
+def _asks_no_more(part: Any, example: _Expressions) -> None:
+    _, rules = _asked(part, example.built())
     if rules.needless is not None:
         raise rules.needless
 
 
 def _goes_deep(part: Any) -> None:
-    doubled = [_Line((f"y{i}",), "+", (f"y{i - 1}",) * 2) for i in range(1, _DOUBLED + 1)]
-    _is_right(part, _Program({"y0": 1}, doubled, [(f"y{_DOUBLED}", 1)], ["y0"]))
-    deep = [_Line((f"y{i}",), "negate", (f"y{i - 1}",)) for i in range(1, _DEEP + 1)]
-    _is_right(part, _Program({"y0": 1}, deep, [(f"y{_DEEP}", 1)], ["y0"]))
+    doubled = [_ExpressionLine((f"y{i}",), "+", (f"y{i - 1}",) * 2) for i in range(1, _DOUBLED + 1)]
+    _is_right(part, _Expressions({"y0": 1}, doubled, [(f"y{_DOUBLED}", 1)], ["y0"]))
+    deep = [_ExpressionLine((f"y{i}",), "negate", (f"y{i - 1}",)) for i in range(1, _DEEP + 1)]
+    _is_right(part, _Expressions({"y0": 1}, deep, [(f"y{_DEEP}", 1)], ["y0"]))
 
 
 CHECKS: Final = (
-    Check("once", _is_right, _programs(once=True)),
-    Check("several", _is_right, _programs()),
-    Check("parts", _is_right, _programs(("both", "*"))),
-    Check("none", _is_right, _programs(("stop", "*", "+"), every=True)),
-    Check("losses", _is_right, _programs(("loss", "stop", "*"), every=True), tries=500),
-    Check("no_more", _asks_no_more, _programs(("*", "+", "both"), every=True)),
+    Check("once", _is_right, _expressions(once=True)),
+    Check("several", _is_right, _expressions()),
+    Check("parts", _is_right, _expressions(("both", "*"))),
+    Check("none", _is_right, _expressions(("stop", "*", "+"), every=True)),
+    Check("losses", _is_right, _expressions(("loss", "stop", "*"), every=True), tries=500),
+    Check("no_more", _asks_no_more, _expressions(("*", "+", "both"), every=True)),
     Check("deep", _goes_deep),
 )

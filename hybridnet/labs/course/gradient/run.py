@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hybridnet import runtime, sym, visualization
+from hybridnet import sym, visualization
+from hybridnet.base import config
 from hybridnet.graph import Edge, GradientRules, Graph, Node, backpropagate
 from hybridnet.lenet import Bound, Eager, initial_weights, training_symbol
 
@@ -30,7 +31,7 @@ def run(part: Any, pictures: Path) -> Outcome:
     """
     counts = {"graphs": 0, "nodes": 0}
 
-    class Counted:
+    class CountedRules:
         """The rules, which count the nodes that they are asked for."""
 
         def __init__(self, rules: GradientRules) -> None:
@@ -47,10 +48,10 @@ def run(part: Any, pictures: Path) -> Outcome:
         graph: Graph, wanted: Sequence[Node], heads: Mapping[int, Edge], rules: GradientRules
     ) -> Any:
         counts["graphs"] += 1
-        return part.gradients(graph, wanted, heads, Counted(rules))
+        return part.gradients(graph, wanted, heads, CountedRules(rules))
 
     # So that only the gradients can make a difference, and not which program is compiled when.
-    runtime.deterministic()
+    config.fix_order(True)
     with backpropagate.replaced_by(gradients):
         outcome = train_lenet(Bound)
         outcome.counts = dict(counts)
