@@ -5,4 +5,4 @@ from __future__ import annotations
 from typing import Final
 
 #: By the names of their folders.
-NAMES: Final = ("engine",)
+NAMES: Final = ("engine", "fusion")

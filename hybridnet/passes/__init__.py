@@ -13,6 +13,7 @@ from .constants import computed_now
 from .context import TOLERANCE, PassContext
 from .cost import CostModel, DeviceCost, LinkCost, operations, upward_ranks
 from .flow import EnterCall, ExitCall, FlowCall, Frame, MergeCall, NextIterationCall, SwitchCall
+from .fuse import FusedCall, fused
 from .lower_control import PARALLEL_ITERATIONS, Lowered, lower_control
 from .memory import STRATEGIES, MemoryPlan, plan_memory
 from .mirror import mirror, mirror_marks
@@ -53,6 +54,7 @@ __all__ = [
     "ExitCall",
     "FlowCall",
     "Frame",
+    "FusedCall",
     "LinkCost",
     "Lowered",
     "MemoryPlan",
@@ -76,6 +78,7 @@ __all__ = [
     "asked_for",
     "computed_now",
     "enabled",
+    "fused",
     "log",
     "lower_control",
     "mirror",
