@@ -9,6 +9,7 @@ NAMES: Final = (
     "engine",
     "gradient",
     "memory",
+    "fusion",
     "placement",
     "partition",
     "executor",

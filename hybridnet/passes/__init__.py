@@ -14,6 +14,7 @@ from .context import TOLERANCE, PassContext
 from .cost import CostModel, DeviceCost, LinkCost, operations, upward_ranks
 from .earliest_finish import Plan, earliest_finish
 from .flow import EnterCall, ExitCall, FlowCall, Frame, MergeCall, NextIterationCall, SwitchCall
+from .fuse import FusedCall, fused
 from .loop_wiring import LoopValue, LoopWiring, wire_loop
 from .lower_control import PARALLEL_ITERATIONS, Lowered, lower_control
 from .memory import STRATEGIES, MemoryPlan, MemoryStep, memory_steps, plan_memory
@@ -65,6 +66,7 @@ __all__ = [
     "ExitCall",
     "FlowCall",
     "Frame",
+    "FusedCall",
     "LinkCost",
     "LoopValue",
     "LoopWiring",
@@ -94,6 +96,7 @@ __all__ = [
     "computed_now",
     "earliest_finish",
     "enabled",
+    "fused",
     "log",
     "lower_control",
     "memory_steps",

@@ -76,7 +76,7 @@ def pieces_of(part: DevicePart, is_heavy: Callable[[Sequence[Node]], bool]) -> l
             wanted[home[edge.node]][edge] = None
     targets = set(part.graph.targets)
     return [
-        _piece(nodes, tuple(wanted[number]), tuple(ends[number]), targets)
+        piece_of(nodes, tuple(wanted[number]), tuple(ends[number]), targets)
         for number, nodes in enumerate(groups)
     ]
 
@@ -128,9 +128,17 @@ def _sets(part: DevicePart) -> dict[Node, tuple[int, int]]:
     return {node: (before[node], after[node]) for node in order}
 
 
-def _piece(
-    nodes: list[Node], makes: tuple[Edge, ...], ends: tuple[Node, ...], targets: set[Node]
+def piece_of(
+    nodes: Sequence[Node], makes: tuple[Edge, ...], ends: tuple[Node, ...], targets: set[Node]
 ) -> Piece:
+    """Returns some nodes of a graph, each after those of them that it reads, as a graph.
+
+    Args:
+        nodes: them.
+        makes: what they give.
+        ends: those that others wait for without reading them.
+        targets: those of the graph that run though nothing reads them.
+    """
     inside = Moves()
     stand_ins: dict[Edge, Node] = {}
     after: dict[Node, None] = {}
