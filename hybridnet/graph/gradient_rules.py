@@ -76,9 +76,9 @@ class GradientRules:
             of: what they are gradients of.
             first, second: edges of its type.
         """
-        for edge in (of, first, second):
-            if not is_edge(edge):
-                raise GraphError(f"add: needs edges, got {edge!r}")
+        for given in (of, first, second):
+            if not is_edge(given):
+                raise GraphError(f"add: needs edges, got {given!r}")
         total = self._handle(first, of.node) + self._handle(second, of.node)
         edge: Edge = total.edge
         return edge
