@@ -97,7 +97,7 @@ _SUB: Final = _NumberOperator(
     lambda back: [back.grads[0], back.apply(_NEGATE, [back.grads[0]])[0]],
 )
 _MUL: Final = _NumberOperator("*", lambda x, y: [x * y], _of_product)
-_NEGATE: Final = _NumberOperator(
+_NEGATE: Final[_NumberOperator] = _NumberOperator(
     "negate", lambda x: [-x], lambda back: [back.apply(_NEGATE, [back.grads[0]])[0]]
 )
 _BOTH: Final = _NumberOperator("both", lambda x, y: [x + y, x - y], _of_both, num_outputs=2)

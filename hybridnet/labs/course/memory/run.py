@@ -26,9 +26,9 @@ def figure(folder: Path) -> None:
     x = sym.FullyConnected(sym.var("data"), num_hidden=64, name="fc1")
     x = sym.FullyConnected(sym.relu(x, name="relu"), num_hidden=32, name="fc2")
     net = sym.SoftmaxOutput(x, name="softmax")
-    shapes = {"data": (16, 32)}
-    axes = visualization.plot_memory(net, True, "naive", **shapes)
-    visualization.plot_memory(net, True, ax=_beside(axes), **shapes)
+    shape = (16, 32)
+    axes = visualization.plot_memory(net, True, "naive", data=shape)
+    visualization.plot_memory(net, True, ax=_beside(axes), data=shape)
     axes.figure.savefig(folder / "figure.svg")
 
 
