@@ -80,8 +80,8 @@ class GradientRules:
             if not is_edge(given):
                 raise GraphError(f"add: needs edges, got {given!r}")
         total = self._handle(first, of.node) + self._handle(second, of.node)
-        edge: Edge = total.edge
-        return edge
+        made: Edge = total.edge
+        return made
 
     def begins(self, node: Node) -> bool:
         """Whether a node is a loss where gradients begin, though none comes to it.
