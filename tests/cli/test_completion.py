@@ -18,7 +18,7 @@ def test_the_examples_of_the_help_are_commands(capsys):
         main(["--help"])
     shown = capsys.readouterr().out
     found = re.findall(r"(?m)^  hybridnet (.+?)(?:  +.*)?$", shown)
-    assert len(found) == 11
+    assert len(found) == 12
     for words in map(shlex.split, found):
         if "--help" not in words:
             assert _parser().parse_args(words).command == words[0]
