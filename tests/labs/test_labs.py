@@ -100,6 +100,7 @@ def test_mistakes_are_told_apart(name):
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="takes minutes: on the newer Python alone")
 @pytest.mark.parametrize("name", NAMES)
 def test_lenet_is_trained_with_the_part(name, tmp_path):
     folder = made(name, Lab(name).solution(), tmp_path)
