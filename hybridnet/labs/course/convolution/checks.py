@@ -15,7 +15,7 @@ from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.lazy import jax
 
 from ...checking import Check, Wrong
-from .layers import LAYERS, Layer
+from .layers import LAYERS, ConvolutionLayer
 from .timing import FIRST, by_xla, medians, operands_of, step
 
 #: How far a result may be off: small whole numbers are compared, so that no rounding comes near.
@@ -40,7 +40,7 @@ _TYPED: Final = st.builds(
 #: With many of all that nobody may loop over.
 _LARGE: Final = st.sampled_from(
     [
-        Layer((64, 8, 12, 10), (16, 8, *kernel), stride, pad)
+        ConvolutionLayer((64, 8, 12, 10), (16, 8, *kernel), stride, pad)
         for kernel in ((1, 1), (2, 3), (3, 3))
         for stride, pad in (((1, 1), (0, 0)), ((2, 1), (1, 0)))
     ]
@@ -70,7 +70,7 @@ def _traced() -> Iterator[None]:
         raise Wrong("untraced", error=f"{type(error).__name__}: {text}") from error
 
 
-def _type_of(part: Any, layer: Layer) -> Any:
+def _type_of(part: Any, layer: ConvolutionLayer) -> Any:
     """Returns shape and dtype of the part's result, which is not computed."""
     types = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in layer.operands]
     with _traced():
@@ -85,21 +85,21 @@ def _type_of(part: Any, layer: Layer) -> Any:
     return found
 
 
-def _has_its_shape(part: Any, layer: Layer) -> None:
+def _has_its_shape(part: Any, layer: ConvolutionLayer) -> None:
     with _on_cpu():
         found = _type_of(part, layer)
         if found.shape != layer.result:
             raise Wrong("shape", found=found.shape, wanted=layer.result)
 
 
-def _keeps_the_dtype(part: Any, layer: Layer) -> None:
+def _keeps_the_dtype(part: Any, layer: ConvolutionLayer) -> None:
     with _on_cpu():
         found = _type_of(part, layer)
         if found.dtype != np.dtype(layer.dtype):
             raise Wrong("dtype", found=found.dtype.name, wanted=layer.dtype)
 
 
-def _has_its_values(part: Any, layer: Layer) -> None:
+def _has_its_values(part: Any, layer: ConvolutionLayer) -> None:
     with _on_cpu(), _traced():
         found = jax.jit(partial(part.convolution, **layer.window))(*layer.operands)
         place = _differing(found, layer.convolved)
@@ -108,7 +108,7 @@ def _has_its_values(part: Any, layer: Layer) -> None:
         raise Wrong("value", place=place, found=own, wanted=wanted)
 
 
-def _has_its_gradients(part: Any, layer: Layer) -> None:
+def _has_its_gradients(part: Any, layer: ConvolutionLayer) -> None:
     with _on_cpu(), _traced():
         found = step(part.convolution, layer)(*layer.operands, layer.result_gradient)[1:]
     for name, own, wanted in zip(("data", "weight"), found, layer.gradients, strict=True):
@@ -127,7 +127,7 @@ def _differing(found: Any, wanted: NumpyArray) -> tuple[int, ...] | None:
     return tuple(int(index) for index in np.argwhere(~is_near)[0])
 
 
-def _is_one_program(part: Any, layer: Layer) -> None:
+def _is_one_program(part: Any, layer: ConvolutionLayer) -> None:
     """The window may be looped over, but neither images nor places, channels nor filters."""
     types = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in layer.operands]
     with _on_cpu(), _traced():

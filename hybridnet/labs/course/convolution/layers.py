@@ -23,7 +23,7 @@ _SHOWN: Final = 12
 
 
 @dataclass(frozen=True)
-class Layer:
+class ConvolutionLayer:
     """What a convolution is called with.
 
     Attributes:
@@ -113,7 +113,7 @@ def _whole(shape: tuple[int, ...], step: int, period: int) -> NumpyArray:
     return np.arange(1, np.prod(shape) + 1).reshape(shape) * step % period - period // 2
 
 
-def _drawn(source: random.Random) -> Layer:
+def _drawn(source: random.Random) -> ConvolutionLayer:
     batch, channel, filters = (source.choice((1, 1, 2, 3)) for _ in range(3))
     kernel = source.choice((1, 2, 2, 3)), source.choice((1, 2, 3, 3))
     stride = source.choice((1, 1, 2, 3)), source.choice((1, 1, 2, 3))
@@ -121,10 +121,12 @@ def _drawn(source: random.Random) -> Layer:
     height, width = (
         max(1, k - 2 * p) + source.choice((0, 0, 1, 2, 3)) for k, p in zip(kernel, pad, strict=True)
     )
-    return Layer((batch, channel, height, width), (filters, channel, *kernel), stride, pad)
+    return ConvolutionLayer(
+        (batch, channel, height, width), (filters, channel, *kernel), stride, pad
+    )
 
 
-def _all() -> tuple[Layer, ...]:
+def _all() -> tuple[ConvolutionLayer, ...]:
     """Returns layers from the smallest to the largest.
 
     A program is compiled for each, so that no more can be tried than these.
@@ -132,15 +134,15 @@ def _all() -> tuple[Layer, ...]:
     source = random.Random(_SEED)
     drawn = {_drawn(source) for _ in range(_COUNT)}
     plain = {
-        Layer((1, 1, 2, 3), (1, 1, 1, 2)),
-        Layer((1, 1, 3, 2), (1, 1, 2, 1), stride=(2, 1)),
-        Layer((1, 1, 2, 2), (1, 1, 2, 2), pad=(1, 0)),
-        Layer((1, 2, 2, 2), (1, 2, 1, 2)),
+        ConvolutionLayer((1, 1, 2, 3), (1, 1, 1, 2)),
+        ConvolutionLayer((1, 1, 3, 2), (1, 1, 2, 1), stride=(2, 1)),
+        ConvolutionLayer((1, 1, 2, 2), (1, 1, 2, 2), pad=(1, 0)),
+        ConvolutionLayer((1, 2, 2, 2), (1, 2, 1, 2)),
     }
     return tuple(sorted(drawn | plain, key=_size))
 
 
-def _size(layer: Layer) -> tuple[int, Any]:
+def _size(layer: ConvolutionLayer) -> tuple[int, Any]:
     more = sum(layer.stride) - 2 + 2 * sum(layer.pad)
     sizes = int(np.prod(layer.data)) + int(np.prod(layer.weight)) + more
     return sizes, (layer.data, layer.weight, layer.stride, layer.pad)

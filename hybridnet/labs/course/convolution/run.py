@@ -16,7 +16,7 @@ from hybridnet.ops.alternatives import Site, alternative, builtin_choice
 from ...checking import Wrong
 from ...training import Outcome, first_steps, train_lenet
 from .drawing import draw_example, draw_times
-from .layers import Layer
+from .layers import ConvolutionLayer
 from .timing import (
     FIRST,
     SECOND,
@@ -68,7 +68,9 @@ def _register(part: Any, counts: Counter[str]) -> None:
         pad: Sequence[int],
         **_: Any,
     ) -> Any:
-        layer = Layer(data.shape, weight.shape, _pair(stride, 1), _pair(pad, 0), data.dtype.name)
+        layer = ConvolutionLayer(
+            data.shape, weight.shape, _pair(stride, 1), _pair(pad, 0), data.dtype.name
+        )
         y = part.convolution(data, weight, **layer.window)
         if y.shape != layer.result or y.dtype != data.dtype:
             wanted, found = (layer.result, data.dtype.name), (y.shape, y.dtype.name)

@@ -15,16 +15,16 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from hybridnet.base.lazy import jax, jnp, lax
-from hybridnet.ops.nn.conv import lowerings
+from hybridnet.ops.core import registry
 
-from .layers import Layer
+from .layers import ConvolutionLayer
 
 _Key = TypeVar("_Key")
 Convolution = Callable[..., Any]
 
 #: LeNet's, with the batch that it is trained with.
-FIRST: Final = Layer((64, 1, 28, 28), (20, 1, 5, 5))
-SECOND: Final = Layer((64, 20, 12, 12), (50, 20, 5, 5))
+FIRST: Final = ConvolutionLayer((64, 1, 28, 28), (20, 1, 5, 5))
+SECOND: Final = ConvolutionLayer((64, 20, 12, 12), (50, 20, 5, 5))
 #: How often each is timed, and how often it runs then.
 _RUNS: Final = 9
 _TIMES: Final = 3
@@ -38,27 +38,28 @@ def by_xla(data: Any, weight: Any, *, stride: tuple[int, int], pad: tuple[int, i
 
 
 def by_ours(data: Any, weight: Any, *, stride: tuple[int, int], pad: tuple[int, int]) -> Any:
-    """Hybridnet's own lowering."""
-    kernel = weight.shape[2:]
-    return lowerings.convolution(data, weight, kernel=kernel, stride=stride, pad=pad)
+    """The lowering that the operator of hybridnet's has where no other is chosen."""
+    lowering = registry.get("Convolution").lowering
+    size: dict[str, Any] = {"kernel": weight.shape[2:], "num_filter": weight.shape[0]}
+    return lowering(data, weight, **size, stride=stride, pad=pad, no_bias=True, platform="cpu")
 
 
-def operands_of(layer: Layer) -> tuple[Any, Any, Any]:
-    """Returns random data, weight, and what comes back to the result, with no denormal numbers."""
+def operands_of(layer: ConvolutionLayer) -> tuple[Any, Any, Any]:
+    """Returns random data, weight, and what comes back to the result."""
     generator = np.random.default_rng(0)
     shapes = (layer.data, layer.weight, layer.result)
     data, weight, back = (generator.standard_normal(shape, "float32") for shape in shapes)
     return jnp.asarray(data), jnp.asarray(weight), jnp.asarray(back)
 
 
-def forward(convolution: Convolution, layer: Layer) -> Callable[..., Any]:
+def forward(convolution: Convolution, layer: ConvolutionLayer) -> Callable[..., Any]:
     """Returns a program: data, weight, and what comes back -> the result."""
     convolve = partial(convolution, **layer.window)
     program: Callable[..., Any] = jax.jit(lambda data, weight, back: convolve(data, weight))
     return program
 
 
-def weight_gradient(convolution: Convolution, layer: Layer) -> Callable[..., Any]:
+def weight_gradient(convolution: Convolution, layer: ConvolutionLayer) -> Callable[..., Any]:
     """Returns a program: data, weight, and what comes back -> the gradient of the weight."""
     convolve = partial(convolution, **layer.window)
     program: Callable[..., Any] = jax.jit(
@@ -67,7 +68,7 @@ def weight_gradient(convolution: Convolution, layer: Layer) -> Callable[..., Any
     return program
 
 
-def data_gradient(convolution: Convolution, layer: Layer) -> Callable[..., Any]:
+def data_gradient(convolution: Convolution, layer: ConvolutionLayer) -> Callable[..., Any]:
     """Returns a program: data, weight, and what comes back -> the gradient of the data."""
     convolve = partial(convolution, **layer.window)
     program: Callable[..., Any] = jax.jit(
@@ -76,7 +77,7 @@ def data_gradient(convolution: Convolution, layer: Layer) -> Callable[..., Any]:
     return program
 
 
-def step(convolution: Convolution, layer: Layer) -> Callable[..., Any]:
+def step(convolution: Convolution, layer: ConvolutionLayer) -> Callable[..., Any]:
     """Returns a program: data, weight, and what comes back -> the result and both gradients."""
 
     def both_ways(data: Any, weight: Any, back: Any) -> Any:
