@@ -110,7 +110,7 @@ class ConvolutionLayer:
 
 def _whole(shape: tuple[int, ...], step: int, period: int) -> NumpyArray:
     """Returns whole numbers on both sides of 0."""
-    return np.arange(1, np.prod(shape) + 1).reshape(shape) * step % period - period // 2
+    return np.arange(2, np.prod(shape) + 2).reshape(shape) * step % period - period // 2
 
 
 def _drawn(source: random.Random) -> ConvolutionLayer:
