@@ -17,4 +17,5 @@ NAMES: Final = (
     "branches",
     "ring",
     "server",
+    "convolution",
 )

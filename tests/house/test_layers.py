@@ -268,7 +268,7 @@ FACES = {
     ),
     "ops": (
         *("core", "core.registry", "core.stub", "host", "nn", "random", "shape", "sparse"),
-        "state",
+        *("state", "alternatives"),
     ),
     "passes": (".",),
     "profiler": (".",),
@@ -332,7 +332,7 @@ OUTSIDE = {
         "ndarray": "shares memory with JAX, copies between devices, lowers assignment",
         "exported": "reads and writes the files of `jax.export`",
         "cli": "prints its version",
-        "labs": "compiles the kernels of a device of their own",
+        "labs": "compiles the kernels of a device of their own, and times convolutions",
         "distributed": "connects processes, and runs programs that span them",
     },
     "numpy": set(BELOW) - set(STDLIB_ONLY),

@@ -28,6 +28,8 @@ from hybridnet.base.tensor_type import tensor_type
 from hybridnet.cli.cache import run_cache
 from hybridnet.graph.node import Edge, Graph, Node, variable
 from hybridnet.ndarray._advanced import Gather, Scatter, Window, WindowAssign
+from hybridnet.ops.core import alternatives
+from hybridnet.ops.core.alternatives import alternative
 from hybridnet.ops.core.backward import vjp_call
 from hybridnet.ops.core.call import Call
 from hybridnet.ops.core.registry import REGISTRY, get, operator
@@ -418,6 +420,25 @@ def test_what_a_user_wrote_is_not_kept(folder):
         assert folder.info().entries == 0
     finally:
         del REGISTRY["_test_of_disk"]
+
+
+def test_what_a_user_has_lowered_is_not_kept(monkeypatch):
+    """Else a program with the user's lowering would run where nobody has registered it."""
+    monkeypatch.setattr(alternatives, "_table", {})
+    types = (tensor_type((3,), np.dtype("float32")),)
+    tanh, sin = (get(name).bind({})[0] for name in ("tanh", "sin"))
+
+    def is_named(one: Any) -> bool:
+        operands = (~0,) if one in (tanh, sin) else (~0, ~0)
+        return key_of(Code(cpu(0), ((one, operands),), types, (0,), ())) is not None
+
+    calls = [tanh, sin, vjp_call(tanh, (0,), (0,))]
+    assert [*map(is_named, calls)] == [True, True, True]
+    try:
+        alternative("tanh", "users", applies=lambda site: True, tolerance=1e-5)(lambda data: data)
+        assert [*map(is_named, calls)] == [False, True, False]
+    finally:
+        alternatives.extended.discard("tanh")
 
 
 def change_version(monkeypatch):

@@ -8,6 +8,7 @@ from .alternatives import PLAIN as PLAIN
 from .alternatives import Site as Site
 from .alternatives import alternatives_of as alternatives_of
 from .alternatives import constant_weights as constant_weights
+from .alternatives import extended as extended
 from .alternatives import on_extended as on_extended
 from .alternatives import picking as picking
 from .backward import CASTS as CASTS

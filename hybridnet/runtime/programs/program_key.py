@@ -24,7 +24,7 @@ from hybridnet.base.placement import Splits
 from hybridnet.base.processor import num_threads, processor
 from hybridnet.base.tensor_type import TensorType
 from hybridnet.native import onednn
-from hybridnet.ops.core import SIZE, OpCall, fingerprint
+from hybridnet.ops.core import SIZE, OpCall, extended, fingerprint
 from hybridnet.passes import PIPELINE
 
 from ..platform.jax_devices import device_of
@@ -68,8 +68,8 @@ def key_of(code: Code, recipe: Recipe = BY_RULES) -> str | None:
 
     Returns:
         None on a mesh, see `mesh_key`; and where a call cannot be told apart from others by
-        anything that outlives the process, such as an operator that the user registered, or a graph
-        that a user's pass changes.
+        anything that outlives the process, such as an operator that the user registered or gave a
+        lowering, or a graph that a user's pass changes.
     """
     structure = structure_key(code)
     if structure is None or type(code.ctx) is Mesh:
@@ -103,11 +103,15 @@ def structure_key(code: Code) -> str | None:
     """Returns what the names of a structure's programs begin with; JAX is not asked for it.
 
     Returns:
-        None as `key_of` does; and of what may hold graphs, while there are passes of a user's.
+        None as `key_of` does; and of what may hold graphs or gradients, while there are passes or
+            lowerings of a user's.
     """
     pieces = []
     for call, operands in code.instructions:
-        if PIPELINE.is_extended and type(call) is not OpCall:
+        if type(call) is OpCall:
+            if call.name in extended:
+                return None
+        elif PIPELINE.is_extended or extended:
             return None
         known = call.fingerprint
         if known is None:
