@@ -19,7 +19,7 @@ _PATIENCE: Final = 90.0
 _PAUSE: Final = 0.02
 
 
-class Asked(NamedTuple):
+class SentRequest(NamedTuple):
     """A push or a pull.
 
     Attributes:
@@ -45,7 +45,7 @@ class ServerStore(kv.KVStoreBase):
     """
 
     def __init__(self, address: str, worker: int) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[SentRequest] = []
         self._address = address
         self._worker = worker
         self._numbers: dict[Any, int] = {}
@@ -92,7 +92,7 @@ class ServerStore(kv.KVStoreBase):
                 requests = [one for one in requests if one[0] in {*waits, "make"}]
                 continue
             waits.discard(what)
-            self.asked.append(Asked(what, began, monotonic()))
+            self.asked.append(SentRequest(what, began, monotonic()))
             if what == "pull":
                 found = value
             if not waits:

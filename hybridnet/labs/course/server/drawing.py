@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from hybridnet.visualization.layers import import_extra
 
-from .client import Asked
+from .client import SentRequest
 
 _COLORS: Final = ("#4477aa", "#ee6677", "#228833")
 _MARKS: Final = {"push": "o", "pull": "x"}
@@ -53,7 +53,9 @@ def _draw_step(ax: Any, worker: int, number: int, begin: float, push: float, ans
     ax.annotate("", (answer, worker + 0.18), (answer - 0.08, 2), arrowprops=back)
 
 
-def draw_asked(workers: Sequence[Sequence[Asked]], kills: Sequence[float], file: Path) -> None:
+def draw_asked(
+    workers: Sequence[Sequence[SentRequest]], kills: Sequence[float], file: Path
+) -> None:
     """Draws how long each push and pull waited for its answer, and when the server was killed.
 
     Args:

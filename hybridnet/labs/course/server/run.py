@@ -21,7 +21,7 @@ from hybridnet.lenet import AbstractWay, Digits, Eager, Settings
 from ...checking import Wrong
 from ...gang import Gang
 from ...training import Outcome, train_lenet
-from .client import Asked, ServerStore
+from .client import SentRequest, ServerStore
 from .drawing import draw_asked, draw_example
 from .process import ServerPlan, serve
 
@@ -50,7 +50,7 @@ class _WorkerEnd:
 
     outcome: Outcome
     weights: dict[str, NumpyArray]
-    asked: list[Asked]
+    asked: list[SentRequest]
 
 
 @dataclass
