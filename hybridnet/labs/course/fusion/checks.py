@@ -31,7 +31,7 @@ Unit: TypeAlias = frozenset[Operator]
 
 
 @dataclass(frozen=True)
-class _Operators:
+class _OperatorSet:
     """A graph: its operators, each after those that it reads."""
 
     operators: tuple[Operator, ...]
@@ -53,7 +53,7 @@ _FACTS: Final = st.tuples(
 _Facts: TypeAlias = tuple[int, str, int, int, int, bool]
 
 
-def _network(facts: Sequence[_Facts]) -> _Operators:
+def _network(facts: Sequence[_Facts]) -> _OperatorSet:
     names = iter(string.ascii_lowercase)
     places: list[list[Operator]] = []
     for is_there, kind, count, first, second, wide in facts:
@@ -68,18 +68,18 @@ def _network(facts: Sequence[_Facts]) -> _Operators:
         made = [Operator(next(names), kind, shape, tuple(inputs))] if is_there else inputs
         places.append(made)
     found = dict.fromkeys(one for place in places for one in place)
-    return _Operators(tuple(sorted(found, key=lambda one: one.name)))
+    return _OperatorSet(tuple(sorted(found, key=lambda one: one.name)))
 
 
-def _is_any(network: _Operators) -> bool:
+def _is_any(network: _OperatorSet) -> bool:
     return bool(network.operators)
 
 
-def _networks(most: int = 8) -> st.SearchStrategy[_Operators]:
+def _networks(most: int = 8) -> st.SearchStrategy[_OperatorSet]:
     return st.lists(_FACTS, min_size=1, max_size=most).map(_network).filter(_is_any)
 
 
-def _of_one_kind() -> st.SearchStrategy[_Operators]:
+def _of_one_kind() -> st.SearchStrategy[_OperatorSet]:
     """Graphs of one kind and shape, in which nothing but circles keeps operators apart."""
     facts = st.lists(_FACTS, min_size=6, max_size=8)
     return facts.map(
@@ -103,7 +103,7 @@ _WITH_CIRCLES: Final = st.one_of(_networks(), _of_one_kind(), st.just(_CROSSED))
 # What the part says -------------------------------------------------------------------------------
 
 
-def _asked(part: Any, network: _Operators) -> list[list[Operator]]:
+def _asked(part: Any, network: _OperatorSet) -> list[list[Operator]]:
     """Returns the groups that the part chooses, if they are groups of these operators."""
     answer = part.groups(network.operators)
     home: dict[Operator, int] = {}
@@ -128,7 +128,7 @@ def _listed(answer: Any, key: str) -> list[Any]:
         raise Wrong(key, answer=repr(answer)) from None
 
 
-def _units(part: Any, network: _Operators) -> list[Unit]:
+def _units(part: Any, network: _OperatorSet) -> list[Unit]:
     groups = [frozenset(group) for group in _asked(part, network) if group]
     inside: set[Operator] = set().union(*groups)
     return [*groups, *(frozenset((one,)) for one in network.operators if one not in inside)]
@@ -202,7 +202,7 @@ def _joinable(units: Sequence[Unit], first: Unit, second: Unit) -> bool:
     return not _circle([*(unit for unit in units if unit not in (first, second)), joined])
 
 
-def _fewest(network: _Operators) -> int:
+def _fewest(network: _OperatorSet) -> int:
     """Returns how many launches there are at least: the best of all ways to join operators."""
     pairs = [
         (source, one)
@@ -225,18 +225,18 @@ def _fewest(network: _Operators) -> int:
 # The properties -----------------------------------------------------------------------------------
 
 
-def _are_groups(part: Any, network: _Operators) -> None:
+def _are_groups(part: Any, network: _OperatorSet) -> None:
     _asked(part, network)
 
 
-def _are_allowed(part: Any, network: _Operators) -> None:
+def _are_allowed(part: Any, network: _OperatorSet) -> None:
     for unit in _units(part, network):
         fault = _fault(unit) if len(unit) > 1 else None
         if fault is not None:
             raise fault
 
 
-def _hang_together(part: Any, network: _Operators) -> None:
+def _hang_together(part: Any, network: _OperatorSet) -> None:
     for unit in _units(part, network):
         reached = {min(unit, key=lambda one: one.name)}
         for _ in unit:
@@ -249,7 +249,7 @@ def _hang_together(part: Any, network: _Operators) -> None:
             raise Wrong("apart", first=_names(reached), second=_names(unit - reached))
 
 
-def _are_convex(part: Any, network: _Operators) -> None:
+def _are_convex(part: Any, network: _OperatorSet) -> None:
     """No way leads out of a group and back, whatever the other groups are."""
     for unit in _units(part, network):
         rest = [frozenset((one,)) for one in network.operators if one not in unit]
@@ -258,26 +258,26 @@ def _are_convex(part: Any, network: _Operators) -> None:
             raise Wrong("through", group=_names(unit), others=", ".join(map(_names, others)))
 
 
-def _can_be_launched(part: Any, network: _Operators) -> None:
+def _can_be_launched(part: Any, network: _OperatorSet) -> None:
     circle = _circle(_units(part, network))
     if circle:
         raise Wrong("circle", groups="; ".join(map(_names, circle)))
 
 
-def _are_largest(part: Any, network: _Operators) -> None:
+def _are_largest(part: Any, network: _OperatorSet) -> None:
     units = _units(part, network)
     for first, second in itertools.combinations(units, 2):
         if _joinable(units, first, second):
             raise Wrong("left", first=_names(first), second=_names(second))
 
 
-def _are_few(part: Any, network: _Operators) -> None:
+def _are_few(part: Any, network: _OperatorSet) -> None:
     count, fewest = len(_units(part, network)), _fewest(network)
     if count > fewest + _MORE:
         raise Wrong("many", count=count, fewest=fewest)
 
 
-def _in_the_framework(part: Any, network: _Operators) -> None:
+def _in_the_framework(part: Any, network: _OperatorSet) -> None:
     """The pass leaves what NumPy computes."""
     symbols: dict[Operator, Any] = {}
     values: dict[Operator, NumpyArray] = {}
