@@ -9,7 +9,8 @@
 Another order must keep the contract that is in schedule.py, and let every task run at some time.
 Each answer is held against that: at the first that is wrong the scheduler is asked no more, the
 engine goes on in its own order, so that no task runs too early and none waits for ever, and the
-next wait says what was wrong. (One that never returns cannot be helped: it is called under the
+next wait says what was wrong. One that Ctrl-C has interrupted is asked no more, either, since
+nobody knows what it has noted. (One that never returns cannot be helped: it is called under the
 engine's lock.)
 """
 
@@ -21,7 +22,7 @@ from typing import Final, final
 
 from hybridnet.engine.errors import EngineError
 from hybridnet.engine.schedule import Schedule
-from hybridnet.engine.task import DRAINING, WAITING, Failure, Task, Var
+from hybridnet.engine.task import DRAINING, Failure, Task, Var
 
 
 class Scheduler(ABC):
@@ -103,7 +104,7 @@ class WatchedSchedule(Schedule):
             self._count(var)
         try:
             if not _answer(scheduler, task):
-                self._refuse_standstill(task)
+                self._refuse_standstill()
                 task.waits = 1
                 return 1
             self._grant_to(task)
@@ -131,7 +132,7 @@ class WatchedSchedule(Schedule):
         self._forget(task)
         try:
             for other in scheduler.complete(task):
-                self._grant_to(other, WAITING)
+                self._grant_to(other)
                 freed.append(other)
             self._refuse_standstill()
         except Exception as error:
@@ -141,7 +142,7 @@ class WatchedSchedule(Schedule):
         users = self._users[var]
         var.held = -1 if any(users.values()) else len(users)
 
-    def _grant_to(self, task: Task, state: str | None = None) -> None:
+    def _grant_to(self, task: Task) -> None:
         """Notes that a task may run.
 
         Raises:
@@ -162,7 +163,7 @@ class WatchedSchedule(Schedule):
         self._granted.add(task)
         task.waits = 0
 
-    def _refuse_standstill(self, new: Task | None = None) -> None:
+    def _refuse_standstill(self) -> None:
         """Raises an error if tasks are pending and none of them may run."""
         if self._pending and not self._granted:
             oldest = next(iter(self._pending))
@@ -175,6 +176,10 @@ class WatchedSchedule(Schedule):
         """Goes on without the scheduler: the tasks that wait do so in the engine's own order.
 
         Those that may run may do so in that order, too, since each was checked.
+
+        Args:
+            error: what was wrong.
+            new: a task that is being pushed, whose turn the caller sees to.
         """
         made = self._scheduler
         assert made is not None

@@ -60,6 +60,17 @@ class Digits:
         return Digits(*arrays)
 
 
+def predicted(
+    predict: Callable[[NDArray], NDArray], images: NumpyArray, batch_size: int, ctx: Context
+) -> NumpyArray:
+    """Returns what a way predicts for images, in batches: (n, 10)."""
+    outputs = [
+        predict(nd.array(images[start : start + batch_size], ctx)).copy()
+        for start in range(0, len(images), batch_size)
+    ]
+    return np.concatenate([output.asnumpy() for output in outputs])
+
+
 def batches(count: int, batch_size: int, seed: int) -> Iterator[list[NumpyArray]]:
     """Yields, for each epoch, the numbers of the digits in each batch; a short rest is left out."""
     generator = np.random.default_rng(seed)

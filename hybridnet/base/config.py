@@ -210,6 +210,11 @@ def data_dir() -> str:
     return os.environ.get("MXNET_HOME", "").strip() or str(Path("~/.mxnet").expanduser())
 
 
+def lab_seconds() -> int:
+    """HYBRIDNET_LAB_SECONDS: seconds that one property of a lab's part may take (default 30)."""
+    return _integer("HYBRIDNET_LAB_SECONDS", 30, 1)
+
+
 def eliminate_common_expr() -> bool:
     """MXNET_ELIMINATE_COMMON_EXPR: 0 keeps equal expressions in what executors show.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Final, ParamSpec, Protocol, TypeVar, cast, final
 
 from .errors import ParameterError
+from .removable import Removable
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -15,11 +15,8 @@ _T = TypeVar("_T", covariant=True)
 
 
 @final
-class Replacement:
-    """What stands in the place of a function, until it is removed.
-
-    ``with`` removes it at the end. Of several the one put there last counts.
-    """
+class Replacement(Removable):
+    """What stands in the place of a function; of several the one put there last counts."""
 
     def __init__(self, stack: list[Any], function: Any) -> None:
         self._stack: Final = stack
@@ -31,20 +28,9 @@ class Replacement:
         return self._function(*args, **kwargs)
 
     def remove(self) -> None:
-        """Takes it away; once is as good as twice."""
+        """Takes it away; again, it does nothing."""
         if self in self._stack:
             self._stack.remove(self)
-
-    def __enter__(self) -> Replacement:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.remove()
 
 
 class Replaceable(Protocol[P, _T]):

@@ -29,6 +29,7 @@ from hybridnet.lenet import (
     Traced,
     batches,
     initial_weights,
+    predicted,
 )
 from hybridnet.ndarray import NDArray
 from hybridnet.runtime.contexts import device_of
@@ -179,11 +180,8 @@ def _score(
     predict: Callable[[NDArray], NDArray], digits: Digits, settings: Settings
 ) -> tuple[float, float]:
     """Returns the accuracy and the mean cross-entropy on the test digits."""
-    outputs = []
-    for start in range(0, len(digits.test_images), settings.share):
-        part = nd.array(digits.test_images[start : start + settings.share], settings.ctx)
-        outputs.append(predict(part).copy())
-    scores = np.concatenate([output.asnumpy() for output in outputs]).astype(np.float64)
+    scores = predicted(predict, digits.test_images, settings.share, settings.ctx)
+    scores = scores.astype(np.float64)
     labels = digits.test_labels.astype(int)
     accuracy = float((scores.argmax(axis=1) == labels).mean())
     if np.allclose(scores.sum(axis=1), 1, atol=1e-3) and (scores >= 0).all():

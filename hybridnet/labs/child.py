@@ -1,4 +1,9 @@
-"""The process that a part runs in: ``python -m hybridnet.labs.child check|run FOLDER STACK``.
+"""The process that a part runs in.
+
+    python -m hybridnet.labs.child MODE FOLDER STACK NAME SECONDS
+
+MODE is check or run; NAME that of the only property that is tried, or ``-``; SECONDS what each of
+them, or the run, may take.
 
 What it finds it prints as messages. What does not end in time is ended by `faulthandler`, which
 writes into the file STACK where it was: it needs no Python for that, so that nothing can prevent
@@ -13,20 +18,17 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from .checking import found_in, tried
 from .folder import Folder, load_part, opened
-from .messages import as_line, as_table
+from .messages import ALL, as_line, as_table
 
 if TYPE_CHECKING:  # it brings in all of nd, which processes that a run starts may not need
     from .training import Outcome
 
-#: Seconds that one property, and a whole run, may take.
-LIMITS: Final = {"check": float(os.environ.get("HYBRIDNET_LAB_SECONDS", 30)), "run": 300.0}
 
-
-def main(mode: str, path: str, stack: str) -> None:
+def main(mode: str, path: str, stack: str, name: str, seconds: str) -> None:
     """Tries or runs the part in a folder."""
     # What the part prints is the user's to see, and is no message.
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as messages, open(stack, "wb") as file:
@@ -34,14 +36,16 @@ def main(mode: str, path: str, stack: str) -> None:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")  # it may print what the terminal has not
 
-        def limit(seconds: float) -> None:
-            faulthandler.dump_traceback_later(seconds, exit=True, file=file)
+        def begin_limit() -> None:
+            faulthandler.dump_traceback_later(int(seconds), exit=True, file=file)
 
         folder, send = opened(Path(path)), _Sender(messages)
-        limit(LIMITS[mode])
+        begin_limit()
         part = _loaded(folder, send)
-        if part is not None:
-            {"check": _check, "run": _run}[mode](folder, part, send, limit)
+        if part is not None and mode == "check":
+            _check(folder, part, send, begin_limit, name)
+        elif part is not None:
+            _run(folder, part, send)
         send("end")
         faulthandler.cancel_dump_traceback_later()
 
@@ -69,12 +73,13 @@ def _loaded(folder: Folder, send: _Sender) -> Any:
     return None
 
 
-def _check(folder: Folder, part: Any, send: _Sender, limit: Callable[[float], None]) -> None:
-    wanted = os.environ.get("HYBRIDNET_LAB_CHECK")
+def _check(
+    folder: Folder, part: Any, send: _Sender, begin_limit: Callable[[], None], name: str
+) -> None:
     for check in folder.lab.checks:
-        if wanted in (None, check.name):
+        if name in (ALL, check.name):
             send("begins", check=check.name)
-            limit(LIMITS["check"])
+            begin_limit()
             finding = tried(check, part, str(folder.part))
             if finding is not None:
                 send("found", check=check.name, finding=as_table(finding))
@@ -82,7 +87,7 @@ def _check(folder: Folder, part: Any, send: _Sender, limit: Callable[[float], No
             send("holds", check=check.name)
 
 
-def _run(folder: Folder, part: Any, send: _Sender, limit: Callable[[float], None]) -> None:
+def _run(folder: Folder, part: Any, send: _Sender) -> None:
     folder.pictures.mkdir(exist_ok=True)
     try:
         outcome: Outcome = folder.lab.runner.run(part, folder.pictures)

@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from .finding import Finding, PartLine
 
+#: The name that stands for all properties.
+ALL: Final = "-"
 #: What a line begins with, so that nothing that a part prints is taken for one.
 _MARK: Final = "\x1ehybridnet-lab "
 

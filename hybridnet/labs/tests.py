@@ -21,7 +21,7 @@ def test_part(folder: str | Path, name: str) -> None:
         AssertionError: it does not hold; with the smallest example.
     """
     work = opened(Path(folder))
-    for message in messages("check", work, {"HYBRIDNET_LAB_CHECK": name}):
+    for message in messages("check", work, name):
         if message["kind"] in ("found", "unreadable"):
             raise AssertionError(as_text(message, work.words))
 

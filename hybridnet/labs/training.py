@@ -8,12 +8,19 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-import numpy as np
-
 from hybridnet import nd
 from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.context import cpu
-from hybridnet.lenet import AbstractWay, Digits, Settings, batches, initial_weights
+from hybridnet.lenet import (
+    AbstractWay,
+    Digits,
+    Settings,
+    batches,
+    initial_weights,
+    predicted,
+)
+
+from .checking import Wrong
 
 #: What `hybridnet train` takes.
 _BATCH: Final = 64
@@ -21,6 +28,8 @@ _RATE: Final = 0.07
 _SEED: Final = 0
 #: Steps whose losses are compared, where that is enough.
 _FIRST: Final = 20
+#: Makes the way to train, of weights by name and the settings.
+MakeWay: TypeAlias = Callable[[dict[str, Any], Settings], AbstractWay]
 #: Takes steps: a way, the digits, and which of them each step takes; returns the losses.
 Steps: TypeAlias = Callable[[AbstractWay, Digits, Sequence[NumpyArray]], list[float]]
 
@@ -55,7 +64,7 @@ class Outcome:
 
 
 def train_lenet(
-    make: Callable[[dict[str, Any], Settings], AbstractWay],
+    make: MakeWay,
     *,
     epochs: int = 4,
     batch_size: int = _BATCH,
@@ -71,36 +80,64 @@ def train_lenet(
         lr: the learning rate.
         steps: takes the steps of all epochs; default one after the other.
     """
-    digits = Digits.load(None)
-    settings = Settings(batch_size, lr, cpu(0))
-    way = make(initial_weights(_SEED), settings)
-    order = batches(len(digits.train_images), batch_size, _SEED)
-    rows = [one for _ in range(epochs) for one in next(order)]
+    way, digits, rows = _prepared(make, epochs, batch_size, lr)
     began = time.perf_counter()
     losses = (steps or _steps)(way, digits, rows)
     taken = time.perf_counter() - began
-    right = 0
-    for start in range(0, len(digits.test_images), batch_size):
-        part = slice(start, start + batch_size)
-        scores = way.predict(nd.array(digits.test_images[part])).asnumpy()
-        right += int((scores.argmax(1) == digits.test_labels[part]).sum())
-    return Outcome(right / len(digits.test_images), taken, losses)
+    scores = predicted(way.predict, digits.test_images, batch_size, cpu(0))
+    return Outcome(float((scores.argmax(1) == digits.test_labels).mean()), taken, losses)
+
+
+def ordinary_losses(
+    make: MakeWay, count: int | None = _FIRST, *, batch_size: int = _BATCH
+) -> list[float]:
+    """Returns the losses of the first steps of a run, to hold those of another against.
+
+    Args:
+        make: as `train_lenet` takes it.
+        count: how many steps; None: those of an epoch.
+        batch_size: digits in a step.
+    """
+    way, digits, rows = _prepared(make, 1, batch_size, _RATE)
+    return _steps(way, digits, rows[:count])
+
+
+def take_step(way: AbstractWay, digits: Digits, rows: NumpyArray) -> float:
+    """Takes a step; returns the mean loss before it.
+
+    Args:
+        rows: the numbers of the digits that it takes.
+    """
+    loss = way.step(nd.array(digits.train_images[rows]), nd.array(digits.train_labels[rows]))
+    return float(loss.mean().asscalar())
+
+
+def _prepared(
+    make: MakeWay, epochs: int, batch_size: int, lr: float
+) -> tuple[AbstractWay, Digits, list[NumpyArray]]:
+    digits = Digits.load(None)
+    way = make(initial_weights(_SEED), Settings(batch_size, lr, cpu(0)))
+    order = batches(len(digits.train_images), batch_size, _SEED)
+    return way, digits, [one for _ in range(epochs) for one in next(order)]
 
 
 def _steps(way: AbstractWay, digits: Digits, rows: Sequence[NumpyArray]) -> list[float]:
-    losses = []
-    for one in rows:
-        loss = way.step(nd.array(digits.train_images[one]), nd.array(digits.train_labels[one]))
-        losses.append(float(loss.mean().asscalar()))
-    return losses
+    return [take_step(way, digits, one) for one in rows]
 
 
-def first_steps(count: int = _FIRST) -> Steps:
-    """Returns what takes some steps only: for an ordinary run, to compare losses with."""
-    return lambda way, digits, rows: _steps(way, digits, rows[:count])
+def hold_against(
+    wanted: Sequence[float], found: Sequence[float], *, rtol: float = 0.0, atol: float = 0.0
+) -> None:
+    """Holds the losses of a run against those of another, as far as both go.
 
+    Args:
+        wanted: those of the ordinary run.
+        found: those of the run with the part.
+        rtol, atol: how far they may be apart: ``atol + rtol * abs(wanted)``; by default not a bit.
 
-def differ(ours: list[float], theirs: list[float]) -> int | None:
-    """Returns the number of the first loss that is not the same, from 0; None where all are."""
-    unequal = np.nonzero(np.array(ours) != np.array(theirs[: len(ours)]))[0]
-    return int(unequal[0]) if len(unequal) else None
+    Raises:
+        Wrong: with the key "losses", the step (from 1), and what was found and wanted there.
+    """
+    for step, (one, other) in enumerate(zip(found, wanted, strict=False), 1):
+        if not abs(one - other) <= atol + rtol * abs(other):  # NaN is not near anything
+            raise Wrong("losses", step=step, found=f"{one:.9g}", wanted=f"{other:.9g}")

@@ -7,42 +7,48 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from hybridnet.base.config import lab_seconds
 from hybridnet.base.lazy import subprocess, tempfile
 
 from .finding import Finding, PartLine
 from .folder import Folder
-from .messages import as_message, as_table
+from .messages import ALL, as_message, as_table
 
+_CHILD: Final = (sys.executable, "-m", "hybridnet.labs.child")
+#: Seconds that a whole run may take.
+_RUN: Final = 300
 #: Seconds that a process has to end after its last word.
 _GRACE: Final = 5
 _FRAME: Final = re.compile(r'File "(.+)", line (\d+) in (.+)')
 
 
-def messages(
-    mode: str, folder: Folder, environment: Mapping[str, str] | None = None
-) -> Iterator[dict[str, Any]]:
+def messages(mode: str, folder: Folder, name: str = ALL) -> Iterator[dict[str, Any]]:
     """Yields the messages of a process that checks or runs a part, as they come.
 
     The last is one of kind "found" if it did not end by itself, or before its end.
 
     Args:
         mode: 'check' or 'run'.
-        environment: variables that the process has beside those of this one.
+        folder: where the part is.
+        name: of the only property that is checked; default all.
+
+    Raises:
+        ParameterError: HYBRIDNET_LAB_SECONDS is no number of seconds.
     """
+    seconds = lab_seconds() if mode == "check" else _RUN
     with tempfile.TemporaryDirectory() as place:
         stack = Path(place) / "stack"
         process = subprocess.Popen(
-            [sys.executable, "-m", "hybridnet.labs.child", mode, str(folder.path), str(stack)],
+            [*_CHILD, mode, folder.path, stack, name, str(seconds)],
             stdout=subprocess.PIPE,
             stdin=subprocess.DEVNULL,
             encoding="utf-8",
             errors="replace",
-            env={**os.environ, **(environment or {})},
             start_new_session=True,  # so that processes of its own end with it
         )
         # What the part has started may hold the pipe open when the process is gone.

@@ -14,11 +14,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Self, final, overload
+from typing import Any, Final, final, overload
 
 from hybridnet.base.errors import GraphError, MXNetError, ParameterError
 from hybridnet.base.interrupts import is_from_signal
 from hybridnet.base.locks import free_in_children
+from hybridnet.base.removable import Removable
 from hybridnet.engine import RLock
 from hybridnet.graph import Graph
 from hybridnet.ops.core import Types
@@ -155,7 +156,7 @@ PIPELINE: Final = Pipeline(
 
 
 @final
-class Registration:
+class Registration(Removable):
     """A pass that was registered, and the way to remove it; also as ``with register(...):``.
 
     Attributes:
@@ -168,12 +169,6 @@ class Registration:
     def remove(self) -> None:
         """Removes the pass; graphs are run without it from now on. Again, it does nothing."""
         PIPELINE.remove(self.step)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.remove()
 
     def __repr__(self) -> str:
         there = any(one is self.step for one in PIPELINE)

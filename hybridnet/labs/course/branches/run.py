@@ -15,8 +15,7 @@ from hybridnet.lenet import AbstractWay, Eager, Settings
 from hybridnet.ndarray import NDArray
 from hybridnet.tracing import function as traced_function
 
-from ...checking import Wrong
-from ...training import Outcome, train_lenet
+from ...training import Outcome, hold_against, ordinary_losses, train_lenet
 from .drawing import choices_in, unfolded
 
 #: How long the gradients may be together: some of the steps of an epoch clip them.
@@ -62,11 +61,9 @@ def run(part: Any, pictures: Path) -> Outcome:
 
         return made
 
-    plain = train_lenet(make(lambda step: step), epochs=1)
+    plain = ordinary_losses(make(lambda step: step), None)
     outcome = train_lenet(make(lambda step: traced_function(step, convert=convert)))
-    for number, (ours, theirs) in enumerate(zip(outcome.losses, plain.losses, strict=False), 1):
-        if not abs(ours - theirs) <= _TOLERANCE:
-            raise Wrong("losses", step=number, ours=f"{ours:.4f}", theirs=f"{theirs:.4f}")
+    hold_against(plain, outcome.losses, atol=_TOLERANCE)
     way = ways[-1]
     graph = way.traced.graph(*way.example)
     counts["choices"] = choices_in(graph)

@@ -13,8 +13,7 @@ from hybridnet.base.lazy import jax
 from hybridnet.lenet import Eager
 from hybridnet.ops.alternatives import Site, alternative, builtin_choice
 
-from ...checking import Wrong
-from ...training import Outcome, first_steps, train_lenet
+from ...training import Outcome, hold_against, ordinary_losses, train_lenet
 from .drawing import draw_example, draw_times
 from .layers import ConvolutionLayer
 from .timing import (
@@ -43,15 +42,12 @@ def figure(folder: Path) -> None:
 
 def run(part: Any, pictures: Path) -> Outcome:
     """Trains LeNet; the framework asks the part whenever a program with a convolution is built."""
-    ordinary = train_lenet(Eager, steps=first_steps()).losses
+    ordinary = ordinary_losses(Eager)
     counts = Counter(forward=0, gradient=0)
     _register(part, counts)
     outcome = train_lenet(Eager)
     outcome.counts = dict(counts)
-    pairs = zip(outcome.losses, ordinary, strict=False)
-    for number, (own, theirs) in enumerate(pairs, 1):
-        if not abs(own - theirs) <= _NEAR * abs(theirs):
-            raise Wrong("losses", step=number, own=own, theirs=theirs)
+    hold_against(ordinary, outcome.losses, rtol=_NEAR)
     outcome.draw(pictures / "times.svg", partial(draw_times, times=_times(part)))
     return outcome
 

@@ -110,6 +110,17 @@ class _Trial:
         self.contract = _Contract()
         self.ready: list[_Task] = []
 
+    def run(self, program: _Tasks) -> _Trial:
+        """Takes all steps."""
+        for step in program.steps:
+            self.step(step)
+        return self
+
+    def finish(self) -> None:
+        """Ends tasks until none may run."""
+        while self.ready:
+            self.step(0)
+
     def step(self, step: _Task | int) -> None:
         """Pushes a task, or ends one of those that were said to be ready."""
         if isinstance(step, _Task):
@@ -151,17 +162,12 @@ def _listed(answer: Any) -> list[Any]:
 
 
 def _keeps_order(part: Any, program: _Tasks) -> None:
-    trial = _Trial(part)
-    for step in program.steps:
-        trial.step(step)
+    _Trial(part).run(program)
 
 
 def _all_run(part: Any, program: _Tasks) -> None:
-    trial = _Trial(part)
-    for step in program.steps:
-        trial.step(step)
-    while trial.ready:
-        trial.step(0)
+    trial = _Trial(part).run(program)
+    trial.finish()
     if trial.contract.pending:
         raise Wrong("never", task=trial.contract.pending[0].name)
 
@@ -176,11 +182,8 @@ def _runs_together(part: Any, program: _Tasks) -> None:
 
 
 def _holds_nothing(part: Any, program: _Tasks) -> None:
-    trial = _Trial(part)
-    for step in program.steps:
-        trial.step(step)
-    while trial.ready:
-        trial.step(0)
+    trial = _Trial(part).run(program)
+    trial.finish()
     held = [
         (name, len(value)) for name, value in vars(trial.order).items() if hasattr(value, "__len__")
     ]

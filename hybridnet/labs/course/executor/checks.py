@@ -152,6 +152,12 @@ class _QueueTrial:
         elif step == "end" and self.running:
             self.end()
 
+    def run(self) -> None:
+        """Takes all steps, and what is left to run."""
+        for step in self.example.steps:
+            self.step(step)
+        self.finish()
+
     def finish(self) -> None:
         """Runs everything that the queue hands out."""
         while self.feeds:
@@ -162,10 +168,7 @@ class _QueueTrial:
 
 
 def _keeps_order(part: Any, example: _DevicePrograms) -> None:
-    trial = _QueueTrial(part, example)
-    for step in example.steps:
-        trial.step(step)
-    trial.finish()
+    _QueueTrial(part, example).run()
 
 
 class _PromptTrial(_QueueTrial):
@@ -180,10 +183,7 @@ class _PromptTrial(_QueueTrial):
 
 
 def _at_once(part: Any, example: _DevicePrograms) -> None:
-    trial = _PromptTrial(part, example)
-    for step in example.steps:
-        trial.step(step)
-    trial.finish()
+    _PromptTrial(part, example).run()
 
 
 class _UrgentTrial(_PromptTrial):
@@ -203,10 +203,7 @@ class _UrgentTrial(_PromptTrial):
 
 
 def _most_urgent_first(part: Any, example: _DevicePrograms) -> None:
-    trial = _UrgentTrial(part, example)
-    for step in example.steps:
-        trial.step(step)
-    trial.finish()
+    _UrgentTrial(part, example).run()
 
 
 def _runs_apart(part: Any, example: _DevicePrograms) -> None:

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from hybridnet import gluon, nd, profiler, runtime, sym, visualization
+from hybridnet import gluon, profiler, runtime, sym, visualization
 from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.device_scope import device
 from hybridnet.lenet import AbstractWay, Bound, Digits, Settings, lenet_symbol
 
-from ...checking import Wrong
-from ...training import Outcome, differ, first_steps, train_lenet
+from ...training import Outcome, hold_against, ordinary_losses, take_step, train_lenet
 
 #: Parts of a batch, each of which goes through the pipeline by itself.
 _PARTS: Final = 4
@@ -65,7 +64,7 @@ def _bound(weights: dict[str, Any], settings: Settings) -> Bound:
 def run(part: Any, pictures: Path) -> Outcome:
     """Trains LeNet; on each device the queue says what is next."""
     runtime.deterministic()  # else the clock decides when a compiled program takes over
-    ordinary = train_lenet(_bound, steps=first_steps(_COMPARED))
+    ordinary = ordinary_losses(_bound, _COMPARED)
     counts = {"queues": 0, "put": 0, "next": 0, "programs": 0}
 
     class CountedQueue(part.Queue):
@@ -88,10 +87,7 @@ def run(part: Any, pictures: Path) -> Outcome:
         outcome = train_lenet(_bound, steps=_profiled)
     finally:
         runtime.set_ready_queue(None)
-    wrong = differ(ordinary.losses, outcome.losses)
-    if wrong is not None:
-        values = {"found": outcome.losses[wrong], "wanted": ordinary.losses[wrong]}
-        raise Wrong("losses", step=wrong, **values)
+    hold_against(ordinary, outcome.losses)
     outcome.counts = counts
     outcome.draw(pictures / "timeline.html", profiler.timeline().save)
     return outcome
@@ -99,12 +95,7 @@ def run(part: Any, pictures: Path) -> Outcome:
 
 def _profiled(way: AbstractWay, digits: Digits, rows: Sequence[NumpyArray]) -> list[float]:
     """Takes the steps; the profiler listens to the last ones."""
-    losses = [_step(way, digits, one) for one in rows[:-_DRAWN]]
+    losses = [take_step(way, digits, one) for one in rows[:-_DRAWN]]
     with profiler.profile():
-        losses += [_step(way, digits, one) for one in rows[-_DRAWN:]]
+        losses += [take_step(way, digits, one) for one in rows[-_DRAWN:]]
     return losses
-
-
-def _step(way: AbstractWay, digits: Digits, one: NumpyArray) -> float:
-    loss = way.step(nd.array(digits.train_images[one]), nd.array(digits.train_labels[one]))
-    return float(loss.mean().asscalar())

@@ -9,8 +9,7 @@ from typing import Any, Final
 from hybridnet import passes, sym, visualization
 from hybridnet.lenet import Bound, training_symbol
 
-from ...checking import Wrong
-from ...training import Outcome, train_lenet
+from ...training import Outcome, hold_against, ordinary_losses, train_lenet
 from .operators import Operator, fusion
 
 _NAME: Final = "yours"
@@ -40,17 +39,14 @@ def run(part: Any, pictures: Path) -> Outcome:
         counts["after"] += len(operators) - sum(len(group) - 1 for group in chosen if group)
         return chosen
 
-    ordinary = train_lenet(Bound, epochs=1)
+    ordinary = ordinary_losses(Bound, _COMPARED)
     with passes.register(fusion(choose, _NAME)):
         outcome = train_lenet(Bound, epochs=_EPOCHS)
         outcome.counts = dict(counts)
         network = training_symbol()
         shapes = {"data": (64, 1, 28, 28), "softmax_label": (64,)}
         joined = network.optimize(passes=[_NAME], train=True, **shapes)
-    pairs = zip(outcome.losses[:_COMPARED], ordinary.losses, strict=False)
-    for step, (own, theirs) in enumerate(pairs, 1):
-        if abs(own - theirs) > _NEAR * abs(theirs):
-            raise Wrong("losses", step=step, own=own, theirs=theirs)
+    hold_against(ordinary, outcome.losses, rtol=_NEAR)
     for name, one in (("before.svg", network), ("after.svg", joined)):
         picture = visualization.draw_network(one, shape=shapes)
         outcome.draw(pictures / name, picture.figure.savefig)

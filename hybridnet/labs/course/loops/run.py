@@ -12,8 +12,7 @@ from hybridnet.graph import Edge
 from hybridnet.lenet import Bound, Settings, lenet_scores, lenet_symbol
 from hybridnet.passes import LoopValue, LoopWiring, NextIterationCall
 
-from ...checking import Wrong
-from ...training import Outcome, differ, first_steps, train_lenet
+from ...training import Outcome, hold_against, ordinary_losses, train_lenet
 
 #: Iterations of the loop: parts of a batch.
 _PARTS: Final = 4
@@ -83,7 +82,7 @@ def _bound(weights: dict[str, Any], settings: Settings) -> Bound:
 def run(part: Any, pictures: Path) -> Outcome:
     """Trains LeNet; the loops of each graph that is bound are wired by the part."""
     runtime.deterministic()  # else the clock decides when a compiled program takes over
-    ordinary = train_lenet(_bound, steps=first_steps(_COMPARED))
+    ordinary = ordinary_losses(_bound, _COMPARED)
     counts = {"loops": 0, "variables": 0, "constants": 0}
 
     def counted(
@@ -96,10 +95,7 @@ def run(part: Any, pictures: Path) -> Outcome:
 
     with passes.wire_loop.replaced_by(counted):
         outcome = train_lenet(_bound)
-        wrong = differ(ordinary.losses, outcome.losses)
-        if wrong is not None:
-            values = {"found": outcome.losses[wrong], "wanted": ordinary.losses[wrong]}
-            raise Wrong("losses", step=wrong, **values)
+        hold_against(ordinary, outcome.losses)
         outcome.counts = counts | {"iterations": 2 * _PARTS * len(outcome.losses)}
         outcome.draw(pictures / "loop.svg", _draw_example)
     return outcome

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from hybridnet import sym
-from hybridnet.base import config
 from hybridnet.base.device_scope import device
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.graph import infer_types
 from hybridnet.lenet import AbstractWay, Bound, Settings, training_symbol
 from hybridnet.passes import partition
+from hybridnet.runtime import deterministic
 
-from ...checking import Wrong
-from ...training import Outcome, differ, first_steps, train_lenet
+from ...training import Outcome, hold_against, ordinary_losses, train_lenet
 from .chart import draw_parts
 from .cutting import Cutting
 
@@ -36,16 +35,13 @@ def figure(folder: Path) -> None:
 def run(part: Any, pictures: Path) -> Outcome:
     """Trains LeNet, convolutions on one device and dense layers on the other."""
     # Else the clock decides when a compiled program, which rounds otherwise, takes over.
-    config.fix_order(True)
-    ours = train_lenet(_on_two_devices, steps=first_steps())
+    deterministic()
+    ours = ordinary_losses(_on_two_devices)
     cutting = Cutting(part)
     with partition.replaced_by(cutting):
         outcome = train_lenet(_on_two_devices)
-    config.fix_order(False)
-    number = differ(ours.losses, outcome.losses)
-    if number is not None:
-        losses = ours.losses[number], outcome.losses[number]
-        raise Wrong("losses", number=number, ours=losses[0], theirs=losses[1])
+    deterministic(False)
+    hold_against(ours, outcome.losses)
     outcome.counts = {"asked": cutting.asked, "nodes": cutting.nodes, "sent": cutting.sent}
     for name, (_, cut) in zip(("forward", "backward"), cutting.cuts, strict=False):
         outcome.draw(pictures / f"{name}.svg", partial(draw_parts, parts=cut.parts))

@@ -7,15 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from hybridnet.base.context import cpu
 from hybridnet.lenet import AbstractWay, Bound, Settings
 from hybridnet.passes import CostModel, DeviceCost, LinkCost, earliest_finish
 from hybridnet.runtime import set_costs
 
-from ...checking import Wrong
-from ...training import Outcome, first_steps, train_lenet
+from ...training import Outcome, hold_against, ordinary_losses, train_lenet
 from .chart import draw_runs
 from .placer import Placed, Placer
 from .simulated import Speeds, Work, length_of
@@ -50,14 +47,12 @@ def figure(folder: Path) -> None:
 
 def run(part: Any, pictures: Path) -> Outcome:
     """Trains LeNet on two devices, placed by the part."""
-    placer, losses = Placer(part), train_lenet(Bound, steps=first_steps()).losses
+    placer, losses = Placer(part), ordinary_losses(Bound)
     before = set_costs(_COSTS)
     with earliest_finish.replaced_by(placer):
         outcome = train_lenet(_on_two_devices)
     set_costs(before)
-    for number, (ours, theirs) in enumerate(zip(losses, outcome.losses, strict=False)):
-        if not np.isclose(ours, theirs, rtol=_TOLERANCE):
-            raise Wrong("losses", number=number, ours=ours, theirs=theirs)
+    hold_against(losses, outcome.losses, rtol=_TOLERANCE)
     outcome.counts = {
         "asked": len(placer.asked),
         "timed": sum(one.speeds.asked for one in placer.asked),

@@ -13,14 +13,14 @@ from typing import Any, Final
 import numpy as np
 
 from hybridnet import kv, nd
-from hybridnet.base import config
 from hybridnet.base.array_types import NumpyArray
 from hybridnet.lenet import AbstractWay, Digits, Eager, Settings
+from hybridnet.runtime import deterministic
 
 from ...checking import Wrong
 from ...folder import load_part
 from ...gang import Gang
-from ...training import Outcome, train_lenet
+from ...training import Outcome, hold_against, ordinary_losses, take_step, train_lenet
 from .drawing import draw_call, draw_example
 from .link import Link, Sending
 
@@ -87,16 +87,14 @@ def run(part: Any, pictures: Path) -> Outcome:
 
 def _compare(losses: NumpyArray) -> None:
     """Holds the losses of the first steps against those of one process."""
-    config.fix_order(True)
-    alone = train_lenet(Eager, epochs=1, batch_size=_BATCH, steps=partial(_steps, 0, 1, _COMPARED))
-    for step, (found, wanted) in enumerate(zip(losses, alone.losses, strict=False)):
-        if not np.isclose(found, wanted, rtol=_CLOSE):
-            raise Wrong("losses", step=step, found=f"{found:.6f}", wanted=f"{wanted:.6f}")
+    deterministic()
+    alone = ordinary_losses(Eager, _COMPARED, batch_size=_BATCH)
+    hold_against(alone, losses.tolist(), rtol=_CLOSE)
 
 
 def _train(file: str, rank: int, before: Connection, after: Connection) -> _Trained:
     """One of the processes."""
-    config.fix_order(True)  # the same bits in all of them, whatever the clock says
+    deterministic()  # the same bits in all of them, whatever the clock says
     link = Link(rank, _SIZE, load_part(Path(file)), before, after)
 
     @kv.KVStoreBase.register
@@ -123,23 +121,11 @@ def _train(file: str, rank: int, before: Connection, after: Connection) -> _Trai
         ways.append(Eager(weights, share))
         return ways[0]
 
-    outcome = train_lenet(make, batch_size=_BATCH, steps=partial(_steps, rank, _SIZE, None))
+    outcome = train_lenet(make, batch_size=_BATCH, steps=partial(_steps, rank))
     weights = b"".join(one.asnumpy().tobytes() for one in ways[0].weights().values())
     return _Trained(outcome, weights, link.calls, link.sent, link.longest)
 
 
-def _steps(
-    rank: int,
-    size: int,
-    most: int | None,
-    way: AbstractWay,
-    digits: Digits,
-    rows: Sequence[NumpyArray],
-) -> list[float]:
-    """Takes the first steps, or all, with a process's share of each batch."""
-    losses = []
-    for one in rows[:most]:
-        mine = one[rank::size]
-        loss = way.step(nd.array(digits.train_images[mine]), nd.array(digits.train_labels[mine]))
-        losses.append(float(loss.mean().asscalar()))
-    return losses
+def _steps(rank: int, way: AbstractWay, digits: Digits, rows: Sequence[NumpyArray]) -> list[float]:
+    """Takes all steps, with a process's share of each batch."""
+    return [take_step(way, digits, one[rank::_SIZE]) for one in rows]

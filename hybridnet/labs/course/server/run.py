@@ -14,13 +14,13 @@ from typing import Any, Final
 import numpy as np
 
 from hybridnet import kv, nd
-from hybridnet.base import config
 from hybridnet.base.array_types import NumpyArray
 from hybridnet.lenet import AbstractWay, Digits, Eager, Settings
+from hybridnet.runtime import deterministic
 
 from ...checking import Wrong
 from ...gang import Gang
-from ...training import Outcome, train_lenet
+from ...training import Outcome, take_step, train_lenet
 from .client import SentRequest, ServerStore
 from .drawing import draw_asked, draw_example
 from .process import ServerPlan, serve
@@ -153,7 +153,7 @@ def _serving(gang: Gang, plan: ServerPlan, counts: Any) -> tuple[Any, Any]:
 
 def _train(addresses: Sequence[tuple[str, str]], worker: int) -> list[_WorkerEnd]:
     """A worker: trains LeNet with one server after the other."""
-    config.fix_order(True)  # the same bits in all processes, whatever the clock says
+    deterministic()  # the same bits in all processes, whatever the clock says
     return [_train_with(address, worker, _EPOCHS[kind]) for kind, address in addresses]
 
 
@@ -187,11 +187,7 @@ def _steps(
     worker: int, way: AbstractWay, digits: Digits, rows: Sequence[NumpyArray]
 ) -> list[float]:
     """Takes all steps, with a worker's share of each batch."""
-    losses = []
-    for one in rows:
-        loss = way.step(*_share(worker, digits, one))
-        losses.append(float(loss.mean().asscalar()))
-    return losses
+    return [take_step(way, digits, one[worker::_WORKERS]) for one in rows]
 
 
 def _share(worker: int, digits: Digits, rows: NumpyArray) -> tuple[Any, Any]:
@@ -201,7 +197,7 @@ def _share(worker: int, digits: Digits, rows: NumpyArray) -> tuple[Any, Any]:
 
 def _serial() -> dict[str, NumpyArray]:
     """Returns the weights after the same updates, made one after the other in this process."""
-    config.fix_order(True)
+    deterministic()
     ways: list[Eager] = []
 
     def make(weights: dict[str, Any], settings: Settings) -> AbstractWay:
