@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -270,7 +271,7 @@ def test_a_store_of_horovods_on_its_own():
         store.pushpull([0, 1], [x])
 
 
-def test_programs_on_disk_are_those_of_a_rank(tmp_path):
+def test_a_rank_reads_programs_of_others_from_disk(tmp_path):
     script = """
         import hybridnet as hn
         from hybridnet import distributed as dist, nd
@@ -280,11 +281,13 @@ def test_programs_on_disk_are_those_of_a_rank(tmp_path):
         for _ in range(3):
             y = nd.dot(x, nd.tanh(x) + x)
             y.wait_to_read()
-        print(y.asnumpy().shape, cache.statistics().loaded > 0)
+        print(round(float(y.asnumpy()[7, 9]), 2), cache.statistics().loaded > 0)
     """
     environ = {"HYBRIDNET_CACHE_DIR": str(tmp_path), "HYBRIDNET_HOST": "off"}
     environ["HYBRIDNET_DETERMINISTIC"] = "1"
-    for again in (False, True):
-        for ended in await_end(start_gang(script, 2, **environ)):
-            assert ended.status == 0, ended.err
-            assert f"(40, 40) {again}" in ended.out
+    # XLA numbers devices over all processes; which of the two wrote a program is chance.
+    for _ in range(2):
+        ended = await_end(start_gang(script, 2, **environ))
+        assert [one.status for one in ended] == [0, 0], [one.err for one in ended]
+    results = [round(40 * x * (math.tanh(x) + x), 2) for x in (1, 2)]
+    assert {one.out.strip() for one in ended} == {f"{y} True" for y in results}

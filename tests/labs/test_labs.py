@@ -118,6 +118,8 @@ def test_lenet_is_trained_with_the_part(name, tmp_path):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_folder_has_what_it_takes(name, tmp_path):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    before = pyplot.get_fignums()
     for language in LANGUAGES:
         folder = start(Lab(name), tmp_path / language, language)
         assert len(folder.part.read_text(encoding="utf-8").splitlines()) <= 80
@@ -128,6 +130,7 @@ def test_a_folder_has_what_it_takes(name, tmp_path):
         assert "hybridnet lab check" in page
         assert "hybridnet lab run" in page
         assert opened(folder.path).lab == folder.lab
+    assert pyplot.get_fignums() == before
 
 
 @pytest.mark.parametrize("lab", [None, *NAMES])

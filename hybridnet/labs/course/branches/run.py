@@ -15,6 +15,7 @@ from hybridnet.lenet import AbstractWay, Eager, Settings
 from hybridnet.ndarray import NDArray
 from hybridnet.tracing import function as traced_function
 
+from ...pictures import write_picture
 from ...training import Outcome, hold_against, ordinary_losses, train_lenet
 from .drawing import choices_in, unfolded
 
@@ -36,7 +37,7 @@ def figure(folder: Path) -> None:
 
     graph = f.graph(nd.array([1]), nd.array([2]))
     picture = visualization.draw_network(unfolded(graph, ["x", "y"]))
-    picture.figure.savefig(folder / "figure.svg")
+    write_picture(picture.figure, folder / "figure.svg")
 
 
 def run(part: Any, pictures: Path) -> Outcome:

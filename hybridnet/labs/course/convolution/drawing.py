@@ -11,6 +11,8 @@ import numpy as np
 from hybridnet.base.array_types import NumpyArray
 from hybridnet.visualization.layers import import_extra
 
+from ...pictures import write_picture
+
 #: Of the windows of the example; of what is measured.
 _WINDOWS: Final = ("#4477aa", "#ee6677", "#228833", "#ccbb44")
 _METHODS: Final = ("#bbbbbb", "#4477aa", "#ee6677")
@@ -38,8 +40,7 @@ def draw_example(file: Path) -> None:
     ax.set_ylim(4.1, -0.7)
     ax.set_aspect("equal")
     ax.axis("off")
-    picture.savefig(file)
-    pyplot.close(picture)
+    write_picture(picture, file)
 
 
 def _draw_array(
@@ -90,5 +91,4 @@ def draw_times(file: Path, times: Mapping[tuple[str, str, str], float]) -> None:
         ax.margins(y=0.12)
     panels[0].set_ylabel("ms of processors")
     panels[0].legend(frameon=False, fontsize=9, loc="upper left")
-    picture.savefig(file)
-    pyplot.close(picture)
+    write_picture(picture, file)

@@ -11,6 +11,7 @@ from hybridnet import engine, nd, profiler, sym, visualization
 from hybridnet.base.array_types import NumpyArray
 from hybridnet.lenet import AbstractWay, Digits, Eager
 
+from ...pictures import write_picture
 from ...training import Outcome, train_lenet
 
 #: Batches that are read ahead; steps between two scores, and the digits of one.
@@ -24,7 +25,7 @@ def figure(folder: Path) -> None:
     a, b = sym.var("a"), sym.var("b")
     c, d = sym.exp(a, name="c"), sym.sqrt(a, name="d")
     e = sym.elemwise_mul(sym.elemwise_add(c, d, name="c+d"), b, name="e")
-    visualization.draw_network(e).figure.savefig(folder / "figure.svg")
+    write_picture(visualization.draw_network(e).figure, folder / "figure.svg")
 
 
 def run(part: Any, pictures: Path) -> Outcome:

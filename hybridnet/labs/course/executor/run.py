@@ -11,6 +11,7 @@ from hybridnet.base.array_types import NumpyArray
 from hybridnet.base.device_scope import device
 from hybridnet.lenet import AbstractWay, Bound, Digits, Settings, lenet_symbol
 
+from ...pictures import write_picture
 from ...training import Outcome, hold_against, ordinary_losses, take_step, train_lenet
 
 #: Parts of a batch, each of which goes through the pipeline by itself.
@@ -32,7 +33,7 @@ def figure(folder: Path) -> None:
     with device(_DEVICES[1]):
         second = [sym.sqrt(one, name=f"Q{part}") for part, one in enumerate(first)]
         losses = sym.concat(*second, dim=0, name="Q2")
-    visualization.draw_network(losses).figure.savefig(folder / "figure.svg")
+    write_picture(visualization.draw_network(losses).figure, folder / "figure.svg")
 
 
 def pipeline() -> Any:

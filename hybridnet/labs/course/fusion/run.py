@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from hybridnet import passes, sym, visualization
 from hybridnet.lenet import Bound, training_symbol
 
+from ...pictures import write_picture
 from ...training import Outcome, hold_against, ordinary_losses, train_lenet
 from .operators import Operator, fusion
 
@@ -25,7 +27,7 @@ def figure(folder: Path) -> None:
     a = sym.exp(sym.var("x"), name="a")
     b = sym.FullyConnected(a, num_hidden=3, name="b")
     c = sym.elemwise_add(a, b, name="c")
-    visualization.draw_network(sym.tanh(c, name="d")).figure.savefig(folder / "figure.svg")
+    write_picture(visualization.draw_network(sym.tanh(c, name="d")).figure, folder / "figure.svg")
 
 
 def run(part: Any, pictures: Path) -> Outcome:
@@ -49,5 +51,5 @@ def run(part: Any, pictures: Path) -> Outcome:
     hold_against(ordinary, outcome.losses, rtol=_NEAR)
     for name, one in (("before.svg", network), ("after.svg", joined)):
         picture = visualization.draw_network(one, shape=shapes)
-        outcome.draw(pictures / name, picture.figure.savefig)
+        outcome.draw(pictures / name, partial(write_picture, picture.figure))
     return outcome

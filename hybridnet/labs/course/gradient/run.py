@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hybridnet.graph import Edge, GradientRules, Graph, Node, backpropagate
 from hybridnet.lenet import Bound, Eager, initial_weights, training_symbol
 from hybridnet.runtime import deterministic
 
+from ...pictures import write_picture
 from ...training import Outcome, hold_against, ordinary_losses, train_lenet
 
 
@@ -20,7 +22,7 @@ def figure(folder: Path) -> None:
     a = sym.elemwise_mul(x, y, name="a")
     b = sym.elemwise_mul(a, x, name="b")
     made = sym.Group([b, b.gradient(["x", "y"])])
-    visualization.draw_network(made).figure.savefig(folder / "figure.svg")
+    write_picture(visualization.draw_network(made).figure, folder / "figure.svg")
 
 
 def run(part: Any, pictures: Path) -> Outcome:
@@ -56,7 +58,7 @@ def run(part: Any, pictures: Path) -> Outcome:
         outcome.counts = dict(counts)
         picture = visualization.draw_network(_lenet_and_gradient())
     hold_against(ordinary_losses(Eager, None), outcome.losses)
-    outcome.draw(pictures / "gradient.svg", picture.figure.savefig)
+    outcome.draw(pictures / "gradient.svg", partial(write_picture, picture.figure))
     return outcome
 
 

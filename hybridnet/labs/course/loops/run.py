@@ -12,6 +12,7 @@ from hybridnet.graph import Edge
 from hybridnet.lenet import Bound, Settings, lenet_scores, lenet_symbol
 from hybridnet.passes import LoopValue, LoopWiring, NextIterationCall
 
+from ...pictures import write_picture
 from ...training import Outcome, hold_against, ordinary_losses, train_lenet
 
 #: Iterations of the loop: parts of a batch.
@@ -39,7 +40,7 @@ def _draw_example(file: Path) -> None:
     graph = sym.lower_control(sym.Group(last), a=(1,), b=(1,), n=(1,)).graph
     ends = [Edge(one, 0) for one in graph.targets if isinstance(one.call, NextIterationCall)]
     drawn = visualization.draw_network(sym.Symbol((*graph.outputs, *ends)))
-    drawn.figure.savefig(file)
+    write_picture(drawn.figure, file)
 
 
 def looping() -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hybridnet.ops.core import Types
 from hybridnet.passes import MemoryPlan, memory_steps, plan_memory
 from hybridnet.runtime.placing import register_device
 
+from ...pictures import write_picture
 from ...training import Outcome, hold_against, ordinary_losses, train_lenet
 from .device import ArenaDevice
 from .networks import NAMES, training_step
@@ -28,7 +30,7 @@ def figure(folder: Path) -> None:
     shape = (16, 32)
     axes = visualization.plot_memory(net, True, "naive", data=shape)
     visualization.plot_memory(net, True, ax=_beside(axes), data=shape)
-    axes.figure.savefig(folder / "figure.svg")
+    write_picture(axes.figure, folder / "figure.svg")
 
 
 def run(part: Any, pictures: Path) -> Outcome:
@@ -64,7 +66,7 @@ def run(part: Any, pictures: Path) -> Outcome:
     other = visualization.plot_memory(lenet_symbol(), True, ax=_beside(axes), data=(64, 1, 28, 28))
     axes.set_title(f"part.py\n{axes.get_title()}")
     other.set_title(f"hybridnet\n{other.get_title()}")
-    outcome.draw(pictures / "memory.svg", axes.figure.savefig)
+    outcome.draw(pictures / "memory.svg", partial(write_picture, axes.figure))
     return outcome
 
 

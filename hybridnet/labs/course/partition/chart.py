@@ -10,6 +10,8 @@ from hybridnet.graph import Node
 from hybridnet.passes import DevicePart, RecvCall, SendCall, Transfer
 from hybridnet.visualization.layers import import_extra
 
+from ...pictures import write_picture
+
 _COLORS: Final = ("#9ec5e8", "#f3c98b", "#a8d5a2", "#e3b1d6")
 _RED: Final = "#b03a2e"
 _GREY: Final = "#777777"
@@ -53,8 +55,7 @@ def draw_parts(file: Path, parts: Mapping[str, DevicePart]) -> None:
     ax.set_xlim(-0.5, len(parts) - 0.5)
     ax.set_ylim(count - 0.4, -1.6)
     ax.axis("off")
-    figure.savefig(file)
-    pyplot.close(figure)
+    write_picture(figure, file)
 
 
 def _line(ax: Any, column: int, above: int, below: int, is_tensor: bool, passed: float) -> None:

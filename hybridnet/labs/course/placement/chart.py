@@ -8,6 +8,7 @@ from typing import Final
 
 from hybridnet.visualization.layers import import_extra
 
+from ...pictures import write_picture
 from .simulated import Speeds, Work, run_of
 
 _COLORS: Final = ("#9ec5e8", "#f3c98b", "#a8d5a2", "#e3b1d6")
@@ -55,5 +56,4 @@ def draw_runs(
         ax.set_xlim(0, last / scale * 1.02)
         ax.set_title(title, fontsize=10, loc="left")
     axes[-1, 0].set_xlabel(f"simulated time, {unit}")
-    figure.savefig(file)
-    pyplot.close(figure)
+    write_picture(figure, file)

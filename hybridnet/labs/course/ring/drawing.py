@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from hybridnet.visualization.layers import import_extra
 
+from ...pictures import write_picture
 from .link import Sending
 
 #: Of part 0, 1, ... in the example; of each number of a part in a call.
@@ -36,8 +37,7 @@ def draw_example(file: Path) -> None:
     ax.tick_params(length=0)
     for side in ax.spines.values():
         side.set_visible(False)
-    picture.savefig(file)
-    pyplot.close(picture)
+    write_picture(picture, file)
 
 
 def _summands(rank: int, part: int, turn: int) -> int:
@@ -97,8 +97,7 @@ def draw_call(calls: Sequence[Sequence[Sending]], file: Path) -> None:
     ax.set_yticks(range(len(calls)), [f"rank {rank}" for rank in range(len(calls))])
     ax.invert_yaxis()
     ax.set_xlabel("ms; full: send, hatched: receive")
-    picture.savefig(file)
-    pyplot.close(picture)
+    write_picture(picture, file)
 
 
 def _draw_arrows(ax: Any, calls: Sequence[Sequence[Sending]], start: float) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from hybridnet.visualization.layers import import_extra
 
+from ...pictures import write_picture
 from .client import SentRequest
 
 _COLORS: Final = ("#4477aa", "#ee6677", "#228833")
@@ -37,8 +38,7 @@ def draw_example(file: Path) -> None:
         for side in ax.spines.values():
             side.set_visible(False)
     axes[-1].set_xlabel("time")
-    picture.savefig(file)
-    pyplot.close(picture)
+    write_picture(picture, file)
 
 
 def _draw_step(ax: Any, worker: int, number: int, begin: float, push: float, answer: float) -> None:
@@ -91,5 +91,4 @@ def draw_asked(
         ax.set_ylabel(f"worker {worker}: ms")
     axes[0].legend(loc="lower right", fontsize=8)
     axes[-1].set_xlabel("s")
-    picture.savefig(file)
-    pyplot.close(picture)
+    write_picture(picture, file)
