@@ -11,20 +11,14 @@
 #include <cstdint>
 #include <cstring>
 
+#include "lanes.h"
 #include "parallel.h"
 
 namespace narrow {
 
-// Filters at a time.
-constexpr int64_t kLanes = 16;
 // Sums in registers: these taps of a row of the window for two vectors of filters.
 constexpr int kTaps = 6;
 constexpr int kVectors = 2;
-
-typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
-
-inline Lanes Load(const float* from) { return *reinterpret_cast<const Lanes*>(from); }
-inline void Store(float* to, Lanes what) { *reinterpret_cast<Lanes*>(to) = what; }
 
 // A convolution: data (batch, rows, columns, channels), results (batch, down, across, filters).
 struct Shape {

@@ -385,12 +385,17 @@ class Winograd final : public Plan {
       top_ = 2 - top_;
       left_ = 2 - left_;
     }
-    const int64_t width = winograd::WidthOf(outputs);
-    const Tag order = width == 64   ? Tag::aCB16b64c
-                      : width == 32 ? Tag::aCB16b32c
-                                    : Tag::aCB16b16c;
-    product_ = Product(engine, Planes(block_, inputs), Planes(inputs, outputs, order),
-                       Planes(block_, outputs), false);
+    width_ = winograd::AtATime(outputs);
+    const Tag order = width_ == 64   ? Tag::aCB16b64c
+                      : width_ == 32 ? Tag::aCB16b32c
+                                     : Tag::aCB16b16c;
+    const auto left = Planes(block_, inputs), to = Planes(block_, outputs);
+    auto right = Planes(inputs, outputs, order);
+    if (!Product::IsFast(engine, left, right, to)) {
+      width_ = outputs;
+      right = Planes(inputs, outputs);
+    }
+    product_ = Product(engine, left, right, to, false);
   }
 
   size_t PackedBytes() const override {
@@ -398,7 +403,7 @@ class Winograd final : public Plan {
   }
 
   void Pack(dnnl::stream&, void* weights, void* packed) override {
-    winograd::WeightsToPlanes(static_cast<float*>(weights), weights_,
+    winograd::WeightsToPlanes(static_cast<float*>(weights), weights_, width_,
                               static_cast<float*>(packed));
   }
 
@@ -425,7 +430,7 @@ class Winograd final : public Plan {
     if (spec_.packed) {
       planes = in[1];
     } else {
-      winograd::WeightsToPlanes(in[1], weights_, planes);
+      winograd::WeightsToPlanes(in[1], weights_, width_, planes);
     }
     auto next = in.begin() + 2;
     const float* bias = spec_.bias ? *next++ : nullptr;
@@ -457,6 +462,14 @@ class Winograd final : public Plan {
       dnnl::primitive_attr attributes;
       attributes.set_post_ops(steps);
       product_ = dnnl::matmul({engine, left, right, to, attributes});
+    }
+
+    // Whether oneDNN has a kernel for matrices in these orders: weights in blocks have one with
+    // AVX-512 alone. Its plain loop, which takes all orders, takes 1,000 times as long.
+    static bool IsFast(const dnnl::engine& engine, const memory::desc& left,
+                       const memory::desc& right, const memory::desc& to) {
+      const dnnl::matmul::primitive_desc found(engine, left, right, to);
+      return std::string(found.impl_info_str()).rfind("ref", 0) != 0;
     }
 
     void Run(dnnl::stream& stream, float* left, float* right, float* to) {
@@ -517,6 +530,7 @@ class Winograd final : public Plan {
   winograd::Weights weights_;
   int64_t top_, left_;  // zeros before the data
   int64_t block_;       // tiles of a block
+  int64_t width_ = 0;   // of the order of transformed weights
   Product product_, sum_;
 };
 

@@ -41,7 +41,7 @@ PREFIX: Final = b"hybridnet_onednn_"
 
 _HEADERS: Final = "onednn-devel-cpu-gomp"
 _SOURCE: Final = "onednn.cc"
-_INCLUDED: Final = ("calls.h", "lstm.h", "narrow.h", "parallel.h", "winograd.h")
+_INCLUDED: Final = ("calls.h", "lanes.h", "lstm.h", "narrow.h", "parallel.h", "winograd.h")
 _COMPILERS: Final = ("c++", "g++", "clang++")
 # Seconds; on a busy machine it has taken 20, and far longer where other work goes first.
 _COMPILER_SECONDS: Final = 3600
@@ -81,11 +81,11 @@ def _package() -> _Package | None:
 
 
 def name() -> str | None:
-    """Returns 'onednn ' and the version; None where it is not installed, or not wanted.
+    """Returns 'onednn ' and the version; None where it is not installed, not wanted, or left out.
 
     It is part of the name of every program on disk, so it says nothing that costs time to know.
     """
-    if not config.onednn():
+    if _thread.leaves_out or not config.onednn():
         return None
     found = _package()
     return None if found is None else f"onednn {found.version}"
@@ -96,7 +96,7 @@ def load() -> bool:
 
     Not in a block of `left_out`.
     """
-    return not _thread.leaves_out and name() is not None and _loaded()[0] is not None
+    return name() is not None and _loaded()[0] is not None
 
 
 class _Thread(threading.local):

@@ -10,7 +10,7 @@
 // 0, +-1, +-2 rounding errors are four times as large: 3.6e-6 of the greatest magnitude and 0.9e-6
 // for 512 channels; a plain sum has 0.4e-6.
 //
-// Everything works on 16 channels at a time, and so are data, channels last.
+// Data have their channels last, a multiple of 16 of them.
 
 #ifndef HYBRIDNET_WINOGRAD_H_
 #define HYBRIDNET_WINOGRAD_H_
@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "lanes.h"
 #include "parallel.h"
 
 namespace winograd {
@@ -29,13 +30,8 @@ constexpr int kTile = 4;
 constexpr int kReach = 6;
 constexpr int kPlanes = kReach * kReach;
 constexpr int kTaps = 9;
-// Channels at a time.
-constexpr int64_t kLanes = 16;
-
-typedef float Lanes __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
-
-inline Lanes Load(const float* from) { return *reinterpret_cast<const Lanes*>(from); }
-inline void Store(float* to, Lanes what) { *reinterpret_cast<Lanes*>(to) = what; }
+// Channels are in groups of this many: whole vectors on each processor.
+constexpr int64_t kGroup = 16;
 
 // The points, and their cubes.
 constexpr float kA = 1.41421356237309505f, kB = 0.70710678118654752f;
@@ -235,24 +231,25 @@ struct Weights {
   }
 };
 
-// The order of transformed weights is (kPlanes, output / width, input, width).
-inline int64_t WidthOf(int64_t outputs) {
-  return outputs % 64 == 0 ? 64 : outputs % 32 == 0 ? 32 : kLanes;
+// How many outputs are transformed at a time.
+inline int64_t AtATime(int64_t outputs) {
+  return outputs % 64 == 0 ? 64 : outputs % 32 == 0 ? 32 : kGroup;
 }
 
 // Transforms weights, by blocks that are copied plane by plane: the same place of all planes is
-// often the same line of a cache.
-inline void WeightsToPlanes(const float* data, const Weights& weights, float* planes) {
+// often the same line of a cache. Their order is then (kPlanes, output / width, input, width).
+inline void WeightsToPlanes(const float* data, const Weights& weights, int64_t width,
+                            float* planes) {
   constexpr int64_t most = 64;
-  const int64_t width = WidthOf(weights.outputs), step = weights.outputs * weights.inputs;
+  const int64_t each = AtATime(weights.outputs), step = weights.outputs * weights.inputs;
   const int64_t down = weights.inputs / kLanes;
-  parallel::ForEach(weights.outputs / width * down, [=](int64_t number) {
-    const int64_t output = number / down * width, input = number % down * kLanes;
+  parallel::ForEach(weights.outputs / each * down, [=](int64_t number) {
+    const int64_t output = number / down * each, input = number % down * kLanes;
     alignas(sizeof(Lanes)) float block[kPlanes][kLanes * most];
     const auto taps = weights.Taps();
-    for (int64_t place = 0; place < kLanes * width; place += kLanes) {
-      const float* from = data + (output + place % width) * weights.output_step +
-                          (input + place / width) * weights.input_step;
+    for (int64_t place = 0; place < kLanes * each; place += kLanes) {
+      const float* from = data + (output + place % each) * weights.output_step +
+                          (input + place / each) * weights.input_step;
       Lanes square[kTaps], transformed[kPlanes];
       for (int lane = 0; lane < kLanes; ++lane) {
         for (int tap = 0; tap < kTaps; ++tap) {
@@ -262,9 +259,11 @@ inline void WeightsToPlanes(const float* data, const Weights& weights, float* pl
       Square<WeightLine>(square, transformed);
       for (int plane = 0; plane < kPlanes; ++plane) Store(block[plane] + place, transformed[plane]);
     }
-    float* to = planes + output * weights.inputs + input * width;
+    float* to = planes + output / width * width * weights.inputs + input * width + output % width;
     for (int plane = 0; plane < kPlanes; ++plane) {
-      std::copy_n(block[plane], kLanes * width, to + plane * step);
+      for (int64_t row = 0; row < kLanes; ++row) {
+        std::copy_n(block[plane] + row * each, each, to + plane * step + row * width);
+      }
     }
   });
 }
