@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import thorough
+from helpers import run_script, thorough
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
@@ -106,6 +107,31 @@ def test_many_blocks_and_widths(
     case = {"batch": batch, "sizes": sizes, "channels": channels, "filters": filters}
     case |= {"pad": (1, 1), "last": False}
     assert_same(by_winograd(case), by_jax(case), arrays_for(case))
+
+
+@pytest.mark.compiled
+def test_its_products_have_kernels(tmp_path: Path, compiler: str) -> None:
+    """For orders of weights without a kernel oneDNN has a plain loop, 1,000 times slower."""
+    script = """
+        from hybridnet import autograd, nd
+
+        for filters in (64, 96, 112):  # in blocks of 64, 32 and 16
+            x, w = nd.ones((4, 64, 32, 32)), nd.ones((filters, 64, 3, 3))
+            x.attach_grad()
+            w.attach_grad()
+            with autograd.record():
+                y = nd.Convolution(
+                    x, w, kernel=(3, 3), pad=(1, 1), num_filter=filters, no_bias=True
+                )
+            y.backward()
+            w.grad.wait_to_read()
+            x.grad.wait_to_read()
+        """
+    environ = {"HYBRIDNET_CACHE_DIR": str(tmp_path), "CXX": compiler, "HYBRIDNET_HOST": "off"}
+    said = run_script(script, **environ, HYBRIDNET_ONEDNN="1", ONEDNN_VERBOSE="1")
+    products = [line.split(",")[4] for line in said.splitlines() if ",exec,cpu,matmul," in line]
+    assert len(products) >= 9  # forward, and both gradients
+    assert not [name for name in products if name.startswith("ref")]
 
 
 @settings(max_examples=thorough(500, 10))

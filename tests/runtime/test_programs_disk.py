@@ -27,6 +27,7 @@ from hybridnet.base.context import Context
 from hybridnet.base.tensor_type import tensor_type
 from hybridnet.cli.cache import run_cache
 from hybridnet.graph.node import Edge, Graph, Node, variable
+from hybridnet.native import onednn
 from hybridnet.ndarray._advanced import Gather, Scatter, Window, WindowAssign
 from hybridnet.ops.core import alternatives
 from hybridnet.ops.core.alternatives import alternative
@@ -477,6 +478,20 @@ def test_a_setting_of_jax_is_part_of_the_name():
     with jax.default_matmul_precision("highest"):
         assert key_of(make_code()) != before
     assert key_of(make_code()) == before
+
+
+def test_without_onednn_is_another_name(monkeypatch):
+    """A program made until oneDNN's calls are built is not taken for one that calls them."""
+    monkeypatch.setenv("HYBRIDNET_ONEDNN", "1")
+    if onednn.name() is None:
+        pytest.skip("oneDNN is not installed")
+    before = key_of(make_code())
+    with onednn.left_out():
+        plain = key_of(make_code())
+        assert plain != before
+    assert key_of(make_code()) == before
+    monkeypatch.setenv("HYBRIDNET_ONEDNN", "0")
+    assert key_of(make_code()) == plain
 
 
 def test_an_edited_lowering_changes_the_source(tmp_path, monkeypatch, fresh_keys):
