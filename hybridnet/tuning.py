@@ -137,7 +137,8 @@ class _Tune:
             entry, compiled = search.run()
             book.keep(launch.code, entry)
             if compiled is not None and launch.is_current:
-                cache.replace(launch.code, entry.recipe, compiled)
+                cache.save(launch.code, entry.recipe, compiled)
+                cache.replace(launch.code, compiled)
             entries.append(entry)
         return Report(entries)
 

@@ -253,15 +253,19 @@ class ProgramCache:
         if program is not None:
             program.look_again()
 
-    def replace(self, code: Code, recipe: Recipe, executable: Executable) -> None:
-        """Replaces the executable of a structure from now on.
+    def save(self, code: Code, recipe: Recipe, executable: Executable) -> None:
+        """Keeps an executable for later processes; once, as it is given away.
 
         Args:
             code: the structure.
             recipe: the recipe by which the executable was compiled.
             executable: the executable, from `compile_code`.
         """
-        self._maker.replace(self._shelf.find(code), recipe, executable)
+        self._maker.save(code, recipe, executable)
+
+    def replace(self, code: Code, executable: Executable) -> None:
+        """Replaces the executable of a structure from now on in this process."""
+        self._maker.replace(self._shelf.find(code), executable)
 
     def clear(self) -> None:
         """Forgets every program in memory."""

@@ -560,17 +560,14 @@ class Maker:
             say("%s: compiled in %s", describe(code), _since(started))
         return made
 
-    def replace(self, program: Program, recipe: Recipe, executable: Executable) -> None:
-        """Replaces a program's executable from now on, and in later processes.
+    def save(self, code: Code, recipe: Recipe, executable: Executable) -> None:
+        """Keeps an executable for later processes; args as for `ProgramStore.save`."""
+        self._store.save(code, recipe, executable)
 
-        Args:
-            program: the program.
-            recipe: the recipe by which the executable was compiled.
-            executable: the executable, from `compile_code`.
-        """
+    def replace(self, program: Program, executable: Executable) -> None:
+        """Replaces a program's executable from now on in this process."""
         program.replace(executable)
         self.shelf.note_made(program, program.compiled)
-        self._store.save(program.code, recipe, executable)
 
     def reset_after_fork(self) -> None:
         """In a forked child, where nothing is being made."""

@@ -55,7 +55,7 @@ def improve(program: Program, inputs: Sequence[DeviceArray], scalars: Sequence[f
         if account.runs % 2:  # it is put to use when a pair begins, see `Program.take_over`
             return pair
         program.ready, account.is_plain, account.is_untuned = None, False, False
-        cache.replace(code, book.recipe(code), made)
+        cache.replace(code, made)
     elif code in _underway:
         return pair
     if account.is_plain or account.is_untuned:
@@ -100,8 +100,9 @@ def _compile(program: Program, purchase: Purchase) -> None:
     if made is None or not program.kept or program.compiled is None:
         return
     if in_blocks:
-        cache.replace(code, recipe, made)
+        cache.replace(code, made)
     else:
+        cache.save(code, recipe, made)  # at once: the loop may be over before it is put to use
         program.ready = made
     if explaining():
         say("%s: compiled %s in %.1f s", describe(code), what, perf_counter() - started)

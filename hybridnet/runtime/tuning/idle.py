@@ -135,7 +135,8 @@ def _tune(launch: CapturedLaunch) -> None:
         return
     book.keep(launch.code, entry)
     if compiled is not None:
-        cache.replace(launch.code, entry.recipe, compiled)
+        cache.save(launch.code, entry.recipe, compiled)
+        cache.replace(launch.code, compiled)
     if explaining():
         tried = len(entry.trials)
         found = "a faster way" if compiled is not None else "nothing faster"
