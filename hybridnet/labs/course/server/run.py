@@ -28,9 +28,9 @@ from .process import ServerPlan, serve
 _WORKERS: Final = 2
 #: Digits of a step, over both workers; passes over all of them, one more where gradients are of
 #: older weights; the rate of plain descent.
-_BATCH: Final = 24
+_BATCH: Final = 32
 _EPOCHS: Final = {"sync": 2, "async": 3}
-_RATE: Final = 0.15
+_RATE: Final = 0.2
 #: After so many pushes the server is killed; 8 are one round of one worker. None of these is a
 #: multiple of 16, so that rounds are open.
 _STOPS: Final = {"sync": (403, 3001), "async": (2001,)}
