@@ -192,6 +192,10 @@ def test_a_program_for_weights_that_stay_is_bought_as_others_are():
 def test_a_small_program_does_not_wait_for_onednn():
     assert is_worth_twice(Account(20), Prices())
     assert not is_worth_twice(Account(150), Prices())
+    slow = Prices()
+    for _ in range(3):
+        slow.note_compiled(20, None, 5 * slow.compiling(20))
+    assert is_worth_twice(Account(20), slow)  # so is the compiler of C++
 
 
 @pytest.mark.parametrize(("before", "least", "most"), [(0.0, 30, 60), (0.5, 15, 30), (1.0, 2, 2)])

@@ -219,7 +219,7 @@ def is_worth_twice(account: Account, prices: Prices) -> bool:
 
     So it is where the first program is there long before the other can be; see `Prices.onednn`.
     """
-    return 4 * _compiling(account, prices) < prices.onednn
+    return 4 * _compiling(account, prices) < prices.building()
 
 
 def _decide_back(account: Account) -> Decision:

@@ -89,6 +89,10 @@ class Prices:
         """
         return self._ratios[len(self._ratios) // 2] * self._guess(weight, kinds)
 
+    def building(self) -> float:
+        """Returns how long it takes to build what calls oneDNN: the machine is as slow for that."""
+        return self._ratios[len(self._ratios) // 2] * self.onednn
+
     def reading(self, weight: int, kinds: int | None = None) -> float:
         """Returns how long such a program takes to be read from disk."""
         return self.file * self._guess(weight, kinds)
