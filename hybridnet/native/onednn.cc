@@ -13,7 +13,7 @@
 // of its pool: without the worker there would be a team for each of these, and two calls at a time
 // would contend for the cores. A chain of small convolutions takes 0.7 of the time with it.
 
-#include <immintrin.h>
+#include <xmmintrin.h>
 
 #include <algorithm>
 #include <atomic>
