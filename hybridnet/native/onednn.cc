@@ -112,10 +112,9 @@ struct Spec {
       return std::accumulate(shape.begin(), shape.end(), 1.0, std::multiplies<double>());
     };
     const double weights = destination[1] * (source[1] / groups) * count(kernel);
-    const double results = count(destination) / destination[1] * weights;
+    const double multiplications = count(destination) / destination[1] * weights;
     const double bytes = 4 * (count(source) + weights + count(destination));
-    const bool is_short = results / kMultiplications + bytes / kBytes < kAlone;
-    return is_short ? 1 : 0;
+    return multiplications / kMultiplications + bytes / kBytes < kAlone ? 1 : 0;
   }
 
   // Shape and order of weights as MXNet has them.
