@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import select
 import sys
 from collections.abc import Sequence
 from typing import Final, NoReturn
@@ -27,6 +29,8 @@ from .train_options import add_train
 _USAGE: Final = 2
 #: The status that shells report for a program ended by Ctrl-C.
 _INTERRUPTED: Final = 130
+#: And for one whose reader has gone (SIGPIPE).
+_UNREAD: Final = 141
 #: What the error of a missing extra says to do.
 _INSTALL: Final = "pip install 'hybridnet["
 
@@ -104,7 +108,23 @@ def _parser() -> argparse.ArgumentParser:
 
 def program() -> NoReturn:
     """Runs the command of this process and ends it."""
-    sys.exit(main())
+    status = main()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        status = _UNREAD
+    if status == _UNREAD:  # Python would write what is left as the process ends, and fail
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(status)
+
+
+def _is_unread() -> bool:
+    """Whether nobody reads the output any more, as after `| head`."""
+    if not hasattr(select, "poll"):
+        return False
+    found = select.poll()
+    found.register(sys.stdout.fileno(), 0)
+    return any(event & select.POLLERR for _, event in found.poll(0))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -131,6 +151,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"hybridnet {options.command}: {_one_line(error)}", file=sys.stderr)
         return _USAGE
     except (MXNetError, OSError) as error:
+        if isinstance(error, BrokenPipeError) and _is_unread():
+            return _UNREAD
         print(f"hybridnet {options.command}: {_one_line(error)}", file=sys.stderr)
         return _USAGE
     except KeyboardInterrupt:

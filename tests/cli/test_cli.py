@@ -8,6 +8,8 @@ import os
 import re
 import signal
 import struct
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -274,6 +276,17 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing(
     assert main([str(one) for one in arguments]) == 130
     assert capsys.readouterr().err.endswith("hybridnet train: interrupted\n")
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("command", ["info", "lab list", "--help"])
+def test_output_that_nobody_reads_is_no_error(command: str) -> None:
+    call = [sys.executable, "-m", "hybridnet", *command.split()]
+    with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()  # as `head -0`
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    assert process.returncode in (0, 141)  # 0 where all was written before
 
 
 def test_the_process_ends_at_once_after_ctrl_c() -> None:
