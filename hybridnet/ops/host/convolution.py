@@ -82,7 +82,15 @@ class Convolution:
 
     @cached_property
     def _x(self) -> NumpyArray:
-        return np.pad(self._data, self._pads)
+        if not any(map(any, self._pads)):
+            return np.ascontiguousarray(self._data)
+        if min(map(min, self._pads)) < 0:
+            return np.pad(self._data, self._pads)  # which says what is wrong
+        # (Of (8, 8, 8, 16), `np.pad` takes 140 us and this 9.)
+        both = [*zip(self._data.shape, self._pads, strict=True)]
+        made = np.zeros([n + before + after for n, (before, after) in both], self._data.dtype)
+        made[tuple([slice(before, before + n) for n, (before, _) in both])] = self._data
+        return made
 
     @cached_property
     def _w(self) -> NumpyArray:
