@@ -109,12 +109,13 @@ def _parser() -> argparse.ArgumentParser:
 def program() -> NoReturn:
     """Runs the command of this process and ends it."""
     status = main()
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        status = _UNREAD
-    if status == _UNREAD:  # Python would write what is left as the process ends, and fail
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.stdout is not None:  # as after `>&-`
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            status = _UNREAD
+        if status == _UNREAD:  # Python would write what is left as the process ends, and fail
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(status)
 
 

@@ -289,6 +289,12 @@ def test_output_that_nobody_reads_is_no_error(command: str) -> None:
     assert process.returncode in (0, 141)  # 0 where all was written before
 
 
+def test_without_an_output_a_command_runs() -> None:
+    call = f"{sys.executable} -m hybridnet lab list >&-"
+    done = subprocess.run(call, shell=True, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_process_ends_at_once_after_ctrl_c() -> None:
     printed = run_script(
         """

@@ -20,6 +20,7 @@ from hybridnet.native import convolutions
 from hybridnet.native.convolutions import ConvolutionSpec
 
 from .namespace import NoHostForm
+from .padding import pad
 
 # Channels from which on each element of the kernel has a product of its own.
 _WIDE_CHANNELS: Final = 16
@@ -78,19 +79,16 @@ class Convolution:
         self._out = [(size - (k - 1) * d - 1) // s + 1 for size, k, s, d in sizes]
         if min(self._out, default=1) < 1:
             raise NoHostForm("conv_general_dilated without windows")
+        if min(map(min, self._pads)) < 0:
+            raise NoHostForm("conv_general_dilated of a part of the data")
         self._spec = self._find_spec()
 
     @cached_property
     def _x(self) -> NumpyArray:
+        data = np.ascontiguousarray(self._data)
         if not any(map(any, self._pads)):
-            return np.ascontiguousarray(self._data)
-        if min(map(min, self._pads)) < 0:
-            return np.pad(self._data, self._pads)  # which says what is wrong
-        # (Of (8, 8, 8, 16), `np.pad` takes 140 us and this 9.)
-        both = [*zip(self._data.shape, self._pads, strict=True)]
-        made = np.zeros([n + before + after for n, (before, after) in both], self._data.dtype)
-        made[tuple([slice(before, before + n) for n, (before, _) in both])] = self._data
-        return made
+            return data
+        return pad(data, 0, [(before, after, 0) for before, after in self._pads])
 
     @cached_property
     def _w(self) -> NumpyArray:
@@ -102,7 +100,7 @@ class Convolution:
         work = self._data.shape[0] * math.prod(self._out) * self._weights.size
         if self._data.dtype != np.float32 or self._weights.dtype != np.float32:
             return None
-        if work < _MIN_PRODUCTS or not self._kernel or min(*before, *after) < 0:
+        if work < _MIN_PRODUCTS or not self._kernel:
             return None
         shape = (self._data.shape[0], *self._out, self._weights.shape[-1])
         steps = tuple(self._strides), tuple(self._dilation)

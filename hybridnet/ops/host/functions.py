@@ -19,6 +19,7 @@ from hybridnet.base.dtype import finfo
 
 from . import control_flow as control_flow
 from . import matrices as matrices
+from . import padding as padding
 from . import special_functions as special_functions
 from . import sums as sums
 from .convolution import Convolution
@@ -451,32 +452,6 @@ def _run_assigned(x: NumpyArray, values: NumpyArray, offset: Any, block: bool) -
     first = _first(offset, values.size, x.size)
     changed.reshape(-1)[first : first + values.size] = values.reshape(-1)
     return changed
-
-
-@named("lax.pad")
-def _pad(x: NumpyArray, value: Any, widths: Sequence[tuple[int, int, int]]) -> NumpyArray:
-    shape, into, of = padded_places(x.shape, widths)
-    padded = np.full_like(x, value, shape=shape)  # in memory in the order of the array
-    padded[into] = x[of]
-    return padded
-
-
-def padded_places(
-    sizes: Sequence[int], widths: Sequence[tuple[int, int, int]]
-) -> tuple[list[int], tuple[slice, ...], tuple[slice, ...]]:
-    """Returns what `lax.pad` makes: its shape, where elements come to be in it, and which do."""
-    shape, into, of = [], [], []
-    for size, (low, high, inner) in zip(sizes, widths, strict=True):
-        step = inner + 1
-        spread = max(0, (size - 1) * step + 1) if size else 0
-        whole = low + spread + high
-        taken = [i for i in range(size) if 0 <= low + i * step < whole]
-        first = taken[0] if taken else 0
-        shape.append(whole)
-        of.append(slice(first, first + len(taken)))
-        begin = low + first * step
-        into.append(slice(begin, begin + len(taken) * step, step) if taken else slice(0, 0))
-    return shape, tuple(into), tuple(of)
 
 
 def _running(scan: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import functions
+from . import functions, padding
 from .segments import added_rows
 from .table import FUNCTIONS
 from .traced import (
@@ -296,7 +296,7 @@ def _pad_rule(
 
 @rule("lax.pad")
 def _lax_pad_rule(y: Any, x: Any, value: Any, widths: Any) -> Sequence[Pull | None]:
-    _, into, of = functions.padded_places(x.shape, widths)
+    _, into, of = padding.padded_places(x.shape, widths)
     put = _into(x, of)
     return [lambda g: put(g[into]), None]
 

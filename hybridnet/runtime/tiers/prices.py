@@ -87,11 +87,11 @@ class Prices:
             weight: the number of its operators.
             kinds: how many of them differ; None if that is not known.
         """
-        return self._ratios[len(self._ratios) // 2] * self._guess(weight, kinds)
+        return self._pace * self._guess(weight, kinds)
 
     def building(self) -> float:
         """Returns how long it takes to build what calls oneDNN: the machine is as slow for that."""
-        return self._ratios[len(self._ratios) // 2] * self.onednn
+        return self._pace * self.onednn
 
     def reading(self, weight: int, kinds: int | None = None) -> float:
         """Returns how long such a program takes to be read from disk."""
@@ -100,6 +100,11 @@ class Prices:
     def note_compiled(self, weight: int, kinds: int | None, seconds: float) -> None:
         """Learns from a compilation: what it took of the first guess, in the middle of all."""
         insort(self._ratios, seconds / self._guess(weight, kinds))
+
+    @property
+    def _pace(self) -> float:
+        """How slow compilers are here: what compilations took of the guesses, in the middle."""
+        return self._ratios[len(self._ratios) // 2]
 
     def _guess(self, weight: int, kinds: int | None) -> float:
         differ = weight if kinds is None else min(kinds, weight)

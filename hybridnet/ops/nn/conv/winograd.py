@@ -25,8 +25,8 @@ _TOLERANCE: Final = 1e-5
 _TILE: Final = 4
 _PLANES: Final = 36
 _TAPS: Final = 9
-# Channels that are transformed at a time.
-_LANES: Final = 16
+# Channels are in groups of so many: whole vectors on each processor (`kGroup` in winograd.h).
+_GROUP: Final = 16
 
 
 # What transforming one number costs, of data and results and of weights, in multiplications of the
@@ -49,7 +49,7 @@ def _is_small(site: Site) -> bool:
     window = _window(site)
     ones = window.groups, *window.stride, *window.dilate
     channels = window.source[1], window.destination[1]
-    return window.kernel == (3, 3) and set(ones) == {1} and not any(c % _LANES for c in channels)
+    return window.kernel == (3, 3) and set(ones) == {1} and not any(c % _GROUP for c in channels)
 
 
 def _is_packed(site: Site) -> bool:
