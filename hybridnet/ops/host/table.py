@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 #: The functions by the names that JAX has for them.
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
@@ -20,10 +22,10 @@ def words(text: str) -> list[str]:
     return text.split()
 
 
-def named(path: str, *, composed: bool = False) -> Callable[..., Callable[..., Any]]:
+def named(path: str, *, composed: bool = False) -> Callable[[_F], _F]:
     """Decorator that puts a function into `FUNCTIONS`, and `COMPOSED`, by its name in JAX."""
 
-    def put(function: Callable[..., Any]) -> Callable[..., Any]:
+    def put(function: _F) -> _F:
         FUNCTIONS[path] = function
         if composed:
             COMPOSED.add(path)
