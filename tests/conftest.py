@@ -145,7 +145,7 @@ def own_programs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(cache, "decide", loops_soon)
     habits = cache._maker.habits
     habits.bought = habits.again = 0
-    cache._maker._underway.clear()  # what another test had compiled, and did not wait for
+    late = bool(cache._maker._underway)  # what another test had compiled, and did not wait for
     vars(sys.modules["hybridnet.runtime.record.at_once"].thread).clear()  # all is recorded
     threads = sys.modules["hybridnet.runtime.platform.blas_threads"]
     if threads.others._limit is not None:  # by the load while another test ran
@@ -154,8 +154,9 @@ def own_programs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     sys.modules["hybridnet.runtime.tiers.prices"].prices.forget()
     optimized = request.node.get_closest_marker("optimized") or thorough(1, 0)
     is_other = hurry(not optimized)
-    if is_other or cache.statistics().size > cache._shelf.capacity - _ROOM:
+    if is_other or late or cache.statistics().size > cache._shelf.capacity - _ROOM:
         cache.clear()
+        cache._maker._underway.clear()
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,16 @@ _OWN: Final = "hybridnet."
 # users do, and hold nothing that could be half done.
 _LOOPS: Final = tuple(
     _OWN + name
-    for name in ("base.idx", "engine.", "cli.", "gluon.data.", "gluon.contrib.", "module.", "io.")
+    for name in (
+        "base.idx",
+        "engine.",
+        "cli.",
+        "gluon.data.",
+        "gluon.contrib.",
+        "io.",
+        "labs.",
+        "module.",
+    )
 )
 #: What works for whoever called it: its frames say nothing.
 _HELPERS: Final = frozenset(

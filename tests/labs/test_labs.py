@@ -13,12 +13,15 @@ import string
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from helpers import thorough
 from places import ROOT
 
-from hybridnet.labs import NAMES
+from hybridnet.labs import NAMES, training
 from hybridnet.labs.checking import tried
 from hybridnet.labs.command import add_lab
 from hybridnet.labs.folder import load_part, opened, start
@@ -33,6 +36,8 @@ PLANTED = {
     ]
     for name in NAMES
 }
+BY_PROCESSES = ("ring", "server")
+STEPS = 24
 WRONG = [(name, number) for name in NAMES for number in range(len(PLANTED[name]))]
 
 
@@ -42,10 +47,17 @@ def made(lab, text, tmp_path, language="en"):
     return folder
 
 
-def first_wrong(folder):
-    """Returns the name of the first property that does not hold, and what is said then."""
+def first_wrong(folder, expected=None, few=60):
+    """Returns the name of the first property that does not hold, and what is said then.
+
+    Args:
+        expected: what is to be found.
+        few: the most examples that others are tried with, but for a night's run.
+    """
     part = load_part(folder.part)
     for check in folder.lab.checks:
+        if check.name != expected:
+            check = replace(check, tries=thorough(check.tries, min(check.tries, few)))
         finding = tried(check, part, str(folder.part))
         if finding is not None:
             message = {"kind": "found", "finding": as_table(finding)}
@@ -89,7 +101,7 @@ def test_a_planted_mistake_is_told(name, number, tmp_path):
     planted, text = PLANTED[name][number], Lab(name).solution()
     assert text.count(planted["old"]) == 1
     folder = made(name, text.replace(planted["old"], planted["new"]), tmp_path)
-    check, said = first_wrong(folder)
+    check, said = first_wrong(folder, planted["check"], 20)
     assert (check, planted["says"] in said) == (planted["check"], True), said
 
 
@@ -100,8 +112,28 @@ def test_mistakes_are_told_apart(name):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="takes minutes: on the newer Python alone")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in BY_PROCESSES])
+def test_the_first_steps_are_taken_with_the_part(name, tmp_path, monkeypatch):
+    whole = training._prepared
+
+    def begun(*arguments):
+        way, digits, rows = whole(*arguments)
+        return way, digits, rows[:STEPS]
+
+    monkeypatch.setattr(training, "_prepared", begun)
+    folder = made(name, Lab(name).solution(), tmp_path)
+    outcome = Lab(name).runner.run(load_part(folder.part), folder.pictures)
+    assert len(outcome.losses) == STEPS
+    assert np.isfinite(outcome.losses).all()
+    outcome.counts.pop("left_out", None)  # steps that are left out come later
+    assert outcome.counts
+    assert min(outcome.counts.values()) > 0, outcome.counts
+    assert outcome.pictures
+    assert all(Path(file).stat().st_size > 500 for file in outcome.pictures)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", thorough(NAMES, BY_PROCESSES))
 def test_lenet_is_trained_with_the_part(name, tmp_path):
     folder = made(name, Lab(name).solution(), tmp_path)
     status, text = command("run", folder.path)
@@ -251,6 +283,7 @@ def test_control_c_ends_it(tmp_path):
         said = running.stdout.read()  # its end comes when the part's process is gone, too
     assert running.returncode == 130
     assert "interrupted" in said
+    assert "did not end in time" not in said
     assert "Traceback" not in said
 
 

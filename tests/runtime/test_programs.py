@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -144,6 +144,22 @@ def test_new_with_known_parts_runs_by_these_and_is_compiled_when_seen_again():
     assert counts(cache) == (4, 2)  # it was compiled in the background of this run
     run(cache, names)
     assert counts(cache) == (4, 2)
+
+
+def test_what_was_dropped_before_its_turn_is_not_compiled(monkeypatch):
+    cache = ProgramCache()
+    waiting: list[Callable[[], None]] = []
+    monkeypatch.setattr(making, "later", lambda work, name: waiting.append(work))
+    for name in UNARY[:3]:
+        run(cache, [name])
+    for _ in range(2):
+        run(cache, [UNARY[k] for k in (2, 0, 1, 1)])
+    cache.clear()
+    before = counts(cache)
+    (work,) = waiting
+    work()
+    assert counts(cache) == before
+    assert not cache._maker._underway
 
 
 def test_parts_that_recur_get_programs_of_their_own():

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -25,9 +25,11 @@ from hybridnet.ops.core.registry import get
 from hybridnet.ops.random.state import initial_state
 from hybridnet.runtime.record import at_once, recorder, waiting
 
+T = TypeVar("T")
 
-def thorough(nightly: int, usual: int) -> int:
-    """How many random examples a test tries: as many as there is time for.
+
+def thorough(nightly: T, usual: T) -> T:
+    """How many random examples a test tries, or which: as many as there is time for.
 
     Args:
         nightly: where HYBRIDNET_TEST_NIGHTLY is set, as a run of hours does; it needs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -95,28 +96,28 @@ def _types(call: Call, inputs: Sequence[Array]) -> Sequence[Any]:
 
 
 def answers(cases: Sequence[Case], gradient: bool = False) -> list[Answer]:
-    """Runs the calls of one operator, or their gradients, both ways; XLA's are one program."""
-    found = []
-    for case, call, scalars, inputs in _calls(cases, gradient):
-        made = _by_host(call, inputs, scalars)
-        found.append((case, call, scalars, inputs, made))
-    calls = [one for one in found if one[-1] is not None]
+    """Runs the calls of one operator, or their gradients, both ways; XLA's are one program.
+
+    Calls that differ in the values of their inputs alone share a part of it.
+    """
+    found, alike = [], defaultdict[Any, list[int]](list)
+    for number, (case, call, scalars, inputs) in enumerate(_calls(cases, gradient)):
+        found.append((case, scalars, inputs, _by_host(call, inputs, scalars)))
+        if found[-1][-1] is not None:
+            alike[call, tuple((x.shape, x.dtype) for x in inputs)].append(number)
 
     def all_of_them(arguments: Any) -> Any:
-        pairs = zip(calls, arguments, strict=True)
-        return [one[1].lower("cpu", *given) for one, given in pairs]
+        pairs = zip(alike, arguments, strict=True)
+        return [call.lower("cpu", *given) for (call, _), given in pairs]
 
-    by_xla: Any = []
-    if calls:
+    program = jax.jit(all_of_them, compiler_options=quick())
+    by_xla: dict[int, list[Array]] = {}
+    for turn in range(max(map(len, alike.values()), default=0)):
+        chosen = [numbers[turn % len(numbers)] for numbers in alike.values()]
         with jax.enable_x64(True):
-            arguments = [(inputs, list(scalars)) for _, _, scalars, inputs, _ in calls]
-            by_xla = jax.jit(all_of_them, compiler_options=quick())(arguments)
-    results = iter(by_xla)
+            results = program([(found[k][2], list(found[k][1])) for k in chosen])
+        by_xla |= {k: [np.asarray(x) for x in one] for k, one in zip(chosen, results, strict=True)}
     return [
-        Answer(
-            case.name,
-            made,
-            [] if made is None else [np.asarray(x) for x in next(results)],
-        )
-        for case, _, _, _, made in found
+        Answer(case.name, made, by_xla.get(number, []))
+        for number, (case, _, _, made) in enumerate(found)
     ]

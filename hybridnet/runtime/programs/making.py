@@ -444,6 +444,8 @@ class Maker:
         """Makes an executable, in the background: reads it from disk, or compiles it."""
         account = program.account
         try:
+            if not program.kept:  # it was dropped while it waited for its turn
+                return
             with short_switch_interval():
                 # Also what was not there: another device may have had it made since.
                 if self._load(program, in_pairs=True):
