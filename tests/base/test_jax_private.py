@@ -5,11 +5,13 @@ from pathlib import Path
 
 import jax
 import numpy as np
+import pytest
 from places import ROOT
 
 from hybridnet.base import jax_private
 
 
+@pytest.mark.slow
 def test_there_is_one_place_for_them():
     found = set()
     for path in (ROOT / "hybridnet").rglob("*.py"):

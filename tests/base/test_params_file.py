@@ -41,6 +41,7 @@ arrays = st.sampled_from(sorted(CODE_OF, key=lambda dtype: dtype.name)).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(arrays, max_size=4) | st.dictionaries(st.text(max_size=8), arrays, max_size=4))
 def test_what_is_saved_is_loaded(tmp_path_factory: pytest.TempPathFactory, saved: Any) -> None:
     path = tmp_path_factory.getbasetemp() / "round-trip.params"

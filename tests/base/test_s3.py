@@ -68,6 +68,7 @@ def objects(s3, folder):
     return {key: s3.get(key) for key in s3.names() if key.startswith(folder + "/")}
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_the_old_file_whoever_writes(s3, program):
     process = program(str(SUPPORT / "s3_writers.py"), FAR, *s3_writers.WRITERS)
     for name in s3_writers.WRITERS:
@@ -87,6 +88,7 @@ def test_ctrl_c_leaves_the_old_file_whoever_writes(s3, program):
     assert process.wait(60) == 0
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_a_whole_checkpoint(s3, program):
     process = program(str(SUPPORT / "s3_writers.py"), FAR, "save_checkpoint")
     assert process.stdout.readline().strip() == "save_checkpoint", process.communicate()[1]

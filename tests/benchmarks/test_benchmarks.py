@@ -151,6 +151,7 @@ def _small_nets(load: Any) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", ["inference", "training"])
 def test_networks_compute_the_same_in_every_framework(load: Any, work: str) -> None:
     gluon, jax = load("works.nets_gluon"), load("works.nets_jax")

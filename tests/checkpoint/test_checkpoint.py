@@ -525,6 +525,7 @@ print(line)
 """
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_there_whichever_line_the_process_is_killed_at(tmp_path):
     """A child is killed with SIGKILL at the first line of saving, another at the second, ..."""
     done = run_python(KILLED_AT_EVERY_LINE, tmp_path)

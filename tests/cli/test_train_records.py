@@ -78,6 +78,7 @@ def table(path: Path) -> np.ndarray[Any, Any]:
     return np.loadtxt(path, skiprows=1, usecols=(0, 1, 2, 3), ndmin=2)
 
 
+@pytest.mark.slow
 def test_spellings_agree_and_runs_go_on(
     records: tuple[Path, Path], small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

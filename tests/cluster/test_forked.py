@@ -44,6 +44,7 @@ for where in (target, server.target):
 """
 
 
+@pytest.mark.slow
 def test_a_forked_child_leaves_the_session_to_its_parent_and_may_make_one_of_its_own():
     spec = on_tasks()
     with started(spec, "ps"):

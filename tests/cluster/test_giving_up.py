@@ -114,6 +114,7 @@ def test_soft_placement_stays_on_the_task_so_that_all_workers_share_a_variable()
             second.close()
 
 
+@pytest.mark.slow
 def test_tasks_that_know_each_other_by_other_addresses_are_refused():
     spec = on_tasks()
     other = {"ps": spec["ps"], "worker": [address()]}

@@ -20,6 +20,7 @@ def counting(spec):
     return step, w, train
 
 
+@pytest.mark.slow
 def test_training_goes_on_from_the_last_checkpoint_when_the_server_is_killed(tmp_path):
     spec = on_tasks()
     with tf.Graph().as_default(), served(spec, "worker") as server:

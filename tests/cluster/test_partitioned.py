@@ -68,6 +68,7 @@ def words(spec, strategy):
     return made, (ids, labels, drawn), loss, train
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["div", "mod"])
 def test_embeddings_over_two_servers_learn_as_numpy_does(tmp_path, strategy):
     spec = on_tasks(ps=2)

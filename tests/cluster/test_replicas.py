@@ -19,6 +19,7 @@ NIGHTLY = bool(os.environ.get("HYBRIDNET_TEST_NIGHTLY"))
 SCRIPT = ROOT / "examples" / "tf1_mnist_replicas.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("together", ["--nosync", "--sync"])
 def test_two_workers_and_a_server_learn_digits(tmp_path, together):
     logs = tmp_path / "logs"
@@ -40,6 +41,7 @@ def seen(run, job, number):
     return [int(one[0]) for one in found]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(3600 if NIGHTLY else 300)
 def test_training_goes_on_from_the_checkpoint_whoever_is_killed(tmp_path):
     draw = random.Random(7)

@@ -23,6 +23,7 @@ def linear(spec):
     return w, x, y, train
 
 
+@pytest.mark.slow
 def test_variables_of_a_server_in_another_process_outlive_a_client_until_it_is_killed():
     spec = on_tasks()
     rows = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -192,6 +193,7 @@ def test_what_is_no_task_of_the_cluster_is_refused():
         tf.train.Server({"worker": ["somewhere.example:0"]})
 
 
+@pytest.mark.slow
 def test_a_client_that_is_no_task_runs_on_two_processes_and_waits_no_longer_than_it_is_told():
     spec = on_tasks(ps=1, workers=1)
     with tf.Graph().as_default(), started(spec, "ps") as ps, started(spec, "worker"):

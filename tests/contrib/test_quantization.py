@@ -38,6 +38,7 @@ def _answers(symbol, arrays, data):
     return bound.forward(is_train=False, data=data)[0].asnumpy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["smart", "full"])
 @pytest.mark.parametrize("calibration", ["none", "naive", "entropy"])
 def test_a_quantized_network_answers_nearly_as_one_of_floats(calibration, mode):

@@ -66,6 +66,7 @@ def test_no_sound_program_has_an_error(tmp_path):
     assert [(one.program.name, one.why) for one in found if one.what != "fine"] == []
 
 
+@pytest.mark.slow
 def test_the_corpus_is_what_it_says():
     assert [len([one for one in PLANTED if one.kind == kind]) for kind in KINDS] == [EACH] * 4
     assert len(SOUND) == ALL

@@ -110,6 +110,7 @@ def script_of(way):
     return textwrap.dedent(BEGIN) + textwrap.dedent(WAYS[way])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", list(WAYS))
 def test_an_error_names_the_line_of_the_operator_that_finds_no_room(way):
     script = script_of(way)
@@ -187,6 +188,7 @@ def in_group(group, script):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_container_raises_an_error_instead_of_ending_the_process(group):
     told = in_group(
         group,
@@ -205,6 +207,7 @@ def test_a_container_raises_an_error_instead_of_ending_the_process(group):
     assert told.endswith("went on\n")
 
 
+@pytest.mark.slow
 def test_the_batch_that_is_said_to_fit_does(group):
     in_group(
         group,

@@ -102,6 +102,7 @@ def table_of(dom, name):
     return [[re.sub("<.*?>", "", cell) for cell in line.split("</td>")[:-1]] for line in lines]
 
 
+@pytest.mark.slow
 def test_a_click_on_a_line_shows_its_arrays(page):
     dom = browser.after(page, "")
     assert [row[:3] for row in table_of(dom, "lines")] == [

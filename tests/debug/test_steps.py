@@ -60,6 +60,7 @@ def test_values_are_those_of_numpy(tmp_path):
     assert not any(step.is_first for step in steps)
 
 
+@pytest.mark.slow
 def test_the_command_in_another_process(tmp_path):
     path = tmp_path / "step.hn"
     error = _train(path)

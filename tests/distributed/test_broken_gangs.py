@@ -153,6 +153,7 @@ def test_gradients_are_wanted_by_all_or_by_none():
         )
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_early_breaks_the_gang():
     script = """
         from hybridnet import distributed as dist, nd
@@ -167,6 +168,7 @@ def test_a_process_that_ends_early_breaks_the_gang():
     assert "rank 1 (" in first.err and "has failed: ValueError: meant" in first.err
 
 
+@pytest.mark.slow
 def test_who_does_not_find_the_others_says_so():
     script = """
         from hybridnet import distributed as dist

@@ -209,6 +209,7 @@ def total_loss(name: str, xs: list[Any]) -> float:
     return sum(float((y * w).sum()) for y, w in zip(ys, ws, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["eager", "traced", "inside", "hybridized"])
 @pytest.mark.parametrize("name", sorted(CALLS))
 def test_gradients_are_those_of_the_losses_of_all(made, name, how):
@@ -310,6 +311,7 @@ _TRAIN = """
 """
 
 
+@pytest.mark.slow
 def test_a_loop_written_by_hand_trains_as_one_process_on_the_whole_batch(tmp_path):
     wanted = run_gang(_TRAIN, 1, tmp_path)[0]
     np.testing.assert_allclose(wanted["two"], wanted["one"], rtol=1e-12)

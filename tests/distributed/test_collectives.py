@@ -110,6 +110,7 @@ def given(shape: tuple[int, ...], dtype: str, seed: int = 0) -> list[Any]:
 _REDUCTIONS = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "dtype", ["float32", "float64", "float16", "bfloat16", "int32", "int64", "uint8", "int8"]
 )
@@ -271,6 +272,7 @@ def test_a_store_of_horovods_on_its_own():
         store.pushpull([0, 1], [x])
 
 
+@pytest.mark.slow
 def test_a_rank_reads_programs_of_others_from_disk(tmp_path):
     script = """
         import hybridnet as hn

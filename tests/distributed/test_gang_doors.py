@@ -50,6 +50,7 @@ NOISE = (
 )
 
 
+@pytest.mark.slow
 def test_noise_at_the_port_disturbs_no_gang(tmp_path):
     port = free_port()
     go_on = tmp_path / "go on"
@@ -78,6 +79,7 @@ def test_noise_at_the_port_disturbs_no_gang(tmp_path):
     assert [one.status for one in ended] == [0, 0], ended
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", ["another", "none"])
 def test_who_has_another_token_is_refused(other):
     tokens = [RunToken.new().text, RunToken.new().text if other == "another" else ""]

@@ -72,6 +72,7 @@ def has_read_all(transport, ticket):
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encrypt", [False, True])
 def test_only_who_has_the_token_comes_in(encrypt):
     with started(1, 1, token=True, encrypt=encrypt) as run:
@@ -186,6 +187,7 @@ def test_noise_disturbs_nobody():
         assert resident(server) - before < 10e6
 
 
+@pytest.mark.slow
 def test_who_has_proved_nothing_gets_little_memory():
     """Before, 100 connections that announced 16 MB, and sent them, took 1.5 GB."""
     greeting = b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"CURVE".ljust(20, b"\0") + bytes(32)

@@ -9,6 +9,7 @@ from places import ROOT
 pytest.importorskip("zmq")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lenet", "machine"])
 def test_the_curve_is_that_of_one_process(monkeypatch, name):
     """With arrays in several parts, on both servers; it goes down where it is long enough."""

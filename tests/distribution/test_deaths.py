@@ -119,6 +119,7 @@ def drawn(seed):
     return options, switches, deaths, rnd.randrange(3, STEPS - 10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", thorough(range(200), (2, 3, 4, 7)))
 def test_the_weights_are_those_of_a_quiet_run(seed):
     options, switches, deaths, at = drawn(seed)
@@ -128,6 +129,7 @@ def test_the_weights_are_those_of_a_quiet_run(seed):
     assert weights == quiet(json.dumps(options), switches), what
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "dead"),
     thorough(
@@ -144,6 +146,7 @@ def test_a_step_that_begins_with_another_rate_is_the_one_that_is_done_again(kind
         assert weights == quiet(json.dumps(options), ("-s", 2)), [step, *said]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dead", "halfway"),
     thorough(
@@ -161,6 +164,7 @@ def test_a_worker_that_trains_two_networks_goes_on_with_both(dead, halfway):
         assert weights == quiet(json.dumps(options), ("-s", 2)), [step, *said]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["server", "scheduler"])
 def test_a_server_that_is_started_again_has_the_optimizers_of_all_stores(role):
     options = {"several": True, "rates": True, "named": True}
@@ -169,6 +173,7 @@ def test_a_server_that_is_started_again_has_the_optimizers_of_all_stores(role):
     assert weights == quiet(json.dumps(options), ("-s", 2)), said
 
 
+@pytest.mark.slow
 def test_a_server_dies_and_before_it_is_back_a_worker_does():
     """Parts stand at two rounds then; the step is done again from the first of them."""
     deaths = [(0.0, "server", 0), (0.3, "worker", 1)]

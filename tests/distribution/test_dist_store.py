@@ -47,6 +47,7 @@ STORE = """
 """
 
 
+@pytest.mark.slow
 def test_values_of_all_kinds(tmp_path):
     """2 workers and 2 servers; keys small and spread over the servers, float16, rows, callers."""
     path = script(
@@ -163,6 +164,7 @@ def test_values_of_all_kinds(tmp_path):
     assert run.has_left_nothing()
 
 
+@pytest.mark.slow
 def test_asynchronous_stores_need_an_optimizer_and_add_each_push(tmp_path):
     path = script(
         tmp_path,
@@ -194,6 +196,7 @@ COMPRESSED = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dist_device_sync", "p3"])
 def test_compression_sends_what_is_left_later(tmp_path, kind):
     """Two workers; a threshold of 0.5 each: sums of 1."""
@@ -232,6 +235,7 @@ LEARN = """
 """
 
 
+@pytest.mark.slow
 def test_lenet_learns_as_in_one_process(tmp_path):
     """2 workers and 2 servers with halves of each batch give the curve of one process."""
     path = script(tmp_path, LEARN)
@@ -267,6 +271,7 @@ FOREVER = """
 """
 
 
+@pytest.mark.slow
 def test_a_lost_worker_is_named_to_the_others_and_nothing_is_left(tmp_path):
     run, path = Run(HYBRIDNET_DIST_DEADLINE="4"), script(tmp_path, FOREVER)
     running = popen(path, "-n", 2, "-s", 1, "--restarts", 0, environ=run.environ)
@@ -283,6 +288,7 @@ def test_a_lost_worker_is_named_to_the_others_and_nothing_is_left(tmp_path):
     assert run.has_left_nothing()
 
 
+@pytest.mark.slow
 def test_a_killed_server_costs_a_moment_and_no_value(tmp_path):
     path = script(
         tmp_path,
@@ -310,6 +316,7 @@ def test_a_killed_server_costs_a_moment_and_no_value(tmp_path):
     assert run.has_left_nothing()
 
 
+@pytest.mark.slow
 def test_a_lost_server_ends_the_run_and_says_which(tmp_path):
     run, path = Run(HYBRIDNET_DIST_DEADLINE="4"), script(tmp_path, FOREVER)
     running = popen(path, "-n", 2, "-s", 1, "--restarts", 0, environ=run.environ)
@@ -323,6 +330,7 @@ def test_a_lost_server_ends_the_run_and_says_which(tmp_path):
     assert run.has_left_nothing()
 
 
+@pytest.mark.slow
 def test_a_killed_worker_goes_on_where_it_was_and_a_killed_scheduler_costs_nothing(tmp_path):
     """The other worker waits; the steps that counted are not done again, nor is one left out."""
     path = script(
@@ -357,6 +365,7 @@ def test_a_killed_worker_goes_on_where_it_was_and_a_killed_scheduler_costs_nothi
     assert run.has_left_nothing()
 
 
+@pytest.mark.slow
 def test_a_trainer_in_place_of_a_killed_worker_begins_with_the_weights_of_the_servers(tmp_path):
     """Its first gradient is one of these, and not of the values that parameters begin with."""
     path = script(
@@ -385,6 +394,7 @@ def test_a_trainer_in_place_of_a_killed_worker_begins_with_the_weights_of_the_se
     assert sorted(out.splitlines()) == ["weight 4.0 0", "weight 4.0 1"], error
 
 
+@pytest.mark.slow
 def test_what_died_with_a_worker_is_refused_by_who_takes_its_place(tmp_path):
     """Where workers update, the weights were in its process; what else it may do goes on."""
     path = script(
@@ -433,6 +443,7 @@ def test_what_died_with_a_worker_is_refused_by_who_takes_its_place(tmp_path):
     assert sorted(out.splitlines()) == [f"weight {weight} 0", f"weight {weight} 1"], error
 
 
+@pytest.mark.slow
 def test_others_go_on_without_a_lost_worker_where_they_may(tmp_path):
     """Later sums are of one worker of two, times two; longer than the launcher has patience."""
     path = script(
@@ -506,6 +517,7 @@ print("%.2f %s\\n" % (score, weights["fc_weight"].asnumpy().round(4).tolist()), 
 """
 
 
+@pytest.mark.slow
 def test_a_script_of_mxnet_trains_a_module_unmodified(tmp_path):
     path = tmp_path / "module.py"
     path.write_text(MODULE)

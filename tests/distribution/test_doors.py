@@ -283,6 +283,7 @@ def test_the_supervisor_ends_a_run_in_order():
         reporter.close()
 
 
+@pytest.mark.slow
 def test_a_server_whose_workers_are_all_dead_keeps_its_files():
     """Nobody has asked that they be deleted, and the run may be started again."""
     with started(1, 1, token=True) as run:

@@ -97,6 +97,7 @@ def test_the_status_is_that_of_gangs():
     assert ASKS_TO_RESTART == distributed.EXIT_CODE
 
 
+@pytest.mark.slow
 def test_a_gang_is_launched_and_begins_again_when_one_is_killed(tmp_path):
     path = script(
         tmp_path,

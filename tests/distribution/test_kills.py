@@ -103,6 +103,7 @@ def spread(rounds, kills, whom):
     return {turn: random.Random(turn).choice(whom) for turn in turns}
 
 
+@pytest.mark.slow
 def test_killed_servers_lose_nothing():
     rounds, kills = thorough(4000, 30), thorough(20, 2)
     with started(2, 2, token=True, **PARTS) as run:
@@ -113,6 +114,7 @@ def test_killed_servers_lose_nothing():
         assert one["longest"] < 3
 
 
+@pytest.mark.slow
 def test_killed_workers_count_once():
     rounds, kills = thorough(1000, 30), thorough(10, 2)
     with started(2, 1) as run:
@@ -122,6 +124,7 @@ def test_killed_workers_count_once():
         assert {key: one[key] for key in wanted} == wanted
 
 
+@pytest.mark.slow
 def test_killed_workers_and_servers_count_once_without_rounds():
     rounds, kills = thorough(2000, 60), thorough(20, 2)
     with started(2, 1) as run:
@@ -130,6 +133,7 @@ def test_killed_workers_and_servers_count_once_without_rounds():
     assert found[0] == {"least": 2 * rounds, "most": 2 * rounds}
 
 
+@pytest.mark.slow
 def test_a_server_and_a_worker_that_are_killed_together_lose_nothing():
     rounds, kills = thorough(1000, 30), thorough(10, 1)
     turns = random.Random(7).sample(range(5, rounds - 2), kills)
@@ -155,6 +159,7 @@ def test_a_barrier_that_the_scheduler_died_in_is_passed_when_it_is_back():
             one.wait(30)
 
 
+@pytest.mark.slow
 def test_training_goes_on_without_the_scheduler():
     rounds = 20
     with started(2, 1) as run:
@@ -202,6 +207,7 @@ def stopped(process, seconds):
     os.kill(process.pid, signal.SIGCONT)
 
 
+@pytest.mark.slow
 def test_a_process_that_stands_for_a_while_loses_nothing():
     with started(2, 1) as run:
         watched = [Watched(run.start("worker", rank, arguments=["sync", 30])) for rank in (0, 1)]
@@ -212,6 +218,7 @@ def test_a_process_that_stands_for_a_while_loses_nothing():
     assert watched[0].result["large"] == dist_workers.expected(2, 30)["large"]
 
 
+@pytest.mark.slow
 def test_a_process_that_was_declared_dead_changes_nothing_any_more():
     with started(2, 1, deadline=1.5) as run:
         one = run.start("worker", 1, arguments=["sync", 100_000])

@@ -81,6 +81,7 @@ def test_a_killed_worker_is_started_again_and_knows_it(tmp_path):
     assert reports == [("worker 0", -9, True)] * 2
 
 
+@pytest.mark.slow
 def test_a_worker_that_fails_ends_the_job_with_its_status(tmp_path, monkeypatch):
     monkeypatch.setattr(deadlines, "GRACE", 0.2)
     code, lines, reports, _ = run(

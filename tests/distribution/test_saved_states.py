@@ -50,6 +50,7 @@ TRAIN = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", thorough(["nadam", "lamb", "sgld"], ["nadam"]))
 def test_a_run_that_was_killed_goes_on_bit_for_bit(tmp_path, optimizer):
     """Weights, states, float32 copies, counts, the schedule's position, numbers of its own.
@@ -153,6 +154,7 @@ HAND = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dist_sync", "dist_async"])
 def test_states_are_saved_and_loaded_by_hand(tmp_path, kind):
     path = script(tmp_path, HAND.format(kind=kind))

@@ -61,6 +61,7 @@ def trained(changed):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("changed", [(), (0,), (1,)])
 def test_two_trainers_have_optimizers_of_their_own(tmp_path, named, changed):
@@ -90,6 +91,7 @@ SEVERAL = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packed_first", [True, False])
 def test_pushes_of_one_store_are_compressed_and_those_of_another_are_not(tmp_path, packed_first):
     """Two workers; thresholds of 0.5 and 2 where there is one: sums of 1 and 4."""
@@ -122,6 +124,7 @@ def test_pushes_of_one_store_are_compressed_and_those_of_another_are_not(tmp_pat
     assert (code, said) == (0, ["done"] * 2), error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sync_first", [True, False])
 def test_a_store_with_rounds_and_one_without_them(tmp_path, sync_first):
     """A worker pushes more often than the other to the one, and waits for it in the other."""
@@ -163,6 +166,7 @@ def test_a_store_with_rounds_and_one_without_them(tmp_path, sync_first):
     assert (code, said) == (0, ["done"] * 2), error
 
 
+@pytest.mark.slow
 def test_optimizers_and_states_belong_to_a_store(tmp_path):
     """One is set while pushes of the others are on their way; states are saved and put back."""
     path = script(

@@ -57,6 +57,7 @@ print("%.3f %.3f %.6f\\n" % (errors[0], errors[-1], total), end="", flush=True)
 """
 
 
+@pytest.mark.slow
 def test_factors_of_a_matrix_are_learned_by_rows(tmp_path):
     """Rows are pulled for a batch and pushed after it; all workers end with the same tables."""
     path = tmp_path / "factors.py"

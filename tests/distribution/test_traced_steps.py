@@ -53,6 +53,7 @@ STEPS = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on_servers", [True, False])
 def test_a_step_that_is_traced_is_the_same_step(tmp_path, on_servers):
     """The servers update, or add up; a rate that is changed later arrives."""

@@ -60,6 +60,7 @@ SMALL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "early"), [("lamb", True), ("lars", False)])
 def test_norms_are_those_of_whole_arrays(tmp_path, name, early):
     """Bit for bit the local optimizer's; whether or not it is known when the keys are made."""

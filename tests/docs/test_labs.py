@@ -68,6 +68,7 @@ def test_commands_are_understood(language):
         parser.parse_args(shlex.split(command))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_site_has_a_page_with_its_figures_for_each_lab(language):
     site = site_module("lab_pages")

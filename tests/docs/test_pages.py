@@ -107,6 +107,7 @@ def test_what_the_readme_says_was_measured_is_on_the_page_of_all_measurements():
     assert {one[0] for one in numbers if one} <= set(page)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", RUN, ids=_name)
 def test_examples_print_what_the_page_says(page):
     for one, printed in zip(examples(page), printed_by(page), strict=True):
@@ -115,6 +116,7 @@ def test_examples_print_what_the_page_says(page):
             assert settled(printed) == settled(one.shown), changed
 
 
+@pytest.mark.slow
 def test_the_examples_of_all_other_pages_run():
     """In one process, as most of the time is that of its start."""
     printed_by(*(page for page in PAGES if page not in RUN and examples(page)))

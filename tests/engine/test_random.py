@@ -261,6 +261,7 @@ def test_manual_pool_equals_serial():
     run_many(lambda seed: ThreadedEngine(pool=ManualPool(seed=seed)), 0, PROGRAMS)
 
 
+@pytest.mark.slow
 def test_threaded_engine_equals_serial(frequent_switches):
     engine = ThreadedEngine(workers={"compute": 3})
     run_many(lambda seed: engine, 0, PROGRAMS)

@@ -90,6 +90,7 @@ def _beam_search(prompt, count, width, penalty, eos):
     return best[:-1] if best[-1] == eos else best
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::hybridnet.tracing.RetracingWarning")  # of many batches
 @settings(max_examples=6)
 @given(
@@ -155,6 +156,7 @@ def test_a_stream_gives_what_generate_gives():
     assert made == text.generate(_net(), prompts, 10, eos=eos)
 
 
+@pytest.mark.slow
 def test_a_long_answer_grows_its_cache_and_is_compiled_for_few_sizes():
     net = _net(longest=600)
     made = text.generate(net, [7, 8], 400)[0]
@@ -165,6 +167,7 @@ def test_a_long_answer_grows_its_cache_and_is_compiled_for_few_sizes():
     assert Steps.of(net).write_on.cache_info().traces == 2
 
 
+@pytest.mark.slow
 def test_networks_write_side_by_side_without_a_warning_and_can_go():
     """Each has traces of its own: no function sees ever new networks. They last as long as it."""
     with warnings.catch_warnings():

@@ -113,6 +113,7 @@ def _temporary(call):
     return allocation_of(run, call.input_types, hn.cpu()).temporary
 
 
+@pytest.mark.slow
 def test_less_is_kept_and_the_compiled_program_takes_less():
     plain, again = (_call(_gpt2(mode), _tokens(16)) for mode in (False, True))
     kept, total = again.kept_for_gradient()[0], plain.kept_for_gradient()[0]

@@ -30,6 +30,7 @@ def _is_text(call, position):
     return isinstance(modes[0], ast.Constant) and "b" not in modes[0].value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["hybridnet", "engine", "kvstore", "examples", "docs"])
 def test_text_has_its_encoding(folder):
     found = [

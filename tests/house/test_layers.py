@@ -490,6 +490,7 @@ def check(findings, rule):
 # -- the tree --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_whole_tree_is_read(house):
     """An empty tree, or lazy names that are not found, would break no rule."""
     assert {source.floor for source in house.sources.values()} >= set(BELOW)
@@ -529,6 +530,7 @@ def test_nobody_imports_the_engine_by_its_folder(house):
     assert rules.by_folder(house) == []
 
 
+@pytest.mark.slow
 def test_what_is_private_stays_in_its_folder(house):
     check(rules.private(house), "private")
 

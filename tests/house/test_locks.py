@@ -110,6 +110,7 @@ def _files():
             yield path, path.relative_to(ROOT).as_posix()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="Python 3.11 makes no such jumps")
 def test_no_loop_ends_outside_of_the_block_that_holds_a_lock():
     assert not [each for path, name in _files() for each in loops_outside(path.read_text(), name)]

@@ -92,6 +92,7 @@ def test_random_pushes_and_pulls_are_those_of_numpy(compiles, data):
         np.testing.assert_array_equal(weights[CPUS[0]][key].asnumpy(), expected[key])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update_on_kvstore", [True, False])
 @pytest.mark.parametrize("contexts", [CPUS, FAR, CPUS[:3]])
 @pytest.mark.parametrize(

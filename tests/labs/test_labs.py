@@ -83,6 +83,7 @@ def command(*arguments, encoding="utf-8"):
     return ran.returncode, ran.stdout + ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_solution_passes(name, tmp_path):
     assert first_wrong(made(name, Lab(name).solution(), tmp_path)) == (None, "")
@@ -96,6 +97,7 @@ def test_a_stub_fails_politely(name, tmp_path):
     assert "in part.py, line " in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "number"), WRONG, ids=[f"{n}-{i}" for n, i in WRONG])
 def test_a_planted_mistake_is_told(name, number, tmp_path):
     planted, text = PLANTED[name][number], Lab(name).solution()
@@ -195,6 +197,7 @@ def plain(text):
     return ast.dump(tree)
 
 
+@pytest.mark.slow
 def test_the_command_says_what_holds(tmp_path):
     work = tmp_path / "my engine"
     assert command("start", "engine", work, "--lang", "en")[0] == 0
@@ -208,6 +211,7 @@ def test_the_command_says_what_holds(tmp_path):
     assert "All properties hold" in text
 
 
+@pytest.mark.slow
 def test_in_chinese(tmp_path):
     status, text = command("list", "--lang", "zh")
     assert status == 0
@@ -241,6 +245,7 @@ PARTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", PARTS, ids=range(len(PARTS)))
 def test_whatever_a_part_does_is_told(text, tmp_path, monkeypatch):
     monkeypatch.setenv("HYBRIDNET_LAB_SECONDS", "5")
@@ -251,6 +256,7 @@ def test_whatever_a_part_does_is_told(text, tmp_path, monkeypatch):
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_what_does_not_end_is_told_with_its_line(tmp_path, monkeypatch):
     monkeypatch.setenv("HYBRIDNET_LAB_SECONDS", "5")
     text = (
@@ -298,6 +304,7 @@ raise SystemExit
     assert "has ended by itself (status 0)" in said
 
 
+@pytest.mark.slow
 def test_the_test_file_says_it_too(tmp_path):
     folder = made("engine", Lab("engine").solution(), tmp_path)
     run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_part.py"]
@@ -305,6 +312,7 @@ def test_the_test_file_says_it_too(tmp_path):
     assert f"{len(folder.lab.checks)} passed" in ran.stdout
 
 
+@pytest.mark.slow
 def test_what_is_no_folder_is_refused(tmp_path):
     assert "is no folder of a lab" in command("check", tmp_path)[1]
     assert command("check", tmp_path)[0] == 2

@@ -131,6 +131,7 @@ def by_jax(case: dict[str, Any]) -> Callable[..., Any]:
     return reference
 
 
+@pytest.mark.slow
 @settings(max_examples=thorough(2000, 20))
 @given(windows(), st.integers(0, 99))
 def test_convolutions_and_their_gradients(case: dict[str, Any], seed: int) -> None:
@@ -207,6 +208,7 @@ def test_sequences_of_convolutions_are_vectorized_one_by_one() -> None:
 # Deconvolution ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=thorough(1000, 14))
 @given(windows(), st.data(), st.integers(0, 99))
 def test_deconvolutions_and_their_gradients(
@@ -327,6 +329,7 @@ def test_packed_convolutions(case: dict[str, Any], seed: int) -> None:
     close(made, by_jax(case)(*arrays))
 
 
+@pytest.mark.slow
 @settings(max_examples=thorough(1000, 12))
 @given(windows(), st.integers(0, 99), st.booleans(), st.booleans())
 def test_fused_convolutions(case: dict[str, Any], seed: int, with_addend: bool, relu: bool) -> None:
@@ -413,6 +416,7 @@ def call_of(name: str, dtype: Any = np.float32) -> tuple[Any, list[Any]]:
     return call, [random(*one).astype(dtype) for one in (data, weight, (filters,), *more)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_other_dtypes_are_left_to_xla(name: str) -> None:
     for constant in (False, True):
@@ -613,6 +617,7 @@ def test_training_goes_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
 # Threads and errors -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_two_threads_at_once() -> None:
     """Each has its own convolutions and gradients; they share oneDNN's one thread."""
     rounds, barrier = 40, threading.Barrier(2)
@@ -690,6 +695,7 @@ def plain_convolution(data: Any, weight: Any) -> Any:
     return lax.conv_general_dilated(data, weight, (1, 1), [(1, 1)] * 2)
 
 
+@pytest.mark.slow
 def test_a_process_may_end_while_convolutions_are_computed(tmp_path: Path, compiler: str) -> None:
     script = """
         import numpy as np
@@ -890,6 +896,7 @@ def test_a_folder_that_others_may_write_to_is_not_used(
     assert onednn._folder() == folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("umask", [0o022, 0o002])
 def test_what_is_not_whole_is_compiled_again_and_what_is_is_not(
     umask: int, tmp_path: Path, compiler: str, anew: None, monkeypatch: pytest.MonkeyPatch
@@ -1084,6 +1091,7 @@ def test_two_processes_that_begin_at_once_compile_once(tmp_path: Path, compiler:
 # Programs on disk ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_programs_on_disk_that_call_it(tmp_path: Path, compiler: str) -> None:
     script = """

@@ -74,6 +74,7 @@ def threads_are_reset() -> Iterator[None]:
     onednn.use_threads(0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("threads_are_reset")
 @settings(
     max_examples=thorough(500, 12), suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -85,6 +85,7 @@ def cases(draw: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=thorough(1000, 15))
 @given(cases(), st.integers(0, 99))
 def test_convolutions_and_their_gradients(case: dict[str, Any], seed: int) -> None:
@@ -213,6 +214,7 @@ def test_it_is_chosen_where_it_saves(
         close(made, plainly(call, arrays))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "data, attrs",
     [
@@ -261,6 +263,7 @@ def test_what_it_makes_of_weights_counts_as_these() -> None:
 # Networks -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_training_goes_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HYBRIDNET_HOST", "off")
     x, labels = random(8, 3, 16, 16), np.arange(8) % 10

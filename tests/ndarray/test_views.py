@@ -282,6 +282,7 @@ def test_a_read_takes_no_room_for_the_array():
     assert compile_code(code).memory_analysis().temp_size_in_bytes < 1000
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_writes_in_a_loop_stay_in_the_same_memory():
     x = nd.zeros((50, 60))

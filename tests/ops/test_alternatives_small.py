@@ -55,6 +55,7 @@ def _assert_same(operator, name, arrays, attrs, by):
 _FEW = settings(max_examples=4)
 
 
+@pytest.mark.slow
 @_FEW
 @given(
     mode=st.sampled_from(["rnn_relu", "rnn_tanh", "lstm", "gru"]),
@@ -113,6 +114,7 @@ def test_products_of_few_rows_are_exact_sums(rows):
         np.testing.assert_array_equal(b.grad.asnumpy(), 2 * x.T @ np.ones((rows, 7)))
 
 
+@pytest.mark.slow
 @settings(max_examples=7)
 @given(
     dtype=st.sampled_from(["float32", "float16", "float64", "int32", "uint8"]),

@@ -96,6 +96,7 @@ def _flags(given):
     return {f"use_{name}": True for name in given}
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(_attentions(st.integers(1, 7)))
 def test_attention_is_what_loops_give(drawn):
@@ -126,6 +127,7 @@ def _both(name, arrays, params):
         ]
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(_attentions(st.integers(65, 330)))
 def test_blocks_give_what_all_scores_give(drawn):

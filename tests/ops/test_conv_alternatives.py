@@ -70,6 +70,7 @@ def convolutions(draw):
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=thorough(1000, 12))
 @given(convolutions(), st.integers(0, 99))
 def test_channels_last_convolution(case, seed):
@@ -151,6 +152,7 @@ def test_channels_last_pooling(sizes, kernel, stride, pad, kind, whole, conventi
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=thorough(500, 12))
 @given(
     shape=st.lists(st.integers(1, 6), min_size=2, max_size=4),

@@ -50,6 +50,7 @@ def _dtypes(operator: str) -> list[str]:
     return [_NAMES[at % len(_NAMES)]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shard", range(_SHARDS))
 def test_every_operator_ends_with_numpys_answer_or_an_error(shard):
     operators = sorted(SAMPLES)[shard::_SHARDS]

@@ -77,6 +77,7 @@ def test_gradients_are_those_of_xla(shard):
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.slow
 def test_core_operators_have_host_forms():
     names = (
         "dot batch_dot FullyConnected Convolution Pooling Activation softmax log_softmax sum mean "
@@ -163,6 +164,7 @@ def test_bits_that_are_drawn_one_after_the_other_are_those_of_jax():
                 number %= 1 << 32
 
 
+@pytest.mark.slow
 def test_the_first_of_a_sorted_axis_are_found_without_sorting_all():
     draw = np.random.default_rng(0)
     for _ in range(300):
@@ -195,6 +197,7 @@ def test_a_function_that_is_missing_is_named():
         on_host(FUNCTIONS, lambda: array_lax.reduce_window(None, None, None))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lengths", [False, True])
 @pytest.mark.parametrize("bidirectional", [False, True])
 @pytest.mark.parametrize("mode", ["rnn_relu", "rnn_tanh", "lstm", "gru"])
@@ -255,6 +258,7 @@ print(cache.statistics().compilations, repr(cost.asscalar()))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hybrid", [False, True])
 def test_a_net_trains_on_the_host_alone(hybrid, monkeypatch):
     results = {}

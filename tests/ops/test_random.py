@@ -71,6 +71,7 @@ def test_continuous_distributions(name, params, distribution, dtype):
     np.testing.assert_array_equal(state, [0, 1, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "params", "distribution"), _COUNTS, ids=_ids(_COUNTS))
 def test_distributions_of_counts(name, params, distribution):
     samples, _ = run_op(f"_random_{name}", shape=(_COUNT,), seed=2, **params)
@@ -130,6 +131,7 @@ def test_draws_follow_from_seed_and_order_alone():
     assert not np.intersect1d(first, other).size
 
 
+@pytest.mark.slow
 def test_draws_do_not_depend_on_the_users_jax_configuration():
     names = ("_random_negative_binomial", "_random_normal", "_random_randint")
     attrs = {

@@ -68,6 +68,7 @@ def test_operator_without_gradient_says_why(name):
         assert len(row.no_gradient) > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
 def test_inferred_types_are_those_of_the_lowering(name):
     refused = set()

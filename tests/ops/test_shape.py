@@ -127,6 +127,7 @@ def test_shape_and_size_are_int64():
     assert size.tolist() == [24]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_slice_is_that_of_python(data):

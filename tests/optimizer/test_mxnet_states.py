@@ -105,6 +105,7 @@ def test_values_that_are_named_again_and_again_are_not_made_as_often() -> None:
         restored(pickle.dumps({0: value}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["states", "old"])
 def test_states_damaged_by_chance(tmp_path: Any, form: str) -> None:
     for number, case in enumerate(CASES[:2]):

@@ -99,6 +99,7 @@ def page(request, tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_nothing_is_cut_off_or_covered_at_any_width(page):
     with browser.opened(page) as shown:
         for scheme in ("light", "dark"):
@@ -123,6 +124,7 @@ def test_the_checks_find_what_is_wrong(tmp_path):
         assert words in found
 
 
+@pytest.mark.slow
 def test_the_keyboard_reaches_everything(page):
     with browser.opened(page) as shown:
         shown.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
@@ -143,6 +145,7 @@ def test_the_keyboard_reaches_everything(page):
             assert shown.evaluate("document.activeElement !== document.body")
 
 
+@pytest.mark.slow
 def test_axe_finds_nothing_serious(page):
     pytest.importorskip("axe_playwright_python")
     axe = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")

@@ -66,6 +66,7 @@ def saved(tmp_path):
     return path, training.steps(3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("devices", [1, 2, 3, 8])
 def test_training_goes_on_with_any_number_of_devices(saved, devices):
     path, wanted = saved

@@ -49,6 +49,7 @@ def ended_after(script: str, seconds: float = 60) -> list[tuple[int, str]]:
     return [(one.status, one.err) for one in await_end(gang, seconds)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("script", "differ"),
     [
@@ -94,6 +95,7 @@ def test_processes_that_launch_other_programs_are_told(script, differ):
         assert differ[0] in first and differ[1] in second, err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", ["held.asnumpy()", "(x * 7).asnumpy()"])
 def test_a_process_that_reads_what_one_that_ended_does_not_is_told(work):
     first, second = ended_after(f"if me == 0: {work}")
@@ -102,6 +104,7 @@ def test_a_process_that_reads_what_one_that_ended_does_not_is_told(work):
     assert second == (0, "")
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_is_named_by_the_next_launch():
     script = """
     if me:

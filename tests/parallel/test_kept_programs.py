@@ -61,6 +61,7 @@ def first(folder: Path) -> Any:
     return _trained(folder)
 
 
+@pytest.mark.slow
 def test_the_next_process_reads_what_one_has_compiled(folder: Path, first: Any):
     losses, compiled, loaded, told = first
     assert compiled > 0 and loaded == 0 and told
@@ -69,6 +70,7 @@ def test_the_next_process_reads_what_one_has_compiled(folder: Path, first: Any):
     assert told_again == told  # collectives, with the operators and lines that they are for
 
 
+@pytest.mark.slow
 def test_other_axes_and_devices_have_programs_of_their_own(folder: Path, first: Any):
     by_data = _trained(folder, '"data": 4')
     assert by_data[1] > 0 and not any("all-gather" in line for line in by_data[3])
@@ -78,6 +80,7 @@ def test_other_axes_and_devices_have_programs_of_their_own(folder: Path, first: 
     assert len({*(folder / "programs").iterdir()} - files) >= first[1]
 
 
+@pytest.mark.slow
 def test_what_is_damaged_is_compiled_anew(folder: Path, first: Any):
     files = sorted((folder / "programs").iterdir())
     assert len(files) >= first[1]

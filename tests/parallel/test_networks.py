@@ -79,6 +79,7 @@ def trained(make, way, *, hybridize=True, optimizer="adam", steps=4):
     return np.array(losses), net, trainer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["data", "sharded"])
 @pytest.mark.parametrize("make", INPUTS, ids=lambda make: make.__name__)
 def test_losses_are_those_of_one_device(make, way):

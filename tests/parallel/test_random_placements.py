@@ -115,6 +115,7 @@ def check(seed: int) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(2))
 def test_they_give_what_numpy_gives(block):
     for seed in range(block, block + 2 * thorough(2500, 6), 2):

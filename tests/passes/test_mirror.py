@@ -58,6 +58,7 @@ def cases(draw):
     return program, outputs, sorted(given), cuts, left_out
 
 
+@pytest.mark.slow
 @given(cases())
 @settings(max_examples=40, deadline=None)
 def test_any_segments_give_the_gradients_of_keeping_everything(case):
@@ -145,6 +146,7 @@ def estimate(net, strategy="both", batch=256, width=16):
     return net.estimate_memory(True, strategy, grad_req=requests, **shapes)
 
 
+@pytest.mark.slow
 def test_xla_needs_as_little_as_is_planned(monkeypatch):
     """It does not merge what is computed again with what was computed first."""
     net = residual(36, 16)

@@ -308,6 +308,7 @@ def ordering(kind):
     hn.runtime.set_ready_queue(None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("ordering")
 @pytest.mark.parametrize("kind", ["manual", "threads", "naive", "queue"])
 @settings(max_examples=thorough(2000, 30))

@@ -177,6 +177,7 @@ def test_moving_by_mouse_and_keys(file):
         np.testing.assert_allclose(seen(), (95, 205))
 
 
+@pytest.mark.slow
 def test_search_and_kinds(file):
     with browser.opened(file) as shown:
         shown.fill("#search", "NET.PY")  # a line of it
@@ -201,6 +202,7 @@ def test_bars_are_seen_in_the_colors_of_their_kinds(file):
         assert (pixels == color).all(axis=-1).sum() > 1000
 
 
+@pytest.mark.slow
 def test_what_is_narrower_than_a_pixel_is_seen(tmp_path):
     page = tmp_path / "many.html"
     busy = [Span("task", "t", "io", 1000 + i, 0.9, {}) for i in range(100_000)]

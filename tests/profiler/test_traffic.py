@@ -124,6 +124,7 @@ def test_the_page_adds_up_and_needs_no_network(page):
     assert "round 1: 100 us, 8 kB" in dom and "round 2: 1 ms, 1.6 kB" in dom
 
 
+@pytest.mark.slow
 def test_a_click_shows_what_belongs_to_an_arrow_a_round_or_a_key(page):
     click = "document.querySelector('{}').dispatchEvent(new MouseEvent('click'));"
     arrow = browser.after(page, click.format(".arrow.back"))

@@ -47,6 +47,7 @@ def open_records():
     return mx.recordio.MXIndexedRecordIO(f"{FAR}.idx", f"{FAR}.rec", "r")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["by chance", "in a row", "backwards", "each third"])
 def test_reading_by_the_index(s3, order):
     keys = list(range(COUNT))

@@ -40,6 +40,7 @@ _FAULTS = """
 _BY_XLA = {"HYBRIDNET_CONSTANTS_SIZE": "0", "HYBRIDNET_HOST": "off"}
 
 
+@pytest.mark.slow
 def test_a_step_finds_its_memory_again():
     kept = int(run_script(_FAULTS, **_BY_XLA))
     anew = int(run_script(_FAULTS, **_BY_XLA, HYBRIDNET_KEEP_MEMORY="0"))
@@ -85,6 +86,7 @@ _STEPS = """
 """
 
 
+@pytest.mark.slow
 def test_a_training_step_finds_its_memory_again():
     plain = {"HYBRIDNET_KEEP_MEMORY": "0", "HYBRIDNET_TUNE": "off"}
     assert int(run_script(_STEPS)) < 500 < int(run_script(_STEPS, **plain))

@@ -73,6 +73,7 @@ _COMPILING = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="priorities are of whole processes")
 def test_xla_compiles_at_low_priority_what_nobody_waits_for() -> None:
     made, low, other = run_script(_COMPILING).split()

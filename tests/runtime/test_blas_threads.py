@@ -169,6 +169,7 @@ print(digest.hexdigest())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("onednn", ["0", "1"])
 def test_training_gives_the_same_bits_however_busy_the_machine_is(onednn):
     """`HYBRIDNET_HOST=only` promises that: how a product is shared decides how it is rounded."""

@@ -60,6 +60,7 @@ def test_xla_writes_programs_to_disk_whose_memory_is_one_block():
     assert to_bytes(code, compile_code(code)) is None  # if this fails, `for_disk` can go
 
 
+@pytest.mark.slow
 def test_a_program_that_has_run_for_long_gets_blocks(monkeypatch):
     x = values()
     array = nd.array(x)

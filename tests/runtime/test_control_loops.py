@@ -97,6 +97,7 @@ def test_no_more_iterations_are_under_way_than_may_be(parallel):
     assert len(ahead) == 8 and max(ahead) <= parallel
 
 
+@pytest.mark.slow
 def test_ten_thousand_iterations_keep_no_more_memory_than_hundred():
     with simulated(Simulated(0), Simulated(1)) as toys, running_on(ThreadedEngine()):
         call = call_of(counted(10_000), toys[0].context, (NUMBER,))
@@ -388,6 +389,7 @@ def test_misuse_is_explained(call, message):
         call(sym.var("x"))
 
 
+@pytest.mark.slow
 def test_the_page_on_control_flow_runs_and_prints_what_it_says():
     page = (ROOT / "docs" / "control-flow.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = """
 import hashlib, sys
 import numpy as np
@@ -42,6 +44,7 @@ def run(**environ):
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_a_loop_gives_the_same_bits_in_every_process(tmp_path):
     """Compiled anew, and read from disk; default runs differ by when a program takes over."""
     cold, warm = (run(HYBRIDNET_CACHE_DIR=str(tmp_path)) for _ in range(2))

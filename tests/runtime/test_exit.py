@@ -22,6 +22,7 @@ ALL = [
 COMPILING = "XLA compiling in the background"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("work", "end"), ALL[:: thorough(1, 6)])
 def test_a_process_ends(work, end):
     status = ENDS[end][1]
@@ -171,6 +172,7 @@ def test_xla_keeps_what_it_compiles_by_as_long_as_it_does() -> None:
     assert (done.returncode, done.stderr) == (1, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [["-m", "cProfile"], ["-i"]])
 def test_a_process_ends_by_other_hands(tmp_path: Path, how: list[str]) -> None:
     """Those of a profiler, and of a prompt; its input is at its end."""

@@ -84,6 +84,7 @@ def test_they_may_read_in_a_training_loop(
     finish(found, COUNT)
 
 
+@pytest.mark.slow
 @between_instructions
 @pytest.mark.compiled
 def test_they_may_read_while_jax_traces_and_compiles(often: None) -> None:

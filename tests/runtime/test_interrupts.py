@@ -55,6 +55,7 @@ def drawn(count: int, tries: int) -> list[int]:
     return sorted(random.Random(0).sample(range(1, count + 1), min(tries, count)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", LOOPS, ids=lambda make: make.__name__)
 def test_ctrl_c_at_any_line_is_raised_between_the_users_statements(make):
     step, weights = make()
@@ -319,6 +320,7 @@ print("every one of", tries)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", LOOPS, ids=lambda make: make.__name__)
 def test_real_signals_at_random_moments(make):
     support = os.path.join(os.path.dirname(__file__), os.pardir, "support")

@@ -50,6 +50,7 @@ print(used() - before, cache.statistics().nbytes - told)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_what_programs_are_said_to_take_is_what_is_allocated():
     """Within a factor of two, by the C library's own count."""
@@ -85,6 +86,7 @@ print(found.compilations > sum(p.compiled is not None for p in cache.programs())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_networks_that_are_kept_do_not_keep_dropped_programs():
     size = str(8 << 20)

@@ -280,6 +280,7 @@ def test_a_file_without_onednn_is_read_only_where_it_may_be_replaced(monkeypatch
     assert len(asked) == times
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "times"), [(17, 0), (10_000_000, 1)])
 def test_what_numpy_needed_is_given_back_when_a_large_program_takes_over(monkeypatch, size, times):
     """XLA's threads have heaps of their own, so that it would lie idle."""

@@ -196,6 +196,7 @@ def test_parts_on_disk_are_not_missing(folder):
     assert_same_bits(outputs, wanted(code))
 
 
+@pytest.mark.slow
 def test_a_process_finds_what_another_wrote(tmp_path):
     script = """
         import numpy as np
@@ -233,6 +234,7 @@ def check_random_program(folder: Path, seed: int) -> int:
     return cache.statistics().loaded
 
 
+@pytest.mark.slow
 def test_random_programs_give_the_same_bits_from_disk(tmp_path):
     assert sum(check_random_program(tmp_path, 310 + k) for k in range(7)) > 7
 
@@ -316,6 +318,7 @@ def test_indices_are_named_by_their_structure():
     assert Window((1, 2), (3, 1), (3,)).fingerprint == names[0]
 
 
+@pytest.mark.slow
 def test_indexing_is_found_by_the_next_process(tmp_path):
     script = """
         import numpy as np
@@ -339,6 +342,7 @@ def test_indexing_is_found_by_the_next_process(tmp_path):
     assert again[-2:] == ["0", "True"]
 
 
+@pytest.mark.slow
 def test_calls_of_lapack_are_run_by_the_next_process(tmp_path):
     """It has lowered none, and so JAX has not looked LAPACK's functions up there."""
     script = """
@@ -596,6 +600,7 @@ def finish(process: subprocess.Popen[str]) -> list[str]:
     return out.split()
 
 
+@pytest.mark.slow
 def test_two_processes_write_at_once(tmp_path):
     both = [start(tmp_path), start(tmp_path)]
     (a, _), (b, _) = (finish(one) for one in both)
@@ -604,6 +609,7 @@ def test_two_processes_write_at_once(tmp_path):
     assert finish(start(tmp_path)) == [a, "0"]
 
 
+@pytest.mark.slow
 def test_a_process_killed_while_writing_harms_nobody(tmp_path):
     killed = start(tmp_path, "import os; os.replace = lambda *_, **__: os.kill(os.getpid(), 9)")
     killed.communicate(timeout=120)
@@ -657,6 +663,7 @@ def test_a_folder_that_somebody_removed_is_begun_anew(folder, caplog):
     assert not caplog.messages
 
 
+@pytest.mark.slow
 def test_off_means_no_folder(tmp_path):
     for environ in (
         {"HYBRIDNET_CACHE_DIR": "off"},

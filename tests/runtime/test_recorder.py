@@ -400,6 +400,7 @@ def code_of(size: int, count: int) -> Code:
     return segment.code()
 
 
+@pytest.mark.slow
 def test_the_cache_is_bounded_in_programs_and_in_instructions():
     bounded = ProgramCache(capacity=3, instructions=100)
     for size in range(1, 9):

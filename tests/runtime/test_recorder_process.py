@@ -139,6 +139,7 @@ def test_a_forked_child_computes_with_numpy_and_says_so_where_it_cannot():
     assert out == "0 0\n[2.0, 2.0, 2.0] [6.0, 6.0, 6.0, 6.0]\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", ["", "x = nd.ones((3,)) * 2; x.asnumpy(); y = x + 1"])
 def test_a_child_forked_before_jax_was_needed_can_compute(before):
     out = run_script(
@@ -197,6 +198,7 @@ def test_a_fork_while_other_threads_are_at_work():
     assert out == "[0, 0, 0, 0, 0]\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "work",
     [

@@ -19,6 +19,7 @@ def exactly(request, monkeypatch):
         monkeypatch.setenv("HYBRIDNET_HOST", "off")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(10))
 def test_however_they_are_run(block):
     for seed in range(50 * block, 50 * block + thorough(50, 5)):
@@ -31,12 +32,14 @@ def test_a_remainder_by_zero_is_zero_here_and_in_the_reference():
     assert check_stepwise(program, 4).arrays[1].tolist() == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_cut_anywhere():
     for limit in (1, 3, 7):
         for seed in range(8):
             check_stepwise(make_program(seed), limit)
 
 
+@pytest.mark.slow
 def test_two_threads():
     """Each runs programs on arrays of its own, and hands some to a third thread."""
     seeds = {k: range(3000 + 15 * k, 3000 + 15 * k + thorough(15, 5)) for k in range(2)}
@@ -122,6 +125,7 @@ def test_short_segments_of_compiled_programs():
 # As users have them: last, since the tests above share what they have compiled in a hurry.
 
 
+@pytest.mark.slow
 @pytest.mark.optimized
 @pytest.mark.parametrize("block", range(3))
 def test_compiled_and_from_disk(block):
@@ -130,6 +134,7 @@ def test_compiled_and_from_disk(block):
         check_whole(program, check_stepwise(program, 20))
 
 
+@pytest.mark.slow
 @pytest.mark.optimized
 def test_cold_then_warm_then_hot():
     for seed in range(2000, 2004):

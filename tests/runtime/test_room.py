@@ -63,6 +63,7 @@ LIMIT = """
     """
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     "train",

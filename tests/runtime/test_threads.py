@@ -106,6 +106,7 @@ def of_a_recorded_function(count):
     return update
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [

@@ -332,6 +332,7 @@ def test_out_of_time_nothing_more_is_tried(speeds):
     assert {one.verdict for one in entry.trials} == {"not tried: out of time"}
 
 
+@pytest.mark.slow
 def test_a_training_step_trains_while_it_is_tuned(speeds):
     """What is consumed is copied for the measurements: the weights are those of plain steps."""
     data, label = nd.array(X), nd.array([0, 1, 2])

@@ -107,6 +107,7 @@ def calls_of_a_training_step(layers):
     return [name for _, _, name in found]
 
 
+@pytest.mark.slow
 def test_a_training_step_asks_python_for_few_calls_however_many_weights_there_are():
     """In a process of its own, in which one thread records, and nobody has registered devices."""
     code = "import test_walk as t; print([len(t.calls_of_a_training_step(n)) for n in (2, 10)])"

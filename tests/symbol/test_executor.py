@@ -767,6 +767,7 @@ def factorized(columns):
     return sym.Group(outputs)
 
 
+@pytest.mark.slow
 def test_csr_data_is_multiplied_by_its_parts():
     """Outputs and gradients are those of the dense matrix; rows of any number of elements."""
     symbol, random = factorized(50), np.random.default_rng(0)

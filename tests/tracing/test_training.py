@@ -122,6 +122,7 @@ def test_batches_of_several_sizes():
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_step_is_one_program_when_hot():
     training = Training(optimizer.Adam())
     step = hn.function(training.step)

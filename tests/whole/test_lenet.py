@@ -56,6 +56,7 @@ def test_losses_are_those_of_mxnet(kind, digits):
         np.testing.assert_allclose(ours, norm, rtol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("kind", WAYS)
 def test_a_training_step_is_one_program(kind, digits):

@@ -109,6 +109,7 @@ def test_a_users_module_is_found_last_in_the_folder(here, tmp_path):
     assert "value [1.0, 1.0]" in out
 
 
+@pytest.mark.slow
 def test_a_script_that_becomes_a_server(here, tmp_path):
     pytest.importorskip("zmq")
     assert "-P" in serving_command()
@@ -148,6 +149,7 @@ def test_workers_of_a_data_loader(here, tmp_path):
     assert run([sys.executable, script(tmp_path, text)], here) == "[[0.0, 1.0], [2.0, 3.0]]\n"
 
 
+@pytest.mark.slow
 def test_the_relay_of_a_gang(here, tmp_path):
     text = """
         import numpy as np, hybridnet as hn

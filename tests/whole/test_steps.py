@@ -56,6 +56,7 @@ def make_step(hybridize, optimizer):
     return step, metrics
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize("hybridize", [False, True])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)

@@ -24,6 +24,7 @@ def run(*arguments, **environ):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script,arguments,printed,status",
     [

@@ -52,6 +52,7 @@ def _compare_arrays(got: Any, wanted: Any, where: str) -> list[str]:
     return []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", all_cases())
 def test_answers_of_tensorflow(name: str):
     problems = _compare(run(tf, all_cases()[name]), answers()[name], "")

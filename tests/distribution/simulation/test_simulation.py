@@ -21,11 +21,13 @@ BEGIN = {
 }
 
 
+@pytest.mark.slow
 def test_every_schedule_ends_as_promised():
     found = first_problem_of(thorough(100_000, 1_500))
     assert found is None, "\n" + story(found[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BUGS)
 def test_a_planted_bug_is_found(name):
     begin = thorough(0, BEGIN.get(name, 0))

@@ -26,6 +26,7 @@ def answers(net, search):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", cases.NETWORKS)
 def test_recorded_answers(name):
     net = text.load(FOLDERS / name)

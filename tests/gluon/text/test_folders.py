@@ -104,6 +104,7 @@ def test_training_lowers_the_loss(name, hybridized, tmp_path):
     assert_same(name, asked(text.load(tmp_path), name), asked(net, name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt2", "llama3", "bert", "vit"])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float64"])
 def test_other_dtypes(name, dtype, tmp_path):

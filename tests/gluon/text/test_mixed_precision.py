@@ -66,6 +66,7 @@ def trained(name, dtype, way, hybridized):
     return cases.losses(step, is_taken), net, sum(left_out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hybridized", [True, False])
 @pytest.mark.parametrize("way", ["masters", "amp"])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
