@@ -351,11 +351,13 @@ class ZmqTransport(Transport):
         for peer, dealer in self._dealers.items():
             if dealer.socket in ready:
                 frames = [one.buffer for one in self._read(dealer.socket)]
-                reports.append(Heard(b"", frames, peer, peer, not dealer.clear))
+                if frames:
+                    reports.append(Heard(b"", frames, peer, peer, not dealer.clear))
         for peer, sealed in self._sealed.items():
             if sealed in ready:
                 frames = [one.buffer for one in self._read(sealed)]
-                reports.append(Heard(b"", frames, peer, peer))
+                if frames:
+                    reports.append(Heard(b"", frames, peer, peer))
 
     def _events(self, monitor: Any) -> list[tuple[int, int]]:
         """Returns the events of a monitor, as (event, value)."""
@@ -407,7 +409,10 @@ class ZmqTransport(Transport):
             reports.append(Disconnected(peer))
 
     def _read_router(self, reports: list[Report]) -> None:
-        route, *frames = self._read(self._router)
+        message = self._read(self._router)
+        if not message:
+            return
+        route, *frames = message
         way = route.bytes
         self._route_of[frames[0].get(self._descriptor) if frames else -1] = way
         assert self._door is not None  # who listens has one
@@ -416,12 +421,17 @@ class ZmqTransport(Transport):
         reports.append(Heard(way, [one.buffer for one in frames], known, sender, sealed))
 
     def _read(self, ready: Any) -> list[Any]:
-        """Returns the frames of one message of a socket that has some.
+        """Returns the frames of one message of a socket that has some; none if they are gone.
 
-        One, since a try in vain takes as long as asking all sockets again; and every frame knows
-        whether another follows, which `recv_multipart` asks the socket for.
+        What has come over a connection goes with it, also since the socket was asked.
+
+        One message, since a try in vain takes as long as asking all sockets again; and every frame
+        knows whether another follows, which `recv_multipart` asks the socket for.
         """
-        frames = [ready.recv(self._last, False, False)]
+        try:
+            frames = [ready.recv(self._last, False, False)]
+        except self._zmq.Again:
+            return []
         while frames[-1].get(self._follows):
             frames.append(ready.recv(self._last, False, False))
         return frames

@@ -377,3 +377,18 @@ def test_snapshots_stay_below_their_folder(tmp_path):
     assert [one.name for one in outside.iterdir()] == ["kept"]
     assert (outside / "kept").read_text() == "as it was"
     assert not (inside / "last.server-0.npz").is_symlink()
+
+
+def test_what_went_with_its_connection_since_a_socket_was_asked_is_nothing_heard():
+    with started(2, 1, token=True, processes=False) as run:
+        cluster = replace(run.cluster, role="scheduler", rank=0)
+        how = {"me": w.SCHEDULER, "admits": processes_of(cluster)}
+        transport = ZmqTransport(host="127.0.0.1", token=cluster.token, encrypt=True, **how)
+        speaker = Speaker(cluster, transport.address, W0, w.SCHEDULER)
+        heard: list[object] = []
+        for one in transport, speaker.transport:
+            sockets = [one._router, *[dealer.socket for dealer in one._dealers.values()]]
+            one._hear_others(dict.fromkeys([x for x in sockets if x is not None], 1), heard)
+        assert heard == []
+        speaker.close()
+        transport.close()

@@ -6,6 +6,7 @@ words of what is said.
 """
 
 import ast
+import json
 import os
 import re
 import signal
@@ -18,10 +19,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import thorough
+from helpers import run_script, thorough
 from places import ROOT
 
-from hybridnet.labs import NAMES, training
+from hybridnet.labs import NAMES
 from hybridnet.labs.checking import tried
 from hybridnet.labs.command import add_lab
 from hybridnet.labs.folder import load_part, opened, start
@@ -38,6 +39,23 @@ PLANTED = {
 }
 BY_PROCESSES = ("ring", "server")
 STEPS = 24
+BEGUN = """
+import json
+from hybridnet.labs import training
+from pathlib import Path
+from hybridnet.labs.folder import load_part, opened
+
+whole = training._prepared
+
+def begun(*arguments):
+    way, digits, rows = whole(*arguments)
+    return way, digits, rows[:{steps}]
+
+training._prepared = begun
+folder = opened(Path({folder!r}))
+outcome = folder.lab.runner.run(load_part(folder.part), folder.pictures)
+print(json.dumps(outcome.as_table()))
+"""
 WRONG = [(name, number) for name in NAMES for number in range(len(PLANTED[name]))]
 
 
@@ -115,23 +133,17 @@ def test_mistakes_are_told_apart(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in BY_PROCESSES])
-def test_the_first_steps_are_taken_with_the_part(name, tmp_path, monkeypatch):
-    whole = training._prepared
-
-    def begun(*arguments):
-        way, digits, rows = whole(*arguments)
-        return way, digits, rows[:STEPS]
-
-    monkeypatch.setattr(training, "_prepared", begun)
+def test_the_first_steps_are_taken_with_the_part(name, tmp_path):
     folder = made(name, Lab(name).solution(), tmp_path)
-    outcome = Lab(name).runner.run(load_part(folder.part), folder.pictures)
-    assert len(outcome.losses) == STEPS
-    assert np.isfinite(outcome.losses).all()
-    outcome.counts.pop("left_out", None)  # steps that are left out come later
-    assert outcome.counts
-    assert min(outcome.counts.values()) > 0, outcome.counts
-    assert outcome.pictures
-    assert all(Path(file).stat().st_size > 500 for file in outcome.pictures)
+    ran = run_script(BEGUN.format(steps=STEPS, folder=str(folder.path)))
+    outcome = json.loads(ran.splitlines()[-1])
+    assert len(outcome["losses"]) == STEPS
+    assert np.isfinite(outcome["losses"]).all()
+    outcome["counts"].pop("left_out", None)  # steps that are left out come later
+    assert outcome["counts"]
+    assert min(outcome["counts"].values()) > 0, outcome["counts"]
+    assert outcome["pictures"]
+    assert all(Path(file).stat().st_size > 500 for file in outcome["pictures"])
 
 
 @pytest.mark.slow

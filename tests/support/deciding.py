@@ -39,6 +39,8 @@ def loops_soon(whose: Whose, account: Account, prices: Prices, load: Load) -> De
         return Decision(Purchase.NONE)
     if load.host != "auto" or load.soon or account.is_bought or account.launches == 1:
         return found
+    if account.follow:  # little is left to gain
+        return found
     if whose is Whose.ALONE and account.launches >= _OFTEN:
         return Decision(Purchase.COMPILE)
     if whose is Whose.WHOLE and account.launches > _in_a_row(account):

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import settle
 from traced import hurried_jit
 
 import hybridnet as hn
@@ -111,4 +112,5 @@ def losses_of(net: Any, x: Any, labels: Any, rate: float) -> list[float]:
         loss.backward()
         trainer.step(1)
         found.append(float(loss.asscalar()))
+        settle()  # a program takes over as soon as it can
     return found

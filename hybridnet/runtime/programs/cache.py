@@ -23,6 +23,7 @@ from ..observe import events, program_log
 from ..platform.blas_threads import others
 from ..platform.collecting import without_collecting
 from ..segments.code import Code
+from ..tiers.ledger import current
 from .executable import Executable
 from .making import Decide, Maker
 from .program import Program, ProgramState
@@ -148,6 +149,10 @@ class ProgramCache:
             self._maker.obtain(program)
         if (alone or program.compiled is not None) and Failed not in map(type, inputs):
             return program.run(inputs, scalars, made)
+        if program.prefix is not None and Failed not in map(type, inputs):
+            outputs = program.prefix.run(inputs, scalars)
+            current.account = program.account  # not that of what it ended with
+            return outputs
         return self._run_steps(program, inputs, scalars, stay=stay)
 
     def launch_apart(

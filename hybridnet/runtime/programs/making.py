@@ -55,6 +55,7 @@ from ..tiers.choice import (
     Whose,
     decide,
     is_quick,
+    is_read,
     is_worth_timing,
     is_worth_twice,
     recurs,
@@ -68,6 +69,7 @@ from .executable import Executable
 from .host_program import HostProgram
 from .mesh_program import MeshExecutable
 from .overpaid import Overpaid
+from .prefix import find_prefix, is_prefix
 from .program import Program, StepPlan, Watcher
 from .program_rules import may_call_onednn
 from .program_store import ProgramStore
@@ -162,11 +164,44 @@ class Maker:
         if self._ready_parts and account.launches % 2:
             while self._ready_parts:
                 self._ready_parts.pop().take_over()
+        if program.prefix is not None and not (program.prefix.is_kept and is_read(account)):
+            program.prefix, account.follow, account.due = None, 0, 0
         if account.launches >= account.due and not account.is_bought:
             if account.launches == 1 and config.host() != "only":
                 account.missing = self._missing(program)
-            self._decide(program, Whose.WHOLE)
+            if not self._waits_for_prefix(program):
+                self._decide(program, Whose.WHOLE)
         return program.compiled
+
+    def _waits_for_prefix(self, program: Program) -> bool:
+        """Looks for a program that a structure begins with, which it runs from then on.
+
+        That is for structures whose results are read at once: NumPy, which runs what follows, waits
+        for what XLA computes. It takes over where a pair of launches begins, as all programs do;
+        see `Program.take_over`.
+
+        Returns:
+            Whether that is to come: another launch has to pass, or it is being compiled.
+        """
+        account, code = program.account, program.code
+        if account.launches == 1 or program.prefix is not None or not is_read(account):
+            return False
+        if config.host() != "auto" or config.deterministic():
+            return False
+        prefix = find_prefix(code, self.shelf.all(), self.shelf.part)
+        if prefix is None:
+            waits = any(is_prefix(one.code, code) for one in [*self._underway])
+        else:
+            waits = account.launches % 2 == 0
+        if waits:
+            account.due = account.launches + 1
+        elif prefix is not None:
+            program.prefix, program.steps = prefix, None
+            account.follow = len(prefix.rest.programs)
+            if explaining():
+                begun = describe(prefix.program.code)
+                say("%s: runs the program of %s, and then the rest", describe(code), begun)
+        return waits
 
     def _waits(self, account: Account) -> bool:
         """Whether an executable that is ready waits until it can be timed, see `appraise`.

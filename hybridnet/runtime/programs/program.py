@@ -180,6 +180,8 @@ class Program:
         steps: how to run it step by step; kept from the second launch on.
         decision: what was decided last of whether it is to be made.
         is_bounded: whether it tells of positions that are outside of arrays, too; see `checks`.
+        prefix: the program that it begins with, which is run in its stead, and then what follows;
+            None: there is none, or nobody has looked (see `Maker`).
         checked: what is launched in its place while launches are asked something; of what is
             launched so, the same; see `checks`.
     """
@@ -187,7 +189,7 @@ class Program:
     __slots__ = (
         *("_holders", "_owner", "account", "checked", "code", "compiled", "decision", "host"),
         *("hostless", "is_alone", "is_bounded"),
-        *("kept", "memory", "ready", "size", "steps", "then", "used"),
+        *("kept", "memory", "prefix", "ready", "size", "steps", "then", "used"),
     )
 
     def __init__(self, code: Code, owner: Owner) -> None:
@@ -214,6 +216,7 @@ class Program:
         self.host: HostProgram | None = None
         self.steps: StepPlan | None = None
         self.decision: Decision | None = None
+        self.prefix: Any = None
         self.checked: Any = None
 
     @property

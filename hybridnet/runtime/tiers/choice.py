@@ -187,6 +187,8 @@ def _gain(account: Account, rent: Rent, prices: Prices) -> float:
 
     Whether a thread would have to wait for XLA's nobody knows before; that is timed afterwards.
     """
+    if account.follow:  # all else a program does for it already
+        return account.follow * prices.handover
     if not rent.timed or account.weight > prices.large:
         return 0.0
     computing = min(rent.best, account.by_steps.best)  # a call of its own is recorded as well
@@ -307,6 +309,11 @@ def is_small(rent: Rent, prices: Prices) -> bool:
     A run counts at most twice what the quickest took, and the next step waits for what XLA makes.
     """
     return (2 - prices.usual) * rent.best <= prices.handover
+
+
+def is_read(account: Account) -> bool:
+    """Whether the thread that launches a structure waits for its results at once, mostly."""
+    return 2 * account.reads >= account.launches
 
 
 def recurs(account: Account, prices: Prices) -> bool:

@@ -78,6 +78,7 @@ class Account:
         is_by_numpy: whether NumPy ran all its steps last time: what XLA runs may be computing yet.
         waited: the seconds for which its launches, computed on the host, waited for what an
             accelerator was still computing.
+        follow: how many steps it takes after the program that it begins with; 0: there is none.
         before: the part of its price that earlier processes have overpaid for it.
         missing: what the programs cost that its steps need and that there are not, in seconds;
             known from the first launch on.
@@ -96,7 +97,7 @@ class Account:
 
     # Most structures of code that runs once change little of this, so it stands in the class.
     kinds: int | None = None
-    launches = runs = reads = missed = due = tune = 0
+    launches = runs = reads = missed = due = tune = follow = 0
     samples: tuple[tuple[float, float], ...] = ()
     before = missing = in_row = waited = 0.0
     on_disk: bool | None = None
