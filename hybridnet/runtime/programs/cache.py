@@ -150,7 +150,7 @@ class ProgramCache:
         if (alone or program.compiled is not None) and Failed not in map(type, inputs):
             return program.run(inputs, scalars, made)
         if program.prefix is not None and Failed not in map(type, inputs):
-            outputs = program.prefix.run(inputs, scalars)
+            outputs: list[Any] = program.prefix.run(inputs, scalars)
             current.account = program.account  # not that of what it ended with
             return outputs
         return self._run_steps(program, inputs, scalars, stay=stay)
