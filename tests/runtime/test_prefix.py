@@ -141,7 +141,8 @@ def test_an_error_after_the_prefix_is_that_of_its_result(monkeypatch):
 
 def test_a_loop_that_reads_its_loss_now_and_then_compiles_its_step_once(monkeypatch):
     monkeypatch.delenv("HYBRIDNET_HOST", raising=False)
-    weights, x = nd.array(arrays(1)[0]), nd.array(arrays(2)[1])
+    draw = np.random.default_rng(0)
+    weights, x = (nd.array(draw.uniform(0.1, 0.9, (500, 500))) for _ in range(2))
     expected, values = weights.asnumpy(), x.asnumpy()
     weights.attach_grad()
     read, wanted = [], []

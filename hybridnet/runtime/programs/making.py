@@ -164,8 +164,11 @@ class Maker:
         if self._ready_parts and account.launches % 2:
             while self._ready_parts:
                 self._ready_parts.pop().take_over()
-        if program.prefix is not None and not (program.prefix.is_kept and is_read(account)):
-            program.prefix, account.follow, account.due = None, 0, 0
+        prefix = program.prefix
+        if prefix is not None:
+            is_used = is_read(account) or account.launches % 2 == 0  # a pair is computed in one way
+            if not is_used or not prefix.is_kept:
+                program.prefix, account.follow, account.due = None, 0, 0
         if account.launches >= account.due and not account.is_bought:
             if account.launches == 1 and config.host() != "only":
                 account.missing = self._missing(program)
@@ -177,8 +180,8 @@ class Maker:
         """Looks for a program that a structure begins with, which it runs from then on.
 
         That is for structures whose results are read at once: NumPy, which runs what follows, waits
-        for what XLA computes. It takes over where a pair of launches begins, as all programs do;
-        see `Program.take_over`.
+        for what XLA computes. That pays where the steps take longer. The prefix takes over where a
+        pair of launches begins, as all programs do; see `Program.take_over`.
 
         Returns:
             Whether that is to come: another launch has to pass, or it is being compiled.
@@ -186,7 +189,7 @@ class Maker:
         account, code = program.account, program.code
         if account.launches == 1 or program.prefix is not None or not is_read(account):
             return False
-        if config.host() != "auto" or config.deterministic():
+        if config.host() != "auto" or config.deterministic() or is_quick(account, prices):
             return False
         prefix = find_prefix(code, self.shelf.all(), self.shelf.part)
         if prefix is None:

@@ -65,12 +65,9 @@ def find_prefix(code: Code, programs: Iterable[Program], find: FindPart) -> Pref
         programs: those among which to look.
         find: the function that finds the program of each step that follows.
     """
-    for program in sorted(programs, key=_length, reverse=True):
-        if program.compiled is not None and is_prefix(program.code, code):
-            found = _prefix(code, program, find)
-            if found is not None:
-                return found
-    return None
+    begun = [x for x in programs if x.compiled is not None and is_prefix(x.code, code)]
+    found = (_prefix(code, one, find) for one in sorted(begun, key=_length, reverse=True))
+    return next(filter(None, found), None)
 
 
 def _length(program: Program) -> int:
