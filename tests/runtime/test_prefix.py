@@ -162,6 +162,7 @@ def test_a_loop_that_reads_its_loss_now_and_then_compiles_its_step_once(monkeypa
     np.testing.assert_allclose(weights.asnumpy(), expected, rtol=1e-4)
     ends = [one for one in cache.programs() if one.code.instructions[-1][0].name == "mean"]
     assert any(one.prefix is not None for one in ends)
+    assert any("program that it begins with" in one.state.why for one in ends)
     assert all(one.compiled is None for one in ends if len(one.code.instructions) > 1)
 
 

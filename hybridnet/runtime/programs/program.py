@@ -223,13 +223,16 @@ class Program:
     def state(self) -> ProgramState:
         """Whether it is compiled, and how often it was run and launched."""
         account, decision = self.account, self.decision
+        why = "" if decision is None else decision.why
+        if self.prefix is not None:
+            why = f"runs the program that it begins with, {why}"
         return ProgramState(
             self.compiled is not None,
             account.runs,
             account.launches,
             self.is_quick,
             account.by_steps.best,
-            "" if decision is None else decision.why,
+            why,
         )
 
     @property
