@@ -18,6 +18,7 @@ from hybridnet.runtime.programs.prefix import find_prefix, is_prefix
 from hybridnet.runtime.programs.program import Program
 from hybridnet.runtime.programs.steps import Failed
 from hybridnet.runtime.segments.code import Code
+from hybridnet.runtime.tiers.prices import prices
 
 TYPE = tensor_type((3,), np.dtype("float32"))
 ONE = {"tanh": np.tanh, "negative": np.negative, "square": np.square}
@@ -91,7 +92,7 @@ def test_random_ones_give_what_numpy_gives(drawn):
     found = find_prefix(long, [program], cache.part)
     needed = {i for step in steps[before:] for i in step[1:]} | {*wanted}
     there = all(i < 0 or i >= before or i in outputs for i in needed)
-    assert (found is not None) == (there and 4 * (len(steps) - before) <= before)
+    assert (found is not None) == (there and len(steps) - before <= prices.usual * before)
     if found is not None:
         expected = by_numpy(steps, given, numbers)
         got = found.run([jax.numpy.asarray(x) for x in given], numbers)

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from hybridnet.base.host_array import DeviceArray
 from hybridnet.base.tensor_type import TensorType
 
 from ..segments.code import Code
+from ..tiers.prices import prices
 from .program import Program, StepPlan
 from .steps import FindPart, plan, run_steps
 
 __all__ = ["Prefix", "find_prefix", "is_prefix"]
-
-#: The most that follows: one operator to so many of the prefix.
-_TO_ONE: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,8 @@ def is_prefix(prefix: Code, code: Code) -> bool:
         return False
     if code.instructions[:count] != prefix.instructions:
         return False
-    return _TO_ONE * _weight(code.instructions[count:]) <= _weight(prefix.instructions)
+    # More would take longer by its steps than a program of all of it.
+    return _weight(code.instructions[count:]) <= prices.usual * _weight(prefix.instructions)
 
 
 def _weight(instructions: Sequence[Any]) -> int:
