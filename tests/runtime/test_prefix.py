@@ -52,6 +52,11 @@ def arrays(count: int) -> list[np.ndarray[Any, Any]]:
     return [draw.uniform(0.1, 0.9, 3).astype("float32") for _ in range(count)]
 
 
+def structure(code: Code) -> Program:
+    """Returns a structure that nobody has compiled."""
+    return Program(code, ProgramCache()._maker)
+
+
 def compiled(cache: ProgramCache, code: Code, inputs: list[Any], numbers: list[float]) -> Program:
     """Returns the program of a structure, compiled."""
     with cache.compiling_soon():
@@ -89,7 +94,7 @@ def test_random_ones_give_what_numpy_gives(drawn):
     own = sum(step[0] in NUMBER for step in steps[:before])
     cache = ProgramCache()
     program = compiled(cache, short, given[:fewer], numbers[:own])
-    found = find_prefix(long, [program], cache.part)
+    found = find_prefix(structure(long), [program], cache.part)
     needed = {i for step in steps[before:] for i in step[1:]} | {*wanted}
     there = all(i < 0 or i >= before or i in outputs for i in needed)
     assert (found is not None) == (there and len(steps) - before <= prices.usual * before)
@@ -104,13 +109,13 @@ CHAIN = [("tanh", -1), ("elemwise_mul", 0, -2), ("square", 1), ("negative", 2)]
 
 
 def test_it_is_no_prefix_on_other_inputs_or_with_more_given_away():
-    longer = code_of([*CHAIN, ("tanh", 3)], 2, [3, 4], [1])
-    assert is_prefix(code_of(CHAIN, 2, [3], [1]), longer)
-    assert not is_prefix(code_of(CHAIN, 2, [3], [0]), longer)
-    assert not is_prefix(code_of(CHAIN[:3], 2, [2]), longer)  # too much follows
+    longer = structure(code_of([*CHAIN, ("tanh", 3)], 2, [3, 4], [1]))
+    assert is_prefix(structure(code_of(CHAIN, 2, [3], [1])), longer)
+    assert not is_prefix(structure(code_of(CHAIN, 2, [3], [0])), longer)
+    assert not is_prefix(structure(code_of(CHAIN[:3], 2, [2])), longer)  # too much follows
     assert not is_prefix(longer, longer)
     other = code_of(CHAIN, 2, [3])._replace(input_types=(TYPE, tensor_type((3,), np.dtype("f2"))))
-    assert not is_prefix(other, longer)
+    assert not is_prefix(structure(other), longer)
 
 
 def test_what_the_prefix_has_given_away_is_not_read_after_it():
@@ -120,14 +125,14 @@ def test_what_the_prefix_has_given_away_is_not_read_after_it():
     program.compiled = object()
     for read, there in (-2, False), (-1, True), (3, True):
         longer = code_of([*CHAIN, ("tanh", read)], 2, [4], [1])
-        assert (find_prefix(longer, [program], cache.part) is not None) == there
+        assert (find_prefix(structure(longer), [program], cache.part) is not None) == there
 
 
 def test_an_error_after_the_prefix_is_that_of_its_result(monkeypatch):
     cache = ProgramCache()
     given = arrays(2)
     program = compiled(cache, code_of(CHAIN, 2, [2, 3]), given, [])
-    found = find_prefix(code_of([*CHAIN, ("tanh", 2)], 2, [4, 3]), [program], cache.part)
+    found = find_prefix(structure(code_of([*CHAIN, ("tanh", 2)], 2, [4, 3])), [program], cache.part)
     (part,) = found.rest.programs
 
     def fails(*_: object) -> None:
@@ -172,7 +177,7 @@ def test_a_prefix_that_the_cache_has_dropped_is_used_no_more(dropped):
     cache = ProgramCache()
     given = arrays(2)
     program = compiled(cache, code_of(CHAIN, 2, [3]), given, [])
-    found = find_prefix(code_of([*CHAIN, ("tanh", 3)], 2, [4]), [program], cache.part)
+    found = find_prefix(structure(code_of([*CHAIN, ("tanh", 3)], 2, [4])), [program], cache.part)
     assert found.is_kept
     (program if dropped == "program" else found.rest.programs[0]).forget()
     assert not found.is_kept

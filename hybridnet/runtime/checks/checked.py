@@ -9,8 +9,7 @@ from typing import Any, Final, NamedTuple
 from hybridnet.base.dtype import is_float
 from hybridnet.ops.core import OpCall
 
-from ..programs.compiling import result_types
-from ..segments.code import Code, Instruction
+from ..segments.code import Code, Instruction, result_types
 from .asked import INDICES, NANS
 from .finite import finite_call
 

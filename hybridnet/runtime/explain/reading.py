@@ -11,7 +11,7 @@ from ..devices.device import users
 from ..observe import journal
 from ..observe.journal import Launch
 from ..programs.cache import cache
-from ..programs.compiling import result_types
+from ..segments.code import result_types
 from .collectives import on_mesh
 
 

@@ -149,8 +149,9 @@ class ProgramCache:
             self._maker.obtain(program)
         if (alone or program.compiled is not None) and Failed not in map(type, inputs):
             return program.run(inputs, scalars, made)
-        if program.prefix is not None and Failed not in map(type, inputs):
-            outputs: list[Any] = program.prefix.run(inputs, scalars)
+        prefix = program.prefix  # another thread may take it away
+        if prefix is not None and Failed not in map(type, inputs):
+            outputs: list[Any] = prefix.run(inputs, scalars)
             current.account = program.account  # not that of what it ended with
             return outputs
         return self._run_steps(program, inputs, scalars, stay=stay)

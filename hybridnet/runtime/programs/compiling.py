@@ -26,7 +26,6 @@ from hybridnet.base.jax_private import (
 from hybridnet.base.lazy import jax
 from hybridnet.base.mesh import Mesh
 from hybridnet.base.placement import Splits
-from hybridnet.base.tensor_type import TensorType
 from hybridnet.native import onednn
 from hybridnet.ops.core import Site, constraining, named, picking
 from hybridnet.ops.host import by_jax
@@ -41,7 +40,7 @@ from ..platform.jax_devices import (
     sharding_on,
     splits_of,
 )
-from ..segments.code import Code
+from ..segments.code import Code, result_types
 from .aside import compile_to_bytes
 from .collectives import instruction_name
 from .compile_options import (
@@ -87,15 +86,6 @@ def lower(code: Code) -> Callable[..., tuple[Any, ...]]:
         return tuple(results[i] for i in code.outputs)
 
     return program
-
-
-def result_types(code: Code) -> list[TensorType]:
-    """Returns the types of all results, by number."""
-    types: list[TensorType] = []
-    for call, operands in code.instructions:
-        found = [types[i] if i >= 0 else code.input_types[~i] for i in operands]
-        types.extend(call.infer(tuple(found)))
-    return types
 
 
 def _argument_shapes(code: Code) -> list[tuple[tuple[int, ...], DType]]:

@@ -186,14 +186,14 @@ class Maker:
         Returns:
             Whether that is to come: another launch has to pass, or it is being compiled.
         """
-        account, code = program.account, program.code
+        account = program.account
         if account.launches == 1 or program.prefix is not None or not is_read(account):
             return False
         if config.host() != "auto" or config.deterministic() or is_quick(account, prices):
             return False
-        prefix = find_prefix(code, self.shelf.all(), self.shelf.part)
+        prefix = find_prefix(program, self.shelf.all(), self.shelf.part)
         if prefix is None:
-            waits = any(is_prefix(one.code, code) for one in [*self._underway])
+            waits = any(is_prefix(one, program) for one in [*self._underway])
         else:
             waits = account.launches % 2 == 0
         if waits:
@@ -202,8 +202,8 @@ class Maker:
             program.prefix, program.steps = prefix, None
             account.follow = len(prefix.rest.programs)
             if explaining():
-                begun = describe(prefix.program.code)
-                say("%s: runs the program of %s, and then the rest", describe(code), begun)
+                both = describe(program.code), describe(prefix.program.code)
+                say("%s: runs the program of %s, and then the rest", *both)
         return waits
 
     def _waits(self, account: Account) -> bool:

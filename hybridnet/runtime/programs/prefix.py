@@ -7,14 +7,13 @@ To compile all of it once more for that would take as long as the first time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from hybridnet.base.host_array import DeviceArray
-from hybridnet.base.tensor_type import TensorType
 
-from ..segments.code import Code
+from ..segments.code import Code, result_types
 from ..tiers.prices import prices
 from .program import Program, StepPlan
 from .steps import FindPart, plan, run_steps
@@ -55,16 +54,16 @@ class Prefix:
         return [found[i] if i >= 0 else made[~i] for i in self.outputs]
 
 
-def find_prefix(code: Code, programs: Iterable[Program], find: FindPart) -> Prefix | None:
+def find_prefix(program: Program, programs: Iterable[Program], find: FindPart) -> Prefix | None:
     """Returns the longest program that a structure begins with; None if nothing is gained by one.
 
     Args:
-        code: the structure.
+        program: the structure.
         programs: those among which to look.
         find: the function that finds the program of each step that follows.
     """
-    begun = [x for x in programs if x.compiled is not None and is_prefix(x.code, code)]
-    found = (_prefix(code, one, find) for one in sorted(begun, key=_length, reverse=True))
+    begun = [x for x in programs if x.compiled is not None and is_prefix(x, program)]
+    found = (_prefix(program.code, one, find) for one in sorted(begun, key=_length, reverse=True))
     return next(filter(None, found), None)
 
 
@@ -72,8 +71,9 @@ def _length(program: Program) -> int:
     return len(program.code.instructions)
 
 
-def is_prefix(prefix: Code, code: Code) -> bool:
+def is_prefix(other: Program, program: Program) -> bool:
     """Whether a structure begins with all of another one's instructions, and few more follow."""
+    prefix, code = other.code, program.code
     count, types = len(prefix.instructions), len(prefix.input_types)
     if not 1 < count < len(code.instructions) or code.ctx != prefix.ctx:
         return False
@@ -82,18 +82,16 @@ def is_prefix(prefix: Code, code: Code) -> bool:
     if code.instructions[:count] != prefix.instructions:
         return False
     # More would take longer by its steps than a program of all of it.
-    return _weight(code.instructions[count:]) <= prices.usual * _weight(prefix.instructions)
-
-
-def _weight(instructions: Sequence[Any]) -> int:
-    return sum([call.weight for call, _ in instructions])
+    weight = other.account.weight
+    return program.account.weight - weight <= prices.usual * weight
 
 
 def _prefix(code: Code, program: Program, find: FindPart) -> Prefix | None:
     """Returns how to go on from a program; None if it drops, or gives away, what is needed then."""
     begun = program.code
     count = len(begun.instructions)
-    results = sum([call.num_outputs for call, _ in begun.instructions])
+    types = result_types(begun)
+    results = len(types)
     place = {number: i for i, number in enumerate(begun.outputs)}
     inputs = len(code.input_types)
 
@@ -116,18 +114,9 @@ def _prefix(code: Code, program: Program, find: FindPart) -> Prefix | None:
         outputs = tuple([place[number] for number in code.outputs])
     except KeyError:
         return None
-    types = _types(begun)
     given = code.input_types + tuple([types[number] for number in begun.outputs])
     ends = tuple([number - results for number in wanted])
     rest = plan(Code(code.ctx, follow, given, ends, ()), find, optimized=False)
     rest = rest._replace(origins=[number + results for number in rest.origins])
     scalars = sum([call.num_scalars for call, _ in begun.instructions])
     return Prefix(program, scalars, rest, outputs)
-
-
-def _types(code: Code) -> list[TensorType]:
-    """Returns the types of all results of a structure."""
-    types: list[TensorType] = []
-    for call, operands in code.instructions:
-        types += call.infer(tuple([types[i] if i >= 0 else code.input_types[~i] for i in operands]))
-    return types

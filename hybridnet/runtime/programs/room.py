@@ -28,7 +28,7 @@ from hybridnet.base.lazy import jax
 from hybridnet.base.memory_limits import MemoryLimit, address_space, tightest_limit
 
 from ..platform.device_memory import memory_left
-from ..segments.code import Code
+from ..segments.code import Code, result_types
 from .equations import ClosedJaxpr
 from .executable import innermost
 
@@ -250,9 +250,7 @@ def _reserve() -> int:
 
 
 def _result_bytes(code: Code) -> int:
-    types = list[Any]()
-    for call, operands in code.instructions:
-        types += call.infer(tuple(types[i] if i >= 0 else code.input_types[~i] for i in operands))
+    types = result_types(code)
     return sum(math.prod(types[i].shape) * types[i].dtype.itemsize for i in code.outputs)
 
 

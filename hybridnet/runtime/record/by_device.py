@@ -24,7 +24,7 @@ from ..devices.device import Device, users
 from ..observe import events, journal
 from ..platform.jax_devices import place, refuse_forked
 from ..programs.steps import Failed
-from ..segments.code import Code
+from ..segments.code import Code, result_types
 from ..segments.segment import Segment, Value
 from .lined import LinedSegment
 
@@ -180,9 +180,7 @@ def _checked(device: Device, code: Code, made: Sequence[object]) -> list[Any]:
         OpError: these are not the arrays that the structure says.
     """
     outputs = list(made)
-    types: list[TensorType] = []
-    for call, operands in code.instructions:
-        types += call.infer(tuple([types[i] if i >= 0 else code.input_types[~i] for i in operands]))
+    types = result_types(code)
     if len(outputs) != len(code.outputs):
         raise OpError(
             f"{device.name}: run must return {len(code.outputs)} arrays, got {len(outputs)}"

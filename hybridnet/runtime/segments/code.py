@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from hybridnet.base.context import Context
+from hybridnet.base.tensor_type import TensorType
 from hybridnet.ops.core import Call, Types
 
-__all__ = ["Code", "Instruction"]
+__all__ = ["Code", "Instruction", "result_types"]
 
 #: One call in a segment, and its operands: the numbers of earlier results (>= 0), or ``~i`` for
 #: input ``i`` of the segment.
@@ -31,3 +32,12 @@ class Code(NamedTuple):
     input_types: Types
     outputs: tuple[int, ...]
     donated: tuple[int, ...]
+
+
+def result_types(code: Code) -> list[TensorType]:
+    """Returns the types of all results, by number."""
+    types: list[TensorType] = []
+    for call, operands in code.instructions:
+        found = [types[i] if i >= 0 else code.input_types[~i] for i in operands]
+        types.extend(call.infer(tuple(found)))
+    return types
