@@ -22,35 +22,42 @@
 #include <cstdint>
 #include <cstdlib>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
-#include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "calls.h"
-#include "dnnl.hpp"
 #include "lstm.h"
 #include "narrow.h"
 #include "parallel.h"
+#include "primitives.h"
 #include "winograd.h"
 
 namespace {
 
 using calls::Pending;
-using dnnl::memory;
-using Dims = memory::dims;
+using primitives::AttributesOf;
+using primitives::Call;
+using primitives::Check;
+using primitives::Description;
+using primitives::Dims;
+using primitives::Engine;
+using primitives::Layout;
+using primitives::LayoutOf;
+using primitives::Make;
+using primitives::Product;
+using primitives::Steps;
+using primitives::Stream;
+using primitives::Turn;
+using primitives::Wait;
 using Numbers = std::vector<int64_t>;
 
-constexpr auto kType = memory::data_type::f32;
 constexpr size_t kAlignment = 64;
 // Kernels are kept for this many descriptions; past it, all are dropped and made again as needed.
 constexpr size_t kMostPlans = 4096;
@@ -109,7 +116,9 @@ struct Spec {
   // width on (8, 3, 64, 64), without the gradient: 15 ms with two threads all the time, 6.5 so.
   int Threads() const {
     const auto count = [](const Dims& shape) {
-      return std::accumulate(shape.begin(), shape.end(), 1.0, std::multiplies<double>());
+      double product = 1;
+      for (const int64_t length : shape) product *= length;
+      return product;
     };
     const double weights = destination[1] * (source[1] / groups) * count(kernel);
     const double multiplications = count(destination) / destination[1] * weights;
@@ -117,11 +126,17 @@ struct Spec {
     return multiplications / kMultiplications + bytes / kBytes < kAlone ? 1 : 0;
   }
 
-  // Shape and order of weights as MXNet has them.
-  memory::desc PlainWeights() const {
+  // The shape of weights as MXNet has them; the groups come first where there are several.
+  Dims ShapeOfWeights() const {
+    Dims shape = GroupedShape();
+    if (groups == 1) shape.erase(shape.begin());
+    return shape;
+  }
+
+  // What lies between an element of weights as MXNet has them and the next one of each axis.
+  Dims StridesOfWeights() const {
     const size_t axes = kernel.size();
-    Dims shape{groups, destination[1] / groups, source[1] / groups};
-    shape.insert(shape.end(), kernel.begin(), kernel.end());
+    const Dims shape = GroupedShape();
     // The axes of `shape` from the outermost in memory to the innermost.
     std::vector<size_t> order{0, 1};
     if (!weights_last) order.push_back(2);
@@ -133,15 +148,19 @@ struct Spec {
       strides[*axis] = step;
       step *= shape[*axis];
     }
-    if (groups == 1) {
-      shape.erase(shape.begin());
-      strides.erase(strides.begin());
-    }
-    return memory::desc(shape, kType, strides);
+    if (groups == 1) strides.erase(strides.begin());
+    return strides;
+  }
+
+ private:
+  Dims GroupedShape() const {
+    Dims shape{groups, destination[1] / groups, source[1] / groups};
+    shape.insert(shape.end(), kernel.begin(), kernel.end());
+    return shape;
   }
 };
 
-memory::desc ChannelsLast(const Dims& shape) {
+Layout ChannelsLast(const Dims& shape) {
   Dims strides(shape.size());
   strides[1] = 1;
   int64_t step = shape[1];
@@ -150,7 +169,7 @@ memory::desc ChannelsLast(const Dims& shape) {
     step *= shape[axis];
   }
   strides[0] = step;
-  return memory::desc(shape, kType, strides);
+  return Layout(shape, strides);
 }
 
 // Memory that is made larger when needed, for weights in oneDNN's own order.
@@ -185,86 +204,81 @@ class Plan {
   virtual size_t PackedBytes() const { return 0; }
 
   // Turns weights into the order of the kernel.
-  virtual void Pack(dnnl::stream&, void*, void*) {}
+  virtual void Pack(const Stream&, void*, void*) {}
 
   // Computes the results; all are in the order that `compute` in onednn.py says.
-  virtual void Run(dnnl::stream& stream, Arena& arena, const std::vector<void*>& inputs,
+  virtual void Run(const Stream& stream, Arena& arena, const std::vector<void*>& inputs,
                    const std::vector<void*>& results) = 0;
 };
 
 // A kernel of oneDNN, and how weights come into its order and out of it.
 class Kernel final : public Plan {
  public:
-  Kernel(const dnnl::engine& engine, const Spec& spec)
-      : engine_(engine), spec_(spec), threads_(spec.Threads()), plain_(spec.PlainWeights()) {
+  Kernel(const Engine& engine, const Spec& spec) : spec_(spec), threads_(spec.Threads()) {
     const parallel::Limit limit(threads_);  // a kernel keeps the number that it was made for
-    if (IsPlainProduct()) {
-      PrepareProduct();
-    } else if (spec.kernel.empty()) {
-      Prepare<dnnl::inner_product_forward, dnnl::inner_product_backward_data,
-              dnnl::inner_product_backward_weights>(std::tuple<>(), std::tuple<>());
-    } else {
-      Dims dilate = spec.dilate;  // oneDNN counts the elements left out
-      for (auto& one : dilate) --one;
-      Prepare<dnnl::convolution_forward, dnnl::convolution_backward_data,
-              dnnl::convolution_backward_weights>(
-          std::make_tuple(dnnl::algorithm::convolution_direct),
-          std::make_tuple(spec.stride, dilate, spec.pad_before, spec.pad_after));
-    }
-    Add(weights_argument_, weights_);
-    if (weights_ != plain_ && !IsPlainProduct()) {
-      plain_memory_ = memory(plain_, engine, nullptr);
-      auto& own = arguments_.at(weights_argument_);
-      const bool out = spec.kind == kWeightGradient;
-      turn_ = dnnl::reorder(out ? own : plain_memory_, out ? plain_memory_ : own);
-    }
+    const Layout plain(spec.ShapeOfWeights(), spec.StridesOfWeights());
+    const bool forward = spec.kind == kForward, reduces = spec.kind == kWeightGradient;
+    const Arrays arrays = ArraysOf(plain);
+    const auto made = IsPlainProduct()     ? DescribePlainProduct(engine, arrays)
+                      : spec.kernel.empty() ? DescribeProduct(engine, arrays)
+                                            : DescribeConvolution(engine, arrays);
+    const Layout weights = LayoutOf(made, reduces ? dnnl_query_diff_weights_md
+                                                  : dnnl_query_weights_md);
+    packed_bytes_ = weights.Bytes();
+    call_ = Call(made);
+    call_.Add(engine, spec.kind == kDataGradient ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC, arrays.source);
+    call_.Add(engine, reduces ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, weights);
+    call_.Add(engine, forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, arrays.destination);
+    if (forward) call_.Add(engine, DNNL_ARG_BIAS, arrays.bias);
+    if (reduces) call_.Add(engine, DNNL_ARG_DIFF_BIAS, arrays.bias);
+    if (forward && spec.sum) call_.Add(engine, kAddend, arrays.destination);
+    if (IsPlainProduct() || weights == plain) return;
+    turn_ = reduces ? Turn(engine, weights, plain) : Turn(engine, plain, weights);
   }
 
-  size_t PackedBytes() const override { return weights_.get_size(); }
+  size_t PackedBytes() const override { return packed_bytes_; }
 
-  void Run(dnnl::stream& stream, Arena& arena, const std::vector<void*>& inputs,
+  void Run(const Stream& stream, Arena& arena, const std::vector<void*>& inputs,
            const std::vector<void*>& results) override {
     const parallel::Limit limit(threads_);
     switch (spec_.kind) {
       case kForward: {
         auto input = inputs.begin();
-        Set(DNNL_ARG_SRC, *input++);
-        SetWeights(stream, arena, *input++);
-        if (spec_.bias) Set(DNNL_ARG_BIAS, *input++);
-        if (spec_.sum) Set(kAddend, *input++);
-        Set(DNNL_ARG_DST, results[0]);
+        call_.Set(DNNL_ARG_SRC, *input++);
+        call_.Set(DNNL_ARG_WEIGHTS, InOrder(stream, arena, *input++));
+        if (spec_.bias) call_.Set(DNNL_ARG_BIAS, *input++);
+        if (spec_.sum) call_.Set(kAddend, *input++);
+        call_.Set(DNNL_ARG_DST, results[0]);
         break;
       }
       case kDataGradient:
-        SetWeights(stream, arena, inputs[0]);
-        Set(DNNL_ARG_DIFF_DST, inputs[1]);
-        Set(DNNL_ARG_DIFF_SRC, results[0]);
+        call_.Set(DNNL_ARG_WEIGHTS, InOrder(stream, arena, inputs[0]));
+        call_.Set(DNNL_ARG_DIFF_DST, inputs[1]);
+        call_.Set(DNNL_ARG_DIFF_SRC, results[0]);
         break;
-      default:
-        Set(DNNL_ARG_SRC, inputs[0]);
-        Set(DNNL_ARG_DIFF_DST, inputs[1]);
-        Set(DNNL_ARG_DIFF_WEIGHTS, turn_ ? arena.Get(PackedBytes()) : results[0]);
-        if (spec_.bias) Set(DNNL_ARG_DIFF_BIAS, results[1]);
+      default: {
+        void* made = turn_ ? arena.Get(PackedBytes()) : results[0];
+        call_.Set(DNNL_ARG_SRC, inputs[0]);
+        call_.Set(DNNL_ARG_DIFF_DST, inputs[1]);
+        call_.Set(DNNL_ARG_DIFF_WEIGHTS, made);
+        if (spec_.bias) call_.Set(DNNL_ARG_DIFF_BIAS, results[1]);
+        call_.Run(stream);
+        if (turn_) turn_.Run(stream, made, results[0]);
+        return Wait(stream);
+      }
     }
-    primitive_.execute(stream, arguments_);
-    if (spec_.kind == kWeightGradient && turn_) {
-      plain_memory_.set_data_handle(results[0]);
-      turn_.execute(stream, arguments_.at(weights_argument_), plain_memory_);
-    }
-    stream.wait();
+    call_.Run(stream);
+    Wait(stream);
   }
 
-  void Pack(dnnl::stream& stream, void* weights, void* packed) override {
+  void Pack(const Stream& stream, void* weights, void* packed) override {
     if (!turn_) {
       std::copy_n(static_cast<char*>(weights), PackedBytes(), static_cast<char*>(packed));
       return;
     }
     const parallel::Limit limit(threads_);
-    auto& own = arguments_.at(weights_argument_);
-    plain_memory_.set_data_handle(weights);
-    own.set_data_handle(packed);
-    turn_.execute(stream, plain_memory_, own);
-    stream.wait();
+    turn_.Run(stream, weights, packed);
+    Wait(stream);
   }
 
  private:
@@ -278,113 +292,103 @@ class Kernel final : public Plan {
            spec_.source[0] >= kManyRows;
   }
 
-  // Makes the kernel of such a product.
-  void PrepareProduct() {
-    const auto bias = BiasOf({1, spec_.destination[1]});
-    const auto destination = ChannelsLast(spec_.destination);
-    const auto turned = plain_.permute_axes({1, 0});
-    const dnnl::matmul::primitive_desc made(engine_, ChannelsLast(spec_.source), turned, bias,
-                                            destination, StepsAfter(destination));
-    Become(dnnl::matmul(made), made, turned);
-  }
+  struct Arrays {
+    Layout source, weights, bias, destination;
+  };
 
-  // Makes the kernel. `method` and `window` are what the constructors of convolutions take before
-  // and after the descriptions of arrays, and those of products do not.
-  template <class Forward, class BackwardData, class BackwardWeights, class Method, class Window>
-  void Prepare(const Method& method, const Window& window) {
-    const auto source = ChannelsLast(spec_.source);
-    const auto destination = ChannelsLast(spec_.destination);
+  // The arrays that a kernel is asked for; a bias is empty where there is none.
+  Arrays ArraysOf(const Layout& plain) const {
+    const bool is_product = IsPlainProduct();
     // Products read weights as they come nearly as fast: turning them at each call does not pay.
     const bool as_given = spec_.kernel.empty() && !spec_.packed;
-    const auto any =
-        as_given ? plain_ : memory::desc(plain_.get_dims(), kType, memory::format_tag::any);
-    const auto bias = BiasOf({spec_.destination[1]});
-    const auto prop = spec_.kind == kForward ? dnnl::prop_kind::forward_inference
-                                             : dnnl::prop_kind::forward_training;
-    const auto forward = std::make_from_tuple<typename Forward::primitive_desc>(
-        std::tuple_cat(std::make_tuple(engine_, prop), method,
-                       std::make_tuple(source, any, bias, destination), window,
-                       std::make_tuple(StepsAfter(destination))));
-    if (spec_.kind == kForward) {
-      Become(Forward(forward), forward, forward.weights_desc());
-    } else if (spec_.kind == kDataGradient) {
-      const auto made =
-          std::make_from_tuple<typename BackwardData::primitive_desc>(std::tuple_cat(
-              std::make_tuple(engine_), method, std::make_tuple(source, any, destination), window,
-              std::make_tuple(forward)));
-      primitive_ = BackwardData(made);
-      weights_ = made.weights_desc();
-      Add(DNNL_ARG_DIFF_SRC, source);
-      Add(DNNL_ARG_DIFF_DST, destination);
-    } else {
-      const auto made =
-          std::make_from_tuple<typename BackwardWeights::primitive_desc>(std::tuple_cat(
-              std::make_tuple(engine_), method, std::make_tuple(source, any, bias, destination),
-              window, std::make_tuple(forward)));
-      primitive_ = BackwardWeights(made);
-      weights_ = made.diff_weights_desc();
-      weights_argument_ = DNNL_ARG_DIFF_WEIGHTS;
-      Add(DNNL_ARG_DIFF_BIAS, bias);
-      Add(DNNL_ARG_SRC, source);
-      Add(DNNL_ARG_DIFF_DST, destination);
-    }
+    const int64_t size = spec_.destination[1];
+    const Dims bias = is_product ? Dims{1, size} : Dims{size};
+    return {ChannelsLast(spec_.source),
+            is_product ? plain.Turned()
+            : as_given ? Layout(plain)
+                       : Layout(spec_.ShapeOfWeights(), dnnl_format_tag_any),
+            spec_.bias ? Layout(bias, Dims(bias.size(), 1)) : Layout(),
+            ChannelsLast(spec_.destination)};
   }
 
-  // The description of a bias, which has this many elements in all; of nothing where there is none.
-  memory::desc BiasOf(const Dims& shape) const {
-    return spec_.bias ? memory::desc(shape, kType, Dims(shape.size(), 1)) : memory::desc();
+  Description DescribePlainProduct(const Engine& engine, const Arrays& arrays) const {
+    return Make<Description>(dnnl_matmul_primitive_desc_create, engine.get(), arrays.source.get(),
+                             arrays.weights.get(), arrays.bias.get(), arrays.destination.get(),
+                             AttributesOf(StepsAfter(arrays.destination)).get());
+  }
+
+  Description DescribeProduct(const Engine& engine, const Arrays& arrays) const {
+    const auto *from = arrays.source.get(), *by = arrays.weights.get();
+    const auto *bias = arrays.bias.get(), *to = arrays.destination.get();
+    auto forward = Make<Description>(dnnl_inner_product_forward_primitive_desc_create,
+                                     engine.get(), Purpose(), from, by, bias, to,
+                                     AttributesOf(StepsAfter(arrays.destination)).get());
+    if (spec_.kind == kForward) return forward;
+    if (spec_.kind == kDataGradient) {
+      return Make<Description>(dnnl_inner_product_backward_data_primitive_desc_create,
+                               engine.get(), from, by, to, forward.get(), nullptr);
+    }
+    return Make<Description>(dnnl_inner_product_backward_weights_primitive_desc_create,
+                             engine.get(), from, by, bias, to, forward.get(), nullptr);
+  }
+
+  Description DescribeConvolution(const Engine& engine, const Arrays& arrays) const {
+    const auto *from = arrays.source.get(), *by = arrays.weights.get();
+    const auto *bias = arrays.bias.get(), *to = arrays.destination.get();
+    const auto method = dnnl_convolution_direct;
+    Dims left_out = spec_.dilate;  // oneDNN counts the elements left out
+    for (auto& one : left_out) --one;
+    const int64_t *stride = spec_.stride.data(), *dilate = left_out.data();
+    const int64_t *before = spec_.pad_before.data(), *after = spec_.pad_after.data();
+    auto forward = Make<Description>(dnnl_convolution_forward_primitive_desc_create, engine.get(),
+                                     Purpose(), method, from, by, bias, to, stride, dilate, before,
+                                     after, AttributesOf(StepsAfter(arrays.destination)).get());
+    if (spec_.kind == kForward) return forward;
+    if (spec_.kind == kDataGradient) {
+      return Make<Description>(dnnl_convolution_backward_data_primitive_desc_create, engine.get(),
+                               method, from, by, to, stride, dilate, before, after, forward.get(),
+                               nullptr);
+    }
+    return Make<Description>(dnnl_convolution_backward_weights_primitive_desc_create, engine.get(),
+                             method, from, by, bias, to, stride, dilate, before, after,
+                             forward.get(), nullptr);
+  }
+
+  dnnl_prop_kind_t Purpose() const {
+    return spec_.kind == kForward ? dnnl_forward_inference : dnnl_forward_training;
   }
 
   // What follows on a convolution or product within the kernel.
-  dnnl::primitive_attr StepsAfter(const memory::desc& destination) const {
-    dnnl::post_ops steps;
-    if (spec_.sum) steps.append_binary(dnnl::algorithm::binary_add, destination);
-    if (spec_.relu) steps.append_eltwise(dnnl::algorithm::eltwise_hardswish, kSlope, 1.f);
-    dnnl::primitive_attr attributes;
-    attributes.set_post_ops(steps);
-    return attributes;
+  Steps StepsAfter(const Layout& destination) const {
+    auto steps = Make<Steps>(dnnl_post_ops_create);
+    if (spec_.sum) {
+      Check(dnnl_post_ops_append_binary(steps.get(), dnnl_binary_add, destination.get()));
+    }
+    if (spec_.relu) {
+      Check(dnnl_post_ops_append_eltwise(steps.get(), dnnl_eltwise_hardswish, kSlope, 1.f));
+    }
+    return steps;
   }
 
-  // Takes a kernel that goes forward.
-  template <class Description>
-  void Become(const dnnl::primitive& primitive, const Description& made,
-              const memory::desc& weights) {
-    primitive_ = primitive;
-    weights_ = weights;
-    Add(DNNL_ARG_SRC, made.src_desc());
-    Add(DNNL_ARG_BIAS, made.bias_desc());
-    Add(DNNL_ARG_DST, made.dst_desc());
-    if (spec_.sum) Add(kAddend, made.dst_desc());
+  // Returns weights in the order of the kernel.
+  void* InOrder(const Stream& stream, Arena& arena, void* weights) {
+    if (spec_.packed || !turn_) return weights;
+    void* turned = arena.Get(PackedBytes());
+    turn_.Run(stream, weights, turned);
+    return turned;
   }
 
-  void Add(int argument, const memory::desc& what) {
-    if (!what.is_zero()) arguments_.emplace(argument, memory(what, engine_, nullptr));
-  }
-
-  void Set(int argument, void* data) { arguments_.at(argument).set_data_handle(data); }
-
-  void SetWeights(dnnl::stream& stream, Arena& arena, void* data) {
-    if (spec_.packed || !turn_) return Set(weights_argument_, data);
-    Set(weights_argument_, arena.Get(PackedBytes()));
-    plain_memory_.set_data_handle(data);
-    turn_.execute(stream, plain_memory_, arguments_.at(weights_argument_));
-  }
-
-  dnnl::engine engine_;
   Spec spec_;
   int threads_;
-  memory::desc plain_, weights_;
-  int weights_argument_ = DNNL_ARG_WEIGHTS;
-  dnnl::primitive primitive_;
-  std::unordered_map<int, memory> arguments_;
-  memory plain_memory_;
-  dnnl::reorder turn_;  // empty where weights are taken as they come
+  size_t packed_bytes_;
+  Call call_;
+  Turn turn_;  // empty where weights are taken as they come
 };
 
 // A convolution of 3x3 by Winograd's method, by blocks of tiles that stay in the cache.
 class Winograd final : public Plan {
  public:
-  Winograd(const dnnl::engine& engine, const Spec& spec)
+  Winograd(const Engine& engine, const Spec& spec)
       : spec_(spec),
         data_(ImagesOf(spec.kind == kDataGradient ? spec.destination : spec.source)),
         results_(ImagesOf(spec.kind == kDataGradient ? spec.source : spec.destination)),
@@ -399,8 +403,8 @@ class Winograd final : public Plan {
     const int64_t blocks = std::max<int64_t>(1, tiles_.Count() / most);
     block_ = (tiles_.Count() + blocks - 1) / blocks;
     if (reduces) {
-      const auto left = Planes(inputs, block_, Tag::acb), right = Planes(block_, outputs);
-      product_ = Product(engine, left, right, Planes(inputs, outputs), false);
+      const auto left = Planes(inputs, block_, dnnl_acb), right = Planes(block_, outputs);
+      product_ = Product(engine, left, right, Planes(inputs, outputs));
       sum_ = Product(engine, left, right, Planes(inputs, outputs), true);
       return;
     }
@@ -409,28 +413,28 @@ class Winograd final : public Plan {
       left_ = 2 - left_;
     }
     width_ = winograd::AtATime(outputs);
-    const Tag order = width_ == 64   ? Tag::aCB16b64c
-                      : width_ == 32 ? Tag::aCB16b32c
-                                     : Tag::aCB16b16c;
+    const auto order = width_ == 64   ? dnnl_aCB16b64c
+                       : width_ == 32 ? dnnl_aCB16b32c
+                                      : dnnl_aCB16b16c;
     const auto left = Planes(block_, inputs), to = Planes(block_, outputs);
     auto right = Planes(inputs, outputs, order);
     if (!Product::IsFast(engine, left, right, to)) {
       width_ = outputs;
       right = Planes(inputs, outputs);
     }
-    product_ = Product(engine, left, right, to, false);
+    product_ = Product(engine, left, right, to);
   }
 
   size_t PackedBytes() const override {
     return winograd::kPlanes * weights_.inputs * weights_.outputs * sizeof(float);
   }
 
-  void Pack(dnnl::stream&, void* weights, void* packed) override {
+  void Pack(const Stream&, void* weights, void* packed) override {
     winograd::WeightsToPlanes(static_cast<float*>(weights), weights_, width_,
                               static_cast<float*>(packed));
   }
 
-  void Run(dnnl::stream& stream, Arena& arena, const std::vector<void*>& inputs,
+  void Run(const Stream& stream, Arena& arena, const std::vector<void*>& inputs,
            const std::vector<void*>& results) override {
     // The planes of the weights, or of their gradient, then those of a block of tiles.
     const int64_t tile = winograd::kPlanes * (data_.channels + results_.channels);
@@ -466,48 +470,10 @@ class Winograd final : public Plan {
   }
 
  private:
-  using Tag = memory::format_tag;
-
   // Bytes of a block where tiles are made, and where they are summed up; the least tiles of one.
   // Milliseconds for 256 filters on (4, 56, 56, 256) with blocks of 32, 112 and all 784 tiles 40,
   // 35, 33; for 64 filters on (32, 32, 32, 64) with 108, 410 and all 2048 6.4, 7.6, 9.6.
   static constexpr int64_t kBlock = 2 << 20, kReduced = 8 << 20, kLeastTiles = 96;
-
-  // A product of matrices for each plane.
-  class Product {
-   public:
-    Product() = default;
-    Product(const dnnl::engine& engine, const memory::desc& left, const memory::desc& right,
-            const memory::desc& to, bool added)
-        : left_(left, engine, nullptr), right_(right, engine, nullptr), to_(to, engine, nullptr) {
-      dnnl::post_ops steps;
-      if (added) steps.append_sum(1.f);
-      dnnl::primitive_attr attributes;
-      attributes.set_post_ops(steps);
-      product_ = dnnl::matmul({engine, left, right, to, attributes});
-    }
-
-    // Whether oneDNN has a kernel for matrices in these orders: weights in blocks have one with
-    // AVX-512 alone. Its plain loop, which takes all orders, takes 1,000 times as long.
-    static bool IsFast(const dnnl::engine& engine, const memory::desc& left,
-                       const memory::desc& right, const memory::desc& to) {
-      const dnnl::matmul::primitive_desc found(engine, left, right, to);
-      return std::string(found.impl_info_str()).rfind("ref", 0) != 0;
-    }
-
-    void Run(dnnl::stream& stream, float* left, float* right, float* to) {
-      left_.set_data_handle(left);
-      right_.set_data_handle(right);
-      to_.set_data_handle(to);
-      product_.execute(
-          stream, {{DNNL_ARG_SRC, left_}, {DNNL_ARG_WEIGHTS, right_}, {DNNL_ARG_DST, to_}});
-      stream.wait();
-    }
-
-   private:
-    memory left_, right_, to_;
-    dnnl::matmul product_;
-  };
 
   static winograd::Images ImagesOf(const Dims& shape) {
     return {shape[0], shape[2], shape[3], shape[1]};
@@ -521,8 +487,9 @@ class Winograd final : public Plan {
     return spec.kind == kDataGradient ? made.Turned() : made;
   }
 
-  static memory::desc Planes(int64_t rows, int64_t columns, Tag order = Tag::abc) {
-    return memory::desc({winograd::kPlanes, rows, columns}, kType, order);
+  // The layout of a matrix for each plane.
+  static Layout Planes(int64_t rows, int64_t columns, dnnl_format_tag_t order = dnnl_abc) {
+    return Layout({winograd::kPlanes, rows, columns}, order);
   }
 
   // Transforms what a block of tiles sees.
@@ -531,7 +498,7 @@ class Winograd final : public Plan {
   }
 
   // Sums the planes of the weights' gradient over all tiles.
-  void SumTiles(dnnl::stream& stream, const float* data, const float* gradient, float* seen,
+  void SumTiles(const Stream& stream, const float* data, const float* gradient, float* seen,
                 float* made, float* planes) {
     for (int64_t first = 0; first < tiles_.Count(); first += block_) {
       See(data, first, seen);
@@ -554,7 +521,7 @@ class Winograd final : public Plan {
   int64_t top_, left_;  // zeros before the data
   int64_t block_;       // tiles of a block
   int64_t width_ = 0;   // of the order of transformed weights
-  Product product_, sum_;
+  Product product_, sum_;  // for each plane; the second adds to what is there
 };
 
 // The gradient of the weights of a convolution with few input channels.
@@ -570,7 +537,7 @@ class Narrow final : public Plan {
   }
 
   explicit Narrow(const Spec& spec) : has_bias_(spec.bias) {
-    const auto weights = spec.PlainWeights().get_strides();
+    const auto weights = spec.StridesOfWeights();
     shape_ = {spec.source[0],      spec.source[2],     spec.source[3],     spec.source[1],
               spec.destination[2], spec.destination[3], spec.destination[1], spec.kernel[0],
               spec.kernel[1],      spec.stride[0],     spec.stride[1],     spec.pad_before[0],
@@ -578,7 +545,7 @@ class Narrow final : public Plan {
               weights[3]};
   }
 
-  void Run(dnnl::stream&, Arena& arena, const std::vector<void*>& inputs,
+  void Run(const Stream&, Arena& arena, const std::vector<void*>& inputs,
            const std::vector<void*>& results) override {
     auto* room = static_cast<float*>(arena.Get(narrow::RoomOf(shape_) * sizeof(float)));
     narrow::WeightGradient(shape_, static_cast<float*>(inputs[0]), static_cast<float*>(inputs[1]),
@@ -596,7 +563,7 @@ class Lstm final : public Plan {
  public:
   // The numbers: 0, where convolutions have their axes; the kind; steps, batch and hidden size; and
   // whether it begins with the last step. Then with how many threads; 0: as many as there are.
-  Lstm(const dnnl::engine& engine, const Numbers& numbers)
+  Lstm(const Engine& engine, const Numbers& numbers)
       : forward_(numbers[1] == kLstm),
         steps_(numbers[2]),
         batch_(numbers[3]),
@@ -608,32 +575,23 @@ class Lstm final : public Plan {
     // hidden); backward that of the gradient of the sums for the gates and the weights.
     const int64_t gates = 4 * hidden_;
     const auto matrix = [](int64_t rows, int64_t columns) {
-      return memory::desc({rows, columns}, kType, memory::format_tag::ab);
+      return Layout({rows, columns}, dnnl_ab);
     };
-    const auto from = matrix(batch_, forward_ ? hidden_ : gates);
-    const auto to = matrix(batch_, forward_ ? gates : hidden_);
-    const auto plain = forward_ ? matrix(gates, hidden_).permute_axes({1, 0})
-                                : matrix(gates, hidden_);
-    const memory::desc any(plain.get_dims(), kType, memory::format_tag::any);
-    const dnnl::matmul::primitive_desc made(engine, from, any, to);
-    product_ = dnnl::matmul(made);
-    plain_ = memory(plain, engine, nullptr);
-    packed_ = memory(made.weights_desc(), engine, nullptr);
-    turn_ = dnnl::reorder(plain_, packed_);
-    arguments_ = {{DNNL_ARG_SRC, memory(from, engine, nullptr)},
-                  {DNNL_ARG_WEIGHTS, packed_},
-                  {DNNL_ARG_DST, memory(to, engine, nullptr)}};
+    const Layout stored = matrix(gates, hidden_);
+    const Layout any(forward_ ? Dims{hidden_, gates} : Dims{gates, hidden_}, dnnl_format_tag_any);
+    product_ = Product(engine, matrix(batch_, forward_ ? hidden_ : gates), any,
+                       matrix(batch_, forward_ ? gates : hidden_));
+    turn_ = Turn(engine, forward_ ? stored.Turned() : Layout(stored), product_.right());
   }
 
-  void Run(dnnl::stream& stream, Arena& arena, const std::vector<void*>& inputs,
+  void Run(const Stream& stream, Arena& arena, const std::vector<void*>& inputs,
            const std::vector<void*>& results) override {
     const auto in = [&](size_t i) { return static_cast<float*>(inputs[i]); };
     const auto out = [&](size_t i) { return static_cast<float*>(results[i]); };
     const int64_t size = batch_ * hidden_;
     const parallel::Limit limit(threads_);
-    plain_.set_data_handle(inputs[forward_ ? 3 : 6]);
-    packed_.set_data_handle(arena.Get(packed_.get_desc().get_size()));
-    turn_.execute(stream, plain_, packed_);
+    packed_ = arena.Get(product_.right().Bytes());
+    turn_.Run(stream, inputs[forward_ ? 3 : 6], packed_);
     if (forward_) {
       Forward(stream, in(0), in(1), in(2), out(0), out(1), out(2));
       return;
@@ -648,14 +606,7 @@ class Lstm final : public Plan {
   // A place in the order of the steps.
   int64_t StepAt(int64_t number) const { return reverse_ ? steps_ - 1 - number : number; }
 
-  void Multiply(dnnl::stream& stream, float* from, float* to) {
-    arguments_.at(DNNL_ARG_SRC).set_data_handle(from);
-    arguments_.at(DNNL_ARG_DST).set_data_handle(to);
-    product_.execute(stream, arguments_);
-    stream.wait();
-  }
-
-  void Forward(dnnl::stream& stream, const float* x, float* first_hidden, const float* first_cell,
+  void Forward(const Stream& stream, const float* x, float* first_hidden, const float* first_cell,
                float* hidden, float* gates, float* cell) {
     const int64_t size = batch_ * hidden_, width = hidden_;
     float* before_hidden = first_hidden;
@@ -664,7 +615,7 @@ class Lstm final : public Plan {
       const int64_t step = StepAt(number);
       const float* given = x + step * 4 * size;
       float* made = gates + step * 4 * size;
-      Multiply(stream, before_hidden, made);
+      product_.Run(stream, before_hidden, packed_, made);
       float *next_hidden = hidden + step * size, *next_cell = cell + step * size;
       parallel::ForEach(batch_, [=](int64_t row) {
         const int64_t at = row * width;
@@ -676,7 +627,7 @@ class Lstm final : public Plan {
     }
   }
 
-  void Backward(dnnl::stream& stream, const float* output_grad, const float* gates,
+  void Backward(const Stream& stream, const float* output_grad, const float* gates,
                 const float* cell, const float* first_cell, float* sums_grad, float* hidden_grad,
                 float* cell_grad) {
     const int64_t size = batch_ * hidden_, width = hidden_;
@@ -690,7 +641,7 @@ class Lstm final : public Plan {
         lstm::StepGradient(gates + 4 * here, before + at, cell + here, output_grad + here,
                            hidden_grad + at, cell_grad + at, sums + 4 * at, width);
       });
-      Multiply(stream, sums, hidden_grad);
+      product_.Run(stream, sums, packed_, hidden_grad);
     }
   }
 
@@ -698,17 +649,16 @@ class Lstm final : public Plan {
   int64_t steps_, batch_, hidden_;
   bool reverse_;  // whether this goes from the last step to the first
   int threads_;
-  dnnl::matmul product_;
-  memory plain_, packed_;
-  dnnl::reorder turn_;
-  std::unordered_map<int, memory> arguments_;
+  Product product_;
+  Turn turn_;
+  void* packed_ = nullptr;  // the weights in the order of the product, of one run
 };
 
 bool IsLstm(const Numbers& numbers) {
   return numbers[1] == kLstm || numbers[1] == kLstmGradient;
 }
 
-std::unique_ptr<Plan> MakePlan(const dnnl::engine& engine, const Numbers& numbers) {
+std::unique_ptr<Plan> MakePlan(const Engine& engine, const Numbers& numbers) {
   if (IsLstm(numbers)) {
     return std::make_unique<Lstm>(engine, numbers);
   }
@@ -735,17 +685,30 @@ class Bench {
     return *found->second;
   }
 
-  dnnl::stream& stream() { return stream_; }
+  const Stream& stream() const { return stream_; }
   Arena& arena() { return arena_; }
 
  private:
-  dnnl::engine engine_{dnnl::engine::kind::cpu, 0};
-  dnnl::stream stream_{engine_};
+  Engine engine_ = Make<Engine>(dnnl_engine_create, dnnl_cpu, size_t{0});
+  Stream stream_ = Make<Stream>(dnnl_stream_create, engine_.get(), dnnl_stream_default_flags);
   Arena arena_;
   std::map<Numbers, std::unique_ptr<Plan>> plans_;
 };
 
-using Job = std::function<void(Bench&)>;
+// What XLA asks for: to compute what is given, or to turn weights into the order of its kernel.
+struct Job {
+  calls::Given given;
+  bool packs;
+
+  void Run(Bench& bench) const {
+    Plan& plan = bench.PlanOf(given.spec);
+    if (packs) {
+      plan.Pack(bench.stream(), given.inputs.at(0), given.results.at(0));
+    } else {
+      plan.Run(bench.stream(), bench.arena(), given.inputs, given.results);
+    }
+  }
+};
 
 // The thread that runs oneDNN.
 //
@@ -832,7 +795,7 @@ class Worker {
       ~Running() { --count; }
     } running(running_);
     if (left_) throw std::runtime_error("the process is at its end");
-    job(bench);
+    job.Run(bench);
   }
 
   // Makes a new thread the worker; the one before ends when it comes back.
@@ -897,44 +860,32 @@ class Worker {
   std::atomic<bool> left_ = false;
 };
 
-// Begins a job on the worker.
-void Start(Job job, Pending pending) {
-  try {
-    Worker::Get().Start(std::move(job), pending);
-  } catch (const std::exception& error) {
-    pending.SetFailed(std::string("oneDNN cannot be started: ") + error.what());
-  }
+// Begins on the worker what XLA asks for.
+XLA_FFI_Error* Answer(XLA_FFI_CallFrame* frame, bool packs) {
+  return calls::Answer(frame, [packs](calls::Given given, Pending pending) {
+    try {
+      Worker::Get().Start({std::move(given), packs}, pending);
+    } catch (const std::exception& error) {
+      pending.SetFailed(std::string("oneDNN cannot be started: ") + error.what());
+    }
+  });
 }
 
 }  // namespace
 
 // Computes what the integers describe.
 extern "C" XLA_FFI_Error* HybridnetCompute(XLA_FFI_CallFrame* frame) {
-  return calls::Answer(frame, [](calls::Given given, Pending pending) {
-    Start(
-        [given = std::move(given)](Bench& bench) {
-          bench.PlanOf(given.spec).Run(bench.stream(), bench.arena(), given.inputs, given.results);
-        },
-        pending);
-  });
+  return Answer(frame, false);
 }
 
 // Turns weights into the order of the kernel that computes what the integers describe.
-extern "C" XLA_FFI_Error* HybridnetPack(XLA_FFI_CallFrame* frame) {
-  return calls::Answer(frame, [](calls::Given given, Pending pending) {
-    Start(
-        [given = std::move(given)](Bench& bench) {
-          bench.PlanOf(given.spec).Pack(bench.stream(), given.inputs.at(0), given.results.at(0));
-        },
-        pending);
-  });
-}
+extern "C" XLA_FFI_Error* HybridnetPack(XLA_FFI_CallFrame* frame) { return Answer(frame, true); }
 
 // Returns how many bytes the packed weights of a convolution take; -1 where oneDNN has none.
 extern "C" int64_t HybridnetPackedBytes(const int64_t* spec, int64_t length) {
   try {
-    const auto plan =
-        MakePlan(dnnl::engine(dnnl::engine::kind::cpu, 0), Numbers(spec, spec + length));
+    const auto engine = Make<Engine>(dnnl_engine_create, dnnl_cpu, size_t{0});
+    const auto plan = MakePlan(engine, Numbers(spec, spec + length));
     return static_cast<int64_t>(plan->PackedBytes());
   } catch (const std::exception&) {
     return -1;

@@ -41,7 +41,7 @@ PREFIX: Final = b"hybridnet_onednn_"
 
 _HEADERS: Final = "onednn-devel-cpu-gomp"
 _SOURCE: Final = "onednn.cc"
-_INCLUDED: Final = ("calls.h", "lanes.h", "lstm.h", "narrow.h", "parallel.h", "winograd.h")
+_INCLUDED: Final = ("calls.h", "lanes.h", "lstm.h", "narrow.h", "parallel.h", "primitives.h", "winograd.h")
 _COMPILERS: Final = ("c++", "g++", "clang++")
 # Seconds; on a busy machine it has taken 20, and far longer where other work goes first.
 _COMPILER_SECONDS: Final = 3600
@@ -73,7 +73,7 @@ class _Unusable(Exception):
 def _package() -> _Package | None:
     library = onednn_library.find()
     try:
-        header = onednn_library.file_of(_HEADERS, "dnnl.hpp")
+        header = onednn_library.file_of(_HEADERS, "dnnl.h")
         version = metadata.version(onednn_library.DISTRIBUTION)
     except (metadata.PackageNotFoundError, FileNotFoundError):
         return None

@@ -61,7 +61,7 @@ class Prices:
     kind: Final = 0.0325
     repeated: Final = 3.5e-3
     file: Final = 0.03
-    onednn: Final = 4.3
+    onednn: Final = 3.1
     handover: Final = 6e-5
     waiting: Final = 3e-4
     constants: Final = 0.3
