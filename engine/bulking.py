@@ -1,4 +1,4 @@
-"""How much of what a program does is gathered before it is pushed: the bulk size, and `naive`.
+"""The bulk size, the number of operators that are gathered before they are pushed, and `naive`.
 
 The engine itself gathers nothing. What does (hybridnet's recorder, which turns many operators into
 one task) follows these settings: it calls `follow` once, and is told of every change.
@@ -40,7 +40,7 @@ class _Thread(threading.local):
 
 
 class _Naive:
-    """How many `naive` blocks the process is in, and the engine it goes back to."""
+    """The number of `naive` blocks that the process is in, and the engine it goes back to."""
 
     def __init__(self) -> None:
         self.lock = RLock()
@@ -71,7 +71,7 @@ def follow(on_bulk_size: Callable[[int], object], on_naive: Callable[[bool], obj
 
 
 def bulk_size() -> int:
-    """How many operators this thread may gather before they are pushed."""
+    """The number of operators that this thread may gather before they are pushed."""
     return _thread.size
 
 

@@ -99,7 +99,7 @@ class Settings:
 
     @property
     def share(self) -> int:
-        """How many digits of a step are this worker's."""
+        """The number of digits of a step that are this worker's."""
         return self.batch_size // self.workers
 
     def optimizer(self, **kwargs: Any) -> Any:

@@ -216,7 +216,7 @@ class Cluster:
 
     @property
     def serving(self) -> int:
-        """How many processes with the role of a server there are, those of standbys included."""
+        """The number of processes with the role of a server, those of standbys included."""
         return server_processes(self.servers, self.standby)
 
     @property

@@ -60,7 +60,7 @@ class RanCall(Call):
         self._ctx = ctx
 
     def facts(self) -> Sequence[Any]:
-        """How many operands are inputs and results: the user's code is no part of a program."""
+        """The number of inputs and results: the user's code is no part of a program."""
         return self._num_inputs, self.num_outputs
 
     def infer(self, types: Types) -> Types:

@@ -67,7 +67,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many numbers a parameter has: the value of another one."""
+    """The number of numbers that a parameter has: the value of another one."""
 
     param: str
 

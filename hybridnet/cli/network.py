@@ -39,7 +39,7 @@ class Network:
 
     @property
     def prefix(self) -> str:
-        """How the names of its parameters begin."""
+        """The prefix of its parameters' names."""
         return f"{self.name.replace('.', '_')}_"
 
     def block(self) -> gluon.HybridBlock:

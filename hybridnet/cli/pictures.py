@@ -25,7 +25,7 @@ _EDGE: Final = 8  # the part of a square that is added on each side of small ima
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How images are read.
+    """The settings by which images are read.
 
     Attributes:
         size: side of the squares, pixels.

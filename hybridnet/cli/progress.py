@@ -1,4 +1,4 @@
-"""How far something long has come: a line on standard error that changes, or one now and then."""
+"""The progress of something long: a line on standard error that changes, or one now and then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far training has come: a line that changes on a terminal, or one every ten seconds in a file.
+"""The progress of training: a line that changes on a terminal, or one every ten seconds in a file.
 
 Both tell of compilations, which may take longer than many steps, and so does a thread of its own:
 while a program is compiled nothing else would say anything.

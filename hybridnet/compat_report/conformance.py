@@ -55,12 +55,12 @@ class Conformance:
 
     @property
     def tests(self) -> int:
-        """How many tests pass on MXNet itself."""
+        """The number of tests that pass on MXNet itself."""
         return sum(area.tests for area in self.areas.values())
 
     @property
     def passed(self) -> int:
-        """How many of these pass on hybridnet."""
+        """The number of these that pass on hybridnet."""
         return sum(area.passed for area in self.areas.values())
 
     def sentence(self) -> str:

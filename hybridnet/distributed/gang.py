@@ -107,7 +107,7 @@ def rank() -> int:
 
 
 def size() -> int:
-    """How many processes the gang has; 1 while this one is on its own."""
+    """The number of processes in the gang; 1 while this one is on its own."""
     return 1 if _Process.gang is None else _Process.gang.size
 
 

@@ -32,7 +32,7 @@ def _string_of(tensor: bytes) -> str | None:
 @final
 @dataclass(frozen=True)
 class Histogram:
-    """How many values lie where.
+    """The numbers of values by where they lie.
 
     Attributes:
         min: the smallest.

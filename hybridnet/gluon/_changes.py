@@ -13,7 +13,7 @@ from typing import Final, final
 
 @final
 class _Count:
-    """How many changes there were."""
+    """The number of changes so far."""
 
     __slots__ = ("number",)
 

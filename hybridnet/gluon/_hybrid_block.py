@@ -542,12 +542,12 @@ class HybridBlock(Block):
 
     @property
     def _in_format(self) -> Form:
-        """How calls nest their arguments, as MXNet writes it down; see `_nesting.flatten`."""
+        """The nesting of calls' arguments, as MXNet writes it down; see `_nesting.flatten`."""
         return nesting(list(self.__variables()), "input")[1]
 
     @property
     def _out_format(self) -> Form:
-        """How calls nest their results, likewise."""
+        """The nesting of calls' results, likewise."""
         return nesting(self(*self.__variables()), "output")[1]
 
     def export(self, path: str, epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:

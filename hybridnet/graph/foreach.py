@@ -30,7 +30,7 @@ from .unbounded import unbounded_gradient
 @final
 @dataclass(frozen=True)
 class ForeachSpec:
-    """How a body is run over rows.
+    """The settings by which a body is run over rows.
 
     Attributes:
         num_data: how many of the inputs, from the first, are arrays of rows.

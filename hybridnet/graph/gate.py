@@ -29,7 +29,7 @@ class _Gate(Call):
         super().__init__(count)
 
     def facts(self) -> Sequence[object]:
-        """How many values pass."""
+        """The number of values that pass."""
         return (self.num_outputs,)
 
     def infer(self, types: Types) -> Types:

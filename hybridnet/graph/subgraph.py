@@ -108,7 +108,7 @@ class Subgraph:
 
     @property
     def num_unbounded(self) -> int:
-        """How many loops without a maximum are inside."""
+        """The number of loops inside that have no maximum."""
         calls = [edge.node.call for edge in self.counts]
         return sum(call.num_unbounded for call in calls if isinstance(call, ControlCall))
 

@@ -38,7 +38,7 @@ _PCA: Final = np.array(
 
 @dataclass(frozen=True, kw_only=True)
 class Augmentation:
-    """How images are changed.
+    """The changes that are made to images.
 
     Attributes:
         resize: of the shorter side, first of all, pixels; -1: not.

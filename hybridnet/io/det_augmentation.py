@@ -46,7 +46,7 @@ _SAMPLED: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class DetAugmentation:
-    """How images with boxes are changed. What is a tuple has one for all samplers, or one for each.
+    """The changes of images with boxes. What is a tuple has one for all samplers, or one for each.
 
     Attributes:
         resize: of the shorter side, first of all, pixels; -1: not.

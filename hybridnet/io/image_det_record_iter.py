@@ -45,7 +45,7 @@ class DetReading(Reading):
 
 @dataclass(frozen=True, kw_only=True)
 class DetLabels:
-    """How labels lie in a batch.
+    """The layout of labels in a batch.
 
     Attributes:
         label_pad_width: room for so many; 0: for the longest of the file.
@@ -58,7 +58,7 @@ class DetLabels:
 
 @dataclass(frozen=True, kw_only=True)
 class DetNormalization:
-    """How values are scaled: ``(value - mean) / std * scale``.
+    """The scaling of values: ``(value - mean) / std * scale``.
 
     Attributes:
         mean_img: a file with a mean image, which counts if the next four are 0; it is made if it is

@@ -85,7 +85,7 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Batching:
-    """How records become batches.
+    """The settings by which records become batches.
 
     Attributes:
         shuffle: put them in an order by chance: all with an index, those of each 64 MB without.
@@ -182,7 +182,7 @@ class ImageSource(RowSource[Numbered]):
 
     @property
     def label_width(self) -> int | None:
-        """How many labels an image must have; None: any number."""
+        """The number of labels that an image must have; None: any number."""
         return self.reading.label_width
 
     def begun(self, data: NumpyArray) -> NumpyArray:

@@ -21,7 +21,7 @@ _VALUES: Final = np.arange(256, dtype=_F)
 
 @dataclass(frozen=True, kw_only=True)
 class Normalization:
-    """How values are scaled: ``(value - mean) * contrast * scale / std + illumination``.
+    """The scaling of values: ``(value - mean) * contrast * scale / std + illumination``.
 
     Attributes:
         mirror: mirror every image, left and right.

@@ -66,7 +66,7 @@ class KVStoreBase:
 
     @property
     def num_workers(self) -> int:
-        """How many workers there are."""
+        """The number of workers."""
         raise self._cannot("num_workers")
 
     def _cannot(self, method: str) -> NotImplementedError:

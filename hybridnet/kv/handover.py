@@ -1,4 +1,4 @@
-"""How tasks of the engine end when the servers answer."""
+"""The end of tasks of the engine, which comes when the servers answer."""
 
 from __future__ import annotations
 

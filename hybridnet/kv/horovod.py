@@ -95,7 +95,7 @@ class Horovod(KVStoreBase):
 
     @property
     def num_workers(self) -> int:
-        """How many processes the gang has."""
+        """The number of processes in the gang."""
         return distributed.size()
 
     def barrier(self) -> None:

@@ -72,7 +72,7 @@ class KVStore(KVStoreBase):
 
     @property
     def resumes(self) -> int:
-        """How many pushes of each key count already, as this worker was started again; else 0.
+        """The number of pushes of each key that count already after this worker's restart; else 0.
 
         It goes on with the next: a loop over steps begins with this one.
         """

@@ -1,4 +1,4 @@
-"""How modules update parameters: the optimizer, applied by a store or on each device."""
+"""The updates of a module's parameters: by an optimizer, in a store or on each device."""
 
 from __future__ import annotations
 

@@ -41,7 +41,15 @@ PREFIX: Final = b"hybridnet_onednn_"
 
 _HEADERS: Final = "onednn-devel-cpu-gomp"
 _SOURCE: Final = "onednn.cc"
-_INCLUDED: Final = ("calls.h", "lanes.h", "lstm.h", "narrow.h", "parallel.h", "primitives.h", "winograd.h")
+_INCLUDED: Final = (
+    "calls.h",
+    "lanes.h",
+    "lstm.h",
+    "narrow.h",
+    "parallel.h",
+    "primitives.h",
+    "winograd.h",
+)
 _COMPILERS: Final = ("c++", "g++", "clang++")
 # Seconds; on a busy machine it has taken 20, and far longer where other work goes first.
 _COMPILER_SECONDS: Final = 3600

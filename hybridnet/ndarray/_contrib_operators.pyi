@@ -986,7 +986,7 @@ def box_encode(
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> list[NDArray]:
-    """How anchors must be moved and stretched to be their boxes: targets for a regression.
+    """The offsets and scales by which anchors become their boxes: targets for a regression.
 
     Ren et al., "Faster R-CNN", 2015: differences of the centers in widths and heights of the
     anchor, and logarithms of the ratios of the sizes; less `means`, divided by `stds`.

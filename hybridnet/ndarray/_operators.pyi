@@ -500,7 +500,7 @@ def Correlation(
     out: NDArray | Any = None,
     name: str | Any = None,
 ) -> NDArray:
-    """How patches of one image fit patches of another, displaced by some pixels.
+    """Compares patches of one image with patches of another, displaced by some pixels.
 
     Dosovitskiy et al., "FlowNet", 2015: the mean, over a patch and all channels, of products or of
     absolute differences.

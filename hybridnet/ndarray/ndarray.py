@@ -683,7 +683,7 @@ class NDArray(InPlaceMethods):
 
     @property
     def placement(self) -> dict[str, Split]:
-        """How an array of a mesh lies, by the names of the mesh's axes; launches what makes it.
+        """The placement of an array of a mesh, by the mesh's names of axes; launches what makes it.
 
         Raises:
             ParameterError: the array is on one device.

@@ -21,7 +21,7 @@ _LIMIT: Final = 4096
 
 
 class _Form(NamedTuple):
-    """How a run of elements can lie in an array.
+    """The positions that a run of elements can have in an array.
 
     It is a block of the array (see `block_lengths`) where its offset is a multiple of `stride` and
     its position on the axis with that stride is at most `room`.

@@ -1,4 +1,4 @@
-"""How arrays of other storage types than the dense one are made; `nd.sparse` fills the table."""
+"""The makers of arrays of other storage types than the dense one; `nd.sparse` fills the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the functions of `np` call operators: on arrays or symbols, whichever they are given."""
+"""The calls of operators by the functions of `np`, on arrays or on symbols."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a network's parameters lie on a mesh: said from outside, of networks that know nothing of it.
+"""The placements of a network's parameters on a mesh, said from outside of the network.
 
 Whatever is said, the network computes the same: XLA divides the work by how the arrays lie, and
 puts in what devices have to tell each other.

@@ -20,7 +20,7 @@ from hybridnet.ops.core import Call, OpCall, Types, VjpCall
 @final
 @dataclass(frozen=True, slots=True)
 class DeviceCost:
-    """How fast a device is.
+    """The speed of a device.
 
     Attributes:
         flops: floating-point operations a second.
@@ -40,7 +40,7 @@ class DeviceCost:
 @final
 @dataclass(frozen=True, slots=True)
 class LinkCost:
-    """How fast tensors go from one device to another.
+    """The speed of tensors from one device to another.
 
     Attributes:
         bandwidth: bytes a second.
@@ -59,7 +59,7 @@ _LINK: Final = LinkCost()
 @final
 @dataclass(frozen=True)
 class CostModel:
-    """How long nodes and transfers take.
+    """The seconds that nodes and transfers take.
 
     Attributes:
         devices: by the devices' names in full.

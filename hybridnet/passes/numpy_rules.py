@@ -21,7 +21,7 @@ Compute = Callable[
 @final
 @dataclass(frozen=True, slots=True)
 class NumpyRule:
-    """How NumPy computes an operator.
+    """The computation of an operator by NumPy.
 
     Attributes:
         compute: see `Compute`.

@@ -39,7 +39,7 @@ class Report:
 
     @property
     def fired(self) -> dict[str, int]:
-        """How often each rule fired, by name."""
+        """The number of times that each rule fired, by name."""
         total: Counter[str] = Counter()
         for record in self.records:
             total.update(record.fired)

@@ -157,14 +157,14 @@ class Rewriter:
 
     @cached_property
     def _used(self) -> Counter[Edge]:
-        """How often each value of the old graph is used."""
+        """The number of uses of each value of the old graph."""
         found = Counter(edge for node in self._graph.nodes for edge in node.inputs)
         found.update(self._graph.outputs)
         return found
 
     @cached_property
     def _uses(self) -> Counter[Node]:
-        """How often each node of the old graph is used."""
+        """The number of uses of each node of the old graph."""
         found: Counter[Node] = Counter()
         for edge, count in self._used.items():
             found[edge.node] += count

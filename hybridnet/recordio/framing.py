@@ -1,4 +1,4 @@
-"""How records lie in a file.
+"""The layout of records in a file.
 
 A record is one frame, or several where the magic number is inside its data. A frame is, in
 little-endian order::

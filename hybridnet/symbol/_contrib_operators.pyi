@@ -1062,7 +1062,7 @@ def box_encode(
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol:
-    """How anchors must be moved and stretched to be their boxes: targets for a regression.
+    """The offsets and scales by which anchors become their boxes: targets for a regression.
 
     Ren et al., "Faster R-CNN", 2015: differences of the centers in widths and heights of the
     anchor, and logarithms of the ratios of the sizes; less `means`, divided by `stds`.

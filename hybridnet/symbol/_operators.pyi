@@ -548,7 +548,7 @@ def Correlation(
     name: str | Any = None,
     attr: dict[str, str] | Any = None,
 ) -> Symbol:
-    """How patches of one image fit patches of another, displaced by some pixels.
+    """Compares patches of one image with patches of another, displaced by some pixels.
 
     Dosovitskiy et al., "FlowNet", 2015: the mean, over a patch and all channels, of products or of
     absolute differences.

@@ -1,4 +1,4 @@
-"""How the storage types of variables are written in graphs: as MXNet's numbers."""
+"""The storage types of variables as they are written in graphs: MXNet's numbers."""
 
 from typing import Final
 

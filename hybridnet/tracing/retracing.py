@@ -49,7 +49,7 @@ _REPLACED: Final = "an array or object that was replaced by one that looks the s
 
 
 class CacheInfo(NamedTuple):
-    """How often a function was traced, and how often a trace was used again.
+    """The number of times that a function was traced, and that a trace was used again.
 
     Attributes:
         hits: calls that used a trace again.

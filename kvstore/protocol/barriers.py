@@ -8,7 +8,7 @@ from typing import final
 
 @final
 class Barriers:
-    """How often each worker has come to each barrier, and who waits.
+    """The number of times that each worker has come to each barrier, and who waits.
 
     Counts make it idempotent: a question that comes again has the same answer. A worker that was
     started again passes at once where its predecessor had been, if the others had been there, too;
@@ -26,7 +26,7 @@ class Barriers:
         counts[rank] = max(count, counts.get(rank, 0))
 
     def most(self, name: str) -> int:
-        """How often the worker that was there most often has come to a barrier."""
+        """The number of times that the worker that was there most often has come to a barrier."""
         return max(self._arrived.get(name, {}).values(), default=0)
 
     def wait(self, name: str, rank: int, count: int) -> None:

@@ -69,7 +69,7 @@ def parts_of(
 
 
 def _items_of_a_part(spec: KeySpec, plan: RunPlan) -> int:
-    """How many elements or rows a part may have."""
+    """The number of elements or rows that a part may have."""
     if spec.rows:
         row = max(1, spec.size // spec.rows) * spec.item
         return max(1, plan.part_bytes * _ROWS_PART // row)
@@ -109,7 +109,7 @@ class PushQueue:
 
     @property
     def on_the_way(self) -> int:
-        """How many were taken and have not arrived."""
+        """The number of those that were taken and have not arrived."""
         return len(self._on_the_way)
 
     def add(self, ticket: int, priority: int) -> None:

@@ -69,11 +69,11 @@ class Slices:
 
     @property
     def on_the_way(self) -> int:
-        """How many pushes of parts no server has received yet."""
+        """The number of pushes of parts that no server has received yet."""
         return self._queue.on_the_way
 
     def pushes_of(self, name: Name) -> int:
-        """How many pushes of a key there are, with those that have not begun.
+        """The number of pushes of a key, with those that have not begun.
 
         Of a process that was started again those count that it need not make once more.
         """
@@ -82,7 +82,7 @@ class Slices:
         return before + sum(isinstance(event, CallPush) for event in one.waiting)
 
     def pushes_to(self, store: int) -> int:
-        """How many pushes there are of that key of a store which is pushed most."""
+        """The number of pushes of that key of a store which is pushed most."""
         names = (name for name, key in self.keys.items() if key.spec.store == store)
         return max(map(self.pushes_of, names), default=0)
 

@@ -148,12 +148,12 @@ class WorkerMachine(Machine):
         return self._slices.keys[name].number
 
     def pushes_of(self, name: Name) -> int:
-        """How many pushes of a key there are; see `Slices.pushes_of`."""
+        """The number of pushes of a key; see `Slices.pushes_of`."""
         return self._slices.pushes_of(name)
 
     @property
     def pushes_on_the_way(self) -> int:
-        """How many pushes of parts no server has received yet; at most `RunPlan.window`."""
+        """The number of pushes of parts that no server has received; at most `RunPlan.window`."""
         return self._slices.on_the_way
 
     # -- what a user calls -------------------------------------------------------------------

@@ -118,7 +118,7 @@ def _pieces(buffer: Buffer) -> list[Buffer]:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How a kind of message travels.
+    """The way in which a kind of message travels.
 
     Attributes:
         kind: its class.

@@ -23,7 +23,7 @@ _AXES: Final = 32
 @final
 @dataclass(frozen=True, eq=False, slots=True)
 class SharedUse:
-    """How a node of a graph uses a thing.
+    """The use that a node of a graph makes of a thing.
 
     Attributes:
         home: the node whose device the thing is on.

@@ -18,7 +18,7 @@ _PREFIX: Final = "quantized_"
 
 
 class _Kind(NamedTuple):
-    """How a layer is quantized.
+    """The quantization of a layer.
 
     Attributes:
         operator: what computes it.

@@ -29,7 +29,7 @@ class MemoryGrowth:
 
     @property
     def nbytes(self) -> int:
-        """How many bytes all arrays take more."""
+        """The number of bytes by which all arrays grew."""
         return sum(one.nbytes for one in self.lines)
 
     def __str__(self) -> str:

@@ -221,7 +221,7 @@ class BaseSparseNDArray(NDArray):
 
     @property
     def nnz(self) -> int:
-        """How many values are stored; waits for it."""
+        """The number of values that are stored; waits for it."""
         return self.trimmed()._data.size
 
     def trimmed(self) -> Self:
@@ -302,7 +302,7 @@ class BaseSparseNDArray(NDArray):
 
     @property
     def _num_aux(self) -> int:
-        """How many arrays of positions there are, by the name it has in MXNet."""
+        """The number of arrays of positions, by the name it has in MXNet."""
         return len(self._aux)
 
     def stamp(self) -> Value:

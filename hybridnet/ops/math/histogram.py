@@ -56,7 +56,7 @@ def histogram(
     bin_cnt: Annotated[int, Range(1)] | None = None,
     range: Floats = (),
 ) -> Any:
-    """How many elements are in each bin. The last bin holds its right edge too.
+    """Counts the elements in each bin. The last bin holds its right edge too.
 
     Args:
         bins: (bins + 1,), the edges in ascending order; not given with `bin_cnt`.

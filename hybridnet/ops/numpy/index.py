@@ -250,7 +250,7 @@ def _bincount(
     has_weights: bool = False,
     size: Annotated[int, Range(0)] | None = None,
 ) -> Any:
-    """How often each whole number from 0 on comes, or the sum of its weights.
+    """Counts each whole number from 0 on, or sums its weights.
 
     Args:
         data: 1-d, integers, none negative.

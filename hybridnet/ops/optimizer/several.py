@@ -41,7 +41,7 @@ class _One:
 
     @property
     def states(self) -> int:
-        """How many states a weight has."""
+        """The number of states of a weight."""
         return len(self.inputs) - 2
 
     def group(self, items: Sequence[Any], i: int) -> Sequence[Any]:

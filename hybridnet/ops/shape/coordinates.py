@@ -18,7 +18,7 @@ from .indexing import whole
 
 
 def _depth(name: str, indices: TensorType, shape: Sequence[int]) -> int:
-    """How many leading dimensions the rows of `indices` select from."""
+    """The number of leading dimensions that the rows of `indices` select from."""
     depth = indices.shape[0] if indices.shape else 0
     if not 0 < depth <= len(shape):
         raise ShapeError(

@@ -166,7 +166,7 @@ def _has_largest(site: Site) -> bool:
 
 
 def _length(site: Site) -> int:
-    """How many elements are sorted together."""
+    """The number of elements that are sorted together."""
     axis, shape = site.attrs["axis"], site.operands[0].shape
     return math.prod(shape) if axis is None else shape[axis]
 

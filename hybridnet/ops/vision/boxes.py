@@ -222,7 +222,7 @@ def _encode_check(*types: TensorType) -> None:
     no_gradient="its result is a target; MXNet gives it none",
 )
 def box_encode(samples: Any, matches: Any, anchors: Any, refs: Any, means: Any, stds: Any) -> Any:
-    """How anchors must be moved and stretched to be their boxes: targets for a regression.
+    """The offsets and scales by which anchors become their boxes: targets for a regression.
 
     Ren et al., "Faster R-CNN", 2015: differences of the centers in widths and heights of the
     anchor, and logarithms of the ratios of the sizes; less `means`, divided by `stds`.

@@ -73,7 +73,7 @@ def correlation(
     pad_size: Natural = 0,
     is_multiply: bool = True,
 ) -> Any:
-    """How patches of one image fit patches of another, displaced by some pixels.
+    """Compares patches of one image with patches of another, displaced by some pixels.
 
     Dosovitskiy et al., "FlowNet", 2015: the mean, over a patch and all channels, of products or of
     absolute differences.

@@ -137,7 +137,7 @@ def _target_types(
 
 
 def _offsets(anchors: Any, boxes: Any, variances: tuple[float, ...]) -> Any:
-    """How anchors (n, 4) must be moved and stretched to be boxes, over the variances."""
+    """The offsets and scales by which anchors (n, 4) become boxes, over the variances."""
     fixed, wanted = as_format(anchors, "center"), as_format(boxes, "center")
     moved = (wanted[:, :2] - fixed[:, :2]) / fixed[:, 2:]
     stretched = jnp.log(wanted[:, 2:] / fixed[:, 2:])

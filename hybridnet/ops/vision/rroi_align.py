@@ -60,7 +60,7 @@ def _regions(
 
 
 def _along(regions: _Turned, axis: int, count: int, sample: Any) -> Any:
-    """How far from the middle of a region one sample of each part is: (regions, count)."""
+    """The distance of one sample of each part from the middle of its region: (regions, count)."""
     parts = jnp.arange(count, dtype=regions.size[axis].dtype)
     within = (sample + 0.5) / jnp.maximum(regions.samples[axis], 1)
     length = regions.size[axis][:, None]

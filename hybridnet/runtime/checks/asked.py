@@ -20,7 +20,7 @@ INDICES: Final = 2
 
 @final
 class _Asked:
-    """How many scopes ask each question.
+    """The number of scopes that ask each question.
 
     Attributes:
         mode: the questions that are asked, added up; 0 where there are none, which is all that

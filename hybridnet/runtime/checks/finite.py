@@ -28,7 +28,7 @@ class FiniteCall(Call):
         self.count = count
 
     def facts(self) -> Sequence[object]:
-        """How many arrays it takes."""
+        """The number of arrays that it takes."""
         return (self.count,)
 
     def infer(self, types: Types) -> Types:

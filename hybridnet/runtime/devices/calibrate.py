@@ -1,4 +1,4 @@
-"""How fast devices and links are: measured once in a process, or said by the user.
+"""The speeds of devices and links: measured once in a process, or said by the user.
 
 A measurement takes some tenths of a second, most of it compiling three small programs a device. It
 is the least of a few tries, since others may use the machine meanwhile.

@@ -14,7 +14,7 @@ __all__ = ["note_all_origins", "notes_all"]
 
 
 class _Wanted:
-    """How many want the lines of all arrays."""
+    """The number of those who want the lines of all arrays."""
 
     count = 0
 

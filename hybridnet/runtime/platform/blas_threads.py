@@ -1,4 +1,4 @@
-"""How many threads NumPy multiplies matrices with, and oneDNN convolves and steps LSTMs with.
+"""The number of threads with which NumPy multiplies matrices, and oneDNN convolves and steps LSTMs.
 
 Their threads wait for each other in turns. Where something else holds a processor (a compilation,
 other processes), a product on all processors takes as long as that holds it: a step of LeNet by

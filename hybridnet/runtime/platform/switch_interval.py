@@ -1,4 +1,4 @@
-"""How long the turns are in which Python's threads run, beside a compilation.
+"""The length of the turns in which Python's threads run, beside a compilation.
 
 An operation of NumPy on large arrays lets other threads run, and then waits until the turn of the
 one that does is over: 5 ms, by default. A step has hundreds of such operations, and a compilation

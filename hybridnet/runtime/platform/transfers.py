@@ -35,7 +35,7 @@ __all__ = [
 
 @final
 class Transfers:
-    """How much has gone between host memory and accelerators since the process began.
+    """The transfers between host memory and accelerators since the process began.
 
     Threads that count at the same moment may lose one: it is for people and tests to look at.
 

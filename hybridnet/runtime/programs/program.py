@@ -103,7 +103,7 @@ class Holder(Protocol):
 
 
 class StepPlan(NamedTuple):
-    """How a structure is run step by step, each step one instruction.
+    """A plan to run a structure step by step, each step one instruction.
 
     The steps are described by lists of equal length, one item for each step, and not by a list of
     objects, since so many objects would be most of what Python's garbage collector has to visit.

@@ -204,7 +204,7 @@ class Specialized(ExecutableWrapper):
 
     @property
     def versions(self) -> int:
-        """How many versions are kept."""
+        """The number of versions that are kept."""
         return len(self._versions)
 
     def prepare(self, inputs: Sequence[DeviceArray]) -> bool:

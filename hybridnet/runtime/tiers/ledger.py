@@ -16,7 +16,7 @@ _NEVER_DUE: Final = 1 << 61
 
 @final
 class Rent:
-    """How often something ran, how quickly at best, and how long it took.
+    """The runs of something: their number, their seconds, and the quickest.
 
     Slower runs may have been held up by other work on the machine, which is no reason to do them in
     another way; so one counts at most twice as much as the quickest.
@@ -170,7 +170,7 @@ class Habits(threading.local):
 
     @property
     def share_again(self) -> float:
-        """How likely a purchase is to be used again, by what became of those before."""
+        """The probability that a purchase is used again, by what became of those before."""
         return (AGAIN + self.again) / (AGAIN + self.bought)
 
     def note_bought(self, account: Account) -> None:

@@ -103,7 +103,7 @@ class Prices:
 
     @property
     def _pace(self) -> float:
-        """How slow compilers are here: what compilations took of the guesses, in the middle."""
+        """The slowness of compilers here: what compilations took of the guesses, in the middle."""
         return self._ratios[len(self._ratios) // 2]
 
     def _guess(self, weight: int, kinds: int | None) -> float:

@@ -39,7 +39,7 @@ vars(OPERATORS).update(
 
 
 class _Active(threading.local):
-    """How many functions this thread is tracing with conversion, one inside the other."""
+    """The number of functions that this thread is tracing with conversion, one inside the other."""
 
     depth = 0
 

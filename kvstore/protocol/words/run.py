@@ -68,13 +68,13 @@ class Content(Enum):
 
 
 def server_processes(shards: int, standby: bool) -> int:
-    """How many processes serve: a single server has its standby in a second one."""
+    """The number of processes that serve: a single server has its standby in a second one."""
     return max(shards, 2) if standby and shards else shards
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long the machines wait, in seconds.
+    """The seconds that the machines wait.
 
     Attributes:
         ask: until a message without an answer is sent again; `growth` times longer each time, at
@@ -129,7 +129,7 @@ class RunPlan:
 
     @property
     def servers(self) -> int:
-        """How many processes with the role of a server there are."""
+        """The number of processes with the role of a server."""
         return server_processes(self.shards, self.standby)
 
 
@@ -235,7 +235,7 @@ class StoredPart:
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """How servers take pushes of a store's keys.
+    """The way in which servers take pushes of a store's keys.
 
     Attributes:
         number: grows with each `CallConfigure` of the store; the highest counts. In "sync" it tells
@@ -319,7 +319,7 @@ class View:
         return next((one for one in self.peers if one.peer == peer), None)
 
     def settings_of(self, store: int) -> StoreSettings:
-        """How pushes of a store's keys are taken."""
+        """The way in which pushes of a store's keys are taken."""
         found = (one for one in self.settings if one.store == store)
         return next(found, None) or StoreSettings(0, store=store)
 

@@ -73,7 +73,7 @@ class _WikiText(DownloadedDataset):
 
     @property
     def frequencies(self) -> Counter[str] | None:
-        """How often each word is in the segment."""
+        """The counts of the words in the segment."""
         return self._counter
 
     def _get_data(self) -> None:

@@ -1,4 +1,4 @@
-"""How the interpreter is called that becomes a nursery."""
+"""The command line of the interpreter that becomes a nursery."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ class Lent:
 
     @property
     def count(self) -> int:
-        """How many segments arrays are on."""
+        """The number of segments that arrays are on."""
         return len(self._mapped)
 
     def returned(self) -> list[int]:

@@ -85,12 +85,12 @@ class LlamaSizes:
 
     @property
     def keys_at(self) -> int:
-        """How many heads keys and values have."""
+        """The number of heads of keys and values."""
         return self.key_heads or self.heads
 
     @property
     def head_size(self) -> int:
-        """How many units a head has."""
+        """The number of units of a head."""
         return self.head_units or self.units // self.heads
 
 

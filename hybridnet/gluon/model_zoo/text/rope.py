@@ -23,7 +23,7 @@ __all__ = ["RopeScaling"]
 
 @dataclass(frozen=True)
 class RopeScaling:
-    """How the angles of rotary positions are changed for sequences longer than those learned from.
+    """The change of rotary positions' angles for sequences longer than those learned from.
 
     Attributes:
         kind: 'linear' (all angles divided by `factor`), or 'llama3' (only of long wavelengths).

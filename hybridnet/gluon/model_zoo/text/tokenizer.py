@@ -45,7 +45,7 @@ class Tokenizer:
         self.eos = self.ends[0] if self.ends else None
 
     def __len__(self) -> int:
-        """How many tokens there are."""
+        """The number of tokens."""
         size: int = self._rules.get_vocab_size()
         return size
 

@@ -33,7 +33,7 @@ class Work:
 
 @final
 class Speeds:
-    """How long nodes and transfers take.
+    """The seconds that nodes and transfers take.
 
     Args:
         devices: the names of all devices.

@@ -1,4 +1,4 @@
-"""How the scores of an attention are cut: blocks of queries, which meet the keys in tiles.
+"""The tiles of an attention's scores: blocks of queries, which meet blocks of keys.
 
 Tiles that nobody sees are left out.
 """

@@ -109,7 +109,7 @@ class WindowAxis:
 
     @property
     def high(self) -> int:
-        """How far the last window reaches beyond the data; negative if it ends before it."""
+        """The elements from the data's end to the last window's; negative if that ends before."""
         return (self.output - 1) * self.stride + self.kernel - self.low - self.size
 
     @property

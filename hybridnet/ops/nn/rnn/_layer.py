@@ -28,7 +28,7 @@ KEPT: Final = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 3, "gru": 3}
 
 
 class Way(NamedTuple):
-    """How steps are computed.
+    """The computation of a step.
 
     Attributes:
         parts: into how many parts the batch is cut, which take each step beside each other.

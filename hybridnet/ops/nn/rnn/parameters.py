@@ -44,7 +44,7 @@ class Net:
 
     @property
     def num_kept(self) -> int:
-        """How many arrays are kept for the gradient; 0 where it computes the network again."""
+        """The number of arrays kept for the gradient; 0 where it computes the network again."""
         if self.projected is not None or self.clip is not None:
             return 0
         return self.layers * self.directions * KEPT[self.mode]
