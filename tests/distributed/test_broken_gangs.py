@@ -58,7 +58,7 @@ def test_when_a_process_is_killed_the_others_say_so_and_end(work, dead):
             await_line(process, "begun")
         gang[dead].send_signal(signal.SIGKILL)
     finally:
-        ended = await_end(gang, 30)
+        ended = await_end(gang)
     survivor = ended[1 - dead]
     assert ended[dead].status == -signal.SIGKILL
     assert survivor.status == EXIT_CODE, survivor.err
@@ -98,7 +98,7 @@ def test_when_the_process_that_keeps_the_connections_dies_rank_0_says_how(number
             await_line(process, "begun")
         os.kill(relay_of(gang[0]), number)
     finally:
-        ended = await_end(gang, 30)
+        ended = await_end(gang)
     for one in ended:
         assert one.status == EXIT_CODE, one.err
         assert "that keeps it has ended); start all again" in one.err
@@ -124,7 +124,7 @@ def test_processes_must_make_the_same_calls():
         dist.all_reduce(nd.ones((2,))).wait_to_read()
         dist.all_reduce(nd.ones((2 + dist.rank(), 3))).wait_to_read()
     """
-    for ended in await_end(start_gang(script, 2), 30):
+    for ended in await_end(start_gang(script, 2)):
         assert ended.status == EXIT_CODE
         assert (
             "call 2 is all_reduce(sum) of float32[2,3] in rank 0 and all_reduce(sum) of "
@@ -145,7 +145,7 @@ def test_gradients_are_wanted_by_all_or_by_none():
             y.backward()
         dist.all_reduce(x).wait_to_read()
     """
-    for ended in await_end(start_gang(script, 2), 30):
+    for ended in await_end(start_gang(script, 2)):
         assert ended.status == EXIT_CODE
         assert (
             "call 2 is the gradient of broadcast(root=0): reduce(root=0) of float32[2] in rank 0 "
@@ -162,7 +162,7 @@ def test_a_process_that_ends_early_breaks_the_gang():
             raise ValueError("meant")
         dist.all_reduce(nd.ones((2,))).wait_to_read()
     """
-    first, second = await_end(start_gang(script, 2), 30)
+    first, second = await_end(start_gang(script, 2))
     assert second.status == 1 and "ValueError: meant" in second.err
     assert first.status == EXIT_CODE, first.err
     assert "rank 1 (" in first.err and "has failed: ValueError: meant" in first.err
@@ -179,6 +179,6 @@ def test_who_does_not_find_the_others_says_so():
     """
     gang = start_gang(script, 2)
     gang[1].kill()
-    ended = await_end(gang, 30)[0]
+    ended = await_end(gang)[0]
     assert ended.status == 0, ended.err
     assert "rank 0 of 2 found not all others at 127.0.0.1:" in ended.out

@@ -151,7 +151,7 @@ _ORDER = """
 def run_gang(script: str, size: int, folder: Path) -> list[dict[str, Any]]:
     """Returns what each rank has made."""
     out = str(folder / "{}.npz")
-    for ended in await_end(start_gang(script, size, OUT=out), 120):
+    for ended in await_end(start_gang(script, size, OUT=out)):
         assert ended.status == 0, ended.err
     return [dict(np.load(Path(out.format(rank)))) for rank in range(size)]
 

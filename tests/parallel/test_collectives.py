@@ -212,7 +212,7 @@ GANG = """
 @pytest.mark.slow
 def test_each_process_of_a_gang_shows_its_own_devices():
     """And draws those of all."""
-    ended = await_end(start_gang(GANG, 2, HYBRIDNET_NUM_CPU_DEVICES="2"), 120)
+    ended = await_end(start_gang(GANG, 2, HYBRIDNET_NUM_CPU_DEVICES="2"))
     assert [one.status for one in ended] == [0, 0], ended
     for one in ended:
         (line,) = [line for line in one.out.splitlines() if line.startswith("{")]

@@ -124,6 +124,6 @@ def test_a_process_that_is_killed_is_named_by_the_next_launch():
             await_line(process, "begun")
         gang[1].send_signal(signal.SIGKILL)
     finally:
-        ended = await_end(gang, 60)
+        ended = await_end(gang)
     assert ended[0].status == EXIT_CODE, ended
     assert "told: distributed: rank 1 (" in ended[0].out, ended

@@ -73,7 +73,7 @@ def trained(folder: Path, processes: int, stop: int = 8) -> dict[int, float]:
     code = TRAIN.replace("sys.argv[1]", repr(str(folder))).replace("sys.argv[2]", "-1")
     code = code.replace("step == 8", f"step == {stop}")
     started = start_gang(code, processes, HYBRIDNET_NUM_CPU_DEVICES=str(8 // processes))
-    ended = await_end(started, 200)
+    ended = await_end(started)
     assert [one.status for one in ended] == [0] * processes, ended
     text, _, placement = ended[0].out.splitlines()[-1].partition(" [")
     assert placement == "('data', split(0))]"

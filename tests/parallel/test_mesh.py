@@ -31,6 +31,13 @@ def test_equal_meshes_are_one_object():
     assert repr(MESH) == "Mesh(data=4, model=2)"
 
 
+def test_a_mesh_is_no_device_of_a_session():
+    before = hn.runtime.list_devices()
+    x = nd.array(NUMBERS).as_in_context(MESH)
+    assert hn.runtime.list_devices() == before
+    assert x.sum().asscalar() == NUMBERS.sum()
+
+
 @pytest.mark.parametrize(
     ("placement", "part"),
     [

@@ -21,7 +21,7 @@ from hybridnet import autograd, gluon, nd, sym
 from hybridnet import numpy as mnp
 from hybridnet.base.errors import MXNetError, OpError
 from hybridnet.ops.core.call import Call
-from hybridnet.runtime.devices.device import _registered
+from hybridnet.runtime.devices.device import _registered, users
 from hybridnet.runtime.programs.cache import cache
 from hybridnet.runtime.record import recorder
 from hybridnet.runtime.segments.code import Code
@@ -97,6 +97,7 @@ def _device() -> Iterator[Counter]:
     yield one
     nd.waitall()
     _registered.pop(one.context)
+    users.pop(one.context)
 
 
 def made(device: Counter, numbers: Any = NUMBERS) -> nd.NDArray:

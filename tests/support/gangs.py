@@ -70,7 +70,7 @@ def await_line(process: subprocess.Popen[str], line: str) -> None:
     raise AssertionError(f"{line!r} was not printed")
 
 
-def await_end(gang: Sequence[subprocess.Popen[str]], seconds: float = 60) -> list[Ended]:
+def await_end(gang: Sequence[subprocess.Popen[str]], seconds: float = 200) -> list[Ended]:
     """Returns how the processes of a gang ended; those that do not are killed, and it raises."""
     try:
         found = []

@@ -16,7 +16,7 @@ import numpy as np
 import hybridnet as hn
 from hybridnet import engine
 from hybridnet.ops.core.call import Call
-from hybridnet.runtime.devices.device import _registered
+from hybridnet.runtime.devices.device import _registered, users
 from hybridnet.runtime.segments.code import Code
 
 
@@ -97,6 +97,7 @@ def simulated(*devices: Simulated) -> Iterator[tuple[Simulated, ...]]:
     finally:
         for one in devices:
             _registered.pop(one.context, None)
+            users.pop(one.context, None)
 
 
 @contextmanager

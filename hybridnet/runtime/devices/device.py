@@ -234,8 +234,7 @@ def list_devices() -> list[Device]:
     Of CPUs those are listed that do not share a device of JAX with one before.
     """
     own = [Context(kind, i) for kind in _JAX_TYPES for i in range(num_devices(kind))]
-    brought = [context for context in _registered if context.device_type not in _JAX_TYPES]
-    return [device_at(context) for context in (*own, *brought)]
+    return [device_at(context) for context in (*own, *users)]
 
 
 def devices_with(names: Iterable[DeviceName]) -> list[Device]:
