@@ -48,7 +48,7 @@ class Watched:
         """Waits for the end; returns the exit status."""
         self._thread.join(seconds)
         assert not self._thread.is_alive(), f"stands at {self.last}"
-        return self._process.wait(10)
+        return self._process.wait(200)
 
 
 def train(run, rounds, kills, what="sync"):
@@ -156,7 +156,7 @@ def test_a_barrier_that_the_scheduler_died_in_is_passed_when_it_is_back():
             waits[0].wait(0.1)
         second.barrier(done=waits[1])
         for one in waits:
-            one.wait(30)
+            one.wait(200)
 
 
 @pytest.mark.slow

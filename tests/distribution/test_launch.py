@@ -224,7 +224,7 @@ def tether(text):
 
 def ended(made):
     """Waits for its end, while the connection lasts; returns what it printed, and its status."""
-    found = made.stdout.read(), made.stderr.read(), untranslated(made.wait(30))
+    found = made.stdout.read(), made.stderr.read(), untranslated(made.wait(200))
     for stream in (made.stdin, made.stdout, made.stderr):
         stream.close()
     return found
@@ -242,7 +242,7 @@ def test_a_command_ends_with_its_tether():
     made = tether(line(["sh", "-c", "echo $$; exec sleep 600"], {}, None))
     process = int(made.stdout.readline())
     made.stdin.close()  # the connection breaks
-    assert untranslated(made.wait(30)) == -15
+    assert untranslated(made.wait(200)) == -15
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
     made.stdout.close()

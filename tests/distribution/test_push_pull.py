@@ -17,7 +17,7 @@ def each(stores, act):
         waits.append(Completion())
         made.append(act(store, waits[-1]))
     for one in waits:
-        one.wait(30)
+        one.wait(200)
     return made
 
 
@@ -110,9 +110,9 @@ def test_barriers_wait_for_all(run):
     with pytest.raises(TimeoutError):
         done.wait(0.1)
     second.barrier()
-    done.wait(10)
+    done.wait(200)
     first.barrier("other")
-    named.wait(10)
+    named.wait(200)
 
 
 def test_what_does_not_fit_is_refused_at_the_call(run):
@@ -171,7 +171,7 @@ def test_servers_update_with_an_optimizer(tmp_path):
         with pytest.raises(
             KVStoreError, match=r"must be one of .*numpy_sgd, sum, got \"nobody's\""
         ):
-            failed.wait(10)
+            failed.wait(200)
 
 
 def test_asynchronous_pushes_count_one_by_one():
@@ -184,7 +184,7 @@ def test_asynchronous_pushes_count_one_by_one():
         failed = Completion()
         both[0].push("a", np.ones(5, np.float32), done=failed)
         with pytest.raises(KVStoreError, match="requires an optimizer on the servers"):
-            failed.wait(10)
+            failed.wait(200)
         each(both, lambda store, done: store.configure("sum", {}, consistency="async", done=done))
         for store, count in zip(both, (3, 10), strict=True):
             for turn in range(count):
@@ -285,9 +285,9 @@ def test_when_all_workers_have_left_the_others_end():
         for one in threads:
             one.start()
         for one in threads:
-            one.join(20)
+            one.join(200)
         last.wait(0)
-        assert [one.process.wait(10) for one in run.live.values()] == [0, 0, 0]
+        assert [one.process.wait(200) for one in run.live.values()] == [0, 0, 0]
         assert not run.cluster.state_folder.exists()  # on this machine as on others
         with pytest.raises(KVStoreError, match="the store does nothing any more: "):
             both[0].push("a", np.ones(5, np.float32))

@@ -160,7 +160,7 @@ def test_all_are_gone_however_the_supervisor_ends(number):
     children = [int(supervisor.stdout.readline()) for _ in range(3)]
     assert os.path.isdir(folder)
     supervisor.send_signal(number)
-    assert supervisor.wait(30) == (-9 if number == signal.SIGKILL else 128 + number)
+    assert supervisor.wait(200) == (-9 if number == signal.SIGKILL else 128 + number)
     assert all(map(ends, children))
     supervisor.stdout.close()
     assert os.path.isdir(folder) == (number == signal.SIGKILL)

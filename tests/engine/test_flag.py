@@ -30,7 +30,7 @@ def through(wait) -> bool:
     """Whether another thread comes through a wait."""
     thread = threading.Thread(target=wait, daemon=True)
     thread.start()
-    thread.join(30)
+    thread.join(200)
     return not thread.is_alive()
 
 

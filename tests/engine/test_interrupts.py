@@ -100,7 +100,7 @@ def test_the_exception_of_a_handler_kills_no_worker():
             with contextlib.suppress(Struck):
                 struck_at(partial(push, engine), at)
             engine.push(ended.set)
-            assert ended.wait(30), at
+            assert ended.wait(200), at
             assert engine.close(30), at
 
 

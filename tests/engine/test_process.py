@@ -320,10 +320,10 @@ def test_fork_with_a_running_and_a_waiting_task():
     done, half, waiting = (engine.new_variable(name) for name in ("done", "half", "waiting"))
     started, gate, ran = threading.Event(), threading.Event(), []
     engine.push(lambda: ran.append("done"), writes=[done])
-    engine.push(lambda: (started.set(), gate.wait(30)), writes=[half], name="running")
+    engine.push(lambda: (started.set(), gate.wait(200)), writes=[half], name="running")
     engine.push(lambda: ran.append("waiting"), reads=[half], writes=[waiting], name="waiting")
     engine.wait_for_var(done)
-    started.wait(30)
+    started.wait(200)
 
     def check() -> bool:
         fresh = engine.statistics()

@@ -131,7 +131,7 @@ def test_a_script_that_becomes_a_server(here, tmp_path):
             [sys.executable, script(tmp_path, train)], here, **{**rest, "DMLC_ROLE": "worker"}
         )
         assert out.split() == ["1"]
-        assert [scheduler.wait(30), server.wait(30)] == [0, 0]
+        assert [scheduler.wait(200), server.wait(200)] == [0, 0]
     finally:
         for one in (scheduler, server):
             one.kill()
