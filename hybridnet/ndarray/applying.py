@@ -73,7 +73,7 @@ def record_changing(
         state = generator.state_of(ctx)
         types = (*types, state.type)
         values.append(state.read())
-    made_types = call.infer(types)
+    made_types = call.inferred.get(types) or call.infer(types)
     made = recorder.record(ctx, call, values, scalars, made_types)
     if call.takes_state:
         state.write(made[-1])

@@ -90,6 +90,7 @@ class GraphCall(Call):
         "has_parts",
         "hosts",
         "in_order",
+        "inferred",
         "input_types",
         "on_host",
         "optimized",
@@ -130,6 +131,7 @@ class GraphCall(Call):
         self.replays: dict[Hashable, Any] = {}
         types = infer_types(graph, input_types)
         self.output_types: Types = tuple(types[e.node][e.index] for e in graph.outputs)
+        self.inferred = {input_types: self.output_types}
         self.optimized = passes_enabled() if optimized is None else optimized
         # What passes made of the graph, by platform, and which passes these were.
         self._lowered: dict[str, tuple[tuple[Pass, ...], Graph]] = {}
