@@ -114,9 +114,9 @@ def launch(segment: Segment | Flight) -> None:
         segment.open = False
         if segment.busy:
             _wait_for_append(segment)
+        defer_interrupts()  # also where there is nothing to start: `mark` counts on it
         if not segment.results:
             return
-        defer_interrupts()
         try:
             segment.launching = True
             _launch(segment)
@@ -237,7 +237,9 @@ def _execute(segment: Segment) -> None:
         segment.inputs.clear()
         for value, array in zip(segment.live, made, strict=False):  # answers may come after them
             value.array = array
-        if kinds != _BY_NUMPY:
+        if HostArray not in kinds:
+            note_dispatched(segment.ctx, made[0])
+        elif kinds != _BY_NUMPY:
             note_dispatched(segment.ctx, next(x for x in made if type(x) is not HostArray))
         segment.live = []
         return

@@ -384,10 +384,11 @@ def mark() -> None:
     turn, so that it has the same structure each time and is compiled once. Inside a trace this does
     nothing, since there the whole function is one unit.
     """
-    defer_interrupts()
+    if thread.trace is None and (thread.segments or thread.late):
+        flush()
+    else:
+        defer_interrupts()  # as each launch does
     if thread.trace is None:
-        if thread.segments or thread.late:
-            flush()
         thread.in_pass = False
         if unanswered and asked.mode:
             look_at_answers()
@@ -400,7 +401,8 @@ def begin_pass() -> None:
     becomes one program: the step of an unrolled recurrent network has some thousand operators.
     """
     if thread.trace is None and not thread.whole:
-        flush()
+        if thread.segments or thread.late:
+            flush()
         thread.in_pass = True
 
 
