@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import final
 
 from hybridnet.ndarray import NDArray
-from hybridnet.ndarray.internal import are_dense, edges_of, stamps_of
+from hybridnet.ndarray.internal import are_dense, edge_of, stamp_of
 
 from ._parameter import Parameter
 
@@ -43,7 +43,7 @@ class TrainedArrays:
         self._params = [param for _, param in numbered]
         self.weights: list[NDArray] = [param.list_values()[0] for param in self._params]
         self.grads: list[NDArray] = [param.list_grad()[0] for param in self._params]
-        self._edges = edges_of(self.weights)
+        self._edges = [*map(edge_of, self.weights)]
 
     @classmethod
     def of(cls, numbered: Sequence[tuple[int, Parameter]]) -> TrainedArrays | None:
@@ -59,14 +59,14 @@ class TrainedArrays:
 
     def are_kept(self) -> bool:
         """Whether the values have the gradients that they had, and these are wanted as then."""
-        return all(map(operator.is_, edges_of(self.weights), self._edges))
+        return all(map(operator.is_, map(edge_of, self.weights), self._edges))
 
     def are_fresh(self) -> bool:
         """Whether all gradients were written since they were made or used."""
         used = [param._used[0]() for param in self._params]
-        return not any(map(operator.is_, used, stamps_of(self.grads)))
+        return not any(map(operator.is_, used, map(stamp_of, self.grads)))
 
     def note_used(self) -> None:
         """Notes that an update has used the gradients."""
-        for param, stamp in zip(self._params, stamps_of(self.grads), strict=True):
+        for param, stamp in zip(self._params, map(stamp_of, self.grads), strict=True):
             param._used = [weakref.ref(stamp)]

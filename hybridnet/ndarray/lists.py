@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from operator import attrgetter
+from typing import Any, Final
 
 from hybridnet.runtime.recording import Value
 from hybridnet.tape import Edge
 
 from ._host import AbstractArray
 
-__all__ = ["are_dense", "edges_of", "stamps_of"]
+__all__ = ["are_dense", "edge_of", "stamp_of"]
+
+# For `map`: these run no line of Python's for each array.
+#: Returns the `NDArray.edge` of an array.
+edge_of: Final[Callable[[Any], Edge | None]] = attrgetter("_edge")
+#: Returns the `NDArray.stamp` of a dense array.
+stamp_of: Final[Callable[[Any], Value]] = attrgetter("_storage.value")
 
 
 def are_dense(arrays: Iterable[Any]) -> bool:
@@ -18,13 +25,3 @@ def are_dense(arrays: Iterable[Any]) -> bool:
     # Their classes say it, of which there are one or two.
     kinds = {type(x) for x in arrays}
     return {getattr(kind, "stype", None) for kind in kinds} == {AbstractArray.stype}
-
-
-def edges_of(arrays: Iterable[Any]) -> list[Edge | None]:
-    """Returns the `NDArray.edge` of each array."""
-    return [x._edge for x in arrays]
-
-
-def stamps_of(arrays: Iterable[Any]) -> list[Value]:
-    """Returns the `NDArray.stamp` of each dense array."""
-    return [x._storage.value for x in arrays]
