@@ -548,21 +548,21 @@ class ListOptimizer(Optimizer):
             index, weight, grad, state: as `update` gets them.
             numbers: its parameters, but for the rate, the decay and the gradients' factor.
         """
-        several = isinstance(index, (list, tuple)) and len(index) > 1
-        if not (several and are_dense(weight) and are_dense(grad)):
+        arrays: list[NDArray] = []
+        if isinstance(index, (list, tuple)) and len(index) > 1:
+            for w, g, s in zip(weight, grad, state, strict=True):
+                arrays += (w, g)
+                if s is not None:
+                    arrays += s if isinstance(s, tuple) else (s,)
+        if not (arrays and are_dense(arrays)):
             op = operators.get(name)
             for w, g, s, scalars in self.steps(index, weight, grad, state):
                 NDArray.apply_operator(op, (w, g, *_states(s)), {**numbers, **scalars}, out=w)
             return
-        arrays: list[NDArray] = []
-        for w, g, s in zip(weight, grad, state, strict=True):
-            arrays += (w, g)
-            if s is not None:
-                arrays += s if isinstance(s, tuple) else (s,)
         rescale, rates, decays = self.step_numbers(index)
         numbers.pop("lazy_update", None)
         NDArray.apply_operator(
-            operators.get(f"_multi_{name.lstrip('_')}"),
+            operators.REGISTRY[f"_multi_{name.lstrip('_')}"],
             arrays,
             {
                 **numbers,

@@ -151,7 +151,9 @@ class Operator:
                     pass
                 elif type(value) is int and not param.count and -_EXACT <= value <= _EXACT:
                     value = value if param.index else float(value)
-                elif type(value) not in _NUMBERS and not (param.count and _are_numbers(value)):
+                elif param.count and type(value) is tuple and _NUMBERS.issuperset(map(type, value)):
+                    pass
+                elif type(value) not in _NUMBERS:
                     written = {name: value} if is_given else {}
                     value = parse_params(self.name, {name: param}, written)[name]
                 numbers.append(value)
@@ -490,10 +492,6 @@ def _host_form(
         return lowering(*values[:count], **keywords, **dict(named))
 
     return full if names else plain
-
-
-def _are_numbers(value: Any) -> bool:
-    return type(value) is tuple and _NUMBERS.issuperset(map(type, value))
 
 
 def _of(fact: Any, attrs: Mapping[str, Any]) -> Any:
