@@ -7,6 +7,7 @@ import weakref
 from typing import Final
 
 from hybridnet.base.array_types import DType
+from hybridnet.base.dtype import is_float
 from hybridnet.base.locks import free_in_children
 from hybridnet.engine import RLock
 
@@ -22,9 +23,10 @@ class TensorType:
         size: the number of elements.
         nbytes: the bytes that an array of this type takes.
         mebibytes: the same in units of 2**20, rounded down.
+        is_float: whether its elements are floating point; see the function of the name.
     """
 
-    __slots__ = ("__weakref__", "dtype", "mebibytes", "nbytes", "shape", "size")
+    __slots__ = ("__weakref__", "dtype", "is_float", "mebibytes", "nbytes", "shape", "size")
 
     def __init__(self, shape: tuple[int, ...], dtype: DType) -> None:
         self.shape = shape
@@ -32,6 +34,7 @@ class TensorType:
         self.size = math.prod(shape)
         self.nbytes = self.size * dtype.itemsize
         self.mebibytes = self.nbytes >> 20
+        self.is_float = is_float(dtype)
 
     def __repr__(self) -> str:
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"

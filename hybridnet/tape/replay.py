@@ -30,6 +30,8 @@ __all__ = ["Replay", "accumulate", "apply_rule", "reached_edges", "replay_of", "
 
 #: Replays by the structure of the tape; None if the rules must run each time.
 _Replays = dict[tuple[Any, ...], "Replay | None"]
+#: A call, the numbers of its operands, its scalars, and the types of its results.
+_Step = tuple[Call, tuple[int, ...], Any, Types]
 #: The replays of tapes without calls of graphs. A tape with one is kept by that call.
 _known: Final[_Replays] = {}
 # A training script has a handful of replays. If there are more than this, all are forgotten.
@@ -149,7 +151,7 @@ class Replay:
     def __init__(
         self,
         reads: Sequence[tuple[int, bool, int]],
-        steps: Sequence[tuple[Call, tuple[int, ...], Any, Types]],
+        steps: Sequence[_Step],
         scalars: Sequence[tuple[int, int]],
         leaves: Sequence[tuple[int, int, int | None]],
         moving: Sequence[int],
@@ -174,8 +176,6 @@ class Replay:
         Returns:
             The variables that the heads depend on, with their gradients; None where none comes.
         """
-        ctx = nodes[0].ctx
-        record, record_one = recorder.record, recorder.record_one
         known = list(seeds)
         for number, is_output, index in self.reads:
             node = nodes[number]
@@ -184,19 +184,17 @@ class Replay:
             value = side[index]
             assert value is not None
             known.append(value)
-        is_asked = asked.mode
-        if is_asked:
-            self._record_with_lines(nodes, known)
-        for call, operands, scalars, types in () if is_asked else self.steps:
+        steps = []
+        for call, operands, scalars, types in self.steps:
             if type(scalars) is int:
                 scalars = nodes[scalars].scalars
             elif scalars:
                 scalars = tuple([self._number(scalar, nodes) for scalar in scalars])
-            values = [known[i] for i in operands]
-            if len(types) == 1 and not call.on_host:
-                known.append(record_one(ctx, call, values, scalars, types[0]))
-            else:
-                known += record(ctx, call, values, scalars, types)
+            steps.append((call, operands, scalars, types))
+        if asked.mode:
+            self._record_with_lines(nodes, steps, known)
+        else:
+            recorder.record_all(nodes[0].ctx, steps, known)
         found: list[tuple[Edge, Value | None]] = []
         for number, index, at in self.leaves:
             edge = nodes[number].edges[index]
@@ -204,21 +202,19 @@ class Replay:
             found.append((edge, None if at is None else known[at]))
         return found
 
-    def _record_with_lines(self, nodes: Sequence[TapeNode], known: list[Value]) -> None:
+    def _record_with_lines(
+        self, nodes: Sequence[TapeNode], steps: Sequence[_Step], known: list[Value]
+    ) -> None:
         """Records the calls, each at the line of the forward pass whose gradient it is part of.
 
         Args:
             nodes: the nodes of the tape.
+            steps: as `recorder.record_all` takes them.
             known: the Values by their numbers, to which those of the calls are added.
         """
         ctx, record = nodes[0].ctx, recorder.record
         with recorded_at(None) as line:
-            for step, number in zip(self.steps, self.sources, strict=True):
-                call, operands, scalars, types = step
-                if type(scalars) is int:
-                    scalars = nodes[scalars].scalars
-                elif scalars:
-                    scalars = tuple([self._number(scalar, nodes) for scalar in scalars])
+            for (call, operands, scalars, types), number in zip(steps, self.sources, strict=True):
                 line.instead = nodes[number].origin
                 known += record(ctx, call, [known[i] for i in operands], scalars, types)
 

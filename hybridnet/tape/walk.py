@@ -14,7 +14,6 @@ from contextlib import nullcontext
 from operator import attrgetter
 from typing import Any, Final
 
-from hybridnet.base.dtype import is_float
 from hybridnet.base.errors import DTypeError, MXNetError, ParameterError, ShapeError
 from hybridnet.base.origins import recorded_at
 from hybridnet.runtime.recording import Value, in_place, recorder
@@ -137,7 +136,9 @@ def backward(
             if end is None or not end.node.wanted:
                 used = end is not None and type(end.node) is TapeNode
                 raise MXNetError(_USED_UP if used else _NOT_RECORDED)
-            if not is_float(head.inferred_dtype):
+            # (The tape has it of results: no call of Python's at each pass.)
+            kind = head.type if type(end.node) is Leaf else end.node.types[end.index]
+            if not kind.is_float:
                 warnings.warn(_WHOLE.format(head.inferred_dtype), stacklevel=3)
             ends.append(end)
         seeds = [
