@@ -13,6 +13,7 @@ __all__ = [
     "Context",
     "cpu",
     "cpu_pinned",
+    "current",
     "current_context",
     "gpu",
     "places",
@@ -34,12 +35,13 @@ class _Current(threading.local):
         places: what says where nodes of symbols run: these contexts, and the names of the scopes
             of `device` between them (None takes back what is outside).
         default: the context outside all scopes.
+        now: what `current_context` returns. Hot code reads it here.
     """
 
     def __init__(self) -> None:
         self.stack: list[Context] = []
         self.places: list[Any] = []
-        self.default: Context | None = None
+        self.default = self.now = _DEFAULT
 
     @property
     def value(self) -> Context:
@@ -161,21 +163,25 @@ class Context(metaclass=_ContextType):
             release_memory()
 
     def __enter__(self) -> Context:
-        _current.stack.append(self)
-        _current.places.append(self)
+        current.stack.append(self)
+        current.places.append(self)
+        current.now = self
         return self
 
     def __exit__(self, *exc: object) -> None:
-        _current.stack.pop()
-        _current.places.pop()
+        stack = current.stack
+        stack.pop()
+        current.places.pop()
+        current.now = stack[-1] if stack else current.default
 
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"
 
 
-_current: Final = _Current()
 _DEFAULT: Final = Context("cpu", 0)
-Context._default_ctx = _current  # for programs that set its `value`, as MXNet's tests do
+#: What holds in the calling thread.
+current: Final = _Current()
+Context._default_ctx = current  # for programs that set its `value`, as MXNet's tests do
 
 
 def _made_again(device_type: str, device_id: int) -> Context:
@@ -187,8 +193,7 @@ def current_context() -> Context:
 
     Outside scopes that is ``cpu(0)``, or what `set_default_context` was given.
     """
-    stack = _current.stack
-    return stack[-1] if stack else _current.default or _DEFAULT
+    return current.now
 
 
 def read_context(text: str | Context) -> Context:
@@ -208,12 +213,14 @@ def read_context(text: str | Context) -> Context:
 
 def places() -> list[Any]:
     """Returns the thread's stack of what says where nodes of symbols run; see `_Current`."""
-    return _current.places
+    return current.places
 
 
 def set_default_context(ctx: Context) -> None:
     """Sets what `current_context` is in this thread outside all scopes."""
-    _current.default = Context(ctx)
+    current.default = Context(ctx)
+    if not current.stack:
+        current.now = current.default
 
 
 def cpu(device_id: int = 0) -> Context:

@@ -13,7 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from hybridnet import tape
-from hybridnet.base.context import current_context
+from hybridnet.base.context import current
 from hybridnet.ndarray import NDArray
 from hybridnet.tape import Leaf
 
@@ -72,7 +72,7 @@ class Admission:
         self._overwrites = bool(concrete.written)
         self._recording = tape.state.recording
         self._training = tape.state.training
-        self._current = current_context()
+        self._current = current.now
 
     @classmethod
     def of(
@@ -123,7 +123,7 @@ class Admission:
         # One array as two arguments is traced as one; that differs only where it is overwritten.
         if self._overwrites and len({id(x) for x in args}) < len(args):
             return None
-        if current_context() is not self._current:
+        if current.now is not self._current:
             return None
         if self._guards is not None and not self._guards.hold():
             return None

@@ -345,11 +345,10 @@ class ConcreteFunction:
         """Records the graph, and writes what it overwrites; returns what the function returned."""
         state, plan = tape.state, self.plan
         recording = state.recording
-        operands = self._operands(arrays)
         # What the function recorded is on the caller's tape, and nothing else.
         state.recording = plan.num_tracked > 0
         try:
-            outputs = self._apply(operands, tuple(scalars), self._needed)
+            outputs = self._apply(arrays, tuple(scalars), self._needed)
             if plan.averages and state.recording:
                 self._note_averages(arrays, outputs)
             for number in self._needed:
@@ -384,19 +383,26 @@ class ConcreteFunction:
             ]
 
     def _apply(
-        self, operands: list[NDArray], scalars: Scalars, needed: Sequence[int] | None = None
+        self, arrays: Sequence[NDArray], scalars: Scalars, needed: Sequence[int] | None = None
     ) -> Sequence[NDArray]:
         """Records the graph as one call; returns its outputs, of which some may be needed only."""
+        operands: list[NDArray] = []
+        for x in self.plan.inputs:
+            if type(x) is Outside:  # as its `get` says; asked at each call, for each parameter
+                found = x.find()
+                operands.append(x.memory if found is None else found)
+            else:
+                operands.append(arrays[x] if isinstance(x, int) else x)
         if self._placed is not None:
             return self._placed.apply(operands, scalars)
         call = self.call
         if tape.state.recording:
             taped = tuple([x._edge is not None and x._edge.node.wanted for x in operands])
-            found = self._training.get(taped)
-            if found is None:
+            training = self._training.get(taped)
+            if training is None:
                 wanted = self._wanted_of(taped)
-                found = self._training[taped] = call.training(wanted) if wanted else call
-            call = found
+                training = self._training[taped] = call.training(wanted) if wanted else call
+            call = training
         return NDArray.apply_call(call, operands, scalars, self.plan.ctx, needed)
 
     def _wanted_of(self, taped: tuple[bool, ...]) -> tuple[int, ...]:
@@ -416,7 +422,7 @@ class ConcreteFunction:
         """
         numbers = tuple(_ANY_NUMBER if type(x) is HostScalar else x for x in self._numbers.scalars)
         with pause(), recorder.outside_trace():
-            outputs = self._apply(self._operands(arrays), numbers)
+            outputs = self._apply(arrays, numbers)
             leaves = self.leaves(arrays, outputs)
             return [*(leaf for leaf in leaves if isinstance(leaf, NDArray)), *outputs]
 
@@ -450,16 +456,6 @@ class ConcreteFunction:
     def draws(self) -> bool:
         """Whether it draws random numbers."""
         return STATE in self.call.input_types
-
-    def _operands(self, arrays: Sequence[NDArray]) -> list[NDArray]:
-        operands: list[NDArray] = []
-        for x in self.plan.inputs:
-            if type(x) is Outside:  # as its `get` says; asked at each call, for each parameter
-                found = x.find()
-                operands.append(x.memory if found is None else found)
-            else:
-                operands.append(arrays[x] if isinstance(x, int) else x)
-        return operands
 
     def leaves(self, arrays: Sequence[NDArray], outputs: Sequence[NDArray]) -> list[Any]:
         """Returns the leaves of the result; what was one object is one."""

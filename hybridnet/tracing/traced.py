@@ -124,12 +124,10 @@ class Function(Generic[_Args, _Result]):
 
     def __call__(self, *args: _Args.args, **kwargs: _Args.kwargs) -> _Result:
         """Runs the function: traces it if these arguments are of a new kind."""
-        admission = self._admissions.get(kind_of(args))
-        if admission is not None and not kwargs:
-            arrays = admission(args)
-            if arrays is not None:
-                self._hits += 1
-                return admission.concrete.run(arrays)  # type: ignore[no-any-return]
+        if not kwargs:
+            result = self.repeated(args)
+            if result is not NEW_KIND:
+                return result  # type: ignore[no-any-return]
         given = self.read(args, kwargs)
         run = self.run if self._relaxed is None else self._relaxed
         return run(given)  # type: ignore[no-any-return]
