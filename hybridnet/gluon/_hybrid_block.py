@@ -26,6 +26,7 @@ from hybridnet.ndarray.sparse import BaseSparseNDArray
 from hybridnet.symbol import Symbol
 from hybridnet.tracing import (
     NEW_KIND,
+    Admissions,
     Bucketed,
     Buckets,
     Function,
@@ -79,8 +80,8 @@ class HybridBlock(Block):
         self.__needs_values = False
         self.__buckets: tuple[Buckets, ...] = ()
         self.__traced: Function[..., Any] | Bucketed | None = None
-        # The same, where the last call on arrays ran it, and nothing else looks at calls.
-        self.__ready: Function[..., Any] | None = None
+        # Its admissions, where the last call on arrays ran it, and nothing else looks at calls.
+        self.__ready: Admissions | None = None
         # The last change that traces were checked against, what there was then, and whether all
         # parameters had values.
         self.__checked = -1
@@ -188,7 +189,7 @@ class HybridBlock(Block):
         """Runs the block on arrays (traced if hybridized), or builds its symbol."""
         ready = self.__ready
         if ready is not None and self.__checked == changes.count.number and not _running.inside:
-            result = ready.repeated(args)
+            result = ready.run(args)
             if result is not NEW_KIND:
                 return result
         if not self.__recomputes or _running.recomputing:
@@ -226,7 +227,7 @@ class HybridBlock(Block):
             return self.__run_plainly(args, masks)
         traced = self.__traced
         assert traced is not None
-        self.__ready = traced if type(traced) is Function else None
+        self.__ready = traced.admissions if type(traced) is Function else None
         return traced(*args)
 
     def __run_plainly(self, args: tuple[Any, ...], masks: Sequence[str]) -> Any:

@@ -1,6 +1,7 @@
 """`hn.function`: a Python function over arrays, traced into a graph and run as one program."""
 
 from . import control_flow as control_flow
+from .admission import NEW_KIND, Admissions
 from .autograph import Converter, Operators, run_converted
 from .bucketed import Bucketed
 from .buckets import Buckets, several
@@ -12,10 +13,11 @@ from .host_call import world
 from .retracing import RetracingWarning
 from .signature import TensorSpec
 from .structure import Arguments, flatten, unflatten
-from .traced import NEW_KIND, Function
+from .traced import Function
 
 __all__ = [
     "NEW_KIND",
+    "Admissions",
     "Arguments",
     "Bucketed",
     "Buckets",

@@ -20,7 +20,7 @@ from hybridnet.graph import Graph
 from hybridnet.runtime.recording import recorder
 from hybridnet.runtime.watching import without_collecting
 
-from .admission import Admission, kind_of
+from .admission import NEW_KIND, Admissions
 from .autograph import Converter, converted
 from .call_arguments import ArgumentReader, CallArguments
 from .concrete import ConcreteFunction
@@ -36,9 +36,6 @@ _CAPACITY: Final = 256
 # One thread traces at a time: two that trace functions that call each other would wait for ever if
 # each function had a lock of its own. Re-entrant, since a function may call another one.
 _tracing: Final = free_in_children(RLock())
-
-#: What `Function.repeated` returns for a call of another kind than the last one.
-NEW_KIND: Final = object()
 
 _MAKES_STATE: Final = (
     "{name}: it makes arrays that it keeps, which a trace cannot do; call it once before asking "
@@ -113,33 +110,23 @@ class Function(Generic[_Args, _Result]):
         # Traces that hold on to an object that is gone, and can never be used again.
         self._dead: deque[weakref.ref[ConcreteFunction]] = deque()
         self._lock = free_in_children(RLock())
-        self._hits = 0
+        #: Calls that are like earlier ones, whose traces they run.
+        self.admissions = Admissions(python_function)
+        # Traces that were looked up, and that were made.
+        self._found = 0
         self._count = 0
         self._watch = Watch(self.name, python_function)
-        # What admits calls of a kind to the trace of the last one of that kind; it is made at the
-        # second call in a row, and None where that is not simple.
-        self._admissions: dict[Hashable, Admission | None] = {}
-        self._last: dict[Hashable, weakref.ref[ConcreteFunction]] = {}
         self._relaxed = Relaxed(self) if reduce_retracing else None
 
     def __call__(self, *args: _Args.args, **kwargs: _Args.kwargs) -> _Result:
         """Runs the function: traces it if these arguments are of a new kind."""
         if not kwargs:
-            result = self.repeated(args)
+            result = self.admissions.run(args)
             if result is not NEW_KIND:
                 return result  # type: ignore[no-any-return]
         given = self.read(args, kwargs)
         run = self.run if self._relaxed is None else self._relaxed
         return run(given)  # type: ignore[no-any-return]
-
-    def repeated(self, args: tuple[Any, ...]) -> Any:
-        """Runs the last trace again, if a call is of its kind; else returns `NEW_KIND`."""
-        admission = self._admissions.get(kind_of(args))
-        arrays = None if admission is None else admission(args)
-        if admission is None or arrays is None:
-            return NEW_KIND
-        self._hits += 1
-        return admission.concrete.run(arrays)
 
     def run(self, given: CallArguments) -> Any:
         """Runs the function on arguments that are read already (inside hybridnet)."""
@@ -152,20 +139,8 @@ class Function(Generic[_Args, _Result]):
         if given.moved:
             _move_back(concrete, given)
         elif not given.kwargs:
-            self._learn(kind_of(given.args), concrete, given)
+            self.admissions.learn(concrete, given)
         return result
-
-    def _learn(self, kind: Hashable, concrete: ConcreteFunction, given: CallArguments) -> None:
-        """Notes a call of a trace; has others like it be admitted if it is the second in a row."""
-        last = self._last.get(kind)
-        if last is None or last() is not concrete:
-            if len(self._last) >= _CAPACITY:
-                self._last.clear()
-                self._admissions.clear()
-            self._last[kind] = weakref.ref(concrete)
-            self._admissions.pop(kind, None)
-        elif kind not in self._admissions:
-            self._admissions[kind] = Admission.of(concrete, given, self.python_function)
 
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> Self: ...
@@ -203,6 +178,10 @@ class Function(Generic[_Args, _Result]):
     def cache_info(self) -> CacheInfo:
         """Returns how often the function was traced, and how often a trace was used again."""
         return CacheInfo(self._hits, self._count, len(self._traces))
+
+    @property
+    def _hits(self) -> int:
+        return self._found + self.admissions.hits
 
     def find(self, given: CallArguments, *, expected: bool = False) -> ConcreteFunction:
         """Returns the trace for arguments that are read already (inside hybridnet).
@@ -264,16 +243,14 @@ class Function(Generic[_Args, _Result]):
             if found is None or not found.fits():
                 return None
             self._traces.move_to_end(key)
-            self._hits += 1
+            self._found += 1
             return found
 
     def _bury(self) -> None:
         """Drops the traces that can never be used again; the lock is held."""
         while self._dead:
             dead = self._dead.popleft()()
-            for kind, admission in list(self._admissions.items()):
-                if admission is not None and admission.concrete is dead:
-                    self._admissions.pop(kind, None)
+            self.admissions.forget(dead)
             for key in [key for key, trace in self._traces.items() if trace is dead]:
                 del self._traces[key]
 

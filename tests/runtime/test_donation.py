@@ -117,7 +117,7 @@ def test_a_prepared_call_overwrites_nothing_that_is_held():
     for _ in range(6):
         step(x)
         settle()
-    prepared = [*step._last.values()][-1]()._prepared
+    prepared = [*step.admissions._last.values()][-1]()._prepared
     dispatched = prepared.dispatched
     take_turns(w, lambda: step(x), lambda before: (before * 2 + 1) % 1000)
     # What was held was recorded, and the others were not.

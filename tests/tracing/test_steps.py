@@ -133,7 +133,7 @@ def test_steps_are_those_of_plain_python(events):
 
 def prepared(function):
     """The prepared call of the last trace of a function."""
-    found = [*function._last.values()][-1]()._prepared
+    found = [*function.admissions._last.values()][-1]()._prepared
     assert found is not None
     return found
 
@@ -206,7 +206,7 @@ def test_a_call_whose_program_comes_late_is_prepared(monkeypatch):
     x = nd.ones((SIZE,))
     for _ in range(late):
         step(x)
-    assert [*step._last.values()][-1]()._prepared is None
+    assert [*step.admissions._last.values()][-1]()._prepared is None
     for _ in range(6):
         step(x)
         settle()
