@@ -57,12 +57,14 @@ class TrainedArrays:
         made = cls(numbered)
         return made if are_dense(made.weights) and are_dense(made.grads) else None
 
-    def are_kept(self) -> bool:
-        """Whether the values have the gradients that they had, and these are wanted as then."""
-        return all(map(operator.is_, map(edge_of, self.weights), self._edges))
+    def are_fresh(self) -> bool | None:
+        """Whether all gradients were written since they were made or used.
 
-    def are_fresh(self) -> bool:
-        """Whether all gradients were written since they were made or used."""
+        Returns:
+            None if a value has another gradient than it had, or one that is wanted in another way.
+        """
+        if not all(map(operator.is_, map(edge_of, self.weights), self._edges)):
+            return None
         used = [param._used[0]() for param in self._params]
         return not any(map(operator.is_, used, map(stamp_of, self.grads)))
 

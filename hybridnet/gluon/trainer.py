@@ -248,10 +248,11 @@ class Trainer:
         arrays = self._arrays
         trace = recorder.thread.trace
         if arrays is not None and trace is None:
-            if not arrays.are_kept():
-                self._arrays, self._checked = None, -1  # the next step gathers them anew
-            elif arrays.are_fresh():
+            are_fresh = arrays.are_fresh()
+            if are_fresh:
                 return arrays.numbered
+            if are_fresh is None:
+                self._arrays, self._checked = None, -1  # the next step gathers them anew
         learned = self._learned()
         if trace is not None:
             return learned  # what is fresh is known when the traced function runs

@@ -57,8 +57,8 @@ def start(
     if isinstance(compiled, ExecutableWrapper):
         compiled.start(arguments, made)
         return
-    call = direct(compiled)
-    if call is not None:
+    call = getattr(compiled, "_call", None)  # see `direct`
+    if type(call) is FunctionType:
         made.extend(starmap(call, (arguments,)))
         return
     with handlers_put_off():
