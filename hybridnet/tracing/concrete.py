@@ -255,73 +255,20 @@ class ConcreteFunction:
         # First: it may run user's code, which may change any array.
         numbers = self._numbers
         scalars = numbers.ask() if numbers.sources else numbers.scalars
-        if self._is_dispatched and not tape.state.recording:
-            prepared = self._prepared
-            if prepared is not None:
-                recorder.mark()
-                given = [x._storage.value.array for x in arrays if x._offset is None]
-                if len(given) == len(arrays):
-                    values = prepared(given, scalars)
-                    if values is not None:
-                        if self._single is not None:
-                            return self._single.from_value(values[0], prepared.ctx)
-                        return self._returned(arrays, values)
-            else:
-                return self._prepare(arrays, scalars)
-        return self._record(arrays, scalars)
-
-    def _returned(self, arrays: Sequence[NDArray], values: Sequence[Value]) -> Any:
-        """Returns what the function returned, of the outputs in `shown`."""
-        assert self.plan.ctx is not None
-        outputs: list[Any] = [None] * len(self.call.output_types)
-        for number, value in zip(self.shown, values, strict=True):
-            outputs[number] = NDArray.from_value(value, self.plan.ctx)
-        return unflatten(self.plan.tree, self.leaves(arrays, outputs))
-
-    def _prepare(self, arrays: Sequence[NDArray], scalars: Sequence[float]) -> Any:
-        """Does what `_record` does, and prepares the next calls, if that can be done by now."""
-        result = self._record(arrays, scalars)
-        sources = self._whole_sources() if self._attempts.is_due() else None
-        if sources is None or self.plan.ctx is None or recorder.current_trace() is not None:
-            return result
-        count = len(arrays)
-        if self.plan.writes:
-            writes = [
-                (write.target.memory.storage, write.output.index)
-                for write in self.plan.writes
-                if type(write.target) is Outside and type(write.output) is Output
-            ]
-            self._prepared = PreparedCall.repeating(self.call, count, sources, writes, self.shown)
-        else:
-            numbers = None if self._numbers.sources else self._numbers.scalars
-            types = self.call.input_types
-            self._prepared = PreparedCall.pure(
-                self.plan.ctx, self.call, types, numbers, count, sources
-            )
-        return result
-
-    def _whole_sources(self) -> list[int | Storage] | None:
-        """Returns where the inputs come from; None if one is a part of an array."""
-        sources: list[int | Storage] = []
-        for x in self.plan.inputs:
-            if isinstance(x, int):
-                sources.append(x)
-                continue
-            memory = _memory(x)
-            if memory.offset is not None:
-                return None
-            sources.append(memory.storage)
-        return sources
-
-    def _record(self, arrays: Sequence[NDArray], scalars: Sequence[float]) -> Any:
-        """Records the graph as one call; returns what the function returned."""
-        recording = tape.state.recording
+        recording, trace = tape.state.recording, recorder.thread.trace
+        prepared = self._prepared
         if not recording:
             # A unit of work that the user named: it begins here, and starts as it ends, whatever
             # follows. While recording, the backward pass belongs to it.
             recorder.mark()
+            if prepared is not None:
+                given = [x._storage.value.array for x in arrays if x._offset is None]
+                values = prepared(given, scalars) if len(given) == len(arrays) else None
+                if values is not None:
+                    if self._single is not None:
+                        return self._single.from_value(values[0], prepared.ctx)
+                    return self._returned(arrays, values)
             started = perf_counter()
-        trace = recorder.thread.trace
         if trace is not None:
             trace.depend([ref() for ref, _ in self._handles])
         # What changes arrays is recorded in one go.
@@ -336,10 +283,52 @@ class ConcreteFunction:
             recorder.mark()
             if self._is_dispatched and trace is None:
                 note_call(perf_counter() - started)
+                if prepared is None:
+                    self._prepare(len(arrays))
         if self.call.on_host and trace is None:
             for storage in self._outside:
                 finish_host_calls(storage)
         return result
+
+    def _returned(self, arrays: Sequence[NDArray], values: Sequence[Value]) -> Any:
+        """Returns what the function returned, of the outputs in `shown`."""
+        assert self.plan.ctx is not None
+        outputs: list[Any] = [None] * len(self.call.output_types)
+        for number, value in zip(self.shown, values, strict=True):
+            outputs[number] = NDArray.from_value(value, self.plan.ctx)
+        return unflatten(self.plan.tree, self.leaves(arrays, outputs))
+
+    def _prepare(self, count: int) -> None:
+        """Prepares the next calls, on so many arrays, if that can be done by now."""
+        sources = self._whole_sources() if self._attempts.is_due() else None
+        if sources is None or self.plan.ctx is None:
+            return
+        if self.plan.writes:
+            writes = [
+                (write.target.memory.storage, write.output.index)
+                for write in self.plan.writes
+                if type(write.target) is Outside and type(write.output) is Output
+            ]
+            self._prepared = PreparedCall.repeating(self.call, count, sources, writes, self.shown)
+        else:
+            numbers = None if self._numbers.sources else self._numbers.scalars
+            types = self.call.input_types
+            self._prepared = PreparedCall.pure(
+                self.plan.ctx, self.call, types, numbers, count, sources
+            )
+
+    def _whole_sources(self) -> list[int | Storage] | None:
+        """Returns where the inputs come from; None if one is a part of an array."""
+        sources: list[int | Storage] = []
+        for x in self.plan.inputs:
+            if isinstance(x, int):
+                sources.append(x)
+                continue
+            memory = _memory(x)
+            if memory.offset is not None:
+                return None
+            sources.append(memory.storage)
+        return sources
 
     def _applied(self, arrays: Sequence[NDArray], scalars: Sequence[float]) -> Any:
         """Records the graph, and writes what it overwrites; returns what the function returned."""
