@@ -148,7 +148,8 @@ class NDArray(InPlaceMethods):
         call, scalars = op.bind(attrs, tape.state.training)
         later = () if op.bounds is None else check_positions(call, inputs)
         if out is not None:
-            targets = targets_of(call, out)
+            fits = type(out) is list and len(out) <= call.num_visible
+            targets = out if fits else targets_of(call, out)
             if recorder.several:
                 recorder.launch_others([*inputs, *targets])
             # Whole dense arrays, and nothing recorded: most get the results as they are.

@@ -242,38 +242,15 @@ def replay_of(
     for node, _ in ends:
         if type(node) is Leaf:
             return None
-    known, key = _structure(nodes, ends, given)
-    if key is None:
-        return None
-    try:
-        return known[key]
-    except KeyError:
-        pass
-    made = _Maker(nodes, ends).make(given)
-    if len(known) >= _CAPACITY:
-        known.clear()
-    return known.setdefault(key, made)
-
-
-def _structure(
-    nodes: Sequence[TapeNode], ends: Sequence[Edge], given: tuple[bool, ...]
-) -> tuple[_Replays, tuple[Any, ...] | None]:
-    """Returns the structure of a tape: all that the gradient rules can depend on.
-
-    Values and scalars are not part of it.
-
-    Returns:
-        The dictionary in which replays of such tapes are kept; and the structure, which is the key
-        there, or None if such a tape has no replay.
-    """
     known = _known
     ctx = nodes[0].ctx if nodes else None
-    numbers: dict[Any, int] = dict(zip(nodes, itertools.count()))
+    # The structure of the tape: all that the rules can depend on. Values and scalars are not in it.
     key: list[Any] = [revision.number, given]
+    numbers: dict[Any, int] = dict(zip(nodes, itertools.count()))
     for node in nodes:
         call = node.call
         if not call.symbolic_rule or node.ctx is not ctx or node.input_ctx is not ctx:
-            return known, None
+            return None
         if call.replays is not None:
             known = call.replays
         key.append(call)
@@ -291,14 +268,22 @@ def _structure(
                 number = numbers.get(source)
                 if number is None:
                     if source.sparse:
-                        return known, None
+                        return None
                     number = numbers[source] = len(numbers)
                 key.append(number)
                 if index:
                     key.append((index,))
     for node, index in ends:
         key.append((numbers[node], index))
-    return known, tuple(key)
+    structure = tuple(key)
+    try:
+        return known[structure]
+    except KeyError:
+        pass
+    made = _Maker(nodes, ends).make(given)
+    if len(known) >= _CAPACITY:
+        known.clear()
+    return known.setdefault(structure, made)
 
 
 @final
