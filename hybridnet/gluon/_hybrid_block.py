@@ -338,7 +338,7 @@ class HybridBlock(Block):
     @any_signature
     def forward(self, x: Any, *args: Any) -> Any:
         """Calls `hybrid_forward` with `nd` or `sym` and the own parameters."""
-        first = _first_operand(x, args)
+        first = x if isinstance(x, NDArray) else _first_operand(x, args)
         if isinstance(first, Symbol):
             variables = {name: param.var() for name, param in self._reg_params.items()}
             if type(first) is not Symbol:  # with NumPy's semantics, as the input has

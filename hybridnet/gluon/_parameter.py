@@ -429,7 +429,8 @@ class Parameter(PrivateNames):
         """
         if self.stype != "default":
             raise self._not_whole("data", "row_sparse_data(row_id)")
-        return self._value_on(ctx)
+        found = None if ctx is None else self._values.get(ctx)
+        return self._value_on(ctx) if found is None else found
 
     def list_data(self) -> list[NDArray]:
         """Returns the value on each of its contexts."""

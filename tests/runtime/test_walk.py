@@ -87,14 +87,14 @@ def test_a_launch_does_not_come_back_to_a_file_that_it_left(walk):
         assert file not in left, f"{name} is called from below: {[Path(one).name for one in path]}"
 
 
-def calls_of_a_training_step(optimizer, layers):
+def calls_of_a_training_step(optimizer, layers, active=True):
     net = gluon.nn.HybridSequential()
     for _ in range(layers):
         net.add(gluon.nn.Dense(4, in_units=4))
     net.initialize()
-    net.hybridize()
+    net.hybridize(active)
     loss_of = gluon.loss.L2Loss()
-    loss_of.hybridize()
+    loss_of.hybridize(active)
     trainer = gluon.Trainer(net.collect_params(), *_OPTIMIZERS[optimizer][:2])
     x, y = nd.ones((2, 4)), nd.zeros((2, 4))
 
@@ -113,11 +113,9 @@ def calls_of_a_training_step(optimizer, layers):
     return [name for _, _, name in found]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("optimizer", _OPTIMIZERS)
-def test_a_training_step_asks_python_for_few_calls_however_many_weights_there_are(optimizer):
-    """In a process of its own, in which one thread records, and nobody has registered devices."""
-    counts = f"[len(t.calls_of_a_training_step({optimizer!r}, n)) for n in (2, 10)]"
+def counted(*steps):
+    """Counts the calls in a process in which one thread records, and nobody has brought devices."""
+    counts = f"[len(t.calls_of_a_training_step(*step)) for step in {[*steps]}]"
     code = f"import test_walk as t; print({counts})"
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path[:] = {[_HERE, *sys.path]!r}; {code}"],
@@ -126,7 +124,19 @@ def test_a_training_step_asks_python_for_few_calls_however_many_weights_there_ar
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    few, many = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("optimizer", _OPTIMIZERS)
+def test_a_training_step_asks_python_for_few_calls_however_many_weights_there_are(optimizer):
+    few, many = counted((optimizer, 2), (optimizer, 10))
     *_, most, most_by_calls = _OPTIMIZERS[optimizer]
     assert few <= (most if sys.version_info >= (3, 12) else most_by_calls)
     assert many == few
+
+
+@pytest.mark.slow
+def test_a_step_that_is_not_hybridized_asks_for_few_calls_for_each_operator():
+    (count,) = counted(("plain", 2, False))
+    assert count <= (190 if sys.version_info >= (3, 12) else 229)

@@ -224,6 +224,7 @@ class OpCall(Call):
         attrs: the static parameters by name, canonical values.
         train: whether it runs in a training pass; None where the operator does not care or it is
             not known yet.
+        no_gradient: why there is no gradient; empty when there is one.
     """
 
     __slots__ = (
@@ -232,6 +233,7 @@ class OpCall(Call):
         "averages",
         "inferred",
         "mutates",
+        "no_gradient",
         "operator",
         "train",
         "updates",
@@ -241,6 +243,7 @@ class OpCall(Call):
         self.operator = operator
         self.attrs = attrs
         self.train = train
+        self.no_gradient = operator.no_gradient  # type: ignore[misc]  # a slot here
         self.mutates = _of(operator.mutates, attrs)
         # Operators that know of training change their auxiliary states only there.
         stays = operator.takes_train and train is False
@@ -270,11 +273,6 @@ class OpCall(Call):
     def rewrites(self) -> bool:
         """Whether the operator gives its first input with a part of it changed."""
         return self.operator.rewrites
-
-    @property
-    def no_gradient(self) -> str:
-        """Why there is no gradient; empty when there is one."""
-        return self.operator.no_gradient
 
     @property
     def own_gradients(self) -> Collection[int]:

@@ -270,8 +270,19 @@ class Segment:
                 if home is self:
                     operands.append(value.index)
                 elif home is None:
-                    slot = known.get(id(value.array))
-                    operands.append(self._input(value) if slot is None else ~slot)
+                    held = value.array
+                    slot = known.get(id(held))
+                    if slot is None and (
+                        held is None or isinstance(held, HostArray) or value.shared is not None
+                    ):
+                        operands.append(self._input(value))
+                        continue
+                    if slot is None:  # as `_input` does
+                        slot = len(self.inputs)
+                        self.inputs.append(held)
+                        self.input_types.append(value.type)
+                        known[id(held)] = slot
+                    operands.append(~slot)
                 else:
                     return None
             made = _new(Value)
