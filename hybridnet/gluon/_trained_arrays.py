@@ -55,7 +55,7 @@ class TrainedArrays:
         if any(not param.is_initialized or len(param.list_values()) != 1 for param in params):
             return None
         made = cls(numbered)
-        return made if are_dense(made.weights) and are_dense(made.grads) else None
+        return made if are_dense(frozenset(map(type, made.weights + made.grads))) else None
 
     def are_fresh(self) -> bool | None:
         """Whether all gradients were written since they were made or used.

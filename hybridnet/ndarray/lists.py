@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final
 
@@ -20,8 +21,11 @@ edge_of: Final[Callable[[Any], Edge | None]] = attrgetter("_edge")
 stamp_of: Final[Callable[[Any], Value]] = attrgetter("_storage.value")
 
 
-def are_dense(arrays: Iterable[Any]) -> bool:
-    """Whether all arrays are of storage type 'default'."""
-    # Their classes say it, of which there are one or two.
-    kinds = {type(x) for x in arrays}
+@lru_cache(maxsize=128)
+def are_dense(kinds: frozenset[type]) -> bool:
+    """Whether all arrays of some classes are of storage type 'default'.
+
+    Args:
+        kinds: ``frozenset(map(type, arrays))``, which is one class or two.
+    """
     return {getattr(kind, "stype", None) for kind in kinds} == {AbstractArray.stype}

@@ -155,7 +155,8 @@ class NDArray(InPlaceMethods):
             # Whole dense arrays, and nothing recorded: most get the results as they are.
             plain = not (op.refuse or op.look or tape.state.recording)
             with in_place:
-                direct = targets if plain and are_dense(targets) else None
+                is_direct = plain and are_dense(frozenset(map(type, targets)))
+                direct = targets if is_direct else None
                 outputs = cls.apply_call(call, inputs, scalars, ctx, out=direct)
                 if op.refuse is not None:
                     outputs = refused(op, scalars, outputs)

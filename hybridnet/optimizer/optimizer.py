@@ -554,7 +554,7 @@ class ListOptimizer(Optimizer):
                 arrays += (w, g)
                 if s is not None:
                     arrays += s if isinstance(s, tuple) else (s,)
-        if not (arrays and are_dense(arrays)):
+        if not (arrays and are_dense(frozenset(map(type, arrays)))):
             op = operators.get(name)
             for w, g, s, scalars in self.steps(index, weight, grad, state):
                 NDArray.apply_operator(op, (w, g, *_states(s)), {**numbers, **scalars}, out=w)
