@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 
 import numpy as np
@@ -56,10 +57,12 @@ def test_a_list_that_keeps_all_losses_is_what_grows(hybridized):
         for _ in range(3):
             step()
         nd.waitall()
+        gc.collect()
         before = hn.debug.memory()
         for _ in range(7):
             step()
         nd.waitall()
+        gc.collect()
         growth = hn.debug.memory() - before
     (most, *others) = growth.lines
     line = inspect.getsourcelines(step)[1] + 3

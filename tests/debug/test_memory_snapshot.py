@@ -94,6 +94,7 @@ def test_an_empty_process_has_no_arrays_and_loads_no_jax():
 def test_jax_arrays_of_the_user_count_and_deleted_ones_do_not():
     import jax.numpy as jnp
 
+    gc.collect()  # what tests before left
     before = hn.debug.memory()
     made = jnp.ones((123, 457)).block_until_ready()
     after = hn.debug.memory()

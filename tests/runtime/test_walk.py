@@ -19,14 +19,14 @@ pytestmark = pytest.mark.optimized
 
 _HOUSE = Path(hn.__file__).parent
 _HERE = str(Path(__file__).parent)
-_MOST = 40
+_MOST = 41
 # Optimizers, and the most calls in a training step of a hybridized network: from Python 3.12 on,
 # and on 3.11, where lists are made by calls. (The rates of Adam are other numbers in each step,
 # which go to the device.)
 _OPTIMIZERS = {
-    "plain": ("sgd", {"learning_rate": 0.1}, 98, 129),
-    "momentum": ("sgd", {"learning_rate": 0.1, "momentum": 0.9}, 101, 138),
-    "adam": ("adam", {}, 106, 145),
+    "plain": ("sgd", {"learning_rate": 0.1}, 99, 130),
+    "momentum": ("sgd", {"learning_rate": 0.1, "momentum": 0.9}, 102, 139),
+    "adam": ("adam", {}, 107, 146),
 }
 
 
@@ -139,4 +139,4 @@ def test_a_training_step_asks_python_for_few_calls_however_many_weights_there_ar
 @pytest.mark.slow
 def test_a_step_that_is_not_hybridized_asks_for_few_calls_for_each_operator():
     (count,) = counted(("plain", 2, False))
-    assert count <= (188 if sys.version_info >= (3, 12) else 223)
+    assert count <= (189 if sys.version_info >= (3, 12) else 224)

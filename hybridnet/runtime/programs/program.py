@@ -29,8 +29,8 @@ from ..segments.code import Code
 from ..tiers.choice import Decision, is_quick, repays_passes
 from ..tiers.ledger import Account, current
 from ..tiers.prices import prices
-from .dispatch import dispatch, put_scalars
-from .executable import Executable, ExecutableWrapper, innermost, last_wrapper, start
+from .dispatch import dispatch
+from .executable import Executable, ExecutableWrapper, innermost, last_wrapper
 from .host_program import HostProgram, computes_by_numpy, host_program
 from .room import LEAST_BYTES, look_for_room, memory_of, promise
 
@@ -277,13 +277,10 @@ class Program:
         if self.memory != 0:
             self.look_for_room()
         self.note_run(inputs, scalars)
-        if events.observer is not None:
+        if events.observer is None:
+            outputs = dispatch(self.code.ctx, compiled, inputs, scalars, made)
+        else:
             outputs = self._dispatch(compiled, inputs, scalars, made)
-        else:  # as `dispatch` does with what is no `HostProgram`
-            if made is None:
-                made = []
-            start(compiled, (*inputs, put_scalars(self.code.ctx, scalars)), made)
-            outputs = made[-1]
         if self.memory:
             promise(self.memory, outputs)
         return outputs
