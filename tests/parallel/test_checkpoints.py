@@ -24,8 +24,11 @@ class Training:
     def __init__(self, devices: int) -> None:
         hn.random.seed(1)
         self.place = hn.Mesh({"data": devices}) if devices > 1 else hn.cpu()
-        self.net = nn.HybridSequential()
-        self.net.add(nn.Dense(48, activation="tanh", in_units=24), nn.Dense(8, in_units=48))
+        # Trainers number states by the order of names, as MXNet's do: dense10 comes before dense9.
+        self.net = nn.HybridSequential(prefix="")
+        with self.net.name_scope():
+            self.net.add(nn.Dense(48, activation="tanh", in_units=24, prefix="first_"))
+            self.net.add(nn.Dense(8, in_units=48, prefix="second_"))
         self.net.initialize(hn.init.Xavier())
         self.net.cast("float64")
         if devices > 1:
