@@ -241,6 +241,7 @@ class Kernel final : public Plan {
   void Run(const Stream& stream, Arena& arena, const std::vector<void*>& inputs,
            const std::vector<void*>& results) override {
     const parallel::Limit limit(threads_);
+    void* made = results[0];
     switch (spec_.kind) {
       case kForward: {
         auto input = inputs.begin();
@@ -248,26 +249,23 @@ class Kernel final : public Plan {
         call_.Set(DNNL_ARG_WEIGHTS, InOrder(stream, arena, *input++));
         if (spec_.bias) call_.Set(DNNL_ARG_BIAS, *input++);
         if (spec_.sum) call_.Set(kAddend, *input++);
-        call_.Set(DNNL_ARG_DST, results[0]);
+        call_.Set(DNNL_ARG_DST, made);
         break;
       }
       case kDataGradient:
         call_.Set(DNNL_ARG_WEIGHTS, InOrder(stream, arena, inputs[0]));
         call_.Set(DNNL_ARG_DIFF_DST, inputs[1]);
-        call_.Set(DNNL_ARG_DIFF_SRC, results[0]);
+        call_.Set(DNNL_ARG_DIFF_SRC, made);
         break;
-      default: {
-        void* made = turn_ ? arena.Get(PackedBytes()) : results[0];
+      default:
+        if (turn_) made = arena.Get(PackedBytes());
         call_.Set(DNNL_ARG_SRC, inputs[0]);
         call_.Set(DNNL_ARG_DIFF_DST, inputs[1]);
         call_.Set(DNNL_ARG_DIFF_WEIGHTS, made);
         if (spec_.bias) call_.Set(DNNL_ARG_DIFF_BIAS, results[1]);
-        call_.Run(stream);
-        if (turn_) turn_.Run(stream, made, results[0]);
-        return Wait(stream);
-      }
     }
     call_.Run(stream);
+    if (made != results[0]) turn_.Run(stream, made, results[0]);
     Wait(stream);
   }
 
