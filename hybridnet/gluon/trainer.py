@@ -17,6 +17,7 @@ from hybridnet.base.files import atomic_write
 from hybridnet.base.remote import PathLike, read_file
 from hybridnet.ndarray import NDArray
 from hybridnet.optimizer import Updater
+from hybridnet.optimizer.natural_order import natural_numbers
 from hybridnet.optimizer.renumbering import renumbered
 from hybridnet.runtime.recording import recorder
 from hybridnet.runtime.traces import init_scope
@@ -621,8 +622,11 @@ class Trainer:
 
     def param_of(self, number: str) -> Parameter | None:
         """Returns the parameter of a number, as names of states have it; None: there is none."""
-        known = number.isdecimal() and int(number) < len(self._params)
-        return self._params[int(number)] if known else None
+        saved = natural_numbers(self._optimizer.param_dict)
+        for own, param in enumerate(self._params):
+            if str(saved.get(own, own)) == number:
+                return param
+        return None
 
     def states_from_bytes(self, states: bytes) -> None:
         """Takes over what `states_to_bytes` returned, the optimizer's settings too.

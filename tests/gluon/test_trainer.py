@@ -224,6 +224,51 @@ def test_states_go_on_where_they_were(
         np.testing.assert_array_equal(one.asnumpy(), two.asnumpy())
 
 
+@pytest.mark.parametrize(
+    ("ctx", "options"), [(None, {}), (BOTH, {}), (BOTH, {"update_on_kvstore": True})]
+)
+@pytest.mark.parametrize(("before", "after"), [(0, 9), (9, 0), (98, 9)])
+def test_states_find_their_weights_whatever_numbers_the_layers_have(
+    tmp_path: Path, before: int, after: int, ctx: Any, options: dict[str, Any]
+) -> None:
+    """In the order of text dense10 comes before dense9, and dense0 before dense1."""
+
+    def made(number: int) -> tuple[list[Any], gluon.Trainer]:
+        layers = [nn.Dense(3, in_units=3, prefix=f"dense{number + i}_") for i in range(3)]
+        params = gluon.ParameterDict()
+        for layer in layers:
+            layer.initialize(ctx=ctx or hn.cpu())
+            params.update(layer.collect_params())
+        return layers, gluon.Trainer(params, "adam", {"learning_rate": 0.1}, **options)
+
+    def step(layers: list[Any], trainer: gluon.Trainer, seed: int) -> None:
+        host = np.random.default_rng(seed).normal(size=(4, 3)).astype(np.float32)
+        for place in ctx or [hn.cpu()]:
+            with autograd.record():
+                hidden = nd.array(host, place)
+                for layer in layers:
+                    hidden = layer(hidden)
+                loss = (hidden**2).sum()
+            loss.backward()
+        trainer.step(4)
+
+    layers, trainer = made(before)
+    others, again = made(after)
+    for seed in range(3):
+        step(layers, trainer, seed)
+    trainer.save_states(tmp_path / "adam.states")
+    again.load_states(tmp_path / "adam.states")
+    for layer, other in zip(layers, others, strict=True):
+        for name in ("weight", "bias"):
+            getattr(other, name).set_data(getattr(layer, name).list_data()[0])
+    for one, taken in ((layers, trainer), (others, again)):
+        step(one, taken, 3)
+    for layer, other in zip(layers, others, strict=True):
+        np.testing.assert_array_equal(
+            layer.weight.list_data()[0].asnumpy(), other.weight.list_data()[0].asnumpy()
+        )
+
+
 @pytest.mark.parametrize("ctx", [None, BOTH])
 def test_a_store_made_before_the_first_step(tmp_path: Path, ctx: Any) -> None:
     """MXNet's tutorial of the learning rate finder saves the states so, to go back to them."""
