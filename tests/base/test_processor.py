@@ -19,6 +19,7 @@ print(sum("XLAEigen" in name for name in names), "NPROC" in os.environ)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="counts the tasks of Linux")
 @pytest.mark.parametrize(
     ("asked", "threads"),

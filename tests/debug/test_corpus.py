@@ -54,7 +54,7 @@ def test_a_sound_program_has_no_error_and_the_same_results(program, tmp_path):
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_line_is_named(kind, tmp_path):
-    programs = [one for one in PLANTED if one.kind == kind][:: thorough(1, 4)]
+    programs = [one for one in PLANTED if one.kind == kind][:: thorough(1, 9)]
     found = list(score(programs, tmp_path, {"hybridnet": sys.executable}))
     assert [one.why for one in found if one.what != RIGHT] == []
 
@@ -62,7 +62,7 @@ def test_every_line_is_named(kind, tmp_path):
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_no_sound_program_has_an_error(tmp_path):
-    found = list(score(SOUND[:: thorough(1, 4)], tmp_path, {"hybridnet": sys.executable}))
+    found = list(score(SOUND[:: thorough(1, 9)], tmp_path, {"hybridnet": sys.executable}))
     assert [(one.program.name, one.why) for one in found if one.what != "fine"] == []
 
 

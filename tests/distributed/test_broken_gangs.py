@@ -49,6 +49,7 @@ _GOES_ON = {
 
 
 # (Rank 0 in its own work, where nobody would hear of it by a call that fails.)
+@pytest.mark.slow
 @pytest.mark.parametrize(("work", "dead"), [("in a call", 1), ("in its own work", 0)])
 def test_when_a_process_is_killed_the_others_say_so_and_end(work, dead):
     script = textwrap.dedent(_BEGINS) + textwrap.dedent(_GOES_ON[work].format(dead=dead))
@@ -80,6 +81,7 @@ def relay_of(process):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc")
 @pytest.mark.parametrize(
     ("number", "said"),

@@ -219,12 +219,14 @@ def test_gradients_are_those_of_the_losses_of_all(made, name, how):
         np.testing.assert_allclose(mine[f"{how} {name}"], want, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_in_a_trace_calls_are_made_in_order_and_once(made):
     xs = given(len(made))
     for mine in made:
         np.testing.assert_allclose(mine["several"], 2 * np.sum(xs, 0) + xs[1], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_loops_of_calls(made):
     xs, size = given(len(made)), len(made)
     ws = given(size, xs[0].shape, 5)
@@ -234,6 +236,7 @@ def test_loops_of_calls(made):
         np.testing.assert_allclose(mine["loop"], want, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_gradients_of_gradients_lists_and_scalars(made):
     xs, size = given(len(made)), len(made)
     total = np.sum(given(size, xs[0].shape, 5), 0)

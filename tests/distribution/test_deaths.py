@@ -120,7 +120,7 @@ def drawn(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", thorough(range(200), (2, 3, 4, 7)))
+@pytest.mark.parametrize("seed", thorough(range(200), (2, 7)))
 def test_the_weights_are_those_of_a_quiet_run(seed):
     options, switches, deaths, at = drawn(seed)
     status, weights, said = run(options, switches, deaths, at)

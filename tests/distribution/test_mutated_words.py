@@ -203,6 +203,7 @@ DRIVERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("role", DRIVERS)
 def test_no_word_ends_a_process(role, seed):

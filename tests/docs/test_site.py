@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import os
 import re
 import subprocess
 import sys
@@ -66,13 +67,18 @@ def test_the_search_finds_a_name_by_its_last_part():
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The site, built as it is published, by its address."""
+    """The site, built as it is published, by its address.
+
+    HYBRIDNET_TEST_SITE: the folder of one that was built of this tree, as .ci/run has.
+    """
     for name in ("mkdocs", "material", "mkdocs_jupyter", "griffe"):
         pytest.importorskip(name, reason="the extra docs is not installed")
     pytest.importorskip("playwright")
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, timeout=280)
+    folder = os.environ.get("HYBRIDNET_TEST_SITE")
+    if folder is None:
+        folder = str(tmp_path_factory.mktemp("site"))
+        command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", folder]
+        subprocess.run(command, cwd=ROOT, check=True, timeout=280)
     handler = functools.partial(Quiet, directory=folder)
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

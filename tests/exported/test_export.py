@@ -469,6 +469,7 @@ def test_linear_algebra_and_random_numbers_are_loaded(platform, tmp_path):
             same(got, expected)
 
 
+@pytest.mark.slow
 def test_files_damaged_by_chance(exported):
     assert damaged_files.run("hnx", exported[1], 1500) == 0
 

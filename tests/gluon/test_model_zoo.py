@@ -25,6 +25,7 @@ def test_all_parameters_have_mxnets_names() -> None:
         assert cases.names(cases.made(hn, name)) == wanted["names"], name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", cases.SMALL)
 def test_outputs_are_mxnets(name: str) -> None:
     found, wanted = cases.run(hn, name), RECORDED[name]

@@ -38,7 +38,7 @@ PLANTED = {
     for name in NAMES
 }
 BY_PROCESSES = ("ring", "server")
-STEPS = 24
+STEPS = thorough(24, 8)
 BEGUN = """
 import json
 from hybridnet.labs import training
@@ -147,7 +147,7 @@ def test_the_first_steps_are_taken_with_the_part(name, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", thorough(NAMES, BY_PROCESSES))
+@pytest.mark.parametrize("name", thorough(NAMES, ("engine",)))
 def test_lenet_is_trained_with_the_part(name, tmp_path):
     folder = made(name, Lab(name).solution(), tmp_path)
     status, text = command("run", folder.path)
@@ -162,6 +162,7 @@ def test_lenet_is_trained_with_the_part(name, tmp_path):
     assert all(Path(file).stat().st_size > 500 for file in drawn)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_folder_has_what_it_takes(name, tmp_path):
     pyplot = pytest.importorskip("matplotlib.pyplot")

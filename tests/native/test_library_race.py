@@ -86,6 +86,7 @@ def loads(good, folder, checks_above, tries=500):
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checks_above", [False, True])
 def test_a_rename_between_check_and_use_loads_nothing_else(compiled, checks_above):
     good, evil = compiled("good", GOOD), compiled("evil", EVIL)

@@ -144,6 +144,7 @@ def test_convolutions_and_their_gradients(case: dict[str, Any], seed: int) -> No
     assert_same(found, by_jax(case), arrays_for(case, seed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", [False, True])
 @pytest.mark.parametrize(
     ("channels", "filters", "kernel", "stride", "pad", "size"),

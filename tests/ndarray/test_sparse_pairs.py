@@ -21,6 +21,7 @@ SHARED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", sorted({case[0] for case in CASES.values()}))
 def test_gradients_are_mxnets(operator: str) -> None:
     wrong = {}

@@ -146,6 +146,7 @@ def test_blocks_give_what_all_scores_give(drawn):
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", [130, 132, 131, 129])
 def test_dropout_draws_what_the_operator_dropout_draws(keys):
     random = np.random.default_rng(0)

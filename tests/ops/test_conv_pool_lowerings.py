@@ -108,6 +108,7 @@ CONVOLUTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["cpu, small", "cpu, large", "gpu"])
 @pytest.mark.parametrize("case", CONVOLUTIONS)
 def test_convolution_and_its_gradients(case, method, monkeypatch):
@@ -313,6 +314,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("platform", POOLING_PLATFORMS)
 @pytest.mark.parametrize(("kind", "case"), KINDS)
 def test_pooling_and_its_gradient(kind, case, platform):

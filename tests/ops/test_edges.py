@@ -58,7 +58,7 @@ def test_every_operator_ends_with_numpys_answer_or_an_error(shard):
         operators,
         {name: _dtypes(name) for name in operators},
         every=_NIGHTLY,
-        draws=thorough(40, 4),
+        draws=thorough(40, 2),
         hurry=not _NIGHTLY,
         limit=_LIMIT,
     )

@@ -48,6 +48,7 @@ _CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", _CASES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_gradients_are_those_of_jax(name, dtype):

@@ -62,6 +62,7 @@ def _chi_square(samples, distribution):
     return stats.chisquare(counts, expected).pvalue
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize(("name", "params", "distribution"), _CONTINUOUS, ids=_ids(_CONTINUOUS))
 def test_continuous_distributions(name, params, distribution, dtype):
@@ -279,6 +280,7 @@ def test_recorded_draws_are_reproducible():
         np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.05, 10, 79, 81, 1e4])
 def test_counts_of_any_rate_are_poissons(rate):
     samples = run_op("_random_poisson", lam=rate, shape=(_COUNT,), dtype="float64")[0]

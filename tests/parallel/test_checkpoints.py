@@ -93,6 +93,7 @@ def test_a_checkpoint_of_one_device_is_read_on_a_mesh(tmp_path):
     np.testing.assert_allclose(other.steps(3), wanted, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_what_is_in_the_file(saved):
     path, _ = saved
     names = dict(list_variables(path))

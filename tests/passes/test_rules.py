@@ -144,6 +144,7 @@ def test_it_fires_and_saves_what_it_says(rule):
 EXACT = [rule for rule in RULES.values() if rule.exact]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", EXACT, ids=[rule.name for rule in EXACT])
 def test_exact_rules_leave_every_bit(rule):
     tried = 0

@@ -118,6 +118,7 @@ def test_a_data_set(s3):
     assert counted.bytes < MOST * SIZE * COUNT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", ["fork", "spawn"])
 def test_workers_read_for_themselves(s3, start):
     data = gluon.data.RecordFileDataset(f"{FAR}.rec")

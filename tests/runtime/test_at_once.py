@@ -221,6 +221,7 @@ def test_what_is_in_an_array_of_one_axis():
         _ = 1 in nd.ones((2, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(4))
 def test_random_programs_give_the_same_bits(block):
     for seed in range(40_000 + block, 40_000 + block + 4 * thorough(2500, 25), 4):

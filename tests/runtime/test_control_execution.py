@@ -47,6 +47,7 @@ def cut_pairs(call):
 # -- random programs -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["manual", "threads", "naive"])
 @settings(max_examples=thorough(2000, 25))
 @given(cp.blocks(), st.integers(0, 99))

@@ -38,6 +38,7 @@ def test_a_process_ends(work, end):
             assert not noise, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("end", "status"),
     [("", 0), ("sys.exit('why')", 1), ("signal.raise_signal(signal.SIGINT); x + 1", -2)],
@@ -152,6 +153,7 @@ def test_who_calls_the_functions_of_atexit_may_go_on() -> None:
     assert run_script(script, HYBRIDNET_CACHE_DIR="off") == "goes on\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["the last line", "Ctrl-C"])
 def test_a_library_that_is_being_loaded_is_whole_when_python_takes_it_down(end) -> None:
     for turn in range(thorough(40, 4)):  # `jaxlib` begins to load some 30 ms after `jax`

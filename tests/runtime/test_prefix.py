@@ -85,6 +85,7 @@ def longer(draw: st.DrawFn) -> Any:
     return steps, before, inputs, fewer, outputs, wanted
 
 
+@pytest.mark.slow
 @given(longer())
 def test_random_ones_give_what_numpy_gives(drawn):
     steps, before, inputs, fewer, outputs, wanted = drawn

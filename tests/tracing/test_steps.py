@@ -382,6 +382,7 @@ def test_a_schedule_may_compute_with_the_arrays(how):
         np.testing.assert_allclose(one, other, rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", ["cold", "hot"])
 def test_two_threads_that_make_one_step_both_take_effect(start):
     count = nd.zeros((3,))

@@ -215,6 +215,7 @@ def lstm():
     return outputs, {"data": (1, 2, 8)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "with_shapes"),
     [(resnet18, False), (resnet18, True), (branches, False), (branches, True), (lstm, False)],

@@ -352,6 +352,7 @@ def run(tmp_path: Path, rest: str, module: str = "sys") -> tuple[subprocess.Pope
     return main, watched(map(int, main.stdout.readline().split()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["sys", "mine"])  # that is imported in another nursery
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 5), (signal.SIGKILL, -9)])
 def test_whatever_ends_the_main_process_ends_all(

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from helpers import thorough
 from oracle import beam_cases as cases
 from oracle import folder_cases
 from places import ORACLE
@@ -27,7 +28,7 @@ def answers(net, search):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", cases.NETWORKS)
+@pytest.mark.parametrize("name", thorough(cases.NETWORKS, ("gpt2", "mistral")))
 def test_recorded_answers(name):
     net = text.load(FOLDERS / name)
     searches = cases.searches(0, len(RECORDED[name]))

@@ -82,6 +82,7 @@ def test_gradients_are_added_to_shared_zeros():
         np.testing.assert_allclose(ours.grad().asnumpy(), twice, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt2", "qwen2", "bert-classifier", "vit-classifier"])
 @pytest.mark.parametrize("hybridized", [False, True])
 def test_training_lowers_the_loss(name, hybridized, tmp_path):
@@ -217,6 +218,7 @@ def test_a_layer_keeps_no_cache(name):
     assert kept() is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt2", "llama", "bert", "vit"])
 def test_exported_files_give_the_same(name, tmp_path):
     net = text.load(FOLDERS / name)

@@ -34,6 +34,7 @@ def test_a_traced_function_gives_the_same(name):
     assert_same(name, asked(traced, name), recorded(name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", cases.DECODERS)
 @pytest.mark.parametrize("hybridized", [False, True])
 def test_a_cache_gives_the_same_position_by_position(name, hybridized):
@@ -68,6 +69,7 @@ def test_sequences_of_unequal_lengths_share_a_cache(name):
         known = known + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", cases.DECODERS)
 def test_the_likeliest_tokens_are_those_of_transformers(name):
     net = text.load(FOLDERS / name)
