@@ -172,11 +172,7 @@ class Program:
         hostless: whether nothing can, as far as who computes at once need know.
         memory: how many bytes each run allocates; 0 if they are few, None if not known yet.
         kept: whether the program is in the cache.
-        used: whether it was used since it came into the cache, or since it was last spared there
-            (see `Shelf`).
-        then: the program that the same thread launched after this one, last time.
         account: what is known of its launches, and of what they cost.
-        size: about how many bytes of host memory the executable takes; 0 if there is none.
         steps: how to run it step by step; kept from the second launch on.
         decision: what was decided last of whether it is to be made.
         is_bounded: whether it tells of positions that are outside of arrays, too; see `checks`.
@@ -188,8 +184,7 @@ class Program:
 
     __slots__ = (
         *("_holders", "_owner", "account", "checked", "code", "compiled", "decision", "host"),
-        *("hostless", "is_alone", "is_bounded"),
-        *("kept", "memory", "prefix", "ready", "size", "steps", "then", "used"),
+        *("hostless", "is_alone", "is_bounded", "kept", "memory", "prefix", "ready", "steps"),
     )
 
     def __init__(self, code: Code, owner: Owner) -> None:
@@ -210,9 +205,6 @@ class Program:
         self.ready: Executable | None = None
         self.kept = True
         self.hostless = False
-        self.used = False
-        self.then: Program | None = None
-        self.size = 0
         self.host: HostProgram | None = None
         self.steps: StepPlan | None = None
         self.decision: Decision | None = None
@@ -361,8 +353,6 @@ class Program:
             scalars: the numbers that it runs on.
         """
         account = current.account = self.account
-        if account.runs:  # the first run is no reason to keep it: it was compiled for that one
-            self.used = True
         self._owner.dispatched += 1
         account.runs += 1
         if account.runs >= account.look:
@@ -435,7 +425,7 @@ class Program:
 
     def forget(self) -> None:
         """Notes that the cache has dropped it, and tells the objects that keep its executable."""
-        self.kept, self.then = False, None
+        self.kept = False
         with _replacing:
             holders, self._holders = self._holders, None
             for holder in holders or ():
