@@ -175,16 +175,16 @@ class Program:
         account: what is known of its launches, and of what they cost.
         steps: how to run it step by step; kept from the second launch on.
         decision: what was decided last of whether it is to be made.
-        is_bounded: whether it tells of positions that are outside of arrays, too; see `checks`.
         prefix: the program that it begins with, which is run in its stead, and then what follows;
             None: there is none, or nobody has looked (see `Maker`).
-        checked: what is launched in its place while launches are asked something; of what is
-            launched so, the same; see `checks`.
+        checked: what is launched in its place, and answers questions beside; of what is launched
+            so, the same; see `checks`. False: it itself is launched, as nothing is asked; None:
+            nobody has looked.
     """
 
     __slots__ = (
         *("_holders", "_owner", "account", "checked", "code", "compiled", "decision", "host"),
-        *("hostless", "is_alone", "is_bounded", "kept", "memory", "prefix", "ready", "steps"),
+        *("hostless", "is_alone", "kept", "memory", "prefix", "ready", "steps"),
     )
 
     def __init__(self, code: Code, owner: Owner) -> None:
@@ -193,8 +193,6 @@ class Program:
         self.code = code
         instructions = code.instructions
         self.is_alone = len(instructions) == 1 and not instructions[0][0].has_parts
-        graphs = [call for call, _ in instructions if call.has_parts]
-        self.is_bounded = any(call.bounded(everything=False) for call in graphs)
         self.account = Account(sum([call.weight for call, _ in instructions]))
         self.memory: int | None = None
         if type(code.ctx) is Mesh:  # nobody improves it, and its memory is several devices'
