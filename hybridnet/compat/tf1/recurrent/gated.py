@@ -38,10 +38,7 @@ class _OneState(RNNCell):
         """The size of h."""
         return self._units
 
-    @property
-    def output_size(self) -> int:
-        """The size of h."""
-        return self._units
+    output_size = state_size
 
 
 @final
