@@ -10,6 +10,7 @@ import pytest
 import hybridnet as hn
 from hybridnet import autograd, gluon, nd
 from hybridnet.base.errors import NonFiniteError
+from hybridnet.runtime.observe.journal import launches
 
 
 def line_of(function, text):
@@ -297,6 +298,17 @@ def test_scopes_nest_and_end():
         with pytest.raises(NonFiniteError):
             nd.log(nd.array([0.0])).asnumpy()
     assert np.isinf(nd.log(nd.array([0.0])).asnumpy()).all()
+
+
+def test_after_a_scope_a_structure_is_launched_itself_again():
+    def told():
+        (nd.ones((2, 2)) + 1).asnumpy()
+        return launches[-1].answers
+
+    assert not told()
+    with hn.debug.nans():
+        assert told()
+    assert not told()
 
 
 def test_a_scope_that_an_exception_leaves_asks_no_more():

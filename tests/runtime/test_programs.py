@@ -450,6 +450,18 @@ def test_a_part_that_was_dropped_is_made_anew():
     assert again.code == first.code
 
 
+@pytest.mark.parametrize("runs", [1, 2])
+def test_a_program_that_is_started_without_asking_for_it_is_spared(runs: int):
+    """Prepared calls start programs so. The first run counts not: it was compiled for that one."""
+    one = tensor_type((2,), np.dtype("float32"))
+    shelf = Shelf(ProgramCache(), 2, 64)
+    tanh, exp, sin = (get(name).bind({})[0] for name in ("tanh", "exp", "sin"))
+    first, second = (shelf.part(cpu(0), call, (one,))[0] for call in (tanh, exp))
+    first.account.runs = runs
+    shelf.part(cpu(0), sin, (one,))  # for which there is no room beside both
+    assert (first.kept, second.kept) == ((False, True) if runs == 1 else (True, False))
+
+
 def test_what_failed_takes_along_only_what_reads_it():
     one = tensor_type((2,), np.dtype("float32"))
     add, tanh = get("broadcast_add").bind({})[0], get("tanh").bind({})[0]

@@ -125,9 +125,6 @@ class Normal(Distribution):
     Args:
         loc: its mean.
         scale: its standard deviation; broadcasts with `loc`.
-
-    Attributes:
-        loc, scale: as given.
     """
 
     def __init__(
@@ -178,9 +175,6 @@ class Uniform(Distribution):
     Args:
         low: the least.
         high: the end; broadcasts with `low`.
-
-    Attributes:
-        low, high: as given.
     """
 
     def __init__(

@@ -9,24 +9,8 @@ import numpy as np
 from hybridnet.base import BFLOAT16
 
 __all__ = [
-    "DType",
-    "as_dtype",
-    "bfloat16",
-    "bool",
-    "double",
-    "float16",
-    "float32",
-    "float64",
-    "half",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "string",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
+    "DType", "as_dtype", "bfloat16", "bool", "double", "float16", "float32", "float64", "half",
+    "int8", "int16", "int32", "int64", "string", "uint8", "uint16", "uint32", "uint64",
 ]  # fmt: skip
 
 _REF: Final = "_ref"

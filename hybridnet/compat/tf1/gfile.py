@@ -57,9 +57,6 @@ class GFile:
     Args:
         name: its path.
         mode: 'r', 'w' or 'a'; with 'b' it is read and written as bytes, with '+' both ways.
-
-    Attributes:
-        name, mode: as given.
     """
 
     def __init__(self, name: Any, mode: str = "r") -> None:

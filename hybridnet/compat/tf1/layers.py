@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from inspect import Parameter, Signature, signature
 from typing import Any
 
+from .graph import described
 from .layer.base import Layer
 from .layer.conv import Conv1D, Conv2D, Conv2DTranspose, Conv3D, SeparableConv1D, SeparableConv2D
 from .layer.core import Dense, Dropout, Flatten
@@ -70,10 +71,8 @@ def _function(
         again, scope = given.pop("reuse", None), given.get("name")
         return layer(**given, _scope=scope, _reuse=again)(inputs, **late)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Makes a `{layer.__name__}` and calls it; see there."
     function.__signature__ = whole  # type: ignore[attr-defined]
-    return function
+    return described(function, name, f"Makes a `{layer.__name__}` and calls it; see there.")
 
 
 dense = _function("dense", Dense)

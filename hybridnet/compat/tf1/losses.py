@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from inspect import signature
 from typing import Any
 
 from hybridnet.graph import EdgeHandle
 
-from .graph import GraphKeys, Tensor, convert_to_tensor, fused, handle, require_same
+from .graph import GraphKeys, Tensor, convert_to_tensor, fused, handle, is_zero, ones_where
 from .graph.arguments import as_floats, axis_of, renamed
 from .graph.control import add_to_collection, get_collection, name_scope
+from .graph.values import require_same
 from .operations.elementwise import add_n, cast
 from .operations.nn.entropy import (
     sigmoid_cross_entropy_with_logits,
@@ -71,10 +72,7 @@ def compute_weighted_loss(
         kind = values.dtype.base_dtype
         each = as_floats("WeightedLoss", cast(values, "float32") if kind.is_integer else values)
         factors = cast(convert_to_tensor(weights), each.dtype)
-
-        def reduced(x: EdgeHandle, w: EdgeHandle) -> EdgeHandle:
-            return _reduced(x, w, reduction)
-
+        reduced = partial(_reduced, reduction)
         name = {Reduction.NONE: "Mul", Reduction.SUM: "Sum"}.get(reduction, "value")
         shape = each.shape if reduction == Reduction.NONE else ()
         made = fused("DivNoNan", reduced, [each, factors], name=name, shape=shape)
@@ -84,24 +82,23 @@ def compute_weighted_loss(
         return made
 
 
-def _reduced(x: EdgeHandle, w: EdgeHandle, reduction: str) -> EdgeHandle:
-    weighted = handle("broadcast_mul", x, w)
+def _reduced(reduction: str, x: EdgeHandle, w: EdgeHandle) -> EdgeHandle:
+    weighted = x * w
     if reduction == Reduction.NONE:
         return weighted
     total = handle("_np_sum", weighted)
     if reduction == Reduction.SUM:
         return total
-    spread = handle("broadcast_mul", handle("ones_like", x), w)
+    spread = x.ones_like() * w
     if reduction == Reduction.MEAN:
         count = handle("_np_sum", spread)
     elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
-        count = handle("_np_sum", handle("ones_like", spread))
+        count = handle("_np_sum", spread.ones_like())
     else:
         count = handle("_np_sum", handle("_not_equal_scalar", spread, scalar=0.0))
-    nothing = handle("_npi_equal_scalar", count, scalar=0.0)
-    safe = handle("_npi_where", nothing, handle("ones_like", count), count)
-    found = handle("broadcast_div", total, safe)
-    return handle("_npi_where", nothing, handle("zeros_like", found), found)
+    nothing = is_zero(count)
+    found = total / ones_where(nothing, count)
+    return handle("_npi_where", nothing, found.zeros_like(), found)
 
 
 def _common(
@@ -165,21 +162,14 @@ def _of_pair(
 @_weighted("absolute_difference")
 def absolute_difference(labels: Any, predictions: Any) -> Tensor:
     """Returns the loss |prediction - label|; see `compute_weighted_loss`."""
-
-    def loss(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
-        return handle("abs", handle("broadcast_sub", x, y))
-
-    return _of_pair("absolute_difference", loss, labels, predictions, "Abs")
+    return _of_pair("absolute_difference", lambda x, y: (x - y).abs(), labels, predictions, "Abs")
 
 
 @_weighted("mean_squared_error")
 def mean_squared_error(labels: Any, predictions: Any) -> Tensor:
     """Returns the loss (prediction - label)^2; see `compute_weighted_loss`."""
-
-    def loss(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
-        return handle("square", handle("broadcast_sub", x, y))
-
-    return _of_pair("mean_squared_error", loss, labels, predictions, "SquaredDifference")
+    kind = "SquaredDifference"
+    return _of_pair("mean_squared_error", lambda x, y: (x - y).square(), labels, predictions, kind)
 
 
 @_weighted("huber_loss")
@@ -187,11 +177,9 @@ def huber_loss(labels: Any, predictions: Any, delta: float = 1.0) -> Tensor:
     """Returns the loss that is quadratic up to `delta`, and linear beyond."""
 
     def loss(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
-        size = handle("abs", handle("broadcast_sub", x, y))
-        near = handle("clip", size, a_min=0.0, a_max=float(delta))
-        far = handle("broadcast_sub", size, near)
-        half = handle("_mul_scalar", handle("square", near), scalar=0.5)
-        return handle("broadcast_add", half, handle("_mul_scalar", far, scalar=float(delta)))
+        size = (x - y).abs()
+        near = size.clip(a_min=0.0, a_max=float(delta))
+        return near.square() * 0.5 + (size - near) * float(delta)
 
     return _of_pair("huber_loss", loss, labels, predictions, "AddV2")
 
@@ -201,12 +189,10 @@ def log_loss(labels: Any, predictions: Any, epsilon: float = 1e-07) -> Tensor:
     """Returns the cross entropy of probabilities and labels of 0 and 1."""
 
     def loss(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
-        first = handle("log", handle("_plus_scalar", x, scalar=epsilon))
+        first = (x + epsilon).log()
         # In this order: 1 + epsilon is rounded, and 1 - x is not where x is near 1.
-        rest = handle("log", handle("_rminus_scalar", x, scalar=1.0) + epsilon)
-        found = handle("broadcast_mul", y, first)
-        other = handle("broadcast_mul", handle("_rminus_scalar", y, scalar=1.0), rest)
-        return handle("negative", handle("broadcast_add", found, other))
+        rest = (1.0 - x + epsilon).log()
+        return -(y * first + (1.0 - y) * rest)
 
     return _of_pair("log_loss", loss, labels, predictions)
 
@@ -216,10 +202,8 @@ def hinge_loss(labels: Any, logits: Any) -> Tensor:
     """Returns the loss max(0, 1 - label * logit), with labels 0 and 1 taken as -1 and 1."""
 
     def loss(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
-        signs = handle("_minus_scalar", handle("_mul_scalar", y, scalar=2.0), scalar=1.0)
-        return handle(
-            "relu", handle("_rminus_scalar", handle("broadcast_mul", signs, x), scalar=1.0)
-        )
+        signs = y * 2.0 - 1.0
+        return (1.0 - signs * x).relu()
 
     return _of_pair("hinge_loss", loss, labels, logits, "Relu")
 
@@ -241,8 +225,7 @@ def cosine_distance(
     number = axis_of("CosineDistance", along, convert_to_tensor(predictions).shape.ndims)
 
     def loss(x: EdgeHandle, y: EdgeHandle) -> EdgeHandle:
-        product = handle("_np_sum", handle("broadcast_mul", x, y), axis=(number,), keepdims=True)
-        return handle("_rminus_scalar", product, scalar=1.0)
+        return 1.0 - handle("_np_sum", x * y, axis=(number,), keepdims=True)
 
     name = "cosine_distance_loss"
     with name_scope(scope, name, [predictions, labels, weights]) as within:

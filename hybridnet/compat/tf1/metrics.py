@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from . import dtypes
-from .graph import GraphKeys, Tensor, add_to_collections, constant, convert_to_tensor, identity
+from .graph import GraphKeys, Tensor, constant, convert_to_tensor, described, identity
+from .graph.control import add_to_collections
 from .operations import confusion_matrix, diag_part, expand_dims, reduce_sum, reshape, squeeze
 from .operations.creation import ones_like, size, zeros
 from .operations.elementwise import (
@@ -133,9 +134,7 @@ def _metric(own: str, what: str, compute: Computing) -> Callable[..., Pair]:
         pair = compute(labels, predictions, weights, name or own)
         return _collected(pair, metrics_collections, updates_collections)
 
-    metric.__name__ = metric.__qualname__ = own
-    metric.__doc__ = f"Returns {what}; see `mean`."
-    return metric
+    return described(metric, own, f"Returns {what}; see `mean`.")
 
 
 def _mean_of(each: Callable[[Any, Any], Tensor]) -> Computing:
@@ -147,17 +146,16 @@ def _mean_of(each: Callable[[Any, Any], Tensor]) -> Computing:
     return compute
 
 
-def _is_right(x: Tensor, y: Tensor) -> Tensor:
-    right: Tensor = cast(equal(cast(x, y.dtype.base_dtype), y), dtypes.float32)
-    return right
-
-
 def _root_mean_square(labels: Any, predictions: Any, weights: Any, name: str) -> Pair:
     value, update = mean_squared_error(labels, predictions, weights, name=name)
     return sqrt(value), sqrt(update)
 
 
-accuracy = _metric("accuracy", "how often predictions are the labels", _mean_of(_is_right))
+accuracy = _metric(
+    "accuracy",
+    "how often predictions are the labels",
+    _mean_of(lambda x, y: cast(equal(cast(x, y.dtype.base_dtype), y), dtypes.float32)),
+)
 mean_squared_error = _metric(
     "mean_squared_error",
     "the mean of squared differences",

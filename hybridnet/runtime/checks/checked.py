@@ -13,7 +13,7 @@ from ..segments.code import Code, Instruction, result_types
 from .asked import INDICES, NANS
 from .finite import finite_call
 
-__all__ = ["Checked", "checked"]
+__all__ = ["Checked", "checked", "tells_of_positions"]
 
 
 #: Updates whose new weights are not finite where a gradient or a momentum is not: the sum of them.
@@ -54,6 +54,14 @@ class Checked(NamedTuple):
         """What the answers are about, in words."""
         found = (("whether results are finite", self.floats), ("positions", self.tables))
         return " and ".join(words for words, there in found if there)
+
+
+def tells_of_positions(code: Code) -> bool:
+    """Whether a structure is to tell of positions outside of arrays, though nobody asks."""
+    return any(
+        call.has_parts and call.bounded(everything=False) is not None
+        for call, _ in code.instructions
+    )
 
 
 @lru_cache(_KEPT)

@@ -172,24 +172,19 @@ class Program:
         hostless: whether nothing can, as far as who computes at once need know.
         memory: how many bytes each run allocates; 0 if they are few, None if not known yet.
         kept: whether the program is in the cache.
-        used: whether it was used since it came into the cache, or since it was last spared there
-            (see `Shelf`).
-        then: the program that the same thread launched after this one, last time.
         account: what is known of its launches, and of what they cost.
-        size: about how many bytes of host memory the executable takes; 0 if there is none.
         steps: how to run it step by step; kept from the second launch on.
         decision: what was decided last of whether it is to be made.
-        is_bounded: whether it tells of positions that are outside of arrays, too; see `checks`.
         prefix: the program that it begins with, which is run in its stead, and then what follows;
             None: there is none, or nobody has looked (see `Maker`).
-        checked: what is launched in its place while launches are asked something; of what is
-            launched so, the same; see `checks`.
+        checked: what is launched in its place, and answers questions beside; of what is launched
+            so, the same; see `checks`. False: it itself is launched, as nothing is asked; None:
+            nobody has looked.
     """
 
     __slots__ = (
         *("_holders", "_owner", "account", "checked", "code", "compiled", "decision", "host"),
-        *("hostless", "is_alone", "is_bounded"),
-        *("kept", "memory", "prefix", "ready", "size", "steps", "then", "used"),
+        *("hostless", "is_alone", "kept", "memory", "prefix", "ready", "steps"),
     )
 
     def __init__(self, code: Code, owner: Owner) -> None:
@@ -198,8 +193,6 @@ class Program:
         self.code = code
         instructions = code.instructions
         self.is_alone = len(instructions) == 1 and not instructions[0][0].has_parts
-        graphs = [call for call, _ in instructions if call.has_parts]
-        self.is_bounded = any(call.bounded(everything=False) for call in graphs)
         self.account = Account(sum([call.weight for call, _ in instructions]))
         self.memory: int | None = None
         if type(code.ctx) is Mesh:  # nobody improves it, and its memory is several devices'
@@ -210,9 +203,6 @@ class Program:
         self.ready: Executable | None = None
         self.kept = True
         self.hostless = False
-        self.used = False
-        self.then: Program | None = None
-        self.size = 0
         self.host: HostProgram | None = None
         self.steps: StepPlan | None = None
         self.decision: Decision | None = None
@@ -361,8 +351,6 @@ class Program:
             scalars: the numbers that it runs on.
         """
         account = current.account = self.account
-        if account.runs:  # the first run is no reason to keep it: it was compiled for that one
-            self.used = True
         self._owner.dispatched += 1
         account.runs += 1
         if account.runs >= account.look:
@@ -435,7 +423,7 @@ class Program:
 
     def forget(self) -> None:
         """Notes that the cache has dropped it, and tells the objects that keep its executable."""
-        self.kept, self.then = False, None
+        self.kept = False
         with _replacing:
             holders, self._holders = self._holders, None
             for holder in holders or ():

@@ -30,10 +30,50 @@ _LEFT_FREE: Final = 6
 _MOST_PARTS: Final = 2048
 
 
+@final
+class _Entry:
+    """A program on the shelf.
+
+    Args:
+        program: the program.
+
+    Attributes:
+        program: as given.
+        then: the entry of the program that the same thread launched after this one, last time.
+        asked: whether it was asked for since it came, or since it was last spared.
+        runs: how often it had run by then. At least once, as the first run is no reason to keep
+            it: it was compiled for that one.
+        size: about how many bytes of host memory the executable takes; 0 if there is none.
+    """
+
+    __slots__ = ("asked", "program", "runs", "size", "then")
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.then: _Entry | None = None
+        self.asked = False
+        self.runs = 1
+        self.size = 0
+
+    @property
+    def is_used(self) -> bool:
+        """Whether the program was used since it came, or since it was last spared."""
+        return self.asked or self.program.account.runs > self.runs
+
+    def spare(self) -> None:
+        """Notes that it stays, for as long as it is used."""
+        self.asked, self.runs = False, max(self.program.account.runs, 1)
+
+    def drop(self) -> None:
+        """Notes that it goes."""
+        self.then = None
+        self.program.forget()
+
+
 class _Last(threading.local):
     """The last launch of this thread."""
 
-    last: Program | None = None
+    last: _Entry | None = None
 
 
 @final
@@ -60,25 +100,27 @@ class Shelf:
         self.size = 0
         self._max_size = size
         self._owner = owner
-        self._programs: OrderedDict[Code, Program] = OrderedDict()
+        self._entries: OrderedDict[Code, _Entry] = OrderedDict()
         # Re-entrant, like every lock here: a finalizer may compute with arrays.
         self._lock = free_in_children(RLock())
         self._thread = _Last()
         self._max_instructions = instructions
         self._instructions = 0
         self._loose = 0  # the bytes that became free since memory was last given back, about
-        self._parts: dict[tuple[Context, Call, Types], tuple[Program, Types]] = {}
+        self._parts: dict[tuple[Context, Call, Types], tuple[_Entry, tuple[Program, Types]]] = {}
 
     def __len__(self) -> int:
-        return len(self._programs)
+        return len(self._entries)
 
     def all(self) -> list[Program]:
         """Returns a list of all programs."""
-        return list(self._programs.values())
+        # The inner list is made in one go, whatever other threads add meanwhile.
+        return [entry.program for entry in list(self._entries.values())]
 
     def get(self, code: Code) -> Program | None:
         """Returns the program of a structure; None if it is not here."""
-        return self._programs.get(code)
+        entry = self._entries.get(code)
+        return None if entry is None else entry.program
 
     def next(self, code: Code) -> Program:
         """Returns the program of a structure, a new one if need be, for this thread to launch.
@@ -89,20 +131,23 @@ class Shelf:
         """
         thread = self._thread
         last = thread.last
-        program = None if last is None else last.then
-        if program is not None and program.kept and program.code == code:
-            program.used = True
-        else:
-            program = self.find(code)
-            if last is not None:
-                last.then = program
-        thread.last = program
-        return program
+        entry = None if last is None else last.then
+        if entry is not None:
+            program = entry.program
+            if program.kept and program.code == code:
+                entry.asked = True
+                thread.last = entry
+                return program
+        thread.last = entry = self._find(code)
+        if last is not None:
+            last.then = entry
+        return entry.program
 
     @property
     def last(self) -> Program | None:
         """The program that this thread launched last."""
-        return self._thread.last
+        last = self._thread.last
+        return None if last is None else last.program
 
     def forget_last(self) -> None:
         """Notes that this thread has launched something that is no program."""
@@ -110,23 +155,27 @@ class Shelf:
 
     def find(self, code: Code) -> Program:
         """Returns the program of a structure; adds a new one if there is none."""
+        return self._find(code).program
+
+    def _find(self, code: Code) -> _Entry:
+        """Returns the entry of a structure; adds a new one if there is none."""
         with self._lock:
-            program = self._programs.get(code)
-            if program is not None:
-                program.used = True
-                return program
+            entry = self._entries.get(code)
+            if entry is not None:
+                entry.asked = True
+                return entry
             if self._max_size is None:
                 self._max_size = config.programs_size()
-            program = self._programs[code] = Program(code, self._owner)
+            entry = self._entries[code] = _Entry(Program(code, self._owner))
             self._instructions += len(code.instructions)
-            if len(self._programs) > self.capacity or self._instructions > self._max_instructions:
-                self._make_room(program)
-            return program
+            if len(self._entries) > self.capacity or self._instructions > self._max_instructions:
+                self._make_room(entry)
+            return entry
 
-    def _make_room(self, new: Program) -> None:
-        """Drops others than a new program while there are too many."""
-        while len(self._programs) > 1 and (
-            len(self._programs) > self.capacity or self._instructions > self._max_instructions
+    def _make_room(self, new: _Entry) -> None:
+        """Drops others than a new entry while there are too many."""
+        while len(self._entries) > 1 and (
+            len(self._entries) > self.capacity or self._instructions > self._max_instructions
         ):
             self._drop_one(new)
 
@@ -140,28 +189,32 @@ class Shelf:
         """
         key = ctx, call, types
         found = self._parts.get(key)
-        if found is not None and found[0].kept:
-            found[0].used = True
-            return found
+        if found is not None:
+            entry, part = found
+            if part[0].kept:
+                entry.asked = True
+                return part
         inputs = tuple(range(-1, ~len(types), -1))
         made = call.infer(types)
-        program = self.find(Code(ctx, ((call, inputs),), types, tuple(range(call.num_outputs)), ()))
+        entry = self._find(Code(ctx, ((call, inputs),), types, tuple(range(call.num_outputs)), ()))
+        part = entry.program, made
         if len(self._parts) >= _MOST_PARTS:
             self._parts.clear()
-        found = self._parts[key] = program, made
-        return found
+        self._parts[key] = entry, part
+        return part
 
     def note_made(self, program: Program, executable: Executable) -> None:
         """Notes that a program has a new executable; drops other programs if memory is short."""
         size = size_of(executable)
         with self._lock:
-            if not program.kept:
+            entry = self._entry_of(program)
+            if entry is None:
                 return
             # Others are dropped before the new one counts, so that `size` never exceeds the bound.
-            grown = size - program.size
-            self._make_memory(program, grown, max(self._max_size or 0, size))
+            grown = size - entry.size
+            self._make_memory(entry, grown, max(self._max_size or 0, size))
             self.size += grown
-            program.size = size
+            entry.size = size
         self._note_loose(_LEFT_FREE * size)
 
     def _note_loose(self, nbytes: int) -> None:
@@ -177,44 +230,50 @@ class Shelf:
     def note_given_up(self, program: Program) -> None:
         """Notes that a program has no executable any more."""
         with self._lock:
-            if program.kept:
-                self.size -= program.size
-                program.size = 0
+            entry = self._entry_of(program)
+            if entry is not None:
+                self.size -= entry.size
+                entry.size = 0
 
-    def _make_memory(self, new: Program, grown: int, most: int) -> None:
+    def _entry_of(self, program: Program) -> _Entry | None:
+        """Returns the entry of a program; None if it is not here any more."""
+        entry = self._entries.get(program.code)
+        return entry if entry is not None and entry.program is program else None
+
+    def _make_memory(self, new: _Entry, grown: int, most: int) -> None:
         """Drops executables of others than a program while all of them take too much."""
         while self.size + grown > most:
             self._drop_one(new, compiled=True)
 
-    def _drop_one(self, new: Program, *, compiled: bool = False) -> None:
+    def _drop_one(self, new: _Entry, *, compiled: bool = False) -> None:
         """Drops one program, chosen by the second-chance algorithm.
 
         That is the oldest one that was not used since it was last looked at here. One that was used
         is spared, and goes to the end of the order.
 
         Args:
-            new: a program that is never dropped.
+            new: one that is never dropped.
             compiled: whether to drop only a program that has an executable.
         """
         while True:
-            code, program = self._programs.popitem(last=False)
-            if program is new or program.used or (compiled and not program.size):
-                program.used = False
-                self._programs[code] = program
+            code, entry = self._entries.popitem(last=False)
+            if entry is new or entry.is_used or (compiled and not entry.size):
+                entry.spare()
+                self._entries[code] = entry
                 continue
-            program.forget()
+            entry.drop()
             self._instructions -= len(code.instructions)
-            self.size -= program.size
-            self._loose += program.size
-            say_runs(program)
+            self.size -= entry.size
+            self._loose += entry.size
+            say_runs(entry.program)
             return
 
     def clear(self) -> None:
         """Forgets every program."""
         with self._lock:
-            for program in self._programs.values():
-                program.forget()
-            self._programs.clear()
+            for entry in self._entries.values():
+                entry.drop()
+            self._entries.clear()
             self._parts.clear()
             self._instructions = self.size = 0
 

@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Any, Final, final
+from typing import Any, Final, Literal, final
 
 from hybridnet import engine
 from hybridnet.base.errors import OpError
@@ -21,7 +21,7 @@ from hybridnet.base.locks import free_in_children
 from hybridnet.base.references import ALONE, counts
 from hybridnet.engine import RLock
 
-from ..checks.checked import Checked, checked
+from ..checks.checked import Checked, checked, tells_of_positions
 from ..checks.culprit import Blame, blames
 from ..checks.opened import Opened, opened
 from ..checks.outside import outside_error
@@ -220,12 +220,13 @@ class _KeptLaunch:
 _last: Final = _KeptLaunch()
 
 
-def checked_of(program: Program, mode: int) -> Checked:
-    """Returns what is launched in the place of a program, as long as questions are asked."""
-    found: Checked | None = program.checked
-    if found is None or found.mode != mode:
-        found = program.checked = checked(program.code, mode)
-    return found
+def checked_of(program: Program, mode: int) -> Checked | None:
+    """Returns what is launched in the place of a program; None if it is launched itself."""
+    found: Checked | Literal[False] | None = program.checked
+    if not found or found.mode != mode:
+        asks = mode or tells_of_positions(program.code)
+        found = program.checked = checked(program.code, mode) if asks else False
+    return found or None
 
 
 def note_answers(

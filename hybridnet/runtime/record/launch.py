@@ -33,13 +33,13 @@ from hybridnet.base.interrupts import defer_interrupts, is_from_signal
 from hybridnet.base.mesh import Mesh
 
 from ..checks.asked import NANS, asked
+from ..checks.checked import Checked
 from ..live.lack import told_lack
 from ..observe import events
 from ..observe.journal import Launch, Lines, Watching, launches, listeners
 from ..platform.collecting import is_collecting, running
 from ..platform.jax_devices import fork, is_stranded, refuse_forked
 from ..programs.cache import cache
-from ..programs.program import Program
 from ..programs.room import is_lack
 from ..programs.spanning import spanning
 from ..programs.steps import Failed
@@ -365,8 +365,10 @@ def _run(segment: Segment, code: Code) -> Sequence[Any]:
         return _run_on_users(segment, code)
     inputs, scalars, made = segment.inputs, segment.scalars, segment.made
     program = cache.next(code)
-    if asked.mode or program.is_bounded:
-        return _run_checked(segment, program)
+    if asked.mode or program.checked is not False:
+        checked = checked_of(program, asked.mode)
+        if checked is not None:
+            return _run_checked(segment, program.code, checked)
     # The journal gets the cached program's structure and not `code`, which equals it. Otherwise it
     # would keep thousands of objects alive, all of which the garbage collector has to visit.
     note = _new(Launch)
@@ -382,14 +384,13 @@ def _run(segment: Segment, code: Code) -> Sequence[Any]:
     return outputs
 
 
-def _run_checked(segment: Segment, plain: Program) -> Sequence[Any]:
+def _run_checked(segment: Segment, plain: Code, checked: Checked) -> Sequence[Any]:
     """Runs a segment as `_run` does, with what is asked of launches, whose answers are noted."""
-    checked = checked_of(plain, asked.mode)
     inputs, scalars = segment.inputs, segment.scalars
     given = [*inputs]
     program = cache.next(checked.code)
     program.checked = checked
-    note = Launch(plain.code, scalars)
+    note = Launch(plain, scalars)
     note.ran, note.answers = checked.code, checked.about
     launches.append(note)
     lines = lines_of(segment)

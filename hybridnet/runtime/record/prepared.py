@@ -27,7 +27,7 @@ import os
 import threading
 from collections.abc import Sequence
 from itertools import starmap
-from typing import Any, Final, final
+from typing import Any, Final, Literal, final
 
 from hybridnet import engine
 from hybridnet.base.attrs import HostScalar
@@ -519,8 +519,8 @@ class PreparedCall:
 
 def _checked_by(program: Program) -> Checked | None:
     """Returns what the launches of a program are asked; None where nothing is asked."""
-    found: Checked | None = program.checked
-    return found if found is not None and found.code is program.code else None
+    found: Checked | Literal[False] | None = program.checked
+    return found if found and found.code is program.code else None
 
 
 def _is_consumed(values: Sequence[Value]) -> bool:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple, TypeVar
 
 from ..dtypes import float32
-from ..graph import Tensor, add_to_collections, convert_to_tensor, name_scope
+from ..graph import Tensor, add_to_collections, convert_to_tensor, described, name_scope
 from ..layer.base import ZEROS
 from ..layer.conv import spread_over
 from ..layer.core import Flatten, finished, product
@@ -254,9 +254,7 @@ def _of_images(default: str, pool: Callable[..., Tensor], what: str) -> Callable
         outputs_collections: the collections that the result is added to.
         scope: the name of the scope; default '{default}'.
     """
-    pooled.__name__ = pooled.__qualname__ = f"{pool.__name__}2d"
-    pooled.__doc__ = doc
-    return add_arg_scope(pooled)
+    return add_arg_scope(described(pooled, f"{pool.__name__}2d", doc))
 
 
 max_pool2d = _of_images("MaxPool2D", max_pool, "greatest element")

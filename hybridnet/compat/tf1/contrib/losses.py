@@ -7,7 +7,7 @@ from inspect import Parameter, Signature
 from typing import Any
 
 from .. import losses
-from ..graph.tensor import Tensor
+from ..graph import Tensor, described
 from ..losses import add_loss, get_losses, get_regularization_losses, get_total_loss
 
 __all__ = [
@@ -36,10 +36,9 @@ def _older(
         given.apply_defaults()
         return function(**given.arguments)
 
-    loss.__name__ = loss.__qualname__ = function.__name__
-    loss.__doc__ = f"As `tf.losses.{function.__name__}`, with the {first} first."
     loss.__signature__ = whole  # type: ignore[attr-defined]
-    return loss
+    name = function.__name__
+    return described(loss, name, f"As `tf.losses.{name}`, with the {first} first.")
 
 
 absolute_difference = _older(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from ..graph import Tensor, convert_to_tensor, device, identity
+from ..graph import Tensor, convert_to_tensor, described, device, identity
 from ..operations.elementwise import add_n, maximum, minimum, multiply
 
 __all__ = ["all_max", "all_min", "all_prod", "all_sum", "broadcast", "reduce_sum"]
@@ -65,9 +65,7 @@ def _all(name: str, what: str, function: Callable[[Any, Any], Tensor]) -> Callab
     def made(tensors: Sequence[Any]) -> list[Tensor]:
         return _everywhere(reduce(function, _checked(tensors)), tensors)
 
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = f"Returns the {what}, as `all_sum` does the sum."
-    return made
+    return described(made, name, f"Returns the {what}, as `all_sum` does the sum.")
 
 
 all_prod = _all("all_prod", "product", multiply)

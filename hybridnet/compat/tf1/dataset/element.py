@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from ..dtypes import DType, as_dtype
-from ..graph import Tensor, TensorShape, constant_value, host_constant, known_numbers
+from ..graph import Tensor, TensorShape, constant_value, host_constant, known_count
 from ..nest import flatten, map_structure, pack_sequence_as
 
 __all__ = [
@@ -167,10 +167,7 @@ def number_of(what: str, value: Any) -> int:
     Raises:
         ValueError: it is not.
     """
-    found = known_numbers(value)
-    if not isinstance(found, int):
-        raise ValueError(f"{what} must be one number that is known, got {value!r}")
-    return found
+    return known_count(value, f"{what} must be one number that is known, got {value!r}")
 
 
 def as_tuples(structure: Any) -> Any:

@@ -41,9 +41,6 @@ class TFRecordOptions:
 
     Args:
         compression_type: one of `TFRecordCompressionType`, or 'ZLIB', 'GZIP' or ''.
-
-    Attributes:
-        compression_type: as given.
     """
 
     def __init__(self, compression_type: Any = None) -> None:

@@ -8,6 +8,7 @@ that are given, in their order, the operator runs on these numbers, and they bec
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -67,15 +68,12 @@ def coded(title: str, inputs: Sequence[Kind], graph: Graph) -> tuple[HostCall, l
             known.update((Edge(node, index), one) for index, one in enumerate(found))
     made = [known[edge] for edge in graph.outputs]
     kinds = [Kind(STRINGS, one.dims) if one.dtype == _CODES else one for one in made]
-
-    def run(*arrays: Array) -> list[Array]:
-        return _run(graph, arrays)
-
+    run = partial(_run, graph)
     call = HostCall(title, run, [one.dtype for one in kinds], [one.dims for one in kinds])
     return call, kinds
 
 
-def _run(graph: Graph, arrays: Sequence[Array]) -> list[Array]:
+def _run(graph: Graph, *arrays: Array) -> list[Array]:
     texts = [one.reshape(-1) for one in arrays if one.dtype == STRINGS]
     table, codes = np.unique(np.concatenate(texts), return_inverse=True)
     numbers = iter(np.split(codes.astype(_CODES), np.cumsum([len(one) for one in texts])))

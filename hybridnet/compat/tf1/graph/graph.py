@@ -66,6 +66,8 @@ class Graph:
         extras: what other modules keep of the graph, by their names (for the inside).
         shared: its queues and accumulators, where it runs in this process (for the inside).
         container_name: of the container block that is open; '' outside.
+        finalized: whether nothing can be added any more.
+        building_function: whether it is the body of a function; it never is.
     """
 
     def __init__(self) -> None:
@@ -79,7 +81,7 @@ class Graph:
         self._ops: dict[str, Operation] = {}
         self._of_node: dict[Node, Operation] = {}
         self._collections: dict[Any, list[Any]] = {}
-        self._finalized = False
+        self.finalized = self.building_function = False
         self._unfeedable: set[Tensor] = set()
         self._unfetchable: set[Operation] = set()
 
@@ -101,7 +103,7 @@ class Graph:
 
     def check_open(self) -> None:
         """Raises RuntimeError if the graph is finalized."""
-        if self._finalized:
+        if self.finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")
 
     def operation_of(self, node: Node) -> Operation | None:
@@ -223,23 +225,13 @@ class Graph:
         """Grows with each Operation."""
         return len(self._ops)
 
-    @property
-    def finalized(self) -> bool:
-        """Whether nothing can be added any more."""
-        return self._finalized
-
     def finalize(self) -> None:
         """Lets nothing be added any more."""
-        self._finalized = True
+        self.finalized = True
 
     def unfinalize(self) -> None:
         """Takes `finalize` back (for the inside: savers and sessions add to finalized graphs)."""
-        self._finalized = False
-
-    @property
-    def building_function(self) -> bool:
-        """Whether it is the body of a function; it never is."""
-        return False
+        self.finalized = False
 
     def prevent_feeding(self, tensor: Tensor) -> None:
         """Marks a tensor as one that cannot be fed."""

@@ -105,7 +105,7 @@ def _image(kind: str, data: bytes, channels: int) -> Array:
     found = cv2.imdecode(np.frombuffer(data, np.uint8), flag) if data else None
     if found is None or found.dtype != np.uint8:
         raise InvalidArgumentError(
-            None, None, f"{kind}: these {len(data)} bytes are no image of 8 bits a channel"
+            f"{kind}: these {len(data)} bytes are no image of 8 bits a channel"
         )
     image: Array = found[..., None] if found.ndim == 2 else found
     if image.shape[-1] == 3:
@@ -187,6 +187,6 @@ def image_file(ending: str, image: Array, words: list[int]) -> bytes:
     except cv2.error:
         written = False
     if not written:
-        raise InvalidArgumentError(None, None, f"an image of shape {image.shape} has no {ending}")
+        raise InvalidArgumentError(f"an image of shape {image.shape} has no {ending}")
     made: bytes = data.tobytes()
     return made

@@ -39,6 +39,7 @@ class Layer:
     Attributes:
         built: whether it has its variables.
         trainable: as given.
+        dtype: of its variables; None before it is known.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class Layer:
             raise TypeError(f"{type(self).__name__}: there is no argument {', '.join(unknown)}")
         self.built = False
         self.trainable = trainable
-        self._dtype = None if dtype is None else as_dtype(dtype).base_dtype
+        self.dtype: DType | None = None if dtype is None else as_dtype(dtype).base_dtype
         self._regularizer = kwargs.get("activity_regularizer")
         self._base = name or _in_words(type(self).__name__)
         self._given: str | None = kwargs.get("_scope")
@@ -80,11 +81,6 @@ class Layer:
         if self._scope is None:
             raise ValueError(f"layer {self._base} has no scope before it is called")
         return self._scope.name
-
-    @property
-    def dtype(self) -> DType | None:
-        """The dtype of its variables; None before it is known."""
-        return self._dtype
 
     @property
     def graph(self) -> Graph:
@@ -164,7 +160,7 @@ class Layer:
         made = get_variable(
             name,
             shape,
-            dtype=dtype or self._dtype or dtypes.float32,
+            dtype=dtype or self.dtype or dtypes.float32,
             initializer=initializer,
             regularizer=regularizer,
             trainable=self.trainable if trainable is None else trainable and self.trainable,
@@ -211,8 +207,8 @@ class Layer:
         if self._scope is None:
             self._open(scope)
         assert self._scope is not None
-        if self._dtype is None and leaves:
-            self._dtype = leaves[0].dtype.base_dtype
+        if self.dtype is None and leaves:
+            self.dtype = leaves[0].dtype.base_dtype
         reuse = True if self.built else self._reuse
         block = variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False)
         with name_scope(self._scope.original_name_scope or None, values=leaves or [None]), block:

@@ -92,7 +92,7 @@ class BatchNormalization(Layer):
         """Makes gamma, beta and the averages."""
         sizes = known_sizes("BatchNormalization", input_shape, self.axis)
         self.axis %= len(input_shape.as_list())
-        kind = dtypes.float32 if self._dtype in (dtypes.float16, dtypes.bfloat16) else self._dtype
+        kind = dtypes.float32 if self.dtype in (dtypes.float16, dtypes.bfloat16) else self.dtype
         for name, (there, how) in self._parts.items():
             setattr(self, name, self.add_weight(name, sizes, kind, **how) if there else None)
         mean, variance = self._moving

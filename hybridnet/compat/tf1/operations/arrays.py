@@ -372,9 +372,9 @@ class TensorArray:
         rows = self.rows
         if rows is None:
             raise InvalidArgumentError(
-                None, None, f"TensorArray {self._common.name!r}: {what} needs elements whose shape "
-                "is known, but nothing was written before; write first, or give element_shape",
-            )  # fmt: skip
+                f"TensorArray {self._common.name!r}: {what} needs elements whose shape "
+                "is known, but nothing was written before; write first, or give element_shape"
+            )
         if rows.growth is not None:
             rows.growth.is_read = True
         return rows
@@ -391,9 +391,9 @@ class TensorArray:
     def _check_index(self, index: int, count: int | None, what: str) -> None:
         if index < 0 or (count is not None and index >= count):
             raise InvalidArgumentError(
-                None, None, f"TensorArray {self._common.name!r}: Tried to {what} index {index} but "
-                f"array is of size {'?' if count is None else count}",
-            )  # fmt: skip
+                f"TensorArray {self._common.name!r}: Tried to {what} index {index} but "
+                f"array is of size {'?' if count is None else count}"
+            )
 
     # -- writing -----------------------------------------------------------------------------
 
@@ -480,9 +480,9 @@ class TensorArray:
             first = whole.shape.dims and whole.shape.dims[0].value
             if first is not None and first != sum(sizes):
                 raise InvalidArgumentError(
-                    None, None, "TensorArray.split: the sum of lengths must be the size of value, "
-                    f"got {sum(sizes)} and {whole.shape}",
-                )  # fmt: skip
+                    "TensorArray.split: the sum of lengths must be the size of value, "
+                    f"got {sum(sizes)} and {whole.shape}"
+                )
 
             def parts(data: EdgeHandle) -> EdgeHandle:
                 return handle("Reshape", data, shape=(-4, len(sizes), sizes[0], -2))

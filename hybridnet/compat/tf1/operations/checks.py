@@ -167,7 +167,7 @@ def asserted(
         if not holds(*values[:count]):
             rest = list(values[count:])
             texts = [one if isinstance(one, str) else _text(rest.pop(0), summarize) for one in data]
-            raise InvalidArgumentError(None, None, f"{message}: {' '.join(texts)}")
+            raise InvalidArgumentError(f"{message}: {' '.join(texts)}")
         return []
 
     known = [constant_value(one) for one in (first, *others)]
@@ -288,9 +288,7 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
         tests = (("Inf", np.isinf), ("NaN", np.isnan))
         found = [called for called, test in tests if test(value).any()]
         if found:
-            raise InvalidArgumentError(
-                None, None, f"{message} : Tensor had {' and '.join(found)} values"
-            )
+            raise InvalidArgumentError(f"{message} : Tensor had {' and '.join(found)} values")
         return []
 
     return _passed("CheckNumerics", x, [x], checked, name)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
-from ..dtypes import DType, as_dtype
+from ..dtypes import as_dtype
 from ..graph import axis_of, known_count, known_numbers, require_kind, static_value, with_default
 from ..graph.adding import EdgeHandle, Tensor, apply_shaped, described, fused, handle, of_shape, op
 from ..graph.control import name_scope
@@ -26,12 +26,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _is_whole(dtype: DType) -> bool:
-    return bool(dtype.is_integer)
-
-
 def _indices(kind: str, indices: Any) -> Tensor:
-    return require_kind(kind, "indices", convert_to_tensor(indices, name="indices"), _is_whole)
+    places = convert_to_tensor(indices, name="indices")
+    return require_kind(kind, "indices", places, lambda dtype: dtype.is_integer)
 
 
 def gather(

@@ -113,7 +113,7 @@ def py_func(
             raise
         except Exception as error:  # a user's function may raise anything
             wanted = next(one for of, one in _ERRORS if isinstance(error, of))
-            raise wanted(None, None, f"{type(error).__name__}: {error}") from error
+            raise wanted(f"{type(error).__name__}: {error}") from error
         if not several or (len(kinds) == 1 and not isinstance(found, (list, tuple))):
             found = [found]
         elif found is None and not kinds:
@@ -121,7 +121,7 @@ def py_func(
         made = [_returned(one, kind) for one, kind in zip(found, kinds, strict=False)]
         if len(found) != len(kinds):
             raise errors.InvalidArgumentError(
-                None, None, f"py_func: returned {len(found)} values, and Tout has {len(kinds)}"
+                f"py_func: returned {len(found)} values, and Tout has {len(kinds)}"
             )
         return made
 
@@ -134,15 +134,15 @@ def _returned(value: Any, kind: Any) -> np.ndarray[Any, Any]:
         try:
             return host_constant(value, kind)[0]
         except (TypeError, ValueError) as error:
-            raise errors.InvalidArgumentError(None, None, f"py_func: {error}") from None
+            raise errors.InvalidArgumentError(f"py_func: {error}") from None
     found = np.asarray(value)
     if found.dtype != kind.numpy and isinstance(value, (int, float, list, tuple)):
         found = found.astype(kind.numpy)
     if found.dtype != kind.numpy:
         raise errors.InvalidArgumentError(
-            None, None, f"py_func: expects a value of {kind.name}, but the function returns one of "
-            f"{found.dtype}",
-        )  # fmt: skip
+            f"py_func: expects a value of {kind.name}, but the function returns one of "
+            f"{found.dtype}"
+        )
     return found
 
 

@@ -25,19 +25,16 @@ class SharedRef:
 
     Attributes:
         op: the Operation.
+        name: that of the Operation.
     """
 
     def __init__(
         self, kind: str, about: Mapping[str, Any], shared_name: str | None, name: str
     ) -> None:
         self.op: Operation = apply(kind, "_no_op", (), name=name)
-        self._name = in_container(self.op.graph.container_name, shared_name or self.op.name)
+        self.name = self.op.name
+        self._name = in_container(self.op.graph.container_name, shared_name or self.name)
         self._about = about
-
-    @property
-    def name(self) -> str:
-        """The name of the Operation."""
-        return self.op.name
 
     def use(
         self, method: str, words: Mapping[str, Any], numbers: Mapping[int, str] | None = None

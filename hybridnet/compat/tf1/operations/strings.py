@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,17 +29,9 @@ __all__ = [
 Array = np.ndarray[Any, Any]
 
 
-def _by_one(array: Array, dtype: DType, function: Callable[[Any], Any]) -> Array:
-    """Returns what a function makes of each element."""
-    made = np.empty(array.shape, dtype.numpy)
-    for place, one in np.ndenumerate(array):
-        made[place] = function(one)
-    return made
-
-
-def _by_several(function: Callable[..., bytes], *arrays: Any) -> Array:
-    """Returns the strings that a function makes of elements at one place, by broadcasting."""
-    made = np.empty(np.broadcast_shapes(*(one.shape for one in arrays)), object)
+def _by_element(function: Callable[..., Any], dtype: DType, *arrays: Any) -> Array:
+    """Returns what a function makes of the elements at one place, by broadcasting."""
+    made = np.empty(np.broadcast_shapes(*(one.shape for one in arrays)), dtype.numpy)
     rows = [np.broadcast_to(one, made.shape) for one in arrays]
     for place in np.ndindex(made.shape):
         made[place] = function(*(one[place] for one in rows))
@@ -62,7 +55,7 @@ def each(
     """
     text = strings(kind, value)
     return host_tensor(
-        kind, lambda texts: _by_one(texts, dtype, function), [text], dtype, text.shape._dims,
+        kind, partial(_by_element, function, dtype), [text], dtype, text.shape._dims,
         name=name,
     )  # fmt: skip
 
@@ -100,10 +93,7 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
                 one.shape.assert_is_compatible_with(dims)
             dims = one.shape._dims
     between = separator.encode()
-
-    def run(*texts: Array) -> Array:
-        return _by_several(lambda *row: between.join(row), *texts)
-
+    run = partial(_by_element, lambda *row: between.join(row), string)
     return host_tensor("StringJoin", run, parts, string, dims, name=name)
 
 
@@ -144,7 +134,7 @@ def as_string(
         return (form % (str(number).lower() if x.dtype.is_bool else number)).encode()
 
     return host_tensor(
-        "AsString", lambda numbers: _by_one(numbers, string, written), [x], string, x.shape._dims,
+        "AsString", partial(_by_element, written, string), [x], string, x.shape._dims,
         name=name,
     )  # fmt: skip
 
@@ -178,7 +168,7 @@ def number_of_text(text: bytes, kind: DType) -> Any:
     except ValueError:
         shown = text.decode(errors="replace")
         raise InvalidArgumentError(
-            None, None, f"StringToNumberOp could not correctly convert string: {shown}"
+            f"StringToNumberOp could not correctly convert string: {shown}"
         ) from None
 
 
@@ -211,15 +201,13 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
         size = parts.__len__()
         if not -size <= at <= size:
             shown = one.decode(errors="replace")
-            raise InvalidArgumentError(None, None, f"pos {at} out of range for string {shown!r}")
+            raise InvalidArgumentError(f"pos {at} out of range for string {shown!r}")
         begin = at % size if at < 0 else at
         found: Any = parts[begin : begin + count]
         made: bytes = found if whole else found.encode()
         return made
 
-    def run(*arrays: Array) -> Array:
-        return _by_several(cut, *arrays)
-
+    run = partial(_by_element, cut, string)
     return host_tensor("Substr", run, [text, *places], string, dims, name=name)
 
 
@@ -354,14 +342,14 @@ def decode_raw(
         lengths = {len(one) for one in texts.reshape(-1)}
         if len(lengths) > 1:
             raise InvalidArgumentError(
-                None, None, f"DecodeRaw requires input strings to all be the same size, {lengths}"
+                f"DecodeRaw requires input strings to all be the same size, {lengths}"
             )
         size = lengths.pop() if lengths else 0
         if size % source.itemsize:
             raise InvalidArgumentError(
-                None, None, f"Input to DecodeRaw has length {size} that is not a multiple of "
-                f"{source.itemsize}, the size of {kind.name}",
-            )  # fmt: skip
+                f"Input to DecodeRaw has length {size} that is not a multiple of "
+                f"{source.itemsize}, the size of {kind.name}"
+            )
         data = b"".join(texts.reshape(-1))
         made = np.frombuffer(data, source).astype(kind.numpy)
         return made.reshape(*texts.shape, size // source.itemsize)

@@ -314,7 +314,8 @@ class _WhileLoop:
         ends = [(self._tested, [holds.edge]), (self._inside, new)]
         call, inputs, scalars = _opened(ends, numbers, limit)
         written = {inputs[place] for place in call.written}
-        copies = {one: one.node.inputs[0] for one in inputs if _copied(one) in written}
+        read = [one for one in inputs if one.node.call is COPY]
+        copies = {one: one.node.inputs[0] for one in read if one.node.inputs[0] in written}
         if copies:  # the value that a variable has when a turn begins, not when the run does
             for inside in (self._tested, self._inside):
                 inside.instead = copies
@@ -410,11 +411,6 @@ def _opened(
     return call, inputs, scalars
 
 
-def _copied(edge: Edge) -> Edge | None:
-    """Returns the variable whose value, as the run begins, an edge is; None if it is no such."""
-    return edge.node.inputs[0] if edge.node.call is COPY else None
-
-
 def _read_by(graph: Graph, variables: Sequence[Node]) -> list[int]:
     """Returns the numbers of the variables that the outputs of a graph depend on."""
     nodes = set(topological(graph.outputs))
@@ -438,9 +434,9 @@ def _lengthened(data: Tensor, length: Tensor, most: int | None = None) -> Tensor
     def missing(length: Any, sizes: Any) -> Any:
         if most is not None and length > most:
             raise ResourceExhaustedError(
-                None, None, "while_loop: a TensorArray that grows in a loop that reads it may have "
-                f"{most} elements at most; give it a size, without dynamic_size",
-            )  # fmt: skip
+                "while_loop: a TensorArray that grows in a loop that reads it may have "
+                f"{most} elements at most; give it a size, without dynamic_size"
+            )
         return np.zeros((max(int(length) - int(sizes[0]), 0), *sizes[1:].tolist()), kind)
 
     dims = kind_of(data).row().stacked(None).dims

@@ -90,7 +90,8 @@ def zero_states(sizes: Any, batch_size: Any, dtype: Any) -> Any:
         own = size.as_list() if isinstance(size, TensorShape) else [int(size)]
         known = isinstance(batch_size, int)
         first = convert_to_tensor([batch_size] if known else batch_size, name="batch")
-        shape = [batch_size, *own] if known else concat([_as_row(first), own], 0)
+        row = first if first.shape.ndims == 1 else [first]
+        shape = [batch_size, *own] if known else concat([row, own], 0)
         found = zeros(shape, kind)
         found.set_shape([batch_size if known else None, *own])
         return found
@@ -98,7 +99,3 @@ def zero_states(sizes: Any, batch_size: Any, dtype: Any) -> Any:
     if isinstance(sizes, TensorShape):
         return made(sizes)
     return map_structure(made, sizes)
-
-
-def _as_row(number: Tensor) -> Any:
-    return number if number.shape.ndims == 1 else [number]

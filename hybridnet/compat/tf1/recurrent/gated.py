@@ -18,19 +18,27 @@ _gate: Final[Callable[[Any], Any]] = sigmoid
 
 
 class _OneState(RNNCell):
-    """The base class of the cells whose output is their state, h."""
+    """The base class of the cells whose output is their state, h; see `BasicRNNCell`."""
 
-    _units: int
+    def __init__(
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name=name, dtype=dtype, _reuse=reuse, **kwargs)
+        self._units = int(num_units)
+        self._activation = activation or tanh
 
     @property
     def state_size(self) -> int:
         """The size of h."""
         return self._units
 
-    @property
-    def output_size(self) -> int:
-        """The size of h."""
-        return self._units
+    output_size = state_size
 
 
 @final
@@ -45,19 +53,6 @@ class BasicRNNCell(_OneState):
         dtype: of them; default that of the input.
         kwargs: those of `Layer`.
     """
-
-    def __init__(
-        self,
-        num_units: int,
-        activation: Any = None,
-        reuse: Any = None,
-        name: str | None = None,
-        dtype: Any = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(name=name, dtype=dtype, _reuse=reuse, **kwargs)
-        self._units = int(num_units)
-        self._activation = activation or tanh
 
     def build(self, input_shape: TensorShape) -> None:
         """Makes the variables."""
@@ -98,9 +93,7 @@ class GRUCell(_OneState):
         dtype: Any = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(name=name, dtype=dtype, _reuse=reuse, **kwargs)
-        self._units = int(num_units)
-        self._activation = activation or tanh
+        super().__init__(num_units, activation, reuse, name, dtype, **kwargs)
         self._initializers = (kernel_initializer, bias_initializer)
 
     def build(self, input_shape: TensorShape) -> None:
@@ -130,18 +123,33 @@ class GRUCell(_OneState):
 
 
 class _LSTM(RNNCell):
-    """The base class of the two LSTM cells: their step, and their state, a tuple or one tensor."""
+    """The base class of the two LSTM cells: their step, and their state, a tuple or one tensor.
+
+    Args: as for `BasicLSTMCell`.
+    """
 
     _title = "LSTMCell"
-    _units: int
-    _outputs: int
-    _forget: float
-    _is_tuple: bool
-    _activation: Any
     _initializer: Any = None
     _peepholes = False
     _clips: tuple[float | None, float | None] = (None, None)
     _projected = False
+
+    def __init__(
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        state_is_tuple: bool = True,
+        activation: Any = None,
+        reuse: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name=name, dtype=dtype, _reuse=reuse, **kwargs)
+        self._units = self._outputs = int(num_units)
+        self._forget = forget_bias
+        self._is_tuple = state_is_tuple
+        self._activation = activation or tanh
 
     @property
     def state_size(self) -> Any:
@@ -165,9 +173,6 @@ class _LSTM(RNNCell):
         made = bias_add(matmul(concat([inputs, h], 1), self._kernel), self._bias)
         gates: Sequence[Any] = split(made, 4, 1)
         return gates
-
-    def _whole(self, c: Tensor, h: Tensor) -> Any:
-        return LSTMStateTuple(c, h) if self._is_tuple else concat([c, h], 1)
 
     def build(self, input_shape: TensorShape) -> None:
         """Makes the variables."""
@@ -196,7 +201,7 @@ class _LSTM(RNNCell):
         output = self._activation(new) * _gate(o)
         if self._projected:
             output = _clipped(matmul(output, self._projection), self._clips[1])
-        return output, self._whole(new, output)
+        return output, LSTMStateTuple(new, output) if self._is_tuple else concat([new, output], 1)
 
 
 @final
@@ -214,23 +219,6 @@ class BasicLSTMCell(_LSTM):
     """
 
     _title = "BasicLSTMCell"
-
-    def __init__(
-        self,
-        num_units: int,
-        forget_bias: float = 1.0,
-        state_is_tuple: bool = True,
-        activation: Any = None,
-        reuse: Any = None,
-        name: str | None = None,
-        dtype: Any = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(name=name, dtype=dtype, _reuse=reuse, **kwargs)
-        self._units = self._outputs = int(num_units)
-        self._forget = forget_bias
-        self._is_tuple = state_is_tuple
-        self._activation = activation or tanh
 
 
 @final
@@ -266,16 +254,13 @@ class LSTMCell(_LSTM):
         dtype: Any = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(name=name, dtype=dtype, _reuse=reuse, **kwargs)
-        self._units = int(num_units)
+        how = (forget_bias, state_is_tuple, activation, reuse, name, dtype)
+        super().__init__(num_units, *how, **kwargs)
         self._outputs = int(num_proj or num_units)
         self._peepholes = use_peepholes
         self._clips = (cell_clip, proj_clip)
         self._initializer = initializer
         self._projected = num_proj is not None
-        self._forget = forget_bias
-        self._is_tuple = state_is_tuple
-        self._activation = activation or tanh
 
 
 def _clipped(value: Tensor, limit: float | None) -> Tensor:

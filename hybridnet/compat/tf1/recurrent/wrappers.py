@@ -44,6 +44,9 @@ class MultiRNNCell(_OfCells):
         cells: at least one.
         state_is_tuple: whether the state is a tuple of theirs; else they are joined.
 
+    Attributes:
+        cells: the cells.
+
     Raises:
         ValueError: there is none, or a state cannot be joined.
         TypeError: `cells` is no list.
@@ -55,18 +58,13 @@ class MultiRNNCell(_OfCells):
             raise TypeError(f"cells must be a list or tuple, got {cells!r}")
         if not cells:
             raise ValueError("Must specify at least one cell for MultiRNNCell.")
-        self._cells = list(cells)
+        self.cells = self._cells = list(cells)
         self._is_tuple = state_is_tuple
         if not state_is_tuple and any(isinstance(one.state_size, tuple) for one in cells):
             raise ValueError(
                 "Some cells return tuples of states, but the flag state_is_tuple is not set. State "
                 f"sizes are: {[one.state_size for one in cells]}"
             )
-
-    @property
-    def cells(self) -> list[Any]:
-        """The cells."""
-        return self._cells
 
     @property
     def state_size(self) -> Any:
@@ -103,17 +101,16 @@ class MultiRNNCell(_OfCells):
 
 
 class _Wrapper(_OfCells):
-    """A cell that changes what another one does, and has the variables of that."""
+    """A cell that changes what another one does, and has the variables of that.
+
+    Attributes:
+        wrapped_cell: the other cell.
+    """
 
     def __init__(self, cell: Any) -> None:
         super().__init__()
-        self._cell = cell
+        self.wrapped_cell = self._cell = cell
         self._cells = [cell]
-
-    @property
-    def wrapped_cell(self) -> Any:
-        """The other cell."""
-        return self._cell
 
     @property
     def state_size(self) -> Any:

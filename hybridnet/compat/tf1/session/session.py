@@ -124,9 +124,11 @@ class _BaseSession:
             for one in self._runner.devices()
         ]
 
-    def as_default(self) -> Any:
+    @contextmanager
+    def as_default(self) -> Iterator[Any]:
         """A block in which this is the default session; it stays open after it."""
-        return _as_default(self)
+        with default_sessions.pushed(self):
+            yield self
 
     def stop_waiting(self) -> None:
         """Makes runs that wait for queues or accumulators fail, now and from now on."""
@@ -369,12 +371,6 @@ def _raise(error: MXNetError) -> NoReturn:
             raise cause
         cause = cause.__cause__
     raise errors.InvalidArgumentError(str(error)) from error
-
-
-@contextmanager
-def _as_default(session: Any) -> Iterator[Any]:
-    with default_sessions.pushed(session):
-        yield session
 
 
 @final

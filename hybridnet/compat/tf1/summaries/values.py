@@ -60,11 +60,10 @@ class SummaryTensor:
         return f"<tf.Tensor '{self.name}' shape=() dtype=string>"
 
 
-def _fetched(summary: SummaryTensor) -> tuple[Sequence[Tensor], Callable[[list[Any]], bytes]]:
-    return summary.parts, lambda found: Summary(summary.values(found)).SerializeToString()
-
-
-register_session_run_conversion_functions(SummaryTensor, _fetched)
+register_session_run_conversion_functions(
+    SummaryTensor,
+    lambda one: (one.parts, lambda found: Summary(one.values(found)).SerializeToString()),
+)
 
 
 def scalar(
@@ -123,7 +122,8 @@ def image(
             pixels = _as_pixels(one)
             where = f"{tag}/image" if max_outputs == 1 else f"{tag}/image/{number}"
             height, width, channels = pixels.shape
-            made.append(Value(where, image=Image(height, width, channels, _as_png(pixels))))
+            data = image_file(".png", pixels, [cv2.IMWRITE_PNG_COMPRESSION, 3])
+            made.append(Value(where, image=Image(height, width, channels, data)))
         return made
 
     return _summary("ImageSummary", name, tensor, collections, family, shown)
@@ -220,12 +220,3 @@ def _as_pixels(image: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     pixels[good] = (seen * scale + np.float32(offset)).astype(np.uint8)
     pixels[~good] = _BAD[: image.shape[-1]]
     return pixels
-
-
-def _as_png(pixels: np.ndarray[Any, Any]) -> bytes:
-    """Returns a PNG file of (height, width, channels) pixels; 1, 3 or 4 channels, red first.
-
-    Raises:
-        ImportError: OpenCV, of the extra ``image``, is not installed.
-    """
-    return image_file(".png", pixels, [cv2.IMWRITE_PNG_COMPRESSION, 3])

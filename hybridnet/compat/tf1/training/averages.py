@@ -27,9 +27,6 @@ class ExponentialMovingAverage:
         zero_debias: must be False.
         name: of the means.
 
-    Attributes:
-        name: as given.
-
     Raises:
         ValueError: `zero_debias` is True.
     """

@@ -233,10 +233,9 @@ class AdadeltaOptimizer(Optimizer):
     """Adadelta (Zeiler, "Adadelta: an adaptive learning rate method", 2012).
 
     Args:
-        learning_rate: as for `GradientDescentOptimizer`; 1 is that of the paper.
         rho: how much of the means is kept.
         epsilon: a small number.
-        learning_rate, use_locking, name: as for `GradientDescentOptimizer`.
+        learning_rate, use_locking, name: as for `GradientDescentOptimizer`; the paper's rate is 1.
     """
 
     _kind = "ApplyAdadelta"

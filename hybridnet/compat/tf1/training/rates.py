@@ -10,7 +10,8 @@ import numpy as np
 from hybridnet.graph import EdgeHandle
 
 from ..dtypes import int64
-from ..graph import Graph, GraphKeys, Tensor, convert_to_tensor, fused, get_default_graph, handle
+from ..graph import Graph, GraphKeys, Tensor, convert_to_tensor, get_default_graph
+from ..graph.adding import described, fused, handle
 from ..graph.control import get_collection, name_scope
 from ..operations.elementwise import cast
 from ..variables.variable import Variable
@@ -60,9 +61,7 @@ def _decay(
 
         return _rate(kind, rate, learning_rate, global_step, (decay_steps, decay_rate), name)
 
-    decay.__name__ = decay.__qualname__ = name
-    decay.__doc__ = doc
-    return decay
+    return described(decay, name, doc)
 
 
 exponential_decay = _decay(

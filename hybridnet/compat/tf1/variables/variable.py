@@ -134,10 +134,6 @@ class Variable:
         self._variable.set_shape(shape)
         self._snapshot.set_shape(shape)
 
-    @property
-    def _shared_name(self) -> str:
-        return self.name.partition(":")[0]
-
     def _as_graph_element(self) -> Tensor:
         return self._variable
 

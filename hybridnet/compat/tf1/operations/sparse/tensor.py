@@ -11,7 +11,6 @@ from ...dtypes import DType, int64
 from ...graph import constant, convert_to_tensor, placeholder, register_tensor_conversion_function
 from ...graph.adding import Operation, Tensor, apply_shaped, name_scope
 from ...graph.arguments import dims_of, static_value
-from ...graph.graph import Graph
 from ...graph.shapes import TensorShape
 from ...session.session import register_session_run_conversion_functions
 from ..elementwise import cast
@@ -37,35 +36,19 @@ class SparseTensorValue(NamedTuple):
 
 
 class _OfValues:
-    """The base class of `SparseTensor` and `IndexedSlices`: values and their indices."""
+    """The base class of `SparseTensor` and `IndexedSlices`: values and their indices.
 
-    _indices: Tensor
-    _values: Tensor
+    Attributes:
+        indices: of the elements, (n, rank) int64; or the numbers of the rows, (n,).
+        values: the elements, (n,); or the rows, (n, ...).
+        dtype: of the elements.
+        op: the Operation of the elements.
+        graph: the graph they are in.
+    """
 
-    @property
-    def indices(self) -> Tensor:
-        """The indices of the elements, (n, rank) int64; or the numbers of the rows, (n,)."""
-        return self._indices
-
-    @property
-    def values(self) -> Tensor:
-        """The elements, (n,); or the rows, (n, ...)."""
-        return self._values
-
-    @property
-    def dtype(self) -> DType:
-        """The dtype of the elements."""
-        return self._values.dtype
-
-    @property
-    def op(self) -> Operation:
-        """The Operation of the elements."""
-        return self._values.op
-
-    @property
-    def graph(self) -> Graph:
-        """The graph they are in."""
-        return self._values.graph
+    def __init__(self, indices: Tensor, values: Tensor) -> None:
+        self.indices, self.values = indices, values
+        self.dtype, self.op, self.graph = values.dtype, values.op, values.graph
 
 
 class SparseTensor(_OfValues):
@@ -75,16 +58,19 @@ class SparseTensor(_OfValues):
         indices: (n, rank) whole numbers, where they are, in row-major order.
         values: (n,).
         dense_shape: (rank,) whole numbers.
+
+    Attributes:
+        dense_shape: the shape as a tensor, (rank,) int64.
     """
 
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
         with name_scope(None, "SparseTensor", [indices, values, dense_shape]):
-            self._indices = convert_to_tensor(indices, int64, name="indices")
-            self._values = convert_to_tensor(values, name="values")
-            self._dense_shape = convert_to_tensor(dense_shape, int64, name="dense_shape")
-        self._indices.shape.with_rank(2)
-        self._values.shape.with_rank(1)
-        self._dense_shape.shape.with_rank(1)
+            places = convert_to_tensor(indices, int64, name="indices")
+            super().__init__(places, convert_to_tensor(values, name="values"))
+            self.dense_shape = convert_to_tensor(dense_shape, int64, name="dense_shape")
+        self.indices.shape.with_rank(2)
+        self.values.shape.with_rank(1)
+        self.dense_shape.shape.with_rank(1)
 
     @classmethod
     def from_value(cls, sparse_tensor_value: Any) -> SparseTensor:
@@ -96,27 +82,21 @@ class SparseTensor(_OfValues):
         return cls(*sparse_tensor_value)
 
     @property
-    def dense_shape(self) -> Tensor:
-        """(rank,) int64, the shape as a tensor."""
-        return self._dense_shape
-
-    @property
     def shape(self) -> TensorShape:
         """The shape, as far as it is known."""
         return self.get_shape()
 
     def get_shape(self) -> TensorShape:
         """Returns the shape, as far as it is known."""
-        return TensorShape(dims_of(self._dense_shape))
+        return TensorShape(dims_of(self.dense_shape))
 
     def with_values(self, new_values: Any) -> SparseTensor:
         """Returns the sparse tensor with other elements at the same places."""
-        return SparseTensor(self._indices, new_values, self._dense_shape)
+        return SparseTensor(self.indices, new_values, self.dense_shape)
 
     def consumers(self) -> list[Operation]:
         """Returns the Operations that read it."""
-        parts = (self._indices, self._values, self._dense_shape)
-        return list(dict.fromkeys(op for one in parts for op in one.consumers()))
+        return list(dict.fromkeys(op for one in _parts(self) for op in one.consumers()))
 
     def eval(
         self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None
@@ -129,8 +109,8 @@ class SparseTensor(_OfValues):
 
     def __str__(self) -> str:
         return (
-            f"SparseTensor(indices={self._indices}, values={self._values}, "
-            f"dense_shape={self._dense_shape})"
+            f"SparseTensor(indices={self.indices}, values={self.values}, "
+            f"dense_shape={self.dense_shape})"
         )
 
 
@@ -202,35 +182,25 @@ class IndexedSlices(_OfValues):
         values: (n, ...), the rows.
         indices: (n,) whole numbers, which they are.
         dense_shape: of the tensor, where it is known.
+
+    Attributes:
+        dense_shape: as a tensor; None if it is not known.
+        name, device: of the rows.
     """
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
-        self._values = convert_to_tensor(values)
-        self._indices = convert_to_tensor(indices)
-        self._dense_shape = None if dense_shape is None else convert_to_tensor(dense_shape)
-
-    @property
-    def dense_shape(self) -> Tensor | None:
-        """The shape of the tensor, None if it is not known."""
-        return self._dense_shape
-
-    @property
-    def name(self) -> str:
-        """The name of the rows."""
-        return self._values.name
-
-    @property
-    def device(self) -> str:
-        """The device of the rows."""
-        return self._values.device
+        rows = convert_to_tensor(values)
+        super().__init__(convert_to_tensor(indices), rows)
+        self.dense_shape = None if dense_shape is None else convert_to_tensor(dense_shape)
+        self.name, self.device = rows.name, rows.device
 
     def with_values(self, new_values: Any) -> IndexedSlices:
         """Returns the same rows with other elements."""
-        return IndexedSlices(new_values, self._indices, self._dense_shape)
+        return IndexedSlices(new_values, self.indices, self.dense_shape)
 
     def __str__(self) -> str:
-        shape = "" if self._dense_shape is None else f", dense_shape={self._dense_shape}"
-        return f"IndexedSlices(indices={self._indices}, values={self._values}{shape})"
+        shape = "" if self.dense_shape is None else f", dense_shape={self.dense_shape}"
+        return f"IndexedSlices(indices={self.indices}, values={self.values}{shape})"
 
 
 def _dense_rows(slices: IndexedSlices, dtype: DType | None, name: str | None) -> Tensor:
