@@ -124,7 +124,6 @@ def test_all_reduce(made, dtype, op):
         np.testing.assert_allclose(mine[f"{op} {dtype}"], want, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.slow
 def test_all_reduce_of_others(made):
     for mine in made:
         np.testing.assert_allclose(mine["mean"], np.mean(given((2, 3), "float32"), 0), rtol=1e-6)
