@@ -53,7 +53,7 @@ def save_step(path: str | os.PathLike[str], *, platforms: Sequence[str] = ("cpu"
 @final
 @dataclass(frozen=True)
 class ReplayedStep:
-    """What an operator made as a saved step was run again.
+    """A call of an operator in the replay of a saved step, with its inputs and outputs.
 
     Attributes:
         operator: its name.

@@ -1,4 +1,4 @@
-"""What launches are asked while somebody debugs, and what is looked at always."""
+"""Checks of launches: those that are asked for in debugging, and those that are always made."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _ROWS: Final = 20
 @final
 @dataclass(frozen=True, slots=True)
 class MemoryGrowth:
-    """What grew from one snapshot to a later one; printed, it is a table.
+    """The growth of memory from one snapshot to a later one, by line; printed, it is a table.
 
     Attributes:
         lines: of each line whose arrays became more or fewer, how many bytes and arrays they are

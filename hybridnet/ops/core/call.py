@@ -95,7 +95,7 @@ class Averages(NamedTuple):
 
 
 class IndexBound(NamedTuple):
-    """What positions may be that an input of an operator holds.
+    """The bounds of the positions that an input of an operator holds.
 
     Attributes:
         input: the number of the input.

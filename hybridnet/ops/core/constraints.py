@@ -17,7 +17,7 @@ Constrain = Callable[[Any, Splits], Any]
 
 
 class _Thread(threading.local):
-    """What a thread traces.
+    """The tracing state of a thread: the constraint by which an array lies as a placement says.
 
     Attributes:
         constrain: returns an array that lies in a given way; None where there is no mesh.

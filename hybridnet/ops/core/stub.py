@@ -38,7 +38,7 @@ _LISTED: Final = 60  # columns of choices, which are to fit on a line with the r
 
 @dataclass(frozen=True)
 class Flavor:
-    """What the functions of a namespace take and return, as types.
+    """The type annotations of a namespace's functions: of what they take and return.
 
     Attributes:
         operand: an input.

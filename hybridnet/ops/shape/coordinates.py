@@ -37,7 +37,7 @@ def _gather_type(data: TensorType, indices: TensorType) -> tuple[TensorType]:
 def _coordinate_bounds(
     number: int, indices: TensorType, shape: Sequence[int]
 ) -> Sequence[IndexBound]:
-    """What coordinates in an array of a shape may be, which are an input's rows."""
+    """Returns the bounds of coordinates in an array of a shape, which are an input's rows."""
     sizes = tuple(shape[: indices.shape[0]])
     return (IndexBound(number, "indices", sizes, tuple(range(len(sizes))), None, always=True),)
 

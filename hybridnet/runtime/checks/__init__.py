@@ -1,1 +1,1 @@
-"""What launches are asked, while somebody debugs: whether they made NaN, and of which operator."""
+"""Debug checks of launches: whether they made NaN, and in which operator."""

@@ -1,4 +1,4 @@
-"""What is asked of launches, in the whole process."""
+"""The debug checks that are asked of launches, in the whole process."""
 
 from __future__ import annotations
 

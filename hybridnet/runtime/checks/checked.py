@@ -51,7 +51,7 @@ class Checked(NamedTuple):
 
     @property
     def about(self) -> str:
-        """What the answers are about, in words."""
+        """The subject of the answers, in words."""
         found = (("whether results are finite", self.floats), ("positions", self.tables))
         return " and ".join(words for words, there in found if there)
 

@@ -25,7 +25,7 @@ __all__ = ["PositionRow", "may_hold_positions", "positions_in"]
 
 
 class PositionRow(NamedTuple):
-    """What a row of numbers about positions is about.
+    """The subject of a row of numbers about positions: an operator's input, and its call's place.
 
     Attributes:
         operator: the name of the operator.

@@ -82,7 +82,7 @@ class ReadyQueueError(MXNetError):
 
 @final
 class QueuedFlow:
-    """What a `Dataflow` is, of a device without control flow whose order a queue decides.
+    """The counterpart of `Dataflow` for a device without control flow, whose order a queue decides.
 
     Args:
         plan: what the device does.
@@ -190,10 +190,10 @@ def _slots(numbers: Sequence[int]) -> str:
 
 @final
 class _Accounts:
-    """What makes the account of a device in a run: nothing is asked where no one has set a queue.
+    """The factory of a device's dataflow in a run: nothing is asked where no one has set a queue.
 
     Attributes:
-        make: does so, of the device's plan.
+        make: makes it, of the device's plan.
     """
 
     __slots__ = ("make",)

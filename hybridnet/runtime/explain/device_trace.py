@@ -33,7 +33,7 @@ _HOST: Final = "/host:CPU"
 
 @final
 class DeviceWork(NamedTuple):
-    """What a device did.
+    """An interval in which a device was at work.
 
     Attributes:
         kind: "device", a run of a program, or "collective".
@@ -68,7 +68,7 @@ class DeviceTrace:
         self._folder: str | None = None
 
     def begin(self) -> None:
-        """Has XLA note what devices do.
+        """Starts XLA's profiler, which records what devices do.
 
         Raises:
             MXNetError: somebody else does so already.

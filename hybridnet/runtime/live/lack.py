@@ -1,4 +1,4 @@
-"""What an `OutOfMemoryError` says: who needs what, what is alive, and what would fit.
+"""The text of an `OutOfMemoryError`: who needs what, what is alive, and what would fit.
 
 All of it is found out when there is no room, from the launch that did not run: nothing is kept for
 it while programs run. Numbers of what would fit are computed from the launch's own.

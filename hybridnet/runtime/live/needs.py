@@ -1,4 +1,4 @@
-"""What a launch needs while it runs: which results are there at once when most memory is used.
+"""The peak memory of a launch: which results are there at once when most memory is used.
 
 XLA says how much a compiled program allocates, but not for whom. So this goes over the operators of
 the launch in their order, those inside of graphs as well, and keeps each result until its last

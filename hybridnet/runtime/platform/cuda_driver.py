@@ -1,4 +1,4 @@
-"""What NVIDIA's driver says of the machine's GPUs, without JAX.
+"""The description of the machine's GPUs by NVIDIA's driver, without JAX.
 
 To load JAX with CUDA takes seconds, and most that is asked at first is whether there is a GPU. The
 driver's library answers in milliseconds, as JAX would: it counts what CUDA_VISIBLE_DEVICES shows.
@@ -32,7 +32,7 @@ _FAILURES: Final = {
 
 
 class Driver(NamedTuple):
-    """What the driver says.
+    """The GPUs that the driver reports, with its own release and that of CUDA.
 
     Attributes:
         number: how many GPUs this process may use.

@@ -1,4 +1,4 @@
-"""What the allocators of accelerators say of their memory; CPUs say nothing."""
+"""Memory statistics of accelerators, from their allocators; CPUs have none."""
 
 from __future__ import annotations
 

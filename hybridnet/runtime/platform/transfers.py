@@ -1,4 +1,4 @@
-"""What goes between host memory and that of accelerators, once each way, and how often it did.
+"""Transfers between host memory and that of accelerators, once each way, and their counters.
 
 A transfer takes tens of microseconds and may wait for all that the device has to do before. So what
 was put somewhere, or fetched from there, is kept beside the array: JAX keeps NumPy's copy of what

@@ -152,7 +152,7 @@ def look_for_compiler(code: Code) -> None:
 
 
 class _Known:
-    """What the system left when it was last asked, and until when that is taken to be so."""
+    """The free memory that the system reported last, and until when that is taken to be so."""
 
     left = 0
     until = 0.0

@@ -167,7 +167,7 @@ class _OfLaunch(_Answers):
 
 @final
 class _OfCall(_Answers):
-    """What a call of `BoundsCall` that was recorded beside an operator says.
+    """The answers in the output of a `BoundsCall` that was recorded beside an operator.
 
     Args:
         owner: the thread that recorded it.

@@ -67,7 +67,7 @@ def _keys_of(x: Any, tile: Tile, axis: int = 2) -> Any:
 
 @final
 class _Mixed(NamedTuple):
-    """What some queries have mixed of the keys that they have met.
+    """The running sums of an online softmax: of some queries, over the keys that they have met.
 
     Attributes:
         values: (batch, key heads, group, queries, value units), by the exponentials of the scores.
@@ -124,7 +124,7 @@ def _attend(
 
 @final
 class _Head(NamedTuple):
-    """What the gradient of a block is computed from, beside keys and values.
+    """The inputs of the gradient of a block of queries, beside keys and values.
 
     Attributes:
         queries: (batch, key heads, group, queries, units), scaled.

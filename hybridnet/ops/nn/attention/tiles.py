@@ -69,7 +69,7 @@ def _even(length: int, size: int) -> int:
 
 @final
 class Attention(NamedTuple):
-    """What an attention is beside its arrays, and how it is computed.
+    """The configuration of an attention: what it is beside its arrays, and its tiles.
 
     Attributes:
         visible: who sees what.

@@ -65,7 +65,7 @@ class Tile(NamedTuple):
 
 @final
 class Visible(NamedTuple):
-    """What decides which keys a query sees.
+    """The masking of an attention: what decides which keys a query sees.
 
     Attributes:
         sizes: of the attention.
