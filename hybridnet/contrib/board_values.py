@@ -1,4 +1,4 @@
-"""What TensorBoard is shown of arrays and networks: images side by side, and nodes of a graph."""
+"""Arrays and networks for TensorBoard: images side by side, and nodes of a graph."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from .wire import field
 @final
 @dataclass(frozen=True)
 class Node:
-    """What TensorBoard draws as one node.
+    """A node of a graph, as TensorBoard draws it.
 
     Attributes:
         name: of it; what stands before a ``/`` is a group, which is drawn as one box until it is

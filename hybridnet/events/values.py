@@ -1,4 +1,4 @@
-"""What numbers become that TensorBoard shows: histograms."""
+"""Histograms for TensorBoard."""
 
 from __future__ import annotations
 

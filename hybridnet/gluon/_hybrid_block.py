@@ -161,7 +161,7 @@ class HybridBlock(Block):
         )
 
     def recompute(self, active: bool = True) -> None:
-        """Has what this block computes inside computed again for its gradient, and not kept.
+        """Turns gradient checkpointing on: results inside are computed again, and not kept.
 
         Training then keeps the block's inputs and outputs only: less memory, for one more run
         of the block. Gradients are the same, of the same random numbers. Ask it of the layers of a

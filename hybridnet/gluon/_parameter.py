@@ -339,7 +339,7 @@ class Parameter(PrivateNames):
         placement: PlacementOf | None,
         used: PlacementOf | None = None,
     ) -> None:
-        """Has the value lie on a mesh as is said, and its gradient and the optimizer's states.
+        """Places the value on a mesh, with its gradient and the optimizer's states.
 
         Args:
             mesh: where the value is from now on, if there is one, or will be.

@@ -29,7 +29,7 @@ _SMALL = 1024
 
 
 def data(net: Block, mesh: Mesh) -> None:
-    """Has each device hold all parameters, as for batches that are split: data parallel training.
+    """Replicates all parameters on each device, for batches that are split: data parallel training.
 
     Args:
         net: with parameters that are initialized, or not yet.
@@ -41,7 +41,7 @@ def data(net: Block, mesh: Mesh) -> None:
 
 
 def fully_sharded(net: Block, mesh: Mesh, axis: str = "data", least: int = _SMALL) -> None:
-    """Has each device hold a part of each parameter, its gradient and the optimizer's states.
+    """Splits each parameter, its gradient and the optimizer's states over the devices.
 
     A layer brings the parts of its own together when it computes. (Rajbhandari et al., "ZeRO",
     2020.)
@@ -59,7 +59,7 @@ def fully_sharded(net: Block, mesh: Mesh, axis: str = "data", least: int = _SMAL
 
 
 def tensor(net: Block, mesh: Mesh, plan: Mapping[str, Split], axis: str = "model") -> None:
-    """Has layers be computed by several devices together, each with a part of their weights.
+    """Splits the weights of layers over devices that compute them together: tensor parallelism.
 
     Of two dense layers in a row the first is split by `COLUMNS` and the second by `ROWS`: then
     devices have to tell each other nothing in between. So it is for the heads of an attention and

@@ -150,7 +150,7 @@ class _Table:
 
 
 class _Data:
-    """What the page holds of events; times from `begin` on."""
+    """The events as the page holds them; times from `begin` on."""
 
     def __init__(self, begin: float) -> None:
         self.names, self.facts, self.kinds = _Table(), _Table(), _Table()

@@ -75,7 +75,7 @@ def plot_placement(what: NDArray | Parameter | Block) -> PlacementPicture:
 @final
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """What a network's picture says of a parameter.
+    """The line of a parameter in a network's picture.
 
     Attributes:
         name: as files have it.

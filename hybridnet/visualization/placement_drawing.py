@@ -86,7 +86,7 @@ class PlacementPicture:
 @final
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a device holds of an array.
+    """The part of an array that a device holds.
 
     Attributes:
         device: its name.

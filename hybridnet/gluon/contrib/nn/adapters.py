@@ -149,7 +149,7 @@ class Int8Dense(HybridBlock):
 
 
 def add_lora(net: _Net, rank: int = 8, alpha: float | None = None, layers: str = "") -> _Net:
-    """Has a network be trained by small parts beside its dense layers, and nothing else.
+    """Adds LoRA to a network: small parts beside its dense layers are trained, and nothing else.
 
     Args:
         net: a trained network; all its parameters get ``grad_req='null'``.

@@ -1,4 +1,4 @@
-"""What the networks of one kind say of themselves, so that folders of them are read and written."""
+"""Families of networks: what each says of itself, so that folders of it are read and written."""
 
 from __future__ import annotations
 

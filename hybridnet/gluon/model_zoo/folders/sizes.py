@@ -1,4 +1,4 @@
-"""What the sizes of networks have in common, and the activations that they may name."""
+"""The checks that configurations of networks share, and the activations that they may name."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _POINTER: Final = b"version https://git-lfs"
 
 
 class Stored(NamedTuple):
-    """What a file's header says of a tensor.
+    """The entry of a tensor in a file's header.
 
     Attributes:
         file: the path.

@@ -23,7 +23,7 @@ _NOT_YET = -1e9
 
 @final
 class Beams:
-    """What a beam search is.
+    """The configuration of a beam search.
 
     Attributes:
         width: how many beams a prompt has.

@@ -1,4 +1,4 @@
-"""What one BERT is: its sizes, and how Hugging Face's config.json says them."""
+"""The configuration of BERT, and its form in Hugging Face's config.json."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEADS: Final = {
 
 @dataclass(frozen=True)
 class BertSizes:
-    """What makes one BERT differ from another.
+    """The configuration of a BERT network.
 
     Attributes:
         vocab_size: how many tokens there are.

@@ -16,7 +16,9 @@ _FAR: Final = 1e30
 
 @final
 class Choice(NamedTuple):
-    """What is drawn of; it is part of a traced function, for which it is compared by value.
+    """The sampling strategy: greedy, or drawn from the top k tokens or a nucleus of them.
+
+    It is part of a traced function, for which it is compared by value.
 
     Attributes:
         greedy: take the best token; else draw one.

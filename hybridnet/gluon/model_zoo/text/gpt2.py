@@ -25,7 +25,7 @@ __all__ = ["GPT2", "GPT2Sizes", "gpt2"]
 
 @dataclass(frozen=True)
 class GPT2Sizes:
-    """What makes one GPT-2 differ from another.
+    """The configuration of a GPT-2 network.
 
     Attributes:
         vocab_size: how many tokens there are.

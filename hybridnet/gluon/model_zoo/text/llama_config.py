@@ -1,4 +1,4 @@
-"""What one Llama, Mistral or Qwen2 is: its sizes, and how Hugging Face's config.json says them."""
+"""The configuration of Llama, Mistral and Qwen2, and its form in Hugging Face's config.json."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OF_KIND: Final = {"window": "mistral", "attention_bias": "llama", "hidden_bias"
 
 @dataclass(frozen=True)
 class LlamaSizes:
-    """What makes one Llama differ from another.
+    """The configuration of a Llama, Mistral or Qwen2 network.
 
     Attributes:
         vocab_size: how many tokens there are.

@@ -1,4 +1,4 @@
-"""What `generate` is asked for: prompts, and what ends an answer."""
+"""The request that `generate` is given: prompts, and what ends an answer."""
 
 from __future__ import annotations
 
@@ -105,10 +105,10 @@ def size_for(count: int) -> int:
 
 @final
 class Ends(NamedTuple):
-    """What ends an answer.
+    """The stop conditions of an answer: end tokens and stop sequences.
 
     Attributes:
-        tokens: each of them does.
+        tokens: each of them ends it.
         sequences: of several tokens, likewise.
     """
 

@@ -1,4 +1,4 @@
-"""What a network computes while it writes, step by step: traced, for each network apart.
+"""The steps of a network that generates text: traced, for each network apart.
 
 A trace belongs to one network. If all shared one function, that would look like a function whose
 argument is another one at each call, and would be warned of.

@@ -30,7 +30,7 @@ __all__ = ["ViT", "ViTFeatures", "ViTSizes", "vit"]
 
 @dataclass(frozen=True)
 class ViTSizes:
-    """What makes one vision transformer differ from another.
+    """The configuration of a vision transformer.
 
     Attributes:
         image_size: height and width of the pictures, in pixels.
