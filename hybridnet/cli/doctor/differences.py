@@ -1,4 +1,4 @@
-"""What differences.md says of a name, in its own words."""
+"""The rows of differences.md that are about a name, in their own words."""
 
 from __future__ import annotations
 

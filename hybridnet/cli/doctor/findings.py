@@ -9,7 +9,7 @@ from typing import NamedTuple, final
 
 
 class Group(Enum):
-    """What a finding means for who wants to run the project; the value is the report's heading."""
+    """The severity of a finding for who is to run the project; its value is a report heading."""
 
     STOPS = "will not run"
     CHANGE = "to change"
@@ -53,7 +53,7 @@ class Finding:
 
     @property
     def names(self) -> list[str]:
-        """What it is said of, if one text holds for several names."""
+        """The names that the finding is about, if one text holds for several."""
         return list(dict.fromkeys(name for _, name in self.places if name))
 
     def __str__(self) -> str:

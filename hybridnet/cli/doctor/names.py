@@ -1,4 +1,4 @@
-"""What is to be said of a name: whether it is here, what takes its place, how it differs.
+"""Findings about names: whether one is here, what takes its place, how it differs.
 
 Names are looked up in the packages themselves. Of the project's modules none is imported.
 """

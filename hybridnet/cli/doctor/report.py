@@ -1,4 +1,4 @@
-"""What the doctor found, as text for people and as JSON for machines."""
+"""The report of the doctor's findings, as text for people and as JSON for machines."""
 
 from __future__ import annotations
 

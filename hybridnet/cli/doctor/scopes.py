@@ -1,4 +1,4 @@
-"""What names stand for: what each scope of a file binds them to, by imports and assignments."""
+"""The scopes of a file, and what each binds its names to, by imports and assignments."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class NameScope:
 @final
 @dataclass(frozen=True)
 class Bindings:
-    """What is bound in a file.
+    """The names that a file binds, by scope.
 
     Attributes:
         scopes: each by its node.

@@ -1,4 +1,4 @@
-"""What is found in the text of a file: settings, numbers made of arrays, operators in C++."""
+"""Findings in the text of a file: settings, numbers made of arrays, operators in C++."""
 
 from __future__ import annotations
 
