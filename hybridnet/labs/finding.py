@@ -1,4 +1,4 @@
-"""What is wrong with a student's part."""
+"""Faults in a student's part, and where they are."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class PartLine(NamedTuple):
 @final
 @dataclass
 class Finding:
-    """What is wrong with a part.
+    """A fault in a student's part.
 
     Attributes:
-        key: of the sentence that says so.
+        key: of the sentence that tells of it.
         values: what stands in it.
         example: the smallest one; '' where there is none.
         place: where in the student's file it was raised; None where it was not.

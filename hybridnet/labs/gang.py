@@ -122,7 +122,7 @@ class Gang:
 
 
 def _call(give: Connection, file: str, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    """What a process does: it calls a function and gives what that returns."""
+    """Runs in a process: calls a function and gives what that returns."""
     try:
         answer: tuple[str, Any] = "returned", function(*args)
     except Wrong as error:

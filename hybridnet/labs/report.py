@@ -1,4 +1,4 @@
-"""What the commands print."""
+"""The output of the commands: what is wrong with a part, as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a terminal, or a file in its place, can show: some have neither Chinese nor ticks."""
+"""The characters that a terminal, or a file in its place, can show: some lack Chinese and ticks."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ Steps: TypeAlias = Callable[[AbstractWay, Digits, Sequence[NumpyArray]], list[fl
 
 @dataclass
 class Outcome:
-    """What came of a training run.
+    """The result of a training run.
 
     Attributes:
         accuracy: on the test digits, from 0 to 1.
@@ -54,7 +54,7 @@ class Outcome:
     pictures: list[str] = field(default_factory=list)
 
     def draw(self, file: Path, draw: Callable[[Path], object]) -> None:
-        """Has a picture drawn into a file, and notes that."""
+        """Draws a picture into a file, and notes that."""
         draw(file)
         self.pictures.append(str(file))
 

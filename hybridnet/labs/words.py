@@ -1,4 +1,4 @@
-"""What labs say, in the user's language."""
+"""The sentences of the labs, in the user's language."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class _Missing:
 
 
 class _Operators:
-    """What converted functions call, without graphs.
+    """The operators that converted functions call, without graphs.
 
     Attributes:
         converted: the names of the functions that were.
@@ -79,7 +79,7 @@ class _Operators:
         self.converted: list[str] = []
 
     def convert(self, function: types.FunctionType) -> Any:
-        """Has the part convert a function."""
+        """Asks the part to convert a function."""
         self.converted.append(function.__name__)
         code = function.__code__
         made = self._part.convert(function, self)

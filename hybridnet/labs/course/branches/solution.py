@@ -109,7 +109,7 @@ class _Change(ast.NodeTransformer):
         return [then, other, choice]
 
     def visit_Call(self, node: ast.Call) -> Any:
-        """Has the function that is called be converted, too."""
+        """Rewrites a call, so that the function that is called is converted, too."""
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals", "globals"):
             return node

@@ -24,7 +24,7 @@ _SHOWN: Final = 12
 
 @dataclass(frozen=True)
 class ConvolutionLayer:
-    """What a convolution is called with.
+    """The arguments of a convolution: shapes, stride, padding and dtype.
 
     Attributes:
         data: the shape (batch, channel, height, width).
@@ -56,7 +56,7 @@ class ConvolutionLayer:
 
     @property
     def result_gradient(self) -> NumpyArray:
-        """What comes back to the result."""
+        """The gradient of the result, from which the backward pass begins."""
         return _whole(self.result, 2, 5).astype(self.dtype)
 
     @property

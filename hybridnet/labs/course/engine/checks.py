@@ -21,7 +21,7 @@ _VARIABLES: Final = "xy"
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """What the part is given in the place of a task."""
+    """A stand-in for a task, given to the part."""
 
     name: str
     reads: tuple[str, ...]

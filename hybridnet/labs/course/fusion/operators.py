@@ -22,7 +22,7 @@ _PRODUCTS: Final = frozenset({"Convolution", "Deconvolution", "FullyConnected", 
 
 @dataclass(frozen=True, eq=False)
 class Operator:
-    """What the part is given in the place of a node.
+    """An operator of a graph as the part sees it, in the place of a node.
 
     Attributes:
         name: of the node.

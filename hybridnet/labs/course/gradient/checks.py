@@ -116,7 +116,7 @@ _REMARKS: Final = {
 
 @dataclass(frozen=True)
 class _ExpressionLine:
-    """What one node computes: names = op(operands)."""
+    """A line of an expression, which becomes one node: names = op(operands)."""
 
     names: tuple[str, ...]
     op: str
@@ -222,7 +222,7 @@ class _Expressions:
 
 @dataclass(frozen=True)
 class _BuiltExpressions:
-    """What the part is given, and the values of variables."""
+    """The graph that the part is given, with what is asked of it, and the values of variables."""
 
     graph: Graph
     wanted: list[Node]

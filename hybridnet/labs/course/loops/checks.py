@@ -34,7 +34,7 @@ _MAKES: Final[Mapping[str, Callable[[int, int], int]]] = {
 
 @dataclass(frozen=True)
 class _Next:
-    """What a variable is in the next iteration: ``first``, or ``first sign second``.
+    """The value of a variable in the next iteration: ``first``, or ``first sign second``.
 
     Attributes:
         first, second: names of variables and constants, or a whole number as text.
@@ -152,7 +152,7 @@ _LOOPS: Final = st.builds(
 
 @dataclass(eq=False)
 class _Wire:
-    """What the part is given in the place of a value.
+    """A stand-in for a value, given to the part.
 
     Attributes:
         kind: what made it.
@@ -172,7 +172,7 @@ class _Wire:
 
 
 class _Wires:
-    """What the part is given in the place of a `LoopWiring`: notes what it asks for."""
+    """A stand-in for a `LoopWiring`, given to the part: notes what it asks for."""
 
     def __init__(self, loop: _Loop) -> None:
         self.loop = loop
@@ -260,7 +260,7 @@ class _Wires:
 
 @dataclass
 class _Ran:
-    """What came of carrying a wiring out.
+    """The result of running a wiring.
 
     Attributes:
         results: for each of the wires that were returned what left there, iteration by iteration.
@@ -277,7 +277,7 @@ class _Ran:
 
 
 def _wired(part: Any, loop: _Loop) -> tuple[_Wires, list[_Wire]]:
-    """Has the part wire a loop; returns what it asked for, and what it returned."""
+    """Asks the part to wire a loop; returns what it asked for, and what it returned."""
     wires = _Wires(loop)
     results = part.wire_loop(wires, list(wires.variables), list(wires.constants))
     count = len(wires.variables)

@@ -102,7 +102,7 @@ class ArenaDevice(Device):
 
 
 class _PlannedRun:
-    """What is known of a graph before it runs.
+    """The facts that are known of a graph before it runs.
 
     Attributes:
         nodes: those that compute, and for each the results whose places are spoiled before.

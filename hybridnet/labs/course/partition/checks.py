@@ -38,7 +38,7 @@ _ORDERS: Final = 4
 
 @final
 class _NamedCall(HostOnlyCall):
-    """What a node of these graphs is a call of; each output has a shape of its own."""
+    """The call of a node of these graphs; each output has a shape of its own."""
 
     __slots__ = ("_number",)
     name = "op"

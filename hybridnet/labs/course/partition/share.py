@@ -1,4 +1,4 @@
-"""What a part is to make for each device, and whether that is a cut of the graph.
+"""The share of a graph that a part makes for each device, and whether all are a cut of the graph.
 
 How a cut runs says `run_shares`, an interpreter that knows nothing of devices but a rendezvous, a
 dictionary. It computes with numbers that stand for values: two are the same if they were computed

@@ -17,7 +17,7 @@ Choices = Mapping[Node, tuple[Hashable, tuple[str, ...]]]
 
 
 class Placed(NamedTuple):
-    """What a part was asked, and what it has answered."""
+    """A question to a part, and its answer."""
 
     nodes: Sequence[Work]
     speeds: Speeds

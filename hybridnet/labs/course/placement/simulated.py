@@ -1,4 +1,4 @@
-"""What a placer is asked, and the plain simulation by which its answers are judged."""
+"""The arguments of a placer, and the plain simulation by which its answers are judged."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Run:
         return start + self.speeds.compute(device, node)
 
     def put(self, node: Work, device: str) -> None:
-        """Has a node run on a device."""
+        """Runs a node on a device, in the simulation."""
         self.ends[node] = self.free[device] = self.end_on(node, device)
         self.places[node] = device
         if node.together:

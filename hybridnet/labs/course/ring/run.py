@@ -35,7 +35,7 @@ _CLOSE: Final = 1e-3
 
 @dataclass
 class _Trained:
-    """What a process returns.
+    """The result that a process returns.
 
     Attributes:
         outcome: of its training.

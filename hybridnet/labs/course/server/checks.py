@@ -38,7 +38,7 @@ class _Message(NamedTuple):
 
 @dataclass(eq=False)
 class _History:
-    """What happens to a server, drawn as it happens: so the smallest one is the shortest.
+    """The history of a server, drawn as it happens: so the smallest one is the shortest.
 
     Attributes:
         consistency: 'sync' or 'async'.
@@ -110,7 +110,7 @@ class _Serial:
 
 
 class _Disk(NamedTuple):
-    """What outlives a kill: what the part has saved, and the serial value at that time."""
+    """The disk that outlives a kill: what the part has saved, and the serial value at that time."""
 
     state: bytes
     value: NumpyArray
@@ -172,7 +172,7 @@ class _World:
             raise Wrong("never", what=what, worker=worker, name=key, number=number)
 
     def _deliver(self, message: _Message, move: str) -> None:
-        """Has the server take in a message; then it saves and answers, unless it is killed."""
+        """Gives the server a message; then it saves and answers, unless it is killed."""
         what, worker, key, number = message
         gradient: tuple[NumpyArray, ...] = ()
         text = ""
@@ -338,7 +338,7 @@ def _sums_in_order(part: Any, example: _Orders) -> None:
 
 
 def _does_not_grow(part: Any) -> None:
-    """What a server has, and what it saves, is as large after 40 rounds as after 4."""
+    """Checks that what a server has, and what it saves, is as large after 40 rounds as after 4."""
     for consistency in ("sync", "async"):
         sizes = []
         for rounds in (4, 40):

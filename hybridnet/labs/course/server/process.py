@@ -24,7 +24,7 @@ Request: TypeAlias = tuple[int, str, tuple[Any, ...]]
 
 
 class ServerPlan(NamedTuple):
-    """What a server process is told.
+    """The configuration of a server process.
 
     Attributes:
         file: the student's.
@@ -104,7 +104,7 @@ class _Desk:
             self._shapes[key] = shape
 
     def handle(self, worker: int, what: str, key: Any, *arguments: Any) -> None:
-        """Has the part take in a message; saves, and then answers."""
+        """Gives the part a message; saves, and then answers."""
         if what == "make":
             if key not in self._shapes:
                 self._shapes[key] = arguments[0].shape

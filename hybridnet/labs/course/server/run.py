@@ -40,7 +40,7 @@ _ACCURATE: Final = 0.95
 
 @dataclass
 class _WorkerEnd:
-    """What a worker returns.
+    """The result that a worker returns.
 
     Attributes:
         outcome: of its training.
@@ -55,7 +55,7 @@ class _WorkerEnd:
 
 @dataclass
 class _Run:
-    """What came of the training with one consistency.
+    """The result of the training with one consistency.
 
     Attributes:
         workers: what each has returned.
