@@ -18,7 +18,7 @@ _BESIDE: Final = tuple(f"hybridnet.{name}" for name in ("engine", "kvstore"))
 
 
 class _TreeFinder:
-    """What Python asks for modules, before all others."""
+    """The import finder that Python asks for modules before all others."""
 
     @staticmethod
     def find_spec(

@@ -1,6 +1,6 @@
-"""What of the system processes need that compute together: whether it has that, and where it is.
+"""The system's features that processes need to compute together: whether they are there, and where.
 
-They have Linux and macOS. What these alone have is asked for nowhere when a module is imported, so
+Linux and macOS have them. What these alone have is asked for nowhere when a module is imported, so
 that one process works on Windows, too.
 """
 

@@ -55,7 +55,7 @@ mx_float: Final = ctypes.c_float
 
 
 class NDArrayHandle(ctypes.c_void_p):
-    """What callbacks for MXNet cast an array to, before they make an NDArray of it.
+    """The type that callbacks for MXNet cast an array to, before they make an NDArray of it.
 
         def monitor(name, array):
             array = mx.nd.NDArray(ctypes.cast(array, NDArrayHandle), writable=False)

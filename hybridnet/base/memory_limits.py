@@ -1,4 +1,4 @@
-"""What the system leaves a process of its memory: the limit of its container, and the machine's.
+"""Limits on a process's memory and what they leave: that of its container, and the machine's.
 
 Linux promises more memory than there is, and ends a process without a word when what it was
 promised is used and is not there. So this asks for the numbers beforehand: the control groups that

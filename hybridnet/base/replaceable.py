@@ -16,7 +16,7 @@ _T = TypeVar("_T", covariant=True)
 
 @final
 class Replacement(Removable):
-    """What stands in the place of a function; of several the one put there last counts."""
+    """A function in the place of another; of several the one put there last counts."""
 
     def __init__(self, stack: list[Any], function: Any) -> None:
         self._stack: Final = stack

@@ -189,7 +189,7 @@ def described(
 
 
 class PartedFile:
-    """What a file says of arrays in parts, and how they are read.
+    """The index of a file's arrays in parts, and their reader.
 
     Args:
         text: from its metadata.

@@ -28,7 +28,7 @@ _MUST: Final = {
 
 @final
 class Agreement:
-    """What this process and the others do, compared.
+    """The comparison of what this process does with what the others do.
 
     Args:
         rank: of this process.
@@ -93,7 +93,7 @@ class Agreement:
                 ledger.agree(number)
 
     def stop(self) -> None:
-        """Has nobody wait any more: the gang is broken."""
+        """Ends all waiting, now and later: the gang is broken."""
         with self._lock:
             self._stopped = True
             self._changed.notify_all()

@@ -33,7 +33,7 @@ class LedgerEntry(NamedTuple):
 
 @final
 class Ledger:
-    """What is done together, in order.
+    """The log of what all processes do together, in order: calls, or launches.
 
     Args:
         kind: 'call' or 'launch'.

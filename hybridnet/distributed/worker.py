@@ -59,7 +59,7 @@ class Worker:
         return job.arrays
 
     def free(self) -> None:
-        """Has all who wait for a program wait no more, from now on."""
+        """Frees all who wait for a program, from now on."""
         self._is_free = True
         for job in list(self._awaited):
             job.ended.set()

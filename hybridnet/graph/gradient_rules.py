@@ -14,7 +14,7 @@ from .node import Edge, Graph, Node
 
 @final
 class GradientRules:
-    """What a walk back through a graph is made of. Each call adds nodes, and returns edges.
+    """The gradient rules of a walk back through a graph. Each call adds nodes, and returns edges.
 
     Args:
         graph: the graph that is walked through.

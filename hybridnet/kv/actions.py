@@ -144,7 +144,7 @@ class ArrayActions(Actions[NDArray]):
         return mesh_over(tuple([value.context.computes_on for value in values]))
 
     def collect(self) -> None:
-        """Has what is sent from now on wait for `scatter`."""
+        """Makes what is sent from now on wait for `scatter`."""
         self._sends = []
 
     def scatter(self, priority: int) -> None:

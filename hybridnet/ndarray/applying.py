@@ -209,7 +209,7 @@ def check_positions(call: Call, inputs: Sequence[Any]) -> Sequence[PositionRow]:
 
 
 def watch_positions(inputs: Sequence[Any], later: Sequence[PositionRow]) -> None:
-    """Has positions checked when they have been computed.
+    """Records a check of positions, which is made when they have been computed.
 
     Args:
         inputs: of the call that was recorded.

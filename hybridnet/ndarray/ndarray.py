@@ -96,7 +96,7 @@ class NDArray(InPlaceMethods):
 
     @property
     def _as_parameter_(self) -> ctypes.c_void_p:
-        """What `ctypes.cast` takes the array for; see `NDArrayHandle`."""
+        """The pointer that `ctypes.cast` takes the array for; see `NDArrayHandle`."""
         _cast[id(self)] = self
         return ctypes.c_void_p(id(self))
 

@@ -14,7 +14,7 @@ __all__ = ["ArrayLike"]
 
 
 class _SupportsArray(Protocol):
-    """What NumPy makes an array of: its own arrays, and those of other libraries."""
+    """An array-like of NumPy: its own arrays, and those of other libraries."""
 
     def __array__(self) -> NumpyArray: ...
 

@@ -152,7 +152,7 @@ class LoopWriter:
         return self.variable(Edge(node, 0), device, name)
 
     def enter(self, variable: LoopVariable) -> None:
-        """Has the first value of a variable come in."""
+        """Adds the Enter node through which the first value of a variable comes in."""
         variable.entered = self._enter(variable.first, variable.device, variable.name, False)
 
     def merge(self, variable: LoopVariable) -> None:

@@ -278,7 +278,7 @@ class Loops:
         body: Subgraph,
         readers: Callable[[Sequence[Reader]], Sequence[Reader]],
     ) -> _Results:
-        """Has a loop wired; returns its variables after it.
+        """Wires a loop; returns its variables after it.
 
         Args:
             held: its variables.

@@ -45,7 +45,7 @@ class MemoryPlan:
 
 @dataclass(frozen=True, eq=False)
 class MemoryStep:
-    """What one node does to the memory that a plan is made of; all that a planner needs to know.
+    """The effect of one node on the memory that is planned; all that a planner needs to know.
 
     Results stand for themselves: keys of dicts, that are compared.
 

@@ -31,7 +31,7 @@ _CAPACITY: Final = 256
 
 @final
 class _Admission:
-    """What calls must be like to be of one trace, as far as that can be told quickly.
+    """The conditions for a call to be of one trace, as far as they can be checked quickly.
 
     Args:
         concrete: the trace.

@@ -17,7 +17,7 @@ from .state import Undefined
 
 @final
 class Operators:
-    """What becomes of control flow, for a converter that is given to `hn.function`."""
+    """The operators for control flow, for a converter that is given to `hn.function`."""
 
     @staticmethod
     def cond(
