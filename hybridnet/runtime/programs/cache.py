@@ -34,11 +34,11 @@ from .steps import Failed, plan, run_steps
 
 # The most programs that are kept, and the most instructions in all of them together. A training
 # script uses some ten programs of some hundred instructions each. `Shelf` says which one goes.
-_CAPACITY: Final = 2048
-_INSTRUCTIONS: Final = 1 << 18
+_MAX_PROGRAMS: Final = 2048
+_MAX_INSTRUCTIONS: Final = 1 << 18
 
 # The first launches, which are timed until XLA has computed their results.
-_TIMED: Final = 4
+_TIMED_LAUNCHES: Final = 4
 
 # Python's garbage collector stands still while so many steps are run; see `collecting`.
 _MANY_STEPS: Final = 64
@@ -80,8 +80,8 @@ class ProgramCache:
 
     def __init__(
         self,
-        capacity: int = _CAPACITY,
-        instructions: int = _INSTRUCTIONS,
+        capacity: int = _MAX_PROGRAMS,
+        instructions: int = _MAX_INSTRUCTIONS,
         store: ProgramStore | None = None,
         size: int | None = None,
     ) -> None:
@@ -194,7 +194,7 @@ class ProgramCache:
             account.by_steps.note(ended - started)
             if ended > others.due:
                 others.look(ended)
-        elif account.launches <= _TIMED and not account.is_bought:
+        elif account.launches <= _TIMED_LAUNCHES and not account.is_bought:
             _finish(outputs)  # the clock is to see what the device computes, too
             account.by_steps.note(perf_counter() - started)
         else:

@@ -53,7 +53,7 @@ _ONEDNN: Final[Options] = {
 # 1.04, and no copy less that counts. Three small dense layers (64-128-128-10, 104 KB): 0.97.
 _ORDERED: Final[Options] = {"xla_cpu_copy_insertion_use_region_analysis": True}
 # Where all that is overwritten is less than this, its copies take no time that could be told.
-_LEAST_OVERWRITTEN: Final = 1 << 14
+_MIN_OVERWRITTEN_BYTES: Final = 1 << 14
 _LOOPS: Final = frozenset({"scan", "while"})
 
 # The temporary memory of a run is asked for in blocks of some such size, not as one: glibc's heaps
@@ -61,8 +61,8 @@ _LOOPS: Final = frozenset({"scan", "while"})
 # by the kernel, at each run (`hybridnet.base.allocator`). XLA warns of arrays that are larger, and
 # cannot write a program with several blocks to disk.
 _BLOCKS: Final = "xla_multiheap_size_constraint_per_heap"
-_BLOCK: Final = 24 << 20
-_LARGEST_BLOCK: Final = 60 << 20
+_BLOCK_BYTES: Final = 24 << 20
+_MAX_BLOCK_BYTES: Final = 60 << 20
 
 # What XLA leaves out of a program of thousands of small operators, which would take it minutes. An
 # LSTM with its gradient, jax 0.10.2 on two busy cores: of 160 steps, 7,200 equations, 94 s instead
@@ -163,7 +163,7 @@ def options_for_memory(platform: str, overwritten: int, jaxpr: jax_core.Jaxpr) -
     """
     if platform != "cpu" or config.tuning() == "off":
         return _NO_OPTIONS
-    orders = overwritten >= _LEAST_OVERWRITTEN and not _has_loop(jaxpr)
+    orders = overwritten >= _MIN_OVERWRITTEN_BYTES and not _has_loop(jaxpr)
     return _ORDERED if orders and _are_known(platform, _ORDERED) else _NO_OPTIONS
 
 
@@ -178,9 +178,13 @@ def options_for_blocks(platform: str, jaxpr: jax_core.Jaxpr) -> Options:
         return _NO_OPTIONS
     sizes = [*_sizes(jaxpr)]
     # What XLA makes of an array on its way, padded ones above all, is not twice as large.
-    block = max(_BLOCK, 2 * max(sizes, default=0))
-    is_worth_it = block <= _LARGEST_BLOCK and sum(sizes) > _BLOCK
-    return {_BLOCKS: block} if is_worth_it and is_known(platform, _BLOCKS, _BLOCK) else _NO_OPTIONS
+    block = max(_BLOCK_BYTES, 2 * max(sizes, default=0))
+    is_worth_it = block <= _MAX_BLOCK_BYTES and sum(sizes) > _BLOCK_BYTES
+    return (
+        {_BLOCKS: block}
+        if is_worth_it and is_known(platform, _BLOCKS, _BLOCK_BYTES)
+        else _NO_OPTIONS
+    )
 
 
 def options_for_size(platform: str, jaxpr: jax_core.Jaxpr) -> Options:

@@ -36,7 +36,7 @@ _HEADER: Final = len(_MAGIC) + _DIGEST
 _SUFFIX: Final = ".program"
 _PARTIAL: Final = ".partial"
 # Seconds after which a partial file belongs to no living writer.
-_ABANDONED: Final = 3600.0
+_ABANDONED_SECONDS: Final = 3600.0
 # The share of the bound that is left after entries were dropped, so that it is not done each time.
 _KEPT_SHARE: Final = 0.9
 # Writes after which the folder's bytes are counted anew.
@@ -161,7 +161,7 @@ class ProgramFolder:
     def _shrink(self, folder: OwnFolder) -> None:
         """Counts the folder's bytes and drops the entries used least recently; lock is held."""
         for last_use, _, name in folder.entries(_PARTIAL):
-            if last_use < time.time() - _ABANDONED:
+            if last_use < time.time() - _ABANDONED_SECONDS:
                 folder.remove(name)
         found = sorted(folder.entries(_SUFFIX))
         size = sum(length for _, length, _ in found)

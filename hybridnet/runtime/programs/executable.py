@@ -16,8 +16,8 @@ Executable = Callable[..., "Sequence[DeviceArray]"]
 # Host memory of a program of XLA:CPU, measured with mallinfo(3): some of its own, and so many bytes
 # for each byte of its optimized HLO as a protocol buffer. (20 to 30 in programs of 3 to 133
 # operators; machine code, thunks, buffer assignment, and the HLO itself, which XLA keeps.)
-_FIXED: Final = 1 << 17
-_PER_BYTE: Final = 24
+_FIXED_BYTES: Final = 1 << 17
+_BYTES_PER_HLO_BYTE: Final = 24
 
 
 class ExecutableWrapper:
@@ -93,6 +93,8 @@ def size_of(compiled: object) -> int:
     """Returns about how many bytes of host memory an executable takes for itself."""
     try:
         modules = innermost(compiled).runtime_executable().hlo_modules()
-        return _FIXED + _PER_BYTE * sum(len(m.as_serialized_hlo_module_proto()) for m in modules)
+        return _FIXED_BYTES + _BYTES_PER_HLO_BYTE * sum(
+            len(m.as_serialized_hlo_module_proto()) for m in modules
+        )
     except (AttributeError, RuntimeError, NotImplementedError):  # one that does not tell
-        return _FIXED
+        return _FIXED_BYTES

@@ -56,7 +56,7 @@ FEW_ELEMENTS: Final = 1 << 14
 _NUMPY: Final = DeviceCost()
 # NumPy runs an operator in pieces, of which some are there at once: up to so many arrays as large
 # as the largest that it reads or returns (BatchNorm, Pooling).
-_TEMPORARY: Final = 4
+_TEMPORARY_ARRAYS: Final = 4
 _ARRAYS: Final = frozenset({np.ndarray})
 _HOST_ARRAYS: Final = frozenset({HostArray})
 _ON_HOST: Final = _ARRAYS | _HOST_ARRAYS
@@ -96,7 +96,7 @@ class HostProgram:
         if isinstance(self._call, ControlCall):
             self._inside = self._call.largest_inside(inputs)
             largest.append(self._inside)
-        self._might = _TEMPORARY * max(largest, default=0)
+        self._might = _TEMPORARY_ARRAYS * max(largest, default=0)
         self._is_timed = True
         self._is_far = code.ctx.is_accelerator
         self._compute, self._numbers, self._can_straighten = self._call.host_form(inputs)
@@ -139,7 +139,7 @@ class HostProgram:
             NoHostForm: NumPy cannot run it, with these arrays or at all.
             OutOfMemoryError: there is no room for its results.
         """
-        if self._might >= _TEMPORARY * LEAST_BYTES:
+        if self._might >= _TEMPORARY_ARRAYS * LEAST_BYTES:
             self._look_for_room(0 if spare is not None else self._size)
         started = perf_counter() if self._is_timed else 0.0
         kinds = {*map(type, operands)}

@@ -92,7 +92,7 @@ improvers: Final[list[Improver]] = []
 Decide = Callable[[Whose, Account, Prices, Load], Decision]
 
 # With this many operators in programs that never ran again the user is told.
-_TELL: Final = 4096
+_MANY_UNUSED_OPERATORS: Final = 4096
 _CHANGING: Final = (
     "what this thread computes keeps changing: programs of %d operators in all were compiled that "
     "never ran again. Structures run operator by operator now until that has cost more. Pad "
@@ -369,7 +369,7 @@ class Maker:
     def _note_compiled(self, account: Account) -> None:
         habits = self.habits
         habits.note_bought(account)
-        if habits.unused >= _TELL and not habits.told:
+        if habits.unused >= _MANY_UNUSED_OPERATORS and not habits.told:
             habits.told = True
             program_log.log.warning(_CHANGING, habits.unused)
 

@@ -36,7 +36,7 @@ from .spanning import Peers, spanning
 __all__ = ["MeshExecutable"]
 
 #: In how many ways the inputs of a structure may lie before its programs are given up.
-_MOST: Final = 64
+_MAX_PLACEMENTS: Final = 64
 
 #: How many programs of one process were named, and of several, which all count alike.
 _numbers: Final = {False: count(), True: count()}
@@ -127,7 +127,7 @@ class MeshExecutable:
         else:
             made = self._compiled(key, name, gang)
             files.save_on_mesh(file, code, made.program)
-        if len(self._made) >= _MOST:
+        if len(self._made) >= _MAX_PLACEMENTS:
             self._made.clear()
             self.modules.clear()
         self._made[key] = made

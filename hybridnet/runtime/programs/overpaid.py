@@ -18,14 +18,14 @@ from .program import Program
 from .program_key import structure_key
 
 # Bytes of all entries; one has some tens.
-_LIMIT: Final = 1 << 20
+_MAX_BYTES: Final = 1 << 20
 # The least part of a price that is written.
-_MIN_SHARE: Final = 0.1
+_MIN_PRICE_SHARE: Final = 0.1
 
 
 def overpaid_folder() -> ProgramFolder | None:
     """Returns the folder of entries; None: off."""
-    return cache_folder("overpaid", _LIMIT)
+    return cache_folder("overpaid", _MAX_BYTES)
 
 
 class Overpaid:
@@ -60,7 +60,7 @@ class Overpaid:
             if made is None or not made.price or account.launches == 1 or program.is_alone:
                 continue
             part = made.overpaid / made.price
-            if part < _MIN_SHARE or program.compiled is not None or account.by_program.runs:
+            if part < _MIN_PRICE_SHARE or program.compiled is not None or account.by_program.runs:
                 continue
             key = structure_key(program.code)
             if key is not None:

@@ -25,7 +25,7 @@ from .recipe_book import book
 
 # Seconds at the end of a process in which programs are still written: a first, short run of a
 # script is the one that later runs profit from.
-_GRACE: Final = 0.2
+_GRACE_SECONDS: Final = 0.2
 
 
 def program_folder() -> ProgramFolder | None:
@@ -119,7 +119,7 @@ class ProgramStore:
         folder = self._open()
         assert folder is not None
         self._unwritten[key] = _Unwritten(code, executable)
-        later(lambda: self._write(folder, key), "write program", grace=_GRACE)
+        later(lambda: self._write(folder, key), "write program", grace=_GRACE_SECONDS)
 
     # -- on meshes ---------------------------------------------------------------------------
 

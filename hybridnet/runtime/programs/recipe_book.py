@@ -24,7 +24,7 @@ from .program_key import key_of
 from .recipe import BY_RULES, Recipe
 
 # Bytes of all entries; one has some kilobytes.
-_LIMIT: Final = 16 << 20
+_MAX_BYTES: Final = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Entry:
 
 def tuned_folder() -> ProgramFolder | None:
     """Returns the folder of entries, in that of HYBRIDNET_CACHE_DIR; None: off."""
-    return cache_folder("tuned", _LIMIT)
+    return cache_folder("tuned", _MAX_BYTES)
 
 
 class RecipeBook:

@@ -51,16 +51,16 @@ LARGE_BYTES: Final = 32 << 20
 #: What makes less is not looked at: a look takes some microseconds, which these have not.
 LEAST_BYTES: Final = 8 << 20
 # XLA counts bytes in 64 bits, and ends the process where an array has more.
-_COUNTED: Final = 1 << 63
+_TOO_MANY_BYTES: Final = 1 << 63
 # Operators that an error names.
-_NAMED: Final = 6
+_NAMED_OPERATORS: Final = 6
 # What is asked for is nothing beside what was left less than so long ago: nobody looks again.
-_FRESH: Final = 0.1  # seconds; to read the system's numbers takes some 100 us
+_FRESH_SECONDS: Final = 0.1  # to read the system's numbers takes some 100 us
 _SHARE: Final = 16
 # XLA ends the process where it cannot start a thread. One takes a heap of glibc's (64 MiB, found
 # aligned among twice as many addresses) and a stack; its compiler takes some.
-_THREADS: Final = (2 * 64 + 8) << 20
-_COMPILER: Final = 2 * _THREADS
+_THREAD_BYTES: Final = (2 * 64 + 8) << 20
+_COMPILER_BYTES: Final = 2 * _THREAD_BYTES
 _left_of: Final = attrgetter("left")
 
 
@@ -89,7 +89,7 @@ def check_extents(code: Code, closed: ClosedJaxpr) -> None:
             kind = variable.aval
             if not isinstance(kind, jax.core.ShapedArray) or not kind.shape:
                 continue
-            if math.prod(filter(None, kind.shape)) * kind.dtype.itemsize >= _COUNTED:
+            if math.prod(filter(None, kind.shape)) * kind.dtype.itemsize >= _TOO_MANY_BYTES:
                 raise OutOfMemoryError(
                     f"{_named(code)} on {code.ctx}: an array must take fewer than 2**63 bytes, got "
                     f"shape {kind.shape} of {kind.dtype.name}"
@@ -98,8 +98,8 @@ def check_extents(code: Code, closed: ClosedJaxpr) -> None:
 
 def _named(code: Code) -> str:
     names = list(dict.fromkeys(call.name for call, _ in code.instructions))
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
+    more = f" and {len(names) - _NAMED_OPERATORS} more" if len(names) > _NAMED_OPERATORS else ""
+    return f"{', '.join(names[:_NAMED_OPERATORS])}{more}"
 
 
 def is_lack(error: BaseException | None) -> bool:
@@ -139,15 +139,15 @@ def look_for_compiler(code: Code) -> None:
     Raises:
         OutOfMemoryError: it cannot.
     """
-    if address_space() and not can_map(_COMPILER):
+    if address_space() and not can_map(_COMPILER_BYTES):
         release_memory()
-        if not can_map(_COMPILER):
+        if not can_map(_COMPILER_BYTES):
             error = OutOfMemoryError(
-                f"{_named(code)} on {code.ctx}: compiling it needs {_COMPILER >> 20} MiB of "
+                f"{_named(code)} on {code.ctx}: compiling it needs {_COMPILER_BYTES >> 20} MiB of "
                 "addresses, which the process cannot get; go on with smaller batches, or drop "
                 "arrays, or raise the limit (ulimit -v)"
             )
-            error.limit, error.structure = _block(_COMPILER), code
+            error.limit, error.structure = _block(_COMPILER_BYTES), code
             raise error
 
 
@@ -222,7 +222,7 @@ def tight_limit(size: int) -> MemoryLimit | None:
         if limit is not None and size > limit.left:
             return limit
     elif limit is not None:
-        _known.left, _known.until = limit.left // _SHARE, perf_counter() + _FRESH
+        _known.left, _known.until = limit.left // _SHARE, perf_counter() + _FRESH_SECONDS
     return None
 
 
@@ -246,7 +246,7 @@ def _block(size: int) -> MemoryLimit:
 
 def _reserve() -> int:
     """Returns the bytes that must stay free for libraries; 0 where addresses have no limit."""
-    return _THREADS if address_space() else 0
+    return _THREAD_BYTES if address_space() else 0
 
 
 def _result_bytes(code: Code) -> int:

@@ -22,9 +22,9 @@ from .program import Owner, Program
 # When about this many bytes became free, the C library is told to give free memory back to the
 # system. A compilation allocates many small blocks between those of others, so that without this
 # more and more pages are mostly free. It takes 5 to 40 ms.
-_GIVE_BACK: Final = 64 << 20
+_GIVE_BACK_BYTES: Final = 64 << 20
 # Making a program leaves so many bytes free for each that it keeps (ResNet-18's step: 195 MB, 30).
-_LEFT_FREE: Final = 6
+_FREE_BYTES_PER_KEPT: Final = 6
 # The most programs of one call that are also found by the call and the types of its inputs, without
 # making a structure. New structures that never come again consist of such calls.
 _MOST_PARTS: Final = 2048
@@ -215,13 +215,13 @@ class Shelf:
             self._make_memory(entry, grown, max(self._max_size or 0, size))
             self.size += grown
             entry.size = size
-        self._note_loose(_LEFT_FREE * size)
+        self._note_loose(_FREE_BYTES_PER_KEPT * size)
 
     def _note_loose(self, nbytes: int) -> None:
         """Notes that so many bytes became free, and gives memory back if they are many."""
         with self._lock:
             self._loose += nbytes
-            enough = self._loose >= _GIVE_BACK
+            enough = self._loose >= _GIVE_BACK_BYTES
             if enough:
                 self._loose = 0
         if enough:
