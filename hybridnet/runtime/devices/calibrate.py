@@ -27,9 +27,9 @@ from .device import Device
 _TRIES: Final = 5
 # Rows and columns of the product that is timed, and elements of the vector: 4 MiB of float32, more
 # than a core's own caches hold.
-_SIDE: Final = 384
-_LENGTH: Final = 1 << 20
-_SHORT_SIDE: Final = 8
+_MATRIX_SIDE: Final = 384
+_VECTOR_LENGTH: Final = 1 << 20
+_SHORT_LENGTH: Final = 8
 # What a node takes beside its work inside of a program. XLA fuses small ones; what a program takes
 # to launch counts for the transfer that makes it one of its own.
 _NODE_LATENCY: Final = 1e-6  # seconds
@@ -94,22 +94,22 @@ def _measured(device: Device) -> tuple[DeviceCost, float]:
     """Returns what a device costs, and the seconds that it takes to launch a program."""
     if device.cost is not None:
         return device.cost, device.cost.latency
-    launch = _time(_program(device, "_plus_scalar", (_SHORT_SIDE,), 1.0))
-    product = _time(_program(device, "dot", (_SIDE, _SIDE))) - launch
-    stream = _time(_program(device, "_plus_scalar", (_LENGTH,), 1.0)) - launch
+    launch = _time(_program(device, "_plus_scalar", (_SHORT_LENGTH,), 1.0))
+    product = _time(_program(device, "dot", (_MATRIX_SIDE, _MATRIX_SIDE))) - launch
+    stream = _time(_program(device, "_plus_scalar", (_VECTOR_LENGTH,), 1.0)) - launch
     cost = DeviceCost(
-        flops=2.0 * _SIDE**3 / max(product, _MIN_SECONDS),
-        bandwidth=8.0 * _LENGTH / max(stream, _MIN_SECONDS),  # read once and written once
+        flops=2.0 * _MATRIX_SIDE**3 / max(product, _MIN_SECONDS),
+        bandwidth=8.0 * _VECTOR_LENGTH / max(stream, _MIN_SECONDS),  # read once and written once
         latency=_NODE_LATENCY,
     )
     return cost, launch
 
 
 def _measured_link(source: Device, target: Device, launch: float) -> LinkCost:
-    short, long = (_array(source, (count,)) for count in (_SHORT_SIDE, _LENGTH))
+    short, long = (_array(source, (count,)) for count in (_SHORT_LENGTH, _VECTOR_LENGTH))
     latency = _time(lambda: target.receive(short))
     moving = max(_time(lambda: target.receive(long)) - latency, _MIN_SECONDS)
-    return LinkCost(bandwidth=4.0 * _LENGTH / moving, latency=latency + launch)
+    return LinkCost(bandwidth=4.0 * _VECTOR_LENGTH / moving, latency=latency + launch)
 
 
 def _program(

@@ -40,12 +40,12 @@ LEAST_BYTES: Final = 1 << 16
 # After this many launches in a row with the same arrays the prologue is run for them.
 _SAME_LAUNCHES: Final = 4
 # How many launches pass unobserved after one with other arrays; it doubles up to a greatest number.
-_GAP: Final = 2
+_FIRST_GAP: Final = 2
 _GREATEST_GAP: Final = 1024
 # A version that was used for fewer launches than this was not worth its prologue.
-_PAYS: Final = 16
+_MIN_USES: Final = 16
 # The most versions of one program. (Several networks of one structure share a program.)
-_VERSIONS: Final = 4
+_MAX_VERSIONS: Final = 4
 
 #: Called with the numbers of the inputs that stay the same, and the arguments of a launch.
 Narrow = Callable[[Sequence[int], Sequence[Any]], None]
@@ -186,7 +186,7 @@ class Specialized(ExecutableWrapper):
         # Launches with inputs that nothing was made for, and the one at which these are looked at.
         self._misses = 0
         self._next = 1
-        self._gap = _GAP
+        self._gap = _FIRST_GAP
         # References to inputs, which of them have stayed the same since, and for how many launches.
         self._candidate: list[Any] = []
         self._stable: list[bool] = []
@@ -216,7 +216,7 @@ class Specialized(ExecutableWrapper):
         with self._lock:
             if not memory.has_room(self._nbytes):
                 return False
-            if len(self._versions) >= _VERSIONS:
+            if len(self._versions) >= _MAX_VERSIONS:
                 self._drop(next(iter(self._versions)), None)
             arrays = self._constant(inputs)
             version = Version(tuple(self._prologue(*self._reads(inputs))))
@@ -270,8 +270,8 @@ class Specialized(ExecutableWrapper):
             return
         gone = self._versions.pop(key, None)
         if gone is not None:
-            paid = gone.uses >= _PAYS
-            self._gap = _GAP if paid else min(4 * self._gap, _GREATEST_GAP)
+            paid = gone.uses >= _MIN_USES
+            self._gap = _FIRST_GAP if paid else min(4 * self._gap, _GREATEST_GAP)
             self._next = self._misses + (1 if paid else self._gap)
 
 

@@ -28,9 +28,9 @@ from .specializing import Specializer
 # many launches later; both again when a program for them is worth its price, if it was not; else
 # the whole is repeated after ever more launches, up to a last time. The two distances have no
 # common divisor, so that batches that come in turn are not taken for weights.
-_BEGIN: Final = 8
-_AGAIN: Final = 5
-_RARER: Final = 8
+_BEGIN_LAUNCHES: Final = 8
+_AGAIN_LAUNCHES: Final = 5
+_RARER_FACTOR: Final = 8
 _LAST_LAUNCH: Final = 4096
 
 
@@ -48,8 +48,8 @@ class Watch:
     __slots__ = ("_begun", "_same", "_seen", "next")
 
     def __init__(self) -> None:
-        self.next = _BEGIN
-        self._begun = _BEGIN
+        self.next = _BEGIN_LAUNCHES
+        self._begun = _BEGIN_LAUNCHES
         self._seen: list[weakref.ref[Any]] | None = None
         self._same: tuple[int, ...] = ()  # of those seen, after the second look
 
@@ -71,7 +71,7 @@ class Watch:
         if seen is None or len(seen) != len(inputs):
             self._seen = [weakref.ref(array) for array in inputs]
             self._same = ()
-            self.next = launches + _BEGIN
+            self.next = launches + _BEGIN_LAUNCHES
             return ()
         slots = tuple(
             slot
@@ -83,10 +83,10 @@ class Watch:
         is_much = sum(inputs[slot].nbytes for slot in slots) >= LEAST_BYTES
         if is_much and not self._same:
             self._same = slots
-            self.next = launches + _AGAIN
+            self.next = launches + _AGAIN_LAUNCHES
             return ()
         self._seen = None
-        self._begun *= _RARER
+        self._begun *= _RARER_FACTOR
         self.next = self._begun if self._begun <= _LAST_LAUNCH else sys.maxsize
         if not is_much:
             return ()

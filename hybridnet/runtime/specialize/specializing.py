@@ -43,22 +43,22 @@ from .specialized_code import lower_specialized
 from .splitting import split
 
 # A prologue whose results have fewer bytes than this saves too little time to be measured.
-_LEAST_MADE: Final = 1 << 14
+_MIN_RESULT_BYTES: Final = 1 << 14
 # The least share of a program's time, as foreseen, that is worth compiling it again: a fourth of
 # the least gain that counts (`tuning.timing`), as what is foreseen is rough. A training step that
 # is given one batch again and again has less: what follows from the batch alone is its transposes.
-_LEAST_SHARE: Final = 0.005
+_MIN_TIME_SHARE: Final = 0.005
 _TOO_LITTLE: Final = (
     "%s: %d inputs stay the same; %.4f of the time is what follows from them alone, too little to "
     "be made once"
 )
 # Seconds of comparing the two by turns, and how often: what else the machine does may hide a gain
 # from the clock.
-_TIMING: Final = 1.0
-_TRIES: Final = 4
+_COMPARE_SECONDS: Final = 1.0
+_COMPARISONS: Final = 4
 # The results of both ways must not differ by more than this share of the greatest one. It is more
 # than one operator's tolerance, since differences add up over a network.
-_AGREE: Final = 100 * TOLERANCE
+_MAX_DIFFERENCE: Final = 100 * TOLERANCE
 
 
 @final
@@ -116,8 +116,8 @@ class Specializer:
                 say("%s: not the same with inputs that stay the same", describe(self._code))
                 return
             with turns() as turn:
-                for _ in range(_TRIES):
-                    found = compare(launch.timer(whole), launch.timer(made), _TIMING, turn)
+                for _ in range(_COMPARISONS):
+                    found = compare(launch.timer(whole), launch.timer(made), _COMPARE_SECONDS, turn)
                     if found.is_win or not found.is_promising or is_ending():
                         break
         except Exception as error:  # the program stays as it is
@@ -162,9 +162,9 @@ def specialize(
         inference = lower_specialized(code, constant)  # it gains by other lowerings, too
         closed = by_jax(jax.jit(inference or lower(code)).trace, *shapes).jaxpr
         parts = split(closed, constant, config.constants_size())
-        if parts is None or parts.nbytes < _LEAST_MADE:
+        if parts is None or parts.nbytes < _MIN_RESULT_BYTES:
             return None
-        if inference is None and parts.share < _LEAST_SHARE:
+        if inference is None and parts.share < _MIN_TIME_SHARE:
             if explaining():
                 say(_TOO_LITTLE, describe(code), len(constant), parts.share)
             return None
@@ -203,5 +203,5 @@ def _is_close(a: NumpyArray, b: NumpyArray) -> bool:
     if not is_float(a.dtype) or not a.size:
         return True
     a, b = a.astype(np.float64), b.astype(np.float64)
-    bound = _AGREE * float(np.max(np.abs(a), initial=0.0, where=np.isfinite(a)))
+    bound = _MAX_DIFFERENCE * float(np.max(np.abs(a), initial=0.0, where=np.isfinite(a)))
     return bool(np.allclose(a, b, rtol=0, atol=bound, equal_nan=True))

@@ -29,15 +29,15 @@ from .launches import CapturedLaunch
 from .search import Quiet, Search
 
 # Runs after which a program is worth tuning.
-_HOT: Final = 64
+_HOT_RUNS: Final = 64
 # Seconds without activity after which the process counts as idle, and the share of a CPU that may
 # be in use then.
-_QUIET: Final = 0.25
-_IN_USE: Final = 0.1
+_QUIET_SECONDS: Final = 0.25
+_MAX_CPU_SHARE: Final = 0.1
 # Seconds to wait until the process is idle; then the program must become hot once more.
-_IDLE_TIMEOUT: Final = 120.0
+_MAX_WAIT_SECONDS: Final = 120.0
 # Seconds of search for one program.
-_BUDGET: Final = 60.0
+_SEARCH_SECONDS: Final = 60.0
 
 
 @final
@@ -50,12 +50,15 @@ class Idleness(Quiet):
 
     def wait(self) -> bool:
         """Waits until the process is idle; returns False if it is not in time, or is ending."""
-        for _ in range(int(_IDLE_TIMEOUT / _QUIET)):
+        for _ in range(int(_MAX_WAIT_SECONDS / _QUIET_SECONDS)):
             if is_ending():
                 return False
             launches, used = cache.launches(), process_time()
-            self._tick.wait(_QUIET)
-            if launches == cache.launches() and process_time() - used < _IN_USE * _QUIET:
+            self._tick.wait(_QUIET_SECONDS)
+            if (
+                launches == cache.launches()
+                and process_time() - used < _MAX_CPU_SHARE * _QUIET_SECONDS
+            ):
                 self._launches = launches
                 return not is_ending()
         return False
@@ -90,7 +93,7 @@ def improve(program: Program, inputs: Sequence[DeviceArray], scalars: Sequence[f
         The number of runs at which it is to be asked again.
     """
     if not program.account.tune:  # its second run
-        program.account.tune = _HOT if config.tuning() == "background" else sys.maxsize
+        program.account.tune = _HOT_RUNS if config.tuning() == "background" else sys.maxsize
     elif program.account.runs >= program.account.tune:
         program.account.tune = sys.maxsize
         tune_when_idle(program.code, inputs, scalars)
@@ -126,7 +129,7 @@ def _tune(launch: CapturedLaunch) -> None:
     if not idleness.wait():
         cache.look_again(launch.code)
         return
-    search = Search(launch, _BUDGET, idleness)
+    search = Search(launch, _SEARCH_SECONDS, idleness)
     entry, compiled = search.run()
     if search.gave_up:
         cache.look_again(launch.code)

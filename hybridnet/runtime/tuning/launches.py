@@ -31,7 +31,7 @@ from ..programs.program import Program
 from ..segments.code import Code
 
 # A sample is as many runs as take this long, in seconds: the clock and the call cost some µs.
-_SAMPLE: Final = 2e-3
+_SAMPLE_SECONDS: Final = 2e-3
 _MOST_RUNS: Final = 50
 
 
@@ -93,7 +93,9 @@ class CapturedLaunch:
         def run() -> float:
             nonlocal runs
             if not runs:
-                runs = min(_MOST_RUNS, max(1, int(_SAMPLE / max(self._seconds(compiled, 1), 1e-9))))
+                runs = min(
+                    _MOST_RUNS, max(1, int(_SAMPLE_SECONDS / max(self._seconds(compiled, 1), 1e-9)))
+                )
             return self._seconds(compiled, runs)
 
         return run

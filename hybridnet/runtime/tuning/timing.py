@@ -24,12 +24,12 @@ Run = Callable[[], float]
 #: Keeps others from computing, within.
 Turn = Callable[[], AbstractContextManager[None]]
 
-_FEWEST: Final = 5
+_MIN_PAIRS: Final = 5
 _MAX_PAIRS: Final = 25
 # What is gained by less is not worth a program of its own, nor well told from noise.
 _LEAST_GAIN: Final = 0.02
 # A candidate this many times as slow at the first try is not tried again.
-_HOPELESS: Final = 1.5
+_HOPELESS_RATIO: Final = 1.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +72,8 @@ def compare(present: Run, other: Run, seconds: float, turn: Turn = nullcontext) 
     Returns:
         What was measured, the second time where the first was a win.
     """
-    found = _compare(present, other, seconds, turn, _FEWEST)
-    return _compare(present, other, seconds, turn, 2 * _FEWEST) if found.is_win else found
+    found = _compare(present, other, seconds, turn, _MIN_PAIRS)
+    return _compare(present, other, seconds, turn, 2 * _MIN_PAIRS) if found.is_win else found
 
 
 def _compare(present: Run, other: Run, seconds: float, turn: Turn, fewest: int) -> Comparison:
@@ -90,7 +90,7 @@ def _compare(present: Run, other: Run, seconds: float, turn: Turn, fewest: int) 
                 before = present()
                 after = other()
         times.append((before, after))
-        if len(times) == 2 and all(b > _HOPELESS * a for a, b in times):
+        if len(times) == 2 and all(b > _HOPELESS_RATIO * a for a, b in times):
             break
     ratios = [after / before for before, after in times]
     low, _, high = quantiles(ratios, n=4, method="inclusive")
@@ -103,9 +103,9 @@ def _compare(present: Run, other: Run, seconds: float, turn: Turn, fewest: int) 
 
 
 # Seconds that a launch waits at most, should who measures be stuck.
-_LONGEST: Final = 10.0
+_MAX_WAIT_SECONDS: Final = 10.0
 # Seconds that are waited for a launch after each turn: there need not be one.
-_PAUSE: Final = 0.01
+_PAUSE_SECONDS: Final = 0.01
 
 
 @final
@@ -133,7 +133,7 @@ class Turns(ExecutableWrapper):
 
     def start(self, arguments: Sequence[DeviceArray], made: list[Sequence[DeviceArray]]) -> None:
         """Starts the program once nobody has a turn; arguments and outputs are those of `whole`."""
-        self._open.wait(_LONGEST)
+        self._open.wait(_MAX_WAIT_SECONDS)
         start(self.whole, arguments, made)
         self._last = made[-1]
         self._passed.set()
@@ -150,4 +150,4 @@ class Turns(ExecutableWrapper):
             self._last = ()
             passed = self._passed = engine.Flag()
             is_open.set()
-        passed.wait(_PAUSE)
+        passed.wait(_PAUSE_SECONDS)
