@@ -27,7 +27,7 @@ _SUMS: Final = frozenset(
 
 
 # Structures with answers that are remembered, while launches are asked something.
-_KEPT: Final = 1024
+_KEPT_STRUCTURES: Final = 1024
 
 
 class Checked(NamedTuple):
@@ -64,7 +64,7 @@ def tells_of_positions(code: Code) -> bool:
     )
 
 
-@lru_cache(_KEPT)
+@lru_cache(_KEPT_STRUCTURES)
 def checked(plain: Code, mode: int) -> Checked:
     """Returns what answers the questions of a mode about a structure.
 

@@ -48,7 +48,7 @@ _LIGHT: Final = 5e-6
 # other devices should not have to wait for all of it. If these are devices of other tasks, to which
 # a message takes longer as well, ten times as much makes it heavy.
 _HEAVY: Final = 2 * Prices.waiting
-_OTHER_TASKS: Final = 10
+_OTHER_TASKS_FACTOR: Final = 10
 # A part that takes at most four times as long as that: to wait for its end takes no longer, on a
 # busy machine, than to have another thread wait.
 _SHORT_SECONDS: Final = 4 * Prices.waiting
@@ -187,7 +187,7 @@ class DevicePlan:
             assert isinstance(node.call, RecvCall)
             slot = self._slot(node if node.call.is_control else Edge(node, 0))
             self._frame(part.frames[node]).receives.append((slot, Key(*node.call.transfer)))
-        heavy = _HEAVY * (_OTHER_TASKS if _meets_tasks(part) else 1)
+        heavy = _HEAVY * (_OTHER_TASKS_FACTOR if _meets_tasks(part) else 1)
         self.programs = [
             self._program(
                 number, piece, types, max(ranks[part.originals[n]] for n in piece.nodes), part

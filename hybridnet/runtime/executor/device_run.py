@@ -50,7 +50,7 @@ from .ready_queue import ReadyQueueError, accounts
 from .rendezvous import Received, Rendezvous, Sent, died
 
 #: Seconds in which threads see that a run has ended: longer than any step between programs.
-_MOMENT: Final = 0.2
+_MOMENT_SECONDS: Final = 0.2
 
 
 class _Inline(threading.local):
@@ -383,7 +383,7 @@ def _end_loops() -> None:
         run.interrupt(None)
     if running:
         # A thread that is in XLA when Python goes would take the process down with a message.
-        time.sleep(_MOMENT)
+        time.sleep(_MOMENT_SECONDS)
 
 
 atexit.register(_end_loops)

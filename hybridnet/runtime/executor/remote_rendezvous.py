@@ -22,18 +22,18 @@ from .task_messages import Cancel, Have, Made, Message, TaskTransport, Tensors, 
 
 #: Messages, and bytes, of steps that have not begun here, which are kept; who sent more sends them
 #: again.
-_MAX_EARLY: Final = 1 << 12
-_EARLY_BYTES: Final = 1 << 28
+_MAX_EARLY_MESSAGES: Final = 1 << 12
+_MAX_EARLY_BYTES: Final = 1 << 28
 #: Steps that have ended and are remembered, so that late messages are known for what they are.
-_REMEMBERED: Final = 1 << 10
+_REMEMBERED_STEPS: Final = 1 << 10
 #: What comes is acknowledged after so many messages, or bytes: until then its producer keeps it.
-_UNSAID: Final = 1 << 6
-_UNSAID_BYTES: Final = 1 << 22
+_MESSAGES_PER_ACK: Final = 1 << 6
+_BYTES_PER_ACK: Final = 1 << 22
 #: Is told the device that a tensor has come for, what it is, and from when on until when it was
 #: waited for, in nanoseconds of `perf_counter_ns`.
 Watch = Callable[[str, str, int, int], None]
 #: Calls of `resend` between two that do something, at most.
-_PATIENCE: Final = 1 << 6
+_MAX_PATIENCE_CALLS: Final = 1 << 6
 
 
 @final
@@ -154,7 +154,7 @@ class RemoteRendezvous(Rendezvous):
         for name, peer in self._peers.items():
             peer.left -= 1
             if peer.left <= 0:
-                peer.patience = min(2 * peer.patience, _PATIENCE)
+                peer.patience = min(2 * peer.patience, _MAX_PATIENCE_CALLS)
                 peer.left = peer.patience
                 due.append((name, self._have(peer, again=True)))
         return due
@@ -224,7 +224,7 @@ class RemoteRendezvous(Rendezvous):
             size = _nbytes(message)
             count, nbytes = peer.unsaid
             peer.unsaid = (count + 1, nbytes + size)
-            if count + 1 >= _UNSAID or nbytes + size >= _UNSAID_BYTES:
+            if count + 1 >= _MESSAGES_PER_ACK or nbytes + size >= _BYTES_PER_ACK:
                 have = self._have(peer, again=False)
         if have is not None:
             self._transport.send(sender, have)
@@ -324,7 +324,7 @@ class _Early:
         self._steps.setdefault(message.step, []).append((sender, message))
         self._count += 1
         self._nbytes += _nbytes(message)
-        while self._count > _MAX_EARLY or self._nbytes > _EARLY_BYTES:
+        while self._count > _MAX_EARLY_MESSAGES or self._nbytes > _MAX_EARLY_BYTES:
             self.take(next(iter(self._steps)))
 
     def take(self, step: int) -> list[tuple[str, Message]]:
@@ -380,7 +380,7 @@ class StepExchange:
             ended = self._steps.pop(step, None)
             self._early.take(step)
             self._ended[step] = None
-            if len(self._ended) > _REMEMBERED:
+            if len(self._ended) > _REMEMBERED_STEPS:
                 del self._ended[next(iter(self._ended))]
         if ended is not None:
             ended.close()

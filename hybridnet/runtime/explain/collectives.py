@@ -23,7 +23,7 @@ __all__ = ["MeshLaunch", "on_mesh"]
 
 #: What words list before they only count.
 _NAMED: Final = 3
-_LISTED: Final = 8
+_LISTED_COLLECTIVES: Final = 8
 
 
 @final
@@ -56,8 +56,8 @@ class MeshLaunch(NamedTuple):
         found = sorted(self.collectives(), key=lambda one: -one.nbytes)
         if not found:
             return []
-        lines = [self._words(one) for one in found[:_LISTED]]
-        rest = len(found) - _LISTED
+        lines = [self._words(one) for one in found[:_LISTED_COLLECTIVES]]
+        rest = len(found) - _LISTED_COLLECTIVES
         return [_summary(found), *lines, *([f"and {rest} smaller ones"] if rest > 0 else [])]
 
     def _words(self, one: Collective) -> str:

@@ -34,9 +34,9 @@ from .table import table_of
 __all__ = ["Explanation", "Launch", "explain", "explaining", "text_of"]
 
 # Launches that an `Explanation` keeps; the oldest go first.
-_COLLECTED: Final = 4096
+_MAX_LAUNCHES: Final = 4096
 # Those that a notebook shows as tables.
-_SHOWN: Final = 50
+_MAX_TABLES: Final = 50
 _NO_LINES: Final = (
     "# The lines are not known: nobody listened when this was recorded. Run it in\n"
     "# `with hn.runtime.explaining():`, or set HYBRIDNET_EXPLAIN=1.\n"
@@ -67,7 +67,7 @@ class Explanation:
     """The launches of an `explaining` block, in order; its text is what `explain` prints."""
 
     def __init__(self) -> None:
-        self._launches: deque[Launch] = deque(maxlen=_COLLECTED)
+        self._launches: deque[Launch] = deque(maxlen=_MAX_LAUNCHES)
 
     def add(self, launch: Launch) -> None:
         """Adds a launch."""
@@ -87,7 +87,7 @@ class Explanation:
     def _repr_html_(self) -> str:
         """The tables that notebooks show: one for each launch, repeats as one, 50 at the most."""
         tables, left = [], len(self)
-        for _, (first, *more) in islice(groupby(list(self), text_of), _SHOWN):
+        for _, (first, *more) in islice(groupby(list(self), text_of), _MAX_TABLES):
             tables.append(table_of(first))
             if more:
                 tables.append(f"<p>and the same {times(len(more))} more</p>")

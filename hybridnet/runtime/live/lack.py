@@ -28,15 +28,15 @@ from .noting import notes_all
 __all__ = ["explained", "look_for_bytes", "told_lack"]
 
 # How many lines, arrays and results are named.
-_LINES: Final = 3
-_ARRAYS: Final = 5
-_RESULTS: Final = 3
+_NAMED_LINES: Final = 3
+_NAMED_ARRAYS: Final = 5
+_NAMED_RESULTS: Final = 3
 # What would fit is to fit: the model is a straight line, and programs are not.
-_SURE: Final = 0.85
+_SAFE_SHARE: Final = 0.85
 # What runs operator by operator makes some arrays more on the way.
-_ON_THE_WAY: Final = 2
+_ON_THE_WAY_FACTOR: Final = 2
 # What grows with the batch must be most of it, or a smaller batch is no help.
-_MOSTLY: Final = 0.5
+_MIN_BATCH_SHARE: Final = 0.5
 _WIDE: Final = {"float32": 2, "float64": 4}
 
 
@@ -138,7 +138,7 @@ def _about(
     planned = [error.planned] if error.planned and is_whole else []
     needed = error.needed or 0
     if peak is not None and not planned and peak.nbytes:
-        needed = max(needed, int(peak.nbytes * _ON_THE_WAY))
+        needed = max(needed, int(peak.nbytes * _ON_THE_WAY_FACTOR))
         planned.append(
             f"{_size(peak.nbytes)} for results that are there at once, at the most, of "
             f"{len(peak.made):,} in the whole launch"
@@ -151,7 +151,7 @@ def _about(
         yield f"room:    {_size(limit.left)} left{size}, by {limit.name}"
     yield from _alive()
     if code is not None and peak is not None and limit is not None and needed and peak.nbytes:
-        advice = [*_advice(code, peak, needed, int(limit.left * _SURE))]
+        advice = [*_advice(code, peak, needed, int(limit.left * _SAFE_SHARE))]
         if advice:
             yield f"fits:    {'; '.join(advice)}"
 
@@ -181,7 +181,7 @@ def _largest(error: OutOfMemoryError, peak: Peak) -> Sequence[MadeInLaunch]:
     kept: dict[tuple[str, object, str], MadeInLaunch] = {}
     for one in found:
         kept.setdefault((one.call, one.type, _line(one.origin)), one)
-    return list(kept.values())[:_RESULTS]
+    return list(kept.values())[:_NAMED_RESULTS]
 
 
 def _told(made: MadeInLaunch) -> str:
@@ -204,12 +204,14 @@ def _alive() -> Iterator[str]:
         ((sum(x.nbytes for x in some), len(some), line) for line, some in by_line.items()),
         reverse=True,
     )
-    lines = ", ".join(f"{_size(size)} of {line} in {_count(n)}" for size, n, line in sums[:_LINES])
+    lines = ", ".join(
+        f"{_size(size)} of {line} in {_count(n)}" for size, n, line in sums[:_NAMED_LINES]
+    )
     missing = ""
     if unknown and not notes_all():
         missing = f"; the lines of {_size(unknown)} are known with HYBRIDNET_DEBUG=memory"
     yield f"alive:   {_size(total)} in {_count(len(arrays))}{': ' if lines else ''}{lines}{missing}"
-    named = ", ".join(_shown(array) for array in arrays[:_ARRAYS])
+    named = ", ".join(_shown(array) for array in arrays[:_NAMED_ARRAYS])
     yield f"largest: {named}"
 
 
@@ -251,7 +253,7 @@ def _batch(code: Code, peak: Peak) -> tuple[int, float]:
     firsts = {kind.shape[0] for kind in code.input_types if kind.shape and kind.shape[0] > 1}
     best = max(firsts, key=lambda first: sizes.get(first, 0), default=0)
     share = sizes.get(best, 0) / peak.nbytes
-    return (best, share) if share >= _MOSTLY else (0, 0.0)
+    return (best, share) if share >= _MIN_BATCH_SHARE else (0, 0.0)
 
 
 def _rounded(count: int) -> int:

@@ -38,7 +38,7 @@ _listening: list[Observer] = []
 waits = False
 
 # Operators that a program's name lists before it only counts.
-_NAMED: Final = 3
+_NAMED_OPERATORS: Final = 3
 
 
 def listen(listener: Observer) -> None:
@@ -68,8 +68,8 @@ def _tell_all(kind: str, what: Code | str, start: int, end: int) -> None:
 def name_of(code: Code) -> str:
     """Returns a program's name: its operators, each once, or their number where there are many."""
     names = list(dict.fromkeys(call.name for call, _ in code.instructions))
-    rest = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" + {rest} more" if rest > 0 else "")
+    rest = len(names) - _NAMED_OPERATORS
+    return ", ".join(names[:_NAMED_OPERATORS]) + (f" + {rest} more" if rest > 0 else "")
 
 
 class _Inside(threading.local):

@@ -29,8 +29,8 @@ from hybridnet.native import convolutions, onednn
 
 # Seconds until others are looked at for the first time, and then from time to time. The system
 # counts in hundredths of a second.
-_FIRST_LOOK: Final = 0.05
-_PERIOD: Final = 0.2
+_FIRST_LOOK_SECONDS: Final = 0.05
+_PERIOD_SECONDS: Final = 0.2
 
 
 def _libraries() -> Any:
@@ -150,12 +150,12 @@ class _Others:
             return
         used = process_time()
         limit = 1  # until more are known to be free
-        self.due = now + _FIRST_LOOK
+        self.due = now + _FIRST_LOOK_SECONDS
         if self._last is not None:
             then, idle_then, used_then = self._last
             free = (idle - idle_then + used - used_then) / (now - then)
             limit = max(1, min(num_threads(), round(free)))
-            self.due = now + _PERIOD
+            self.due = now + _PERIOD_SECONDS
         self._last = now, idle, used
         copies = len(_libraries())
         if limit != self._limit or copies != self._copies:

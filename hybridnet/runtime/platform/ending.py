@@ -59,7 +59,7 @@ _LOOK_SECONDS: Final = 0.005
 _HOLD_SECONDS: Final = 0.1
 _LOAD_SECONDS: Final = 20.0
 #: Seconds for which a thread waits for the interpreter's lock, before it asks for it.
-_NO_TURNS: Final = 0.5
+_NO_TURNS_SECONDS: Final = 0.5
 
 #: The function by which threads are held, kept as long as they are.
 _held_by: Final[list[Any]] = []
@@ -117,7 +117,8 @@ def _settle_threads() -> None:
         if hold_all:
             hold_all()
         sleep(_LOOK_SECONDS)
-    sys.setswitchinterval(_NO_TURNS)  # who calls Python from C++ only now waits until it is gone
+    # Who calls Python from C++ only now waits until it is gone.
+    sys.setswitchinterval(_NO_TURNS_SECONDS)
 
 
 def _holder() -> Callable[[], None]:

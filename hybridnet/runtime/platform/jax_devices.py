@@ -40,8 +40,8 @@ _PLATFORM: Final = {
 _PREALLOCATE: Final = "XLA_PYTHON_CLIENT_PREALLOCATE"
 #: Bytes of addresses that XLA takes as it begins on CPUs, and for each of its threads, for which
 #: it starts four: it took 330, 470 and 1,300 MiB with 2, 8 and 32 (JAX 0.12, stacks of 8 MiB).
-_BEGINNING: Final = 320 << 20
-_THREAD: Final = 32 << 20
+_START_BYTES: Final = 320 << 20
+_THREAD_BYTES: Final = 32 << 20
 
 # Contexts of devices that users bring -> the context in whose memory their arrays are.
 _hosts: Final[dict[Context, Context]] = {}
@@ -117,7 +117,7 @@ def _look_for_addresses() -> None:
     """
     limit = address_space()
     threads = num_threads()
-    needed = _BEGINNING + threads * _THREAD
+    needed = _START_BYTES + threads * _THREAD_BYTES
     if limit and not can_map(needed):
         error = OutOfMemoryError(
             f"XLA needs {needed >> 20} MiB of addresses to begin with {threads} threads, which the "

@@ -43,12 +43,12 @@ __all__ = [
 ]
 
 # Launches whose inputs are kept, to be run again.
-_KEPT: Final = 2
+_KEPT_LAUNCHES: Final = 2
 # Where so many wait for somebody to read a value, or later twice as many as before, those that are
 # there are looked at.
-_MANY: Final = 64
+_MANY_ANSWERS: Final = 64
 # Arrays that are not finite and whose makers are known, though nobody was told so far.
-_MOST_KNOWN: Final = 64
+_MAX_KNOWN_ARRAYS: Final = 64
 
 
 class _Answers:
@@ -159,7 +159,7 @@ class _OfLaunch(_Answers):
             _known[id(self._outputs[place])] = self._outputs[place], blame
             if value is None or not self._shared[place] or _is_shown(value):
                 shown.append(blame)
-        while len(_known) > _MOST_KNOWN:
+        while len(_known) > _MAX_KNOWN_ARRAYS:
             del _known[next(iter(_known))]
         guilty = [blame for blame in shown if blame.step is not None]
         return min(guilty, key=attrgetter("order")).error() if guilty else None
@@ -214,7 +214,7 @@ class _KeptLaunch:
 
     answers: _OfLaunch | None = None
     failed = False
-    many = _MANY
+    many = _MANY_ANSWERS
 
 
 _last: Final = _KeptLaunch()
@@ -276,13 +276,13 @@ def _note(answers: _Answers) -> None:
         _last.answers, _last.failed = answers, False
         kept = [one for one in list(unanswered) if type(one) is _OfLaunch and one.keeps]
         mine = [one for one in kept if one.owner == answers.owner]
-        if len(mine) > _KEPT:
+        if len(mine) > _KEPT_LAUNCHES:
             _look_at(mine[0])
     elif len(unanswered) > _last.many:
         for one in list(unanswered):
             if one.is_ready():
                 _look_at(one)
-        _last.many = max(2 * len(unanswered), _MANY)
+        _last.many = max(2 * len(unanswered), _MANY_ANSWERS)
 
 
 def last_launch() -> tuple[Opened, list[Any]] | None:

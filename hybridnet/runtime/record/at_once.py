@@ -52,7 +52,7 @@ from ..tiers.prices import SAMPLES, prices
 __all__ = ["compute", "note_launched", "note_read", "thread"]
 
 # Types that a call has run for once, before there is anything that runs it for these.
-_MOST_MET: Final = 4096
+_MAX_MET_TYPES: Final = 4096
 
 _type_of: Final = attrgetter("type")
 _new: Final = object.__new__
@@ -188,7 +188,7 @@ def _is_first(ctx: Context, call: Call, kinds: Types, types: Types) -> bool:
     key = call, kinds
     if key in _met or not (ctx.is_accelerator or (ctx.device_type == "cpu" and not ctx.device_id)):
         return False
-    if len(_met) >= _MOST_MET:
+    if len(_met) >= _MAX_MET_TYPES:
         _met.clear()
     _met.add(key)
     return host_elements(kinds + types) <= FEW_ELEMENTS

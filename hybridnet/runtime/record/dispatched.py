@@ -17,14 +17,14 @@ __all__ = ["finish_recent", "note_dispatched", "recent"]
 # order in which they were dispatched, so it would do to wait for the last one; but its outputs may
 # have been dropped by then (these are weak references), so that some more are kept.
 _recent: Final[dict[Context, deque[weakref.ref[Any]]]] = {}
-_RECENT: Final = 32
+_MAX_RECENT: Final = 32
 
 
 def note_dispatched(ctx: Context, array: DeviceArray) -> None:
     """Notes that a device is making an array, for `wait_all` to wait for."""
     known = _recent.get(ctx)
     if known is None:
-        known = _recent.setdefault(ctx, deque(maxlen=_RECENT))
+        known = _recent.setdefault(ctx, deque(maxlen=_MAX_RECENT))
     known.append(weakref.ref(array))
 
 

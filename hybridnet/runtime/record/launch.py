@@ -74,7 +74,7 @@ class _Open(weakref.ref[Segment]):
 
 #: Seconds that a launch in another thread of a forked child may take before it counts as one of the
 #: parent's, which will never end.
-_AT_WORK: Final = 30.0
+_AT_WORK_SECONDS: Final = 30.0
 
 # Every open segment of every thread, by its `id`, so that `wait_all` and exports can reach them.
 # It has no lock, as CPython does each change in one step. A lock could cause a deadlock: while it
@@ -153,7 +153,7 @@ def _refuse_stranded(segment: Segment | Flight) -> None:
     alone = threading.active_count() == 1  # then a thread that holds the lock is the parent's
     lock = segment.lock
     try:
-        is_free = lock.acquire(timeout=0 if alone else _AT_WORK)
+        is_free = lock.acquire(timeout=0 if alone else _AT_WORK_SECONDS)
     finally:  # also where an exception came as it was had
         with suppress(RuntimeError):
             lock.release()

@@ -79,12 +79,12 @@ __all__ = [
 
 # The longest piece into which a loop is cut, as a load (see `Segment.load`). XLA takes 2 s to
 # compile 128 steps of a recurrence and 40 s for 256, and longer pieces run no faster.
-_LOOP: Final = 128
+_MAX_LOOP_LOAD: Final = 128
 
 # In a training pass segments may be this many times longer, since the pass has an end of its own...
-_PASS: Final = 8
+_PASS_FACTOR: Final = 8
 # ... unless the bulk size is below this: then a user has asked for short segments.
-_ROOMY: Final = 1024
+_ROOMY_LIMIT: Final = 1024
 
 
 class _Recording(threading.local):
@@ -328,8 +328,8 @@ def _begin(ctx: Context, limit: int | None = None) -> Segment:
             several = True
     if limit is None:
         limit = thread.limit
-        if thread.in_pass and limit >= _ROOMY:
-            limit *= _PASS
+        if thread.in_pass and limit >= _ROOMY_LIMIT:
+            limit *= _PASS_FACTOR
     special = listeners.lines or users
     segment = new_segment(ctx, limit) if special else Segment(ctx, limit)
     # Noted first: if Ctrl-C comes between these lines, no segment is in use that was not noted.
@@ -354,7 +354,7 @@ def _cut(ctx: Context, full: Segment) -> Segment:
         period = period_of(instructions)
         if period:
             turn = full.load_of(period)
-            limit = max(1, min(limit, _LOOP) // turn) * turn
+            limit = max(1, min(limit, _MAX_LOOP_LOAD) // turn) * turn
     launch(full)
     return _begin(ctx, limit)
 
@@ -425,8 +425,8 @@ def mark() -> None:
 def begin_pass() -> None:
     """Sets the natural mark at which a training pass begins.
 
-    Until the next mark segments may be longer than otherwise (`_PASS`), so that the whole step
-    becomes one program: the step of an unrolled recurrent network has some thousand operators.
+    Until the next mark segments may be longer than otherwise (`_PASS_FACTOR`), so that the whole
+    step becomes one program: that of an unrolled recurrent network has some thousand operators.
     """
     if thread.trace is None and not thread.whole:
         if thread.segments or thread.late:
