@@ -25,7 +25,7 @@ _Kind = TypeVar("_Kind")
 _Operand = TypeVar("_Operand", bound="Operand")
 
 # Whole numbers beyond this are not exact as the float64 in which scalars travel.
-_EXACT: Final = 2**53
+_MAX_EXACT: Final = 2**53
 
 
 @final
@@ -228,10 +228,10 @@ def binary(operand: Operand, other: Any, how: Arithmetic) -> Any:
         return kind.apply_number(how, operand, other)
     if isinstance(other, Operand):
         return kind.apply_pair(how, (other, operand) if how.swap else (operand, other))
-    if type(other) is int and -_EXACT <= other <= _EXACT:
+    if type(other) is int and -_MAX_EXACT <= other <= _MAX_EXACT:
         return kind.apply_number(how, operand, float(other))
     if isinstance(other, (int, float, np.integer, np.floating, np.bool_)):
-        if isinstance(other, (int, np.integer)) and abs(int(other)) > _EXACT:
+        if isinstance(other, (int, np.integer)) and abs(int(other)) > _MAX_EXACT:
             return binary(operand, kind.full_like_scalar(operand, int(other)), how)
         return kind.apply_number(how, operand, float(other))
     if isinstance(other, np.ndarray):  # of which NumPy would say that it cannot be joined

@@ -33,7 +33,7 @@ Shapes = list[tuple[int, ...] | None]
 _FLOAT64: Final = np.dtype(np.float64)
 _INT64: Final = np.dtype(np.int64)
 # Whole numbers up to this are what they are as a float64, too.
-_EXACT: Final = 2**53
+_MAX_EXACT: Final = 2**53
 # What a dynamic parameter may be without being read.
 _NUMBERS: Final = frozenset({float, HostScalar})
 _PLAIN: Final = frozenset({float})
@@ -149,7 +149,7 @@ class Operator:
                 value = attrs.pop(name) if is_given else param.default
                 if type(value) is float:
                     pass
-                elif type(value) is int and not param.count and -_EXACT <= value <= _EXACT:
+                elif type(value) is int and not param.count and -_MAX_EXACT <= value <= _MAX_EXACT:
                     value = value if param.index else float(value)
                 elif param.count and type(value) is tuple and _NUMBERS.issuperset(map(type, value)):
                     pass

@@ -37,7 +37,7 @@ _INT32: Final = np.dtype(np.int32)
 _MAX_INT8: Final = np.float32(127)
 _MOST_SUM: Final = np.float32(2**31 - 1)
 #: Terms of a sum of products of which a float32 holds each sum exactly.
-_TERMS: Final = 2**24 // (255 * 127)
+_MAX_EXACT_TERMS: Final = 2**24 // (255 * 127)
 
 
 def _with_ranges(names: Sequence[str]) -> list[str]:
@@ -240,8 +240,8 @@ def quantized_fully_connected(
         steps = steps.reshape(steps.shape[0], math.prod(steps.shape[1:]))
     last = steps.ndim - 1
     sums: Any = 0
-    for first in range(0, weight.shape[1], _TERMS):
-        part = slice(first, first + _TERMS)
+    for first in range(0, weight.shape[1], _MAX_EXACT_TERMS):
+        part = slice(first, first + _MAX_EXACT_TERMS)
         dimensions = (((last,), (1,)), ((), ()))
         sums = sums + lax.dot_general(steps[..., part], filters[:, part], dimensions).astype(_INT32)
     size = read.size * furthest(*ends[2:4]) / _MAX_INT8
@@ -317,7 +317,7 @@ def quantized_conv(
         no_bias,
     )
     read, filters = read_steps(data, *ends[:2]), weight.astype(np.float32)
-    channels = max(1, _TERMS // math.prod(kernel))
+    channels = max(1, _MAX_EXACT_TERMS // math.prod(kernel))
     sums: Any = 0
     for first in range(0, weight.shape[1], channels):
         part = slice(first, first + channels)

@@ -154,7 +154,7 @@ def _triu(data: Any, *, k: int = 0) -> Any:
 
 
 # Coefficients that are written out one by one; more are gone through in a loop.
-_WRITTEN_OUT: Final = 64
+_MAX_WRITTEN_OUT: Final = 64
 
 
 def _polyval_type(p: TensorType, x: TensorType) -> tuple[TensorType]:
@@ -168,7 +168,7 @@ def _polyval(p: Any, x: Any) -> Any:
     """A polynomial at points: p holds its coefficients, the highest power first."""
     p, x = promoted(p, x)
     value = jnp.zeros(x.shape, x.dtype)
-    if p.shape[0] > _WRITTEN_OUT:
+    if p.shape[0] > _MAX_WRITTEN_OUT:
         return lax.scan(lambda value, factor: (value * x + factor, None), value, p)[0]
     for i in range(p.shape[0]):
         value = value * x + p[i]

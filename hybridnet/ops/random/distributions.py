@@ -306,7 +306,7 @@ _family(
 # Without parameters, for the graphs of other systems ---------------------------------------------
 
 #: The truncated normal distribution's bound, in standard deviations.
-_BOUND: Final = 2.0
+_BOUND_DEVIATIONS: Final = 2.0
 
 
 @operator(
@@ -337,7 +337,7 @@ def standard_samples(
     if distribution == "normal":
         return normals(key, shape, wide(kind)).astype(kind), state
     # The inverse of the distribution function, of a uniform number between its values at the ends.
-    end = lax.erf(jnp.asarray(_BOUND / np.sqrt(2.0), wide(kind)))
+    end = lax.erf(jnp.asarray(_BOUND_DEVIATIONS / np.sqrt(2.0), wide(kind)))
     u = uniforms(key, shape, wide(kind)) * 2 - 1
     found = np.sqrt(2.0).astype(wide(kind)) * lax.erf_inv(u * end)
-    return jnp.clip(found, -_BOUND, _BOUND).astype(kind), state
+    return jnp.clip(found, -_BOUND_DEVIATIONS, _BOUND_DEVIATIONS).astype(kind), state

@@ -235,15 +235,15 @@ alternative("topk", "largest", applies=_has_largest, tolerance=0.0)(_topk_by(_la
 # sort by keys: 100000 20.8 5.7, 20.8 5.7; (128, 1000) 17.0 4.5, 8.6 2.4; (4096, 100) 36.8 10.1,
 # 19.4 5.4. argsort packed: 25.5 5.9, 16.9 5.8; 20.2 4.8, 6.7 2.5; 44.4 10.4, 13.8 5.7. Below some
 # hundred elements nothing can be told apart.
-_FEWEST: Final = 500
+_MIN_ELEMENTS: Final = 500
 # The largest k of n take the time of about 0.05 + 7 k / n packed sorts, in both: of 100000 k = 5
 # 0.23 ms, 6250 2.9, 12500 4.9, 25000 7.8; of (4096, 100) k = 1 1.4 ms, 5 2.9, 12 6.0, 25 11.
-_SHARE: Final = 10
+_LENGTH_PER_K: Final = 10
 
 
 @builtin_choice("sort")
 def _choose_sort(site: Site) -> str:
-    if math.prod(site.operands[0].shape) < _FEWEST:
+    if math.prod(site.operands[0].shape) < _MIN_ELEMENTS:
         return PLAIN
     # Keys have no gradient, and whole numbers are their own.
     return "keys" if _sorts_floats(site) else "packed" if site.wanted is not None else PLAIN
@@ -251,11 +251,11 @@ def _choose_sort(site: Site) -> str:
 
 @builtin_choice("argsort")
 def _choose_argsort(site: Site) -> str:
-    return "packed" if math.prod(site.operands[0].shape) >= _FEWEST else PLAIN
+    return "packed" if math.prod(site.operands[0].shape) >= _MIN_ELEMENTS else PLAIN
 
 
 @builtin_choice("topk")
 def _choose_topk(site: Site) -> str:
-    if _has_largest(site) and site.attrs["k"] * _SHARE <= _length(site):
+    if _has_largest(site) and site.attrs["k"] * _LENGTH_PER_K <= _length(site):
         return "largest"
     return _choose_argsort(site)

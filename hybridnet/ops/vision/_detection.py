@@ -11,7 +11,7 @@ from typing import Any, Final
 from hybridnet.ops.host.namespace import at, jnp, lax
 
 # Boxes up to which all pairs of them are compared at once: a quarter of a million.
-_AT_ONCE: Final = 512
+_MAX_BOXES_AT_ONCE: Final = 512
 
 
 def corners(boxes: Any, format: str) -> Any:
@@ -80,7 +80,7 @@ def kept_boxes(
         above = overlap >= threshold if inclusive else overlap > threshold
         return above & (positions > after[:, None]) & (classes == of[:, None])
 
-    if count <= _AT_ONCE:
+    if count <= _MAX_BOXES_AT_ONCE:
         by_each = suppressed(boxes, classes, positions)
         # The last box there is ends the loop: often a few of some hundred are. In it a box is kept
         # if it was and is not suppressed, which among truth values is ">".

@@ -14,7 +14,7 @@ from ..core.registry import get
 # Of a part of a region along an axis, on maps that have fewer pixels.
 _MAX_SAMPLES: Final = 256
 # A part of so many pixels, or of infinitely many, has next to none of its samples on any map.
-_ENDLESS: Final = 2.0**20
+_ENDLESS_PIXELS: Final = 2.0**20
 
 #: Calls ``visit(state, pixels, weights) -> state`` for the neighbors of all samples, beginning with
 #: a state, and returns the last one. Pixels are rows of the feature map as (images * height *
@@ -65,7 +65,7 @@ def counted(length: Any, count: int, pixels: int, ratio: int) -> Any:
     wanted = jnp.maximum(jnp.ceil(length / count), 0)
     # A part much larger than the map is no region of it; NaN is smaller than nothing.
     most = max(2 * pixels, _MAX_SAMPLES)
-    limited = jnp.where(wanted < most, wanted, jnp.where(wanted < _ENDLESS, most, 0))
+    limited = jnp.where(wanted < most, wanted, jnp.where(wanted < _ENDLESS_PIXELS, most, 0))
     return limited.astype("int32")
 
 

@@ -41,10 +41,10 @@ _FLAGS: Final = {
 # Queries and keys from which on blocks of them are faster than all at once. (Milliseconds of 8
 # sequences in 6 heads of 64 units, causal, gradients included, in blocks and at once: 256 positions
 # 25 and 40.)
-_MANY: Final = 128
+_MANY_POSITIONS: Final = 128
 # On accelerators all at once is faster as long as the scores have room: a guess, which no card was
 # asked.
-_MANY_ON_ACCELERATORS: Final = 1024
+_MANY_POSITIONS_ON_ACCELERATORS: Final = 1024
 
 
 def _takes(**params: Any) -> tuple[str, ...]:
@@ -372,7 +372,7 @@ def _can_be_cut(site: Site) -> bool:
 
 def _choose(site: Site) -> str:
     queries, keys = (operand.shape[1] for operand in site.operands[:2])
-    many = _MANY if site.platform == "cpu" else _MANY_ON_ACCELERATORS
+    many = _MANY_POSITIONS if site.platform == "cpu" else _MANY_POSITIONS_ON_ACCELERATORS
     return "blocks" if min(queries, keys) >= many else PLAIN
 
 

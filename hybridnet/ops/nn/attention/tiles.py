@@ -18,10 +18,10 @@ from .visible import Sizes, Tile, Visible
 # and 750, 6 of 2,048 114 and 125, 48 of 256 25 and 34.
 _TILE: Final = 1 << 18
 _LEAST: Final = 64  # queries and keys of a tile, of many heads too
-_STEP: Final = 8  # they are multiples of it: what a processor computes at once
+_SIDE_STEP: Final = 8  # they are multiples of it: what a processor computes at once
 # How many times larger tiles are on accelerators, which have more to do at a time: a guess, which
 # no card was asked.
-_LARGER: Final = 64
+_ACCELERATOR_FACTOR: Final = 64
 # From how many scores on NumPy computes in tiles.
 _MANY: Final = 1 << 24
 
@@ -50,7 +50,7 @@ def are_many(sizes: Sizes) -> bool:
 
 def tile_sizes(sizes: Sizes, platform: str) -> tuple[int, int]:
     """Returns the queries and the keys of a tile on a platform."""
-    larger = _LARGER if platform in ("gpu", "tpu") else 1
+    larger = _ACCELERATOR_FACTOR if platform in ("gpu", "tpu") else 1
     of_head = larger * _TILE // max(sizes.batch * sizes.heads, 1)
     if sizes.queries * sizes.keys <= 4 * of_head:  # few enough for the loops to take longer
         return sizes.queries, sizes.keys
@@ -64,7 +64,7 @@ def _even(length: int, size: int) -> int:
     """Returns the size of parts of a length, `size` at the most, none of which is much smaller."""
     parts = -(-length // size)
     each = -(-length // parts)
-    return min(-(-each // _STEP) * _STEP, length)
+    return min(-(-each // _SIDE_STEP) * _SIDE_STEP, length)
 
 
 @final

@@ -32,8 +32,8 @@ PACKED: Final = "onednn_packed"
 _TOLERANCE: Final = 1e-5
 
 # Elements of a weight, and multiplications; with fewer, the call costs more than it saves.
-_LEAST_WEIGHT: Final = 1 << 15
-_LEAST_PRODUCT: Final = 1 << 22
+_MIN_WEIGHT_ELEMENTS: Final = 1 << 15
+_MIN_MULTIPLICATIONS: Final = 1 << 22
 
 _FORWARD: Final = 0
 _DATA_GRADIENT: Final = 1
@@ -264,7 +264,7 @@ def _choose_packed_product(site: Site) -> str | None:
     # Milliseconds, XLA's, this and with weights as they come: 1 x 25088 x 4096 15.4, 16.3 and 12.9,
     # 4 rows 45.0, 16.4; 16 x 9216 x 4096 24.0, 11.2 and 21.1; 128 x 784 x 512 0.60, 0.45 and 0.41;
     # 64 x 800 x 500 0.51, 0.27 and 0.28; 32 x 512 x 10 0.015 and 0.019.
-    if not site.is_static or math.prod(site.operands[1].shape) < _LEAST_WEIGHT:
+    if not site.is_static or math.prod(site.operands[1].shape) < _MIN_WEIGHT_ELEMENTS:
         return None
     return NAME if _rows(site) == 1 else PACKED
 
@@ -329,7 +329,7 @@ def _choose_product(site: Site) -> str:
     # 128 x 784 x 512 0.5 to 1.1, 0.50, 0.60 and 0.4 to 0.8, 0.41, 0.49.
     # Whether oneDNN is there is asked after the program's own rule (`programs.program_rules`), so
     # that a network of dense layers compiles no calls of it.
-    return NAME if site.is_static and multiplications(site) >= _LEAST_PRODUCT else PLAIN
+    return NAME if site.is_static and multiplications(site) >= _MIN_MULTIPLICATIONS else PLAIN
 
 
 # Deconvolution ----------------------------------------------------------------------------------

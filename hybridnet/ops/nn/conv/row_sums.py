@@ -10,9 +10,9 @@ from typing import Any, Final
 from hybridnet.ops.host.namespace import jax, jnp
 
 # In float32 numbers, of AVX2, which is what XLA:CPU's kernels are made for.
-_VECTOR: Final = 8
+_VECTOR_FLOATS: Final = 8
 # How many slices are added at a time; 4 to 32 were equally fast.
-_WAYS: Final = 16
+_SLICES: Final = 16
 
 
 def suits_channels_last(channels: int) -> bool:
@@ -21,7 +21,7 @@ def suits_channels_last(channels: int) -> bool:
     Where all operators of a network decide alike, nothing is transposed between them: a transpose
     meets its inverse, and XLA drops both.
     """
-    return channels % _VECTOR == 0
+    return channels % _VECTOR_FLOATS == 0
 
 
 def row_sum(term: Callable[..., Any], *arrays: Any) -> Any:
@@ -42,16 +42,16 @@ def row_sum(term: Callable[..., Any], *arrays: Any) -> Any:
     """
     flat = [array.reshape(-1, array.shape[-1]) for array in arrays]
     rows: int = flat[0].shape[0]
-    part = rows // _WAYS
+    part = rows // _SLICES
     if not part:
         return jnp.sum(term(*flat), 0)
     parts = [
         term(*(array[start : start + part] for array in flat))
-        for start in range(0, part * _WAYS, part)
+        for start in range(0, part * _SLICES, part)
     ]
     total = row_sum(lambda rest: rest, reduce(operator.add, parts))
-    if rows % _WAYS:
-        total = total + jnp.sum(term(*(array[part * _WAYS :] for array in flat)), 0)
+    if rows % _SLICES:
+        total = total + jnp.sum(term(*(array[part * _SLICES :] for array in flat)), 0)
     return total
 
 

@@ -31,10 +31,10 @@ _GROUP: Final = 16
 
 # What transforming one number costs, of data and results and of weights, in multiplications of the
 # product between: some 85 of these a nanosecond on two cores.
-_OF_TILES: Final = 60
-_OF_WEIGHTS: Final = 36
+_TILE_COST: Final = 60
+_WEIGHT_COST: Final = 36
 # It is taken where it is thought to take less than this part of the time of a plain sum.
-_LEAST_GAIN: Final = 0.8
+_MAX_TIME_SHARE: Final = 0.8
 
 
 def _window(site: Site) -> Window:
@@ -64,10 +64,10 @@ def pays(site: Site) -> bool:
     channels, (batch, filters, *sizes) = window.source[1], window.destination
     weights = channels * filters
     tiles = batch * math.prod(-(-size // _TILE) for size in sizes)
-    planes = tiles * weights + _OF_TILES * tiles * (channels + filters)
+    planes = tiles * weights + _TILE_COST * tiles * (channels + filters)
     if not site.constant_weights:
-        planes += _OF_WEIGHTS * weights
-    return _PLANES * planes < _LEAST_GAIN * _TAPS * batch * math.prod(sizes) * weights
+        planes += _WEIGHT_COST * weights
+    return _PLANES * planes < _MAX_TIME_SHARE * _TAPS * batch * math.prod(sizes) * weights
 
 
 alternative("Convolution", NAME, applies=_is_small, tolerance=_TOLERANCE)(

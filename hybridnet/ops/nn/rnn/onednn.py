@@ -24,7 +24,7 @@ _GRADIENT: Final = 4
 # forward and back, XLA's and this (steps x batch x hidden, AMD EPYC with AVX-512): 35 x 20 x 200
 # 3.9, 5.2 and 2.0, 3.2; 35 x 64 x 256 13.6, 24.7 and 9.0, 15.4; 35 x 8 x 128 0.94, 1.66 and 0.65,
 # 0.88; 35 x 16 x 64 0.51, 0.96 and 0.56, 0.77; 35 x 1 x 256 0.86, 1.03 and 1.02, 1.22.
-_LEAST_PRODUCT: Final = 1 << 19
+_MIN_MULTIPLICATIONS: Final = 1 << 19
 
 
 def applies(site: Site) -> bool:
@@ -44,7 +44,7 @@ def applies(site: Site) -> bool:
 
 def pays(site: Site) -> bool:
     """Whether that is faster than XLA's loop."""
-    return _multiplications(site) >= _LEAST_PRODUCT and applies(site)
+    return _multiplications(site) >= _MIN_MULTIPLICATIONS and applies(site)
 
 
 def _multiplications(site: Site) -> int:
