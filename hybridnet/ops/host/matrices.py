@@ -18,7 +18,7 @@ from .table import FUNCTIONS, named
 
 # Rows of triangular systems for each of these, up to which they are solved together: a row of all
 # takes some 3 us, a call of LAPACK 7 and more.
-_ROWS: Final = 2
+_ROWS_PER_SYSTEM: Final = 2
 
 
 def _of_square(name: str) -> None:
@@ -69,7 +69,11 @@ def _triangular_solve(
         b, transpose_a = b.mT, not transpose_a
     if transpose_a:
         a, lower = a.mT, not lower
-    solve = _substitute if a.shape[-1] <= _ROWS * math.prod(b.shape[:-2]) else _solve_one_by_one
+    solve = (
+        _substitute
+        if a.shape[-1] <= _ROWS_PER_SYSTEM * math.prod(b.shape[:-2])
+        else _solve_one_by_one
+    )
     made = solve(a, b, lower, unit_diagonal)
     return made if left_side else made.mT
 

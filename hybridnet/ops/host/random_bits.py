@@ -27,15 +27,15 @@ _ROTATIONS: Final = ((13, 15, 26, 6), (17, 29, 16, 24))
 _SHIFTS: Final = [[(np.uint32(r), np.uint32(32 - r)) for r in four] for four in _ROTATIONS]
 _PARITY: Final = 0x1BD11BDA
 _WORD: Final = 0xFFFFFFFF
-_HALF: Final = np.uint64(32)
+_HALF_BITS: Final = np.uint64(32)
 # Blocks up to which Python's integers are quicker: 6 us for each.
 _FEW_BLOCKS: Final = 5
 # Blocks that are encrypted together: what they take stays in the processor's cache (2,000,000 take
 # 17 ms so, and 28 all at once).
-_TOGETHER: Final = 1 << 14
+_BLOCKS_TOGETHER: Final = 1 << 14
 # Keys that are made together, and sizes of draws that are told apart.
-_KEYS: Final = 256
-_SIZES: Final = 16
+_KEYS_TOGETHER: Final = 256
+_MAX_SIZES: Final = 16
 
 
 def _words(first: int, second: int) -> list[tuple[int, int]]:
@@ -98,7 +98,7 @@ def _of_one(key: Sequence[int], numbers: NumpyArray) -> tuple[NumpyArray, NumpyA
 def _joined(halves: tuple[NumpyArray, NumpyArray]) -> NumpyArray:
     """Returns blocks as uint64, the first half on top."""
     made = halves[0].astype(np.uint64)
-    np.left_shift(made, _HALF, made)
+    np.left_shift(made, _HALF_BITS, made)
     return np.bitwise_or(made, halves[1], made)
 
 
@@ -154,7 +154,7 @@ class _Generator(threading.local):
             return self.key
         place = number - self.first
         if place >= len(self.keys):
-            numbers = np.arange(number, number + _KEYS, dtype=np.uint64).astype(np.uint32)
+            numbers = np.arange(number, number + _KEYS_TOGETHER, dtype=np.uint64).astype(np.uint32)
             self.keys = np.stack(_of_one(words, numbers), axis=1)
             self.first, place = number, 0
         self.number = number
@@ -165,7 +165,7 @@ class _Generator(threading.local):
         """Returns the blocks of the last key, uint64[count]; None: they are to be made alone."""
         number, series = self.number, self.series.get(count)
         if series is None:
-            if len(self.series) >= _SIZES:
+            if len(self.series) >= _MAX_SIZES:
                 self.series.clear()
             self.series[count] = _Series(number)
             return None
@@ -175,7 +175,7 @@ class _Generator(threading.local):
             return None
         if not series.rows:
             keys = self.keys[number - self.first :: step]
-            series.together = min(2 * series.together, _TOGETHER // max(count, 1), len(keys))
+            series.together = min(2 * series.together, _BLOCKS_TOGETHER // max(count, 1), len(keys))
             if series.together < 2:
                 return None
             keys = keys[: series.together]
@@ -217,7 +217,7 @@ def bits(key: NumpyArray, shape: tuple[int, ...], dtype: Any) -> NumpyArray:
         blocks = [_one_block(words, number) for number in range(count)]
         return np.array([high << 32 | low for high, low in blocks], np.uint64)
     made = np.empty(count, np.uint64)
-    for first in range(0, count, _TOGETHER):
-        numbers = np.arange(first, min(first + _TOGETHER, count), dtype=np.uint32)
-        made[first : first + _TOGETHER] = _joined(_of_one(words, numbers))
+    for first in range(0, count, _BLOCKS_TOGETHER):
+        numbers = np.arange(first, min(first + _BLOCKS_TOGETHER, count), dtype=np.uint32)
+        made[first : first + _BLOCKS_TOGETHER] = _joined(_of_one(words, numbers))
     return made

@@ -19,21 +19,21 @@ from .table import named
 from .traced import Pull, composed, noted, rule
 
 #: Elements of a block of rows: 256 KB of float32, of which two are at hand at once.
-_BLOCK: Final = 1 << 16
+_BLOCK_ELEMENTS: Final = 1 << 16
 #: The same, of functions of several arrays.
-_BLOCK_OF_SEVERAL: Final = 1 << 14
+_BLOCK_ELEMENTS_OF_SEVERAL: Final = 1 << 14
 #: Elements of a row up to which sums without pairs are as exact: some hundred steps for each of a
 #: vector's lanes at most.
 _SHORT_ROW: Final = 1024
 #: Powers of e up to here, and their sums, are far from the ends of float32.
-_MODERATE: Final = 30.0
+_MODERATE_POWER: Final = 30.0
 _ALL_ROWS: Final = (slice(None),)
 
 
 def _blocks(rows: int, columns: int) -> Iterable[slice]:
-    if 0 < rows * columns <= _BLOCK:
+    if 0 < rows * columns <= _BLOCK_ELEMENTS:
         return _ALL_ROWS
-    return _steps(rows, max(1, _BLOCK // max(1, columns)))
+    return _steps(rows, max(1, _BLOCK_ELEMENTS // max(1, columns)))
 
 
 def _steps(size: int, step: int) -> Iterator[slice]:
@@ -102,7 +102,7 @@ def _softmax(x: NumpyArray, axis: int = -1) -> NumpyArray:
     made = np.empty(rows.shape, rows.dtype)
     for block in _blocks(*rows.shape):
         given, powers = rows[block], made[block]
-        if given.size and given.min() >= -_MODERATE and given.max() <= _MODERATE:
+        if given.size and given.min() >= -_MODERATE_POWER and given.max() <= _MODERATE_POWER:
             np.exp(given, out=powers)
         else:
             np.subtract(given, np.max(given, 1, keepdims=True), out=powers)
@@ -225,7 +225,7 @@ def _traced_normalized(x: Any, axes: tuple[int, ...], eps: float) -> Any:
 def in_one_block(arrays: Sequence[Any]) -> bool:
     """Whether arrays are so small that `_in_blocks` takes them as they are."""
     largest: int = max([x.size for x in arrays])
-    return largest <= 2 * _BLOCK_OF_SEVERAL
+    return largest <= 2 * _BLOCK_ELEMENTS_OF_SEVERAL
 
 
 @named("in_blocks")
@@ -247,7 +247,7 @@ def _in_blocks(function: Callable[..., Any], *arrays: NumpyArray, **params: Any)
     made: list[NumpyArray] = []  # whose memory is theirs: a view's would be copied
     rows: list[NumpyArray] = []  # the same, as the blocks go
     several = False
-    for block in _steps(length, max(1, _BLOCK_OF_SEVERAL * length // largest)):
+    for block in _steps(length, max(1, _BLOCK_ELEMENTS_OF_SEVERAL * length // largest)):
         found = function(*[x[block] for x in given], **params)
         several = isinstance(found, tuple)
         parts = found if several else (found,)

@@ -15,7 +15,7 @@ __all__ = ["added_rows"]
 
 _REDUCE: Final[dict[str, np.ufunc]] = {"max": np.maximum, "min": np.minimum, "sum": np.add}
 #: How many numbers 16 bits hold.
-_SHORT: Final = 1 << 16
+_UINT16_VALUES: Final = 1 << 16
 
 
 def _reduced(how: str, rows: Any, places: Any, made: NumpyArray) -> None:
@@ -27,7 +27,7 @@ def _reduced(how: str, rows: Any, places: Any, made: NumpyArray) -> None:
         return
     if not (places[1:] >= places[:-1]).all():
         # NumPy sorts short numbers by their digits: 8 times as fast.
-        keys = places.astype(np.uint16) if len(made) <= _SHORT else places
+        keys = places.astype(np.uint16) if len(made) <= _UINT16_VALUES else places
         order = np.argsort(keys, kind="stable")
         places, rows = places.take(order), rows.take(order, 0)
     first = np.flatnonzero(np.concatenate([[True], places[1:] != places[:-1]]))

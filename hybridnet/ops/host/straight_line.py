@@ -61,7 +61,7 @@ _METHODS: Final = {
 _astype: Final = FUNCTIONS["astype"]
 _sum: Final = getattr(FUNCTIONS["sum"], "for_others", None)
 # Arrays made of nothing that have more elements than this are made anew each time.
-_SMALL: Final = 64
+_SMALL_ELEMENTS: Final = 64
 
 
 @final
@@ -280,7 +280,7 @@ class _Notes:
         result = on_host(FUNCTIONS, partial(function, *values, **named))
         several = type(result) in (tuple, list)
         if not found:
-            large = isinstance(result, np.ndarray) and result.size > _SMALL
+            large = isinstance(result, np.ndarray) and result.size > _SMALL_ELEMENTS
             return self._note(result, function, args, kwargs) if large else result
         if not _are_arrays(result if several else (result,)):
             raise NotStraight("a result that is no array")

@@ -17,8 +17,8 @@ from hybridnet.base.array_types import NumpyArray
 from .table import named
 
 # Rows and elements from which on a product is quicker.
-_ROWS: Final = 16
-_ELEMENTS: Final = 1 << 10
+_MIN_ROWS: Final = 16
+_MIN_ELEMENTS: Final = 1 << 10
 
 
 def _leading(x: NumpyArray, axis: Any) -> int:
@@ -35,10 +35,10 @@ def is_by_rows(
 ) -> bool:
     """Whether a sum is of rows that are so many that a product is quicker, if they lie in order."""
     plain = dtype is None or dtype == x.dtype
-    if options or not plain or x.dtype.char not in "fd" or x.size < _ELEMENTS:
+    if options or not plain or x.dtype.char not in "fd" or x.size < _MIN_ELEMENTS:
         return False
     count = _leading(x, axis)
-    return count > 0 and math.prod(x.shape[:count]) >= _ROWS
+    return count > 0 and math.prod(x.shape[:count]) >= _MIN_ROWS
 
 
 @named("sum")
