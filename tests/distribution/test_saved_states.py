@@ -161,3 +161,44 @@ def test_states_are_saved_and_loaded_by_hand(tmp_path, kind):
     environ = {**SMALL, "HYBRIDNET_HOST": "only"}
     code, lines, error = launch(path, "-n", 2, "-s", 2, environ=environ)
     assert (code, lines) == (0, ["same", "same"]), error
+
+
+NAMED = """
+    from hybridnet import autograd, gluon, nd
+
+    def trained(first, store, file, load):
+        layers = [gluon.nn.Dense(3, in_units=3, prefix=f"dense{first + i}_") for i in range(3)]
+        params = gluon.ParameterDict()
+        for number, layer in enumerate(layers):
+            params.update(layer.collect_params())
+            layer.initialize()
+            layer.weight.set_data(nd.array(np.random.RandomState(number).randn(3, 3)))
+        trainer = gluon.Trainer(params, "adam", {"learning_rate": 0.1}, kvstore=store)
+        if load:
+            trainer.load_states(file)
+        for number in range(1 if load else 2):
+            x = nd.array(np.random.RandomState(number).randn(4, 3))
+            with autograd.record():
+                for layer in layers:
+                    x = layer(x)
+                loss = (x ** 2).sum()
+            loss.backward()
+            trainer.step(4)
+        if not load:
+            trainer.save_states(file)
+        return [layer.weight.data().asnumpy().tobytes().hex() for layer in layers]
+
+    for saved, loaded in (("local", "dist_sync"), ("dist_sync", "local")):
+        trained(8, saved, "states", load=False)  # as text dense10 comes before dense9
+        for first in (0, 8):
+            say(*trained(first, loaded, "states", load=True))
+"""
+
+
+@pytest.mark.slow
+def test_states_find_their_weights_whatever_numbers_the_layers_have(tmp_path):
+    text = NAMED.replace('"states"', repr(str(tmp_path / "adam.states")))
+    code, found, error = launch(script(tmp_path, text), "-n", 1, "-s", 1)
+    assert code == 0, error
+    assert len(found) == 4
+    assert len(set(found)) == 1
