@@ -14,10 +14,10 @@ from hybridnet.base import config
 from hybridnet.base.context import Context
 from hybridnet.base.errors import FormatError, MXNetError, ParameterError, RefusedError
 from hybridnet.base.files import atomic_write
+from hybridnet.base.natural_order import natural_key
 from hybridnet.base.remote import PathLike, read_file
 from hybridnet.ndarray import NDArray
 from hybridnet.optimizer import Updater
-from hybridnet.optimizer.natural_order import natural_numbers
 from hybridnet.optimizer.renumbering import renumbered
 from hybridnet.runtime.recording import recorder
 from hybridnet.runtime.traces import init_scope
@@ -44,7 +44,8 @@ class Trainer:
 
     Args:
         params: what `collect_params` returns, a dict, or a list of parameters. Dicts are taken in
-            the order of their names, which numbers the parameters.
+            the natural order of their names (dense9 before dense10), which numbers the
+            parameters: the same network is numbered alike in every process.
         optimizer: the name of one, or an instance.
         optimizer_params: its arguments, where it is given by name.
         kvstore: how gradients of several devices are added: 'device', 'local', a `KVStore`, or
@@ -76,10 +77,7 @@ class Trainer:
                 f"is sent; it needs a distributed store, got kvstore={kvstore!r}"
             )
         self._params = _as_list(params)
-        # Up to 1.5 MXNet took dicts as they were, and numbered what it saved so.
-        given = params.values() if isinstance(params, (ParameterDict, Mapping)) else params
-        numbers = {param: number for number, param in enumerate(self._params)}
-        self._older_numbers = [numbers[param] for param in dict.fromkeys(given)]
+        self._mxnets_orders = _mxnets_orders(params, self._params)
         self._compression = compression_params
         self._optimizer = self._make_optimizer(optimizer, optimizer_params or {})
         self._scale = float(self._optimizer.rescale_grad)
@@ -622,11 +620,8 @@ class Trainer:
 
     def param_of(self, number: str) -> Parameter | None:
         """Returns the parameter of a number, as names of states have it; None: there is none."""
-        saved = natural_numbers(self._optimizer.param_dict)
-        for own, param in enumerate(self._params):
-            if str(saved.get(own, own)) == number:
-                return param
-        return None
+        known = number.isdecimal() and int(number) < len(self._params)
+        return self._params[int(number)] if known else None
 
     def states_from_bytes(self, states: bytes) -> None:
         """Takes over what `states_to_bytes` returned, the optimizer's settings too.
@@ -654,7 +649,7 @@ class Trainer:
 
     def _set_states(self, states: bytes) -> None:
         shapes = [param.shape for param in self._params]
-        states = renumbered(states, self._optimizer, shapes, self._older_numbers)
+        states = renumbered(states, self._optimizer, shapes, self._mxnets_orders)
         if self._update_on_kvstore and _is_distributed(self._kvstore):
             self._kvstore.states_from_bytes(states)
             self._optimizer = self._kvstore.optimizer
@@ -704,7 +699,7 @@ def _as_list(
     params: ParameterDict | Mapping[str, Parameter] | Sequence[Parameter],
 ) -> list[Parameter]:
     if isinstance(params, (ParameterDict, Mapping)):
-        listed = [params[name] for name in sorted(params)]
+        listed = [params[name] for name in sorted(params, key=lambda name: natural_key(str(name)))]
     elif isinstance(params, (list, tuple)):
         listed = list(params)
     else:
@@ -716,3 +711,20 @@ def _as_list(
         if not isinstance(param, Parameter):
             raise ParameterError(f"Trainer: needs Parameters, got {type(param).__name__}")
     return list(dict.fromkeys(listed))
+
+
+def _mxnets_orders(
+    params: ParameterDict | Mapping[str, Parameter] | Sequence[Parameter],
+    listed: Sequence[Parameter],
+) -> list[list[int]]:
+    """Returns the orders in which MXNet may have numbered parameters; see `renumbered`.
+
+    Args:
+        params: as a trainer is given them.
+        listed: the same as it numbers them.
+    """
+    if not isinstance(params, (ParameterDict, Mapping)):
+        return [list(range(len(listed)))]
+    numbers = {param: number for number, param in enumerate(listed)}
+    orders = [params[name] for name in sorted(params)], params.values()
+    return [[numbers[param] for param in dict.fromkeys(order)] for order in orders]

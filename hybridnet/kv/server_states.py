@@ -110,7 +110,6 @@ def write_states(
 ) -> bytes:
     """Returns what `Updater.get_states` would of an optimizer that has done these updates here."""
     made = copy.copy(optimizer)
-    made.param_dict = optimizer.param_dict  # of which copies have none: by whose names is numbered
     begin = made.begin_num_update
     counts = {key: begin + one.updates for key, one in keys.items() if one.updates}
     made._all_index_update_counts = {0: counts}

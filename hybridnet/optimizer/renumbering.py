@@ -1,8 +1,8 @@
-"""States of MXNet up to 1.5, whose trainers numbered their parameters in another order.
+"""States of MXNet, whose trainers number their parameters in another order.
 
-Since 1.6 a dict of parameters is taken by their names, as here. Before, it was taken as it was:
-mostly in the order in which layers were made. The files do not say which, but states have the
-shapes of their parameters.
+Since 1.6 MXNet takes a dict of parameters in the order of their names as text, where dense10 comes
+before dense9. Before, it took it as it was: mostly in the order in which layers were made. The
+files do not say which, but states have the shapes of their parameters.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def renumbered(
     states: bytes,
     optimizer: Optimizer,
     shapes: Sequence[tuple[int, ...] | None],
-    numbers: Sequence[int],
+    orders: Sequence[Sequence[int]],
 ) -> bytes:
     """Returns states by the numbers that parameters have in a trainer.
 
@@ -32,23 +32,22 @@ def renumbered(
         states: what a trainer saved, here or in MXNet.
         optimizer: the trainer's.
         shapes: of its parameters.
-        numbers: their numbers, in the order that MXNet up to 1.5 gave them.
+        orders: the numbers of its parameters here, in the orders in which MXNet may have numbered
+            them. The first in which shapes fit counts; the first of all where none does.
 
     Raises:
         FormatError: the bytes are damaged.
     """
-    if not is_mxnets(states) or list(numbers) == sorted(numbers):
+    if not is_mxnets(states) or all(list(order) == sorted(order) for order in orders):
         return states
     read = Updater(copy.copy(optimizer))
     read.set_states(states)
-    older = [shapes[number] for number in numbers]
-    if _fit(read.states, shapes) or not _fit(read.states, older):
-        return states
-    new: dict[Any, int] = dict(enumerate(numbers))
-    read.states = {new[key]: state for key, state in read.states.items()}
+    fitting = (order for order in orders if _fit(read.states, [shapes[one] for one in order]))
+    new: dict[Any, int] = dict(enumerate(next(fitting, orders[0])))
+    read.states = {new.get(key, key): state for key, state in read.states.items()}
     counts = read.optimizer._all_index_update_counts
     for device, found in counts.items():
-        counts[device] = {new[key]: count for key, count in found.items()}
+        counts[device] = {new.get(key, key): count for key, count in found.items()}
     return read.get_states(dump_optimizer=True)
 
 

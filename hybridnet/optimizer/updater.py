@@ -16,7 +16,6 @@ from hybridnet.runtime.traces import init_scope
 
 from ._states import dump_states, is_mxnets, load_states
 from .mxnet_states import counts_of, read_mxnet_states
-from .natural_order import natural_numbers
 from .optimizer import (
     Arrays,
     Index,
@@ -134,13 +133,9 @@ class Updater:
             ParameterError: a state or setting is neither array, number, string nor a tuple, list
                 or dict of these.
         """
-        new = natural_numbers(self.optimizer.param_dict)
-        states = _numbered(self.states, new)
-        counts = self.optimizer._all_index_update_counts
         whole = {
-            "order": "natural" if new else "given",
-            "states": states if apart is None else _without(states, apart),
-            "counts": {device: _numbered(found, new) for device, found in counts.items()},
+            "states": self.states if apart is None else _without(self.states, apart),
+            "counts": self.optimizer._all_index_update_counts,
             "num_update": self.optimizer.num_update,
             "running": {name: getattr(self.optimizer, name) for name in self.optimizer.running},
             "optimizer": _settings(self.optimizer) if dump_optimizer else None,
@@ -178,11 +173,6 @@ class Updater:
             raise FormatError("optimizer states: the states or counts are no dicts by index")
         if not _are_numbers(running):
             raise FormatError("optimizer states: what updates change is no dict of numbers by name")
-        if whole.get("order") == "natural":
-            new = natural_numbers(self.optimizer.param_dict, whatever_order=True)
-            old = {saved: number for number, saved in new.items()}
-            restored = _numbered(restored, old)
-            counts = {device: _numbered(found, old) for device, found in counts.items()}
         self._adopt(restored, settings, assign_all)
         optimizer = self.optimizer
         for name in optimizer.running:
@@ -213,11 +203,6 @@ def _arrays(state: State) -> list[NDArray]:
         return [state]
     parts = state if isinstance(state, (tuple, list)) else ()
     return [array for part in parts for array in _arrays(part)]
-
-
-def _numbered(by_number: Mapping[Index, Any], new: Mapping[Index, Index]) -> dict[Index, Any]:
-    """Returns a dict with other numbers as its keys; those that have no other stay."""
-    return {new.get(number, number): value for number, value in by_number.items()}
 
 
 def _without(states: Mapping[Index, State], apart: dict[str, NDArray]) -> dict[Index, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from pathlib import Path
 from typing import Any
 
@@ -267,6 +269,33 @@ def test_states_find_their_weights_whatever_numbers_the_layers_have(
         np.testing.assert_array_equal(
             layer.weight.list_data()[0].asnumpy(), other.weight.list_data()[0].asnumpy()
         )
+
+
+@pytest.mark.parametrize("first", [9, 99])
+def test_mxnets_states_find_their_weights(tmp_path: Path, first: int) -> None:
+    """MXNet saved those of dense9, dense10 and dense11, in the order of text."""
+    case = json.loads((ORACLE / "mxnet_states.json").read_text())["trainer"]
+    layers = [nn.Dense(2, in_units=2, prefix=f"dense{first + i}_") for i in range(3)]
+    params = gluon.ParameterDict()
+    for layer in layers:
+        layer.initialize()
+        params.update(layer.collect_params())
+    trained = [param for layer in layers for param in (layer.weight, layer.bias)]
+    for param, value in zip(trained, case["before"], strict=True):
+        param.set_data(nd.array(value))
+    trainer = gluon.Trainer(params, "adam", {"learning_rate": 0.1})
+    (tmp_path / "trainer.states").write_bytes(base64.b64decode(case["states"]))
+    trainer.load_states(tmp_path / "trainer.states")
+    hidden = nd.array(case["batches"][2])
+    with autograd.record():
+        for layer in layers:
+            hidden = layer(hidden)
+        loss = (hidden * hidden).sum()
+    loss.backward()
+    trainer.step(4)
+    found = [param.data().asnumpy() for param in trained]
+    for one, wanted in zip(found, case["after"], strict=True):
+        np.testing.assert_allclose(one, wanted, rtol=2e-5, atol=2e-6)
 
 
 @pytest.mark.parametrize("ctx", [None, BOTH])

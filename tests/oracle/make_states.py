@@ -5,8 +5,8 @@ Run it with a Python (at most 3.11) that has ``mxnet==1.9.1 numpy==1.23.5``::
     python tests/oracle/make_states.py
 
 It writes `mxnet_states.json` beside it: for each optimizer what `Updater.get_states` returned after
-three steps, with and without the optimizer, the weights then, and those after two more steps; and
-pickles of an array, a symbol and others.
+three steps, with and without the optimizer, the weights then, and those after two more steps;
+pickles of an array, a symbol and others; and what a trainer of several layers saved.
 """
 
 from __future__ import annotations
@@ -63,6 +63,37 @@ def run(name: str, settings: dict[str, Any]) -> dict[str, Any]:
     return {**case, "after": weight.asnumpy().tolist()}
 
 
+def trained() -> dict[str, object]:
+    """Trains layers whose names change places as text; returns a trainer's states in between."""
+    random = np.random.RandomState(3)
+    layers = [mx.gluon.nn.Dense(2, in_units=2, prefix=f"dense{9 + i}_") for i in range(3)]
+    params = mx.gluon.ParameterDict()
+    for layer in layers:
+        layer.initialize()
+        layer.weight.set_data(mx.nd.array(random.randn(2, 2).round(3)))
+        params.update(layer.collect_params())
+    trainer = mx.gluon.Trainer(params, "adam", {"learning_rate": 0.1})
+
+    def step() -> list[object]:
+        x = mx.nd.array(random.randn(4, 2).round(3))
+        case["batches"] = [*case["batches"], x.asnumpy().tolist()]
+        with mx.autograd.record():
+            for layer in layers:
+                x = layer(x)
+            loss = (x * x).sum()
+        loss.backward()
+        trainer.step(4)
+        return [one.data().asnumpy().tolist() for at in layers for one in (at.weight, at.bias)]
+
+    case: dict[str, Any] = {"batches": []}
+    for _ in range(2):
+        case["before"] = step()
+    trainer.save_states("trainer.states")
+    case["states"] = base64.b64encode(Path("trainer.states").read_bytes()).decode()
+    case["after"] = step()
+    return case
+
+
 def pickles() -> dict[str, str]:
     """Returns pickles of single objects."""
     made = {
@@ -76,5 +107,5 @@ def pickles() -> dict[str, str]:
 
 if __name__ == "__main__":
     cases = [run(name, settings) for name, settings in OPTIMIZERS]
-    whole = {"optimizers": cases, "pickles": pickles()}
+    whole = {"optimizers": cases, "pickles": pickles(), "trainer": trained()}
     (HERE / "mxnet_states.json").write_text(json.dumps(whole) + "\n")
