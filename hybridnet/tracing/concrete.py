@@ -100,7 +100,6 @@ class ConcreteFunction:
         "__weakref__",
         "_attempts",
         "_handles",
-        "_is_dispatched",
         "_needed",
         "_numbers",
         "_outside",
@@ -145,9 +144,9 @@ class ConcreteFunction:
         self.written = {target for target in targets if isinstance(target, int)}
         #: The storages outside that it overwrites.
         self._overwritten = frozenset(x.memory.storage for x in targets if type(x) is Outside)
-        #: Whether its program can be dispatched as it is: gradients are none of its affair, it is
-        #: on one device, and all that it changes is arrays outside, as a whole.
-        self._is_dispatched = not (plan.num_tracked or self._placed or self.call.on_host) and all(
+        # Whether its program can be dispatched as it is: gradients are none of its affair, it is
+        # on one device, and all that it changes is arrays outside, as a whole.
+        dispatched = not (plan.num_tracked or self._placed or self.call.on_host) and all(
             type(write.target) is Outside
             and write.target.memory.offset is None
             and type(write.output) is Output
@@ -155,7 +154,8 @@ class ConcreteFunction:
             for write in plan.writes
         )
         self._prepared: PreparedCall | None = None
-        self._attempts = Attempts()
+        #: When to try to prepare its calls; None: they cannot be.
+        self._attempts = Attempts() if dispatched else None
         #: By which inputs are on the tape the call that keeps what their gradients need.
         self._training: dict[tuple[bool, ...], GraphCall] = {}
         parts = [result for result in plan.results if type(result) is ArrayResult]
@@ -281,9 +281,9 @@ class ConcreteFunction:
             result = self._applied(arrays, scalars)
         if not recording:
             recorder.mark()
-            if self._is_dispatched and trace is None:
+            if self._attempts is not None and trace is None:
                 note_call(perf_counter() - started)
-                if prepared is None:
+                if prepared is None and self._attempts.is_due():
                     self._prepare(len(arrays))
         if self.call.on_host and trace is None:
             for storage in self._outside:
@@ -300,7 +300,7 @@ class ConcreteFunction:
 
     def _prepare(self, count: int) -> None:
         """Prepares the next calls, on so many arrays, if that can be done by now."""
-        sources = self._whole_sources() if self._attempts.is_due() else None
+        sources = self._whole_sources()
         if sources is None or self.plan.ctx is None:
             return
         if self.plan.writes:
