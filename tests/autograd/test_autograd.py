@@ -914,6 +914,7 @@ def test_random_expressions_have_torchs_gradient(expression):
         np.testing.assert_allclose(ours[name].grad.asnumpy(), wanted, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.slow
 @given(expressions(depth=3))
 @settings(max_examples=10)
 @naive()

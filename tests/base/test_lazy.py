@@ -22,6 +22,7 @@ logging.info("mine")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level,lines", [(0, False), (10, True)])
 def test_jax_logs_no_steps_unless_it_is_told_to(level, lines):
     """As when a script of MXNet's sets the root logger to DEBUG."""

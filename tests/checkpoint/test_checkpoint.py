@@ -371,6 +371,7 @@ if len(sys.argv) > 2:
 """
 
 
+@pytest.mark.slow
 def test_the_end_of_the_program_waits_for_saves_and_tells_of_those_that_failed(tmp_path):
     good, bad = (run_python(EXIT, tmp_path / name, *more) for name, more in (("a", ()), ("b", "x")))
     assert good.communicate(timeout=120)[1] == "" and good.returncode == 0
@@ -565,6 +566,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_a_checkpoint_is_there_whenever_training_is_killed(tmp_path):
     """Two programs save as fast as they can, and each is killed after some saves."""
     chance = random.Random(0)

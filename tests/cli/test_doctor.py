@@ -380,6 +380,7 @@ _KINDS = "py ipynb params states rec idx onnx sh cc yml toml txt json"
 _SUFFIXES = _KINDS.split()
 
 
+@pytest.mark.slow
 @given(st.sampled_from(_SUFFIXES), st.binary(max_size=300) | st.text(max_size=300).map(str.encode))
 def test_no_bytes_make_it_fail(
     tmp_path_factory: pytest.TempPathFactory, suffix: str, data: bytes

@@ -247,6 +247,7 @@ def test_workers_of_a_loader_that_is_made_in_the_scope():
             list(loader)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.integers(-12, 12), min_size=1, max_size=6),
     st.integers(1, 8),

@@ -119,6 +119,7 @@ def test_a_process_for_the_connections_that_cannot_begin_says_why(tmp_path, monk
         connect(Membership(f"127.0.0.1:{free_port()}", 2, 0), 20.0, "127.0.0.1")
 
 
+@pytest.mark.slow
 def test_processes_must_make_the_same_calls():
     script = """
         from hybridnet import distributed as dist, nd
@@ -134,6 +135,7 @@ def test_processes_must_make_the_same_calls():
         )
 
 
+@pytest.mark.slow
 def test_gradients_are_wanted_by_all_or_by_none():
     script = """
         from hybridnet import autograd, distributed as dist, nd

@@ -541,6 +541,7 @@ for step in range(5 if store.rank else 3):
 """
 
 
+@pytest.mark.slow
 def test_a_worker_at_its_end_keeps_nobody_waiting(tmp_path):
     """One comes to its end after three rounds: the other learns why its fourth cannot be."""
     path = tmp_path / "uneven.py"
@@ -550,6 +551,7 @@ def test_a_worker_at_its_end_keeps_nobody_waiting(tmp_path):
     assert "worker 0 has ended after round 3 of key 'a'" in error
 
 
+@pytest.mark.slow
 def test_a_script_that_is_started_as_a_server_serves(tmp_path):
     """As MXNet's launchers do: every role runs the training script, which only workers reach."""
     path = script(

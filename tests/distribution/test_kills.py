@@ -270,6 +270,7 @@ def resident(process):
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("again", [False, True])
 def test_a_standby_goes_on_where_a_lost_server_was(again):
     """The server's files are lost with it; with `again` an empty one comes back in its place."""

@@ -60,6 +60,7 @@ def _assert_near(found, wanted):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5 * np.abs(other).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["eager", "hybridized", "in a function"])
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
 def test_gradients_are_the_same_without_dropout(how, family):

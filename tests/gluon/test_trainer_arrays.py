@@ -125,6 +125,7 @@ class Program:
             self.net.cast("float32")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shard", range(4))
 def test_random_programs_of_training_come_to_the_same_bits(shard, monkeypatch):
     monkeypatch.setenv("HYBRIDNET_HOST", "only")

@@ -252,6 +252,7 @@ def test_what_a_program_holds_of_training_keeps_the_shared_call(part):
     assert (again if part == "training" else again.backward_call()) is held
 
 
+@pytest.mark.slow
 def test_equal_nets_that_are_trained_compile_once():
     """Two hundred of them, made, trained and dropped: the first few compile, the others nothing."""
     before, after = run_script(_NETS, HYBRIDNET_CACHE_DIR="off", timeout=200).split()

@@ -41,6 +41,7 @@ def compiles(monkeypatch):
     return after
 
 
+@pytest.mark.slow
 @settings(
     max_examples=30,
     deadline=None,

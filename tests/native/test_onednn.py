@@ -602,6 +602,7 @@ def test_a_network_is_the_same_with_its_weights_specialized(
     close(changed, net(nd.array(x)).asnumpy(), 2e-5)
 
 
+@pytest.mark.slow
 def test_training_goes_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
     x, labels = random(8, 3, 12, 12), np.arange(8) % 10
 
@@ -1019,6 +1020,7 @@ def test_it_is_compiled_ahead_without_jax(tmp_path: Path, compiler: str) -> None
     assert onednn._xla_headers() == jax.ffi.include_dir()
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_at_once_leaves_the_compiler_behind(
     tmp_path: Path, compiler: str
 ) -> None:
@@ -1059,6 +1061,7 @@ def test_dense_layers_alone_need_no_compiler(anew: None, monkeypatch: pytest.Mon
     assert may_call_onednn(Code(hn.cpu(), ((convolution, (~0, ~1)),), types, (0,), ()))
 
 
+@pytest.mark.slow
 def test_two_processes_that_begin_at_once_compile_once(tmp_path: Path, compiler: str) -> None:
     """One waits for what the other compiles; a third finds it."""
     cache = tmp_path / "cache"

@@ -92,6 +92,7 @@ def test_convolutions_and_their_gradients(case: dict[str, Any], seed: int) -> No
     assert_same(by_winograd(case), by_jax(case), arrays_for(case, seed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "batch, sizes, channels, filters",
     [
@@ -110,6 +111,7 @@ def test_many_blocks_and_widths(
     assert_same(by_winograd(case), by_jax(case), arrays_for(case))
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_its_products_have_kernels(tmp_path: Path, compiler: str) -> None:
     """For orders of weights without a kernel oneDNN has a plain loop, 1,000 times slower."""

@@ -37,6 +37,7 @@ def test_gradients_are_mxnets(operator: str) -> None:
     assert not wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["dot", "dot_transpose_a", "*", "elemwise_add"])
 def test_a_request_for_one_changes_nothing_of_the_other(operator: str) -> None:
     """Nor does it where MXNet refuses."""

@@ -226,6 +226,7 @@ def test_files_that_are_no_models(tmp_path):
         hn.onnx.get_model_metadata(tmp_path / "missing.onnx")
 
 
+@pytest.mark.slow
 def test_models_damaged_by_chance(tmp_path):
     data = sym.var("data")
     net = sym.Convolution(data, num_filter=2, kernel=(3, 3), name="c")

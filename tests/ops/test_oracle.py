@@ -33,7 +33,7 @@ def _by_operator() -> dict[str, list[Case]]:
     groups = defaultdict(list)
     for case in all_cases():
         groups[f"{case.family}-{case.op}"].append(case)
-    few = thorough(sys.maxsize, 9)
+    few = thorough(sys.maxsize, 6)
     return {name: cases[:: -(-len(cases) // few)] for name, cases in groups.items()}
 
 

@@ -173,6 +173,7 @@ def test_every_front_end_trains_alike():
         np.testing.assert_allclose(grad, found[0][1], rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_gradient_of_a_gradient():
     inputs, attrs = _setup("rnn_tanh", time=3, batch=1, hidden=2)
     attrs["state_outputs"] = False

@@ -110,6 +110,7 @@ def test_nothing_is_cut_off_or_covered_at_any_width(page):
                 assert shown.evaluate(_CHECKS) == [], (scheme, width)
 
 
+@pytest.mark.slow
 def test_the_checks_find_what_is_wrong(tmp_path):
     page = tmp_path / "wrong.html"
     page.write_text(
@@ -190,6 +191,7 @@ def test_links_go_down_with_weights_shown(tmp_path):
         assert len(ends) == 4 and all(begin < end for begin, end in ends)
 
 
+@pytest.mark.slow
 def test_a_plan_tells_of_each_result_by_each_strategy(tmp_path):
     page, network = tmp_path / "plan.html", _network()
     hn.viz.memory_page(network, is_train=True, data=(8, 3, 8, 8)).save(page)

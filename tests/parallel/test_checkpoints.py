@@ -83,6 +83,7 @@ def test_training_goes_on_with_any_number_of_devices(saved, devices):
             assert state.placement == weight.data().placement
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_one_device_is_read_on_a_mesh(tmp_path):
     training = Training(1)
     training.steps(3)

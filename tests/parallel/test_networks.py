@@ -88,6 +88,7 @@ def test_losses_are_those_of_one_device(make, way):
     np.testing.assert_allclose(losses, wanted, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["tensor", "both"])
 def test_so_are_those_of_layers_that_are_split(way):
     wanted, *_ = trained(dense, None, hybridize=False, optimizer="sgd")
@@ -217,6 +218,7 @@ def test_the_program_of_a_step_has_the_collectives_that_it_needs(way, wanted):
     assert Counter(found) == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", [0, 1])
 def test_a_whole_step_can_be_traced(before):
     """Also the first one, which makes the optimizer's states."""

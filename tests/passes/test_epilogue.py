@@ -38,6 +38,7 @@ def attrs_of(graph: Any) -> list[dict[str, Any]]:
     return [node.call.attrs for node in graph.nodes if node.call and node.call.name == FUSED]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("add", [lambda a, b: a + b, sym.broadcast_add, sym.elemwise_add])
 def test_what_is_added_is_an_input_of_the_convolution(add: Any) -> None:
     one = conv(stride=(2, 1), dilate=(1, 2), pad=(1, 2))

@@ -59,6 +59,7 @@ def residual():
     return sym.softmax(sym.FullyConnected(pooled, num_hidden=5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("train", [False, True])
 def test_a_network_is_turned_once_at_each_end(train):
     graph, made, fired = turned(residual(), train)
@@ -97,6 +98,7 @@ def test_what_does_not_follow_from_a_convolution_is_left():
     assert made is graph and not fired
 
 
+@pytest.mark.slow
 def test_what_cares_for_the_order_ends_a_chain():
     body = conv()
     for end in (

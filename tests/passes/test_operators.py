@@ -1,6 +1,7 @@
 """Every operator by itself, in and out of training: what the passes leave computes the same."""
 
 import numpy as np
+import pytest
 from op_samples import SAMPLES
 from passes_samples import assert_same_bits, context_of, run
 
@@ -20,6 +21,7 @@ def graph_of(call: Call, scalars, arrays) -> tuple[Graph, dict[str, np.ndarray]]
     return Graph(tuple(inputs), outputs), named
 
 
+@pytest.mark.slow
 def test_every_operator_alone():
     compared = 0
     for name, samples in SAMPLES.items():

@@ -361,6 +361,7 @@ def chain(length):
     return Graph((x,), (Edge(last, 0),)), devices
 
 
+@pytest.mark.slow
 def test_long_chains_between_devices_do_not_nest():
     graph, devices = chain(600)
     with simulated(Simulated(0), Simulated(1)) as toys:

@@ -68,6 +68,7 @@ def test_reading_ahead_stops_where_the_reader_does(s3):
     assert counted.bytes < MOST * SIZE * 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [10, 1000])
 def test_small_records(s3, size):
     count = 200

@@ -498,6 +498,7 @@ def test_training_goes_on_with_specialized_programs_about() -> None:
     close(net(nd.array(x)).asnumpy(), other(nd.array(x)).asnumpy(), 1e-4)
 
 
+@pytest.mark.slow
 def test_a_training_step_is_not_compiled_again_for_a_batch_that_comes_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -51,5 +51,6 @@ def test_a_loop_gives_the_same_bits_in_every_process(tmp_path):
     assert cold == warm
 
 
+@pytest.mark.slow
 def test_what_numpy_alone_runs_stays_with_it():
     assert run(HYBRIDNET_HOST="only") == run(HYBRIDNET_HOST="only", HYBRIDNET_DETERMINISTIC="1")

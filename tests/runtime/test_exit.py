@@ -76,6 +76,7 @@ def test_what_a_program_leaves_is_written(tmp_path: Path, end: str, status: int)
     assert ("why" in done.stderr.splitlines()) == ("why" in end)
 
 
+@pytest.mark.slow
 def test_threads_that_are_no_daemons_are_waited_for_and_compute_as_before() -> None:
     """Also what needs JAX, which had not been loaded before the main thread came to its end."""
     printed = run_script(
@@ -111,6 +112,7 @@ def test_threads_that_are_no_daemons_are_waited_for_and_compute_as_before() -> N
     assert printed == "True True\n"
 
 
+@pytest.mark.slow
 def test_an_older_function_may_wait_for_a_thread_that_computes() -> None:
     """Threads are held only when all functions of `atexit` have been called."""
     script = """
@@ -162,6 +164,7 @@ def test_a_library_that_is_being_loaded_is_whole_when_python_takes_it_down(end) 
         assert done.returncode == ENDS[end][1], (turn, done.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "on_exit"), reason="not glibc")
 def test_xla_keeps_what_it_compiles_by_as_long_as_it_does() -> None:
     """Else LLVM's objects would be gone for the second that the C library's oldest function takes.

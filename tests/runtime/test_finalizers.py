@@ -58,6 +58,7 @@ def finish(found: list[Any], count: int) -> None:
     assert found == [True] * count
 
 
+@pytest.mark.slow
 @between_instructions
 @pytest.mark.parametrize("host", ["auto", "only", "off"])
 def test_they_may_read_in_a_training_loop(

@@ -98,6 +98,7 @@ def struck_everywhere(step, weights) -> None:
             assert not {one: name for one, name in locks.held().items() if one in free}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", LOOPS, ids=lambda make: make.__name__)
 def test_the_exception_of_a_handler_loses_no_array_and_leaves_no_lock(make):
     """Where Ctrl-C is another's affair, or a handler raises by itself (a time limit, say)."""

@@ -555,6 +555,7 @@ def test_the_folder_follows_the_environment(monkeypatch, tmp_path):
     assert config.cache_dir() == tmp_path / "hybridnet"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [False, True])
 def test_scripts_that_log_their_losses_are_told_of_programs_only_when_they_ask(asked):
     printed = run_script(

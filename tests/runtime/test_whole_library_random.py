@@ -5,6 +5,7 @@ from helpers import thorough
 from wide_programs import WAYS, check, make_program
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(3))
 def test_tiers_agree_whatever_is_called(block):
     for seed in range(block, block + 3 * thorough(5000, 4), 3):

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import textwrap
 
+import pytest
+
 import hybridnet.compat.tf1 as tf
 from hybridnet.compat.tf1.python.client import timeline
 from hybridnet.compat.tf1.python.framework import dtypes, ops, tensor_shape
@@ -55,6 +57,7 @@ def test_what_overlaps_on_a_device_has_rows_beside_each_other():
     assert places == [("a", one, row), ("b", one, beside), ("c", one, row), ("a", two, row)]
 
 
+@pytest.mark.slow
 def test_a_script_of_tests_is_run(tmp_path):
     script = tmp_path / "square_test.py"
     script.write_text(

@@ -23,12 +23,12 @@ BEGIN = {
 
 @pytest.mark.slow
 def test_every_schedule_ends_as_promised():
-    found = first_problem_of(thorough(100_000, 1_500))
+    found = first_problem_of(thorough(100_000, 1_000))
     assert found is None, "\n" + story(found[0])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", BUGS)
+@pytest.mark.parametrize("name", list(BUGS)[:: thorough(1, 2)])
 def test_a_planted_bug_is_found(name):
     begin = thorough(0, BEGIN.get(name, 0))
     with BUGS[name]():

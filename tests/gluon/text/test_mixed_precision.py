@@ -89,6 +89,7 @@ def test_losses_are_those_of_float32_and_of_autocast(name, dtype, way, hybridize
     assert left_out <= (2 if dtype == "float16" else 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", cases.NETWORKS)
 def test_losses_of_float32(name):
     losses, _, _ = trained(name, "float32", "masters", True)
