@@ -75,7 +75,7 @@ def built(tmp_path_factory):
         pytest.importorskip(name, reason="the extra docs is not installed")
     pytest.importorskip("playwright")
     folder = os.environ.get("HYBRIDNET_TEST_SITE")
-    if folder is None:
+    if not folder:
         folder = str(tmp_path_factory.mktemp("site"))
         command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", folder]
         subprocess.run(command, cwd=ROOT, check=True, timeout=280)
