@@ -144,6 +144,7 @@ class Parameter(PrivateNames):
         self.wd_mult = wd_mult
         self.init = init
         self._dtype = as_dtype(dtype)
+        self._given_dtype = dtype
         self._shape = None if shape is None else _as_shape(name, shape)
         self._allow_deferred_init = allow_deferred_init
         self._differentiable = differentiable
@@ -161,7 +162,7 @@ class Parameter(PrivateNames):
         self.grad_req = grad_req
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__} {self.name} (shape={self.shape}, dtype={self._dtype.name})"
+        return f"{type(self).__name__} {self.name} (shape={self.shape}, dtype={self.dtype})"
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns the state for a copy or pickle: everything but gradients."""
@@ -189,9 +190,9 @@ class Parameter(PrivateNames):
         self._attach()
 
     @property
-    def dtype(self) -> type[np.generic]:
-        """The element type."""
-        return self._dtype.type
+    def dtype(self) -> DTypeLike:
+        """The element type as it was given: 'float16' stays text, so that it can be compared."""
+        return self._given_dtype
 
     @dtype.setter
     def dtype(self, dtype: DTypeLike) -> None:
@@ -654,6 +655,7 @@ class Parameter(PrivateNames):
     def cast(self, dtype: DTypeLike) -> None:
         """Changes the element type of the value and the gradient."""
         self._dtype = as_dtype(dtype)
+        self._given_dtype = dtype
         if not self._values:
             return
         with autograd.pause(), init_scope():

@@ -13,6 +13,7 @@ from hybridnet.ops.core import Functions, registry
 from hybridnet.ops.sparse import SPARSE_OPERATORS
 
 from ..functions import array_function
+from ..functions import cast_storage as cast_storage
 from ..ndarray import NDArray
 from . import operators as operators
 from . import products as products
