@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from hybridnet import registry
-from hybridnet.base.errors import ParameterError
+from hybridnet import nd, registry
+from hybridnet.base.errors import ParameterError, ShapeError
 from hybridnet.ndarray import NDArray
 
 __all__ = [
@@ -45,7 +46,27 @@ _SUFFIXES: Final = (
     ("moving_avg", "_init_zero"),
     ("running_var", "_init_one"),
     ("moving_var", "_init_one"),
+    ("weight_quantize", "_init_quantized_weight"),
+    ("bias_quantize", "_init_quantized_bias"),
 )
+
+
+def _method_for(name: str, is_plain: bool) -> str:
+    """Returns the method that fills an array of this name.
+
+    Args:
+        name: the array's.
+        is_plain: whether it came as text that is no `InitDesc`, as callers of MXNet's first
+            initializers pass it: then how it begins counts, too.
+    """
+    if is_plain and name.startswith("upsampling"):
+        return "_init_bilinear"
+    if is_plain and name.startswith("stn_loc"):
+        if name.endswith("weight"):
+            return "_init_zero"
+        if name.endswith("bias"):
+            return "_init_loc_bias"
+    return next((method for suffix, method in _SUFFIXES if name.endswith(suffix)), "_init_default")
 
 
 class InitDesc(str):
@@ -119,7 +140,8 @@ class Initializer:
         """Fills an array.
 
         Args:
-            desc: its name; an `InitDesc` may say more.
+            desc: its name; an `InitDesc` may say more. Of plain text how it begins counts, too:
+                ``upsampling...`` enlarges pictures, ``stn_loc...`` finds where to look.
             arr: the array, overwritten.
 
         Raises:
@@ -130,6 +152,7 @@ class Initializer:
                 f"{type(self).__name__}: the first argument must be the array's name or an "
                 f"InitDesc, got {type(desc).__name__}"
             )
+        is_plain = not isinstance(desc, InitDesc)
         if not isinstance(desc, InitDesc):
             desc = InitDesc(desc)
         if desc.global_init is None:
@@ -143,7 +166,7 @@ class Initializer:
                 chosen(str(desc), arr)
             how = str(own)
         else:
-            method = next((m for suffix, m in _SUFFIXES if desc.endswith(suffix)), "_init_default")
+            method = _method_for(desc, is_plain)
             getattr(self, method)(desc, arr)
             how = method.removeprefix("_init_")
         if self._verbose:
@@ -158,8 +181,35 @@ class Initializer:
     def _init_one(self, name: str, arr: NDArray) -> None:
         arr[:] = 1.0
 
-    _init_bias = _init_beta = _init_zero
+    _init_bias = _init_beta = _init_quantized_bias = _init_zero
     _init_gamma = _init_one
+
+    def _init_bilinear(self, name: str, arr: NDArray) -> None:
+        """Fills the weight of a deconvolution so that it enlarges pictures bilinearly."""
+        if arr.ndim != 4:
+            raise ShapeError(
+                f"{type(self).__name__}: the weight of an upsampling layer requires 4 "
+                f"dimensions, got {str(name)!r} of shape {arr.shape}"
+            )
+        # The factor is of the width, for the height too, as in MXNet: kernels are square.
+        factor = math.ceil(arr.shape[3] / 2)
+        center = (2 * factor - 1 - factor % 2) / (2 * factor)
+        y, x = np.ogrid[: arr.shape[2], : arr.shape[3]]
+        kernel = (1 - abs(x / factor - center)) * (1 - abs(y / factor - center))
+        arr[:] = np.broadcast_to(kernel, arr.shape)
+
+    def _init_loc_bias(self, name: str, arr: NDArray) -> None:
+        """Fills the bias of a spatial transformer's last layer: it leaves pictures as they are."""
+        if arr.shape[0] != 6:
+            raise ShapeError(
+                f"{type(self).__name__}: the bias of an affine transformation requires 6 "
+                f"elements, got {str(name)!r} of shape {arr.shape}"
+            )
+        arr[:] = np.array([1, 0, 0, 0, 1, 0], arr.dtype)
+
+    def _init_quantized_weight(self, name: str, arr: NDArray) -> None:
+        """Fills a weight of 8 bits with whole numbers from -127 to 126."""
+        arr[:] = nd.random.randint(-127, 127, shape=arr.shape)
 
     def _init_default(self, name: str, arr: NDArray) -> None:
         suffixes = ", ".join(suffix for suffix, _ in _SUFFIXES)

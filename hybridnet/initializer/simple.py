@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from hybridnet import nd
-from hybridnet.base.errors import ShapeError
 from hybridnet.ndarray import NDArray
 
 from .base import Initializer, alias, register
@@ -107,16 +105,7 @@ class Bilinear(Initializer):
         super().__init__()
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
-        if arr.ndim != 4:
-            raise ShapeError(
-                f"Bilinear: requires 4 dimensions, got {str(name)!r} of shape {arr.shape}"
-            )
-        # The factor is of the width, for the height too, as in MXNet: kernels are square.
-        factor = math.ceil(arr.shape[3] / 2)
-        center = (2 * factor - 1 - factor % 2) / (2 * factor)
-        y, x = np.ogrid[: arr.shape[2], : arr.shape[3]]
-        kernel = (1 - abs(x / factor - center)) * (1 - abs(y / factor - center))
-        arr[:] = np.broadcast_to(kernel, arr.shape)
+        self._init_bilinear(name, arr)
 
 
 @register
