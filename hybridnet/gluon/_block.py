@@ -128,20 +128,24 @@ class Block:
             self._reg_params[name] = value
             changes.note()
 
-    def register_child(self, block: Block, name: str | None = None) -> None:
+    def register_child(self, block: Block | Callable[..., Any], name: str | None = None) -> None:
         """Makes a block part of this one.
 
         Args:
-            block: the block.
+            block: the block; or a function, which becomes a block without parameters.
             name: of its place here; default its number.
 
         Raises:
-            ParameterError: it is no block.
+            ParameterError: it is neither.
         """
         if not isinstance(block, Block):
-            raise ParameterError(
-                f"{type(self).__name__}: children must be Blocks, got {type(block).__name__}"
-            )
+            if isinstance(block, type) or not callable(block):
+                raise ParameterError(
+                    f"{type(self).__name__}: children must be Blocks or functions, got "
+                    f"{block.__name__ if isinstance(block, type) else type(block).__name__}; "
+                    "make one of it first, as in Dense(10)"
+                )
+            block = _FunctionBlock(block)
         self._children[str(len(self._children)) if name is None else name] = block
         changes.note()
 
@@ -407,13 +411,11 @@ class Block:
         print_summary(self, inputs)
 
     def __repr__(self) -> str:
-        if not self._children:
-            return f"{type(self).__name__}()"
-        lines = "".join(
-            f"\n  ({name}): " + repr(child).replace("\n", "\n  ")
+        lines = "\n".join(
+            f"  ({name}): " + repr(child).replace("\n", "\n  ")
             for name, child in self._children.items()
         )
-        return f"{type(self).__name__}({lines}\n)"
+        return f"{type(self).__name__}(\n{lines}\n)"
 
 
 def _same_places(path: str, saved: Any, own: Any) -> dict[str, str]:
@@ -455,3 +457,18 @@ def _check_kinds(block: Block, out: object) -> None:
             f"{block.name}: in NumPy mode (npx.set_np(), @use_np) a block's outputs must be np "
             "arrays, got an NDArray; return x.as_np_ndarray()"
         )
+
+
+class _FunctionBlock(Block):
+    """A function where a block is asked for: ``transforms.Compose([ToTensor(), normalize])``."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(prefix="")
+        self._function = function
+
+    def forward(self, *args: Any) -> Any:
+        """Calls the function."""
+        return self._function(*args)
+
+    def __repr__(self) -> str:
+        return repr(self._function)

@@ -92,7 +92,7 @@ class HybridBlock(Block):
         self._export_arguments: Any = 1
         self.__op_hooks: list[OpHook] = []
 
-    def register_child(self, block: Block, name: str | None = None) -> None:
+    def register_child(self, block: Block | Callable[..., Any], name: str | None = None) -> None:
         """Makes a hybrid block part of this one.
 
         Raises:

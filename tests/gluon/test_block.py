@@ -104,8 +104,29 @@ def test_what_is_no_child() -> None:
         Early()
     with pytest.raises(ParameterError, match="children of a HybridBlock must be .* got Sequential"):
         Pair().extra = nn.Sequential()
-    with pytest.raises(ParameterError, match="Sequential: children must be Blocks, got int"):
+    with pytest.raises(ParameterError, match="Sequential: children must be Blocks or functions, got int"):
         nn.Sequential().add(3)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="got Dense; make one of it first"):
+        nn.Sequential().add(nn.Dense)
+
+
+def test_functions_are_children_of_blocks_that_are_not_hybrid() -> None:
+    net = nn.Sequential()
+    net.add(nn.Dense(2, in_units=2, prefix="fc_"), lambda x: x * 2)
+    net.initialize(hn.init.One())
+    assert net(nd.ones((1, 2))).asnumpy().tolist() == [[4, 4]]
+    assert list(net.collect_params()) == ["fc_weight", "fc_bias"]
+    assert "(1): <function" in repr(net)
+    both = gluon.contrib.nn.Concurrent()
+    both.add(lambda x: x * 2)
+    assert both(nd.ones(2)).asnumpy().tolist() == [2, 2]
+    with pytest.raises(ParameterError, match="children of a HybridBlock must be .* got function"):
+        nn.HybridSequential().add(lambda x: x)
+
+
+def test_blocks_without_children_are_shown_as_by_mxnet() -> None:
+    assert repr(nn.Sequential()) == "Sequential(\n\n)"
+    assert repr(nn.PReLU()) == "PReLU(\n\n)"
 
 
 def test_blocks_define_forward() -> None:
@@ -139,9 +160,9 @@ def test_casting() -> None:
     net.cast("float64")
     out = net(nd.array(X, dtype="float64"))
     assert out.dtype is np.float64
-    assert {one.dtype for one in net.collect_params().values()} == {np.float64}
+    assert {one.dtype for one in net.collect_params().values()} == {"float64"}
     net.cast("float16")
-    assert net[1].gamma.dtype is np.float32  # as in MXNet
+    assert net[1].gamma.dtype == "float32"  # as in MXNet
     assert net(nd.array(X, dtype="float16")).dtype is np.float16
 
 
@@ -178,7 +199,7 @@ def test_inferring_shapes_and_types() -> None:
     net.infer_shape(nd.ones((4, 7)))
     assert net[0].weight.shape == (3, 7)
     net.infer_type(nd.ones((4, 7)))
-    assert net[0].weight.dtype is np.float32
+    assert np.dtype(net[0].weight.dtype) == np.float32
     with pytest.raises(DTypeError, match="FullyConnected: .* must have one dtype"):  # as in MXNet
         net.infer_type(nd.ones((4, 7), dtype="float64"))
     with pytest.raises(ShapeError, match="FullyConnected"):
@@ -548,7 +569,7 @@ def test_files_with_other_shapes_and_dtypes(tmp_path: Path) -> None:
         net.load_parameters(tmp_path / "halves")
     np.testing.assert_array_equal(net[0].weight.data().asnumpy(), before)
     net.load_parameters(tmp_path / "halves", cast_dtype=True)
-    assert net[0].weight.dtype is np.float32
+    assert net[0].weight.dtype == "float32"
     net.load_parameters(tmp_path / "halves", cast_dtype=True, dtype_source="saved")
     assert net[0].weight.data().dtype is np.float16
     with pytest.raises(ParameterError, match="dtype_source must be 'current' or 'saved', got 'x'"):

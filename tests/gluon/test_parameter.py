@@ -199,11 +199,29 @@ def test_casting() -> None:
     param = made(BOTH)
     param.cast("float16")
     assert {one.dtype for one in (*param.list_data(), *param.list_grad())} == {np.float16}
-    assert param.dtype is np.float16
+    assert param.dtype == "float16"
     param.dtype = "float64"
     assert param.data(hn.cpu(1)).dtype is np.float64
     with pytest.raises(MXNetError, match="foo"):
         param.cast("foo")
+
+
+def test_dtypes_are_told_as_they_were_given() -> None:
+    """Programs compare ``param.dtype`` with the text they gave; recorded from MXNet 1.9.1."""
+    default, text = gluon.Parameter("w", shape=(2,)), gluon.Parameter("w", dtype="int32")
+    assert (default.dtype, text.dtype) == (np.float32, "int32")
+    assert repr(default) == "Parameter w (shape=(2,), dtype=<class 'numpy.float32'>)"
+    assert repr(text) == "Parameter w (shape=None, dtype=int32)"
+    default.cast("float16")
+    assert default.dtype == "float16"
+    assert repr(default) == "Parameter w (shape=(2,), dtype=float16)"
+    default.cast(np.float64)
+    assert default.dtype is np.float64
+    layer = gluon.nn.Dense(2, in_units=2)
+    assert (layer.weight.dtype, layer.bias.dtype) == ("float32", "float32")
+    assert gluon.nn.BatchNorm(in_channels=2).gamma.dtype is np.float32
+    assert gluon.nn.Embedding(2, 2).weight.dtype == "float32"
+    assert copy.deepcopy(layer.weight).dtype == "float32"
 
 
 @pytest.mark.parametrize("shape", [("a",), (2.5,), (-2, 2), "ab", 2.5])
@@ -258,7 +276,7 @@ def test_constants() -> None:
     assert value.grad_req == "null"
     value.grad_req = "write"
     assert value.grad_req == "null"
-    assert repr(value) == "Constant c (shape=(2, 2), dtype=float32)"
+    assert repr(value) == "Constant c (shape=(2, 2), dtype=<class 'numpy.float32'>)"
     other = copy.deepcopy(value)
     assert other.data(hn.cpu(0)).asnumpy().tolist() == [[1, 2], [3, 4]]
 

@@ -235,3 +235,33 @@ def test_registering_a_taken_name_warns_and_takes_it():
     with pytest.warns(UserWarning, match="takes the name 'rare' from .*a.Rare"):
         initializer.register(second)
     assert type(initializer.create("rare")) is second
+
+
+def test_plain_names_say_more_by_their_beginning() -> None:
+    """As text, and not as an `InitDesc`, a name may begin with what it is for, as in MXNet."""
+
+    def by_text(name: str, shape: tuple[int, ...]) -> Any:
+        array = nd.ones(shape)
+        initializer.Xavier()(name, array)
+        return array.asnumpy()
+
+    enlarged = by_text("upsampling_bias", (2, 1, 3, 5))
+    row = [0.11111111, 0.22222222, 0.33333334, 0.22222222, 0.11111111]
+    np.testing.assert_allclose(enlarged[1, 0, 0], row, rtol=1e-6)
+    bilinear = filled(initializer.Bilinear(), (2, 1, 3, 5))
+    np.testing.assert_array_equal(enlarged, bilinear)
+    assert by_text("stn_loc_weight", (6, 3)).tolist() == [[0, 0, 0]] * 6
+    assert by_text("stn_loc_fc_bias", (6,)).tolist() == [1, 0, 0, 0, 1, 0]
+    assert filled(initializer.Xavier(), (6,), "stn_loc_fc_bias").tolist() == [0] * 6
+    with pytest.raises(ShapeError, match="6 elements, got 'stn_loc_bias' of shape"):
+        by_text("stn_loc_bias", (5,))
+    with pytest.raises(ShapeError, match="upsampling layer requires 4 dimensions"):
+        by_text("upsampling_bias", (6,))
+
+
+def test_names_of_quantized_arrays() -> None:
+    weight, bias = nd.ones((50,), dtype="int8"), nd.ones((50,), dtype="int8")
+    initializer.Xavier()(InitDesc("fc_weight_quantize"), weight)
+    initializer.Xavier()(InitDesc("fc_bias_quantize"), bias)
+    assert len(set(weight.asnumpy().tolist())) > 1
+    assert not bias.asnumpy().any()

@@ -67,7 +67,9 @@ def test_storage_is_cast_there_and_back(stype: str) -> None:
     same = x.tostype(stype)
     assert same.stype == stype and same is not x
     assert nd.cast_storage(x, "default").stype == "default"
-    assert nd.cast_storage(nd.array(A), stype=stype).stype == stype
+    for cast in (nd.cast_storage, nd.sparse.cast_storage):
+        assert cast(nd.array(A), stype=stype).stype == stype
+        assert cast(nd.array(A), stype).stype == stype
 
 
 def test_values_decide_the_dtype_unless_it_is_given() -> None:

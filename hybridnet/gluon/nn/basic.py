@@ -35,8 +35,8 @@ __all__ = [
 class _Chain(Block):
     """A container of blocks that are run one after another."""
 
-    def add(self, *blocks: Block) -> None:
-        """Appends blocks."""
+    def add(self, *blocks: Block | Callable[..., Any]) -> None:
+        """Appends blocks; in a `Sequential` also functions of what the one before gives."""
         for block in blocks:
             self.register_child(block)
 

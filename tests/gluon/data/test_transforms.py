@@ -86,6 +86,19 @@ def test_gray_by_chance(kind: str) -> None:
     np.testing.assert_array_equal(T.RandomGray(0)(x).asnumpy(), PIXELS)
 
 
+def test_functions_are_composed_with_transforms() -> None:
+    """As on MXNet 1.9.1, where any function may stand in the list."""
+    changed = T.Compose([T.ToTensor(), lambda x: x * 2, T.Cast("float16")])
+    assert changed(image()).dtype is np.float16
+    assert T.Compose([T.ToTensor(), np.shape])(image()) == (3, 6, 5)
+    assert T.RandomApply(lambda x: x[:2], p=1)(image()).shape == (2, 5, 3)
+    twice = T.Compose([T.ToTensor(), lambda x: x * 2])
+    samples = gluon.data.ArrayDataset([image()] * 2, [0, 1]).transform_first(twice)
+    ((images, _),) = gluon.data.DataLoader(samples, 2)
+    wanted = PIXELS.transpose(2, 0, 1).astype(np.float32) / 255 * 2
+    np.testing.assert_allclose(images[1].asnumpy(), wanted, rtol=1e-6)
+
+
 def test_composed() -> None:
     parts = [T.Resize(4), T.RandomFlipLeftRight(), T.ToTensor(), T.Normalize(0.5, 0.5)]
     chain = T.Compose(parts)
