@@ -21,18 +21,21 @@ def get_symbol(x: NDArray) -> Symbol:
     other arrays null0, null1, ...
 
     Args:
-        x: an array that was computed inside `record`, from one with `attach_grad`.
+        x: an array that was computed inside `record`, from one with `attach_grad`; or such a one,
+            which is a variable.
 
     Raises:
         MXNetError: nothing was recorded, it is used up by `backward`, or a call of it is no
             operator (an `autograd.Function`, a traced function).
     """
     edge = x.edge
-    if edge is None or not isinstance(edge.node, TapeNode):
+    if edge is None:
         raise MXNetError(
             "get_symbol: the array was not computed inside `with autograd.record():` from an array "
             "with attach_grad()"
         )
+    if not isinstance(edge.node, TapeNode):  # an array with a gradient
+        return Symbol([Edge(variable("var0"), 0)])
     made: dict[Any, Node] = {}
     counts = {"var": 0, "null": 0, "node_": 0}
 

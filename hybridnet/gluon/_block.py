@@ -464,11 +464,11 @@ class _FunctionBlock(Block):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(prefix="")
-        self._function = function
+        self.__function = function
 
     def forward(self, *args: Any) -> Any:
         """Calls the function."""
-        return self._function(*args)
+        return self.__function(*args)
 
     def __repr__(self) -> str:
-        return repr(self._function)
+        return repr(self.__function)

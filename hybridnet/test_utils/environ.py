@@ -51,6 +51,6 @@ def _set(values: Mapping[str, str | None]) -> None:
             os.environ[name] = value
 
 
-def list_gpus() -> list[int]:
+def list_gpus() -> range:
     """Returns the numbers of the GPUs that can be used."""
-    return list(range(num_devices("gpu")))
+    return range(num_devices("gpu"))

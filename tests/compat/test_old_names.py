@@ -71,6 +71,14 @@ def test_what_was_recorded_may_draw_random_numbers():
     assert set(executor.forward(is_train=False)[0].asnumpy()) == {3.0}
 
 
+def test_arrays_with_gradients_are_variables():
+    x = mx.nd.array([1.0, 2.0])
+    x.attach_grad()
+    symbol = mx.autograd.get_symbol(x)
+    assert symbol.list_arguments() == symbol.list_outputs() == ["var0"]
+    np.testing.assert_array_equal(symbol.eval(var0=x)[0].asnumpy(), x.asnumpy())
+
+
 def test_get_symbol_refuses_what_is_not_recorded():
     class Twice(mx.autograd.Function):
         def forward(self, x):

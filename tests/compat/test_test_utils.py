@@ -279,7 +279,7 @@ def test_environment_is_set_and_restored(monkeypatch):
         tu.environment("A"),
     ):
         pass
-    assert tu.list_gpus() == list(range(mx.num_gpus()))
+    assert tu.list_gpus() == range(mx.num_gpus())
 
 
 def test_digits_and_files(tmp_path, monkeypatch):

@@ -104,7 +104,9 @@ def test_what_is_no_child() -> None:
         Early()
     with pytest.raises(ParameterError, match="children of a HybridBlock must be .* got Sequential"):
         Pair().extra = nn.Sequential()
-    with pytest.raises(ParameterError, match="Sequential: children must be Blocks or functions, got int"):
+    with pytest.raises(
+        ParameterError, match="Sequential: children must be Blocks or functions, got int"
+    ):
         nn.Sequential().add(3)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="got Dense; make one of it first"):
         nn.Sequential().add(nn.Dense)

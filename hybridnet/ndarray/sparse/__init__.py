@@ -30,7 +30,11 @@ if TYPE_CHECKING:
 _functions = Functions(
     "nd.sparse",
     globals(),
-    {name: registry.get(home) for name, home in SPARSE_OPERATORS.items()},
+    {
+        name: registry.get(home)
+        for name, home in SPARSE_OPERATORS.items()
+        if name != "cast_storage"  # the function of `nd`: what an operator makes of dense is dense
+    },
     array_function,
 )
 
@@ -39,6 +43,7 @@ __all__ = [
     "CSRNDArray",
     "RowSparseNDArray",
     "add",
+    "cast_storage",
     "divide",
     "multiply",
     "subtract",

@@ -1,6 +1,6 @@
 # Written by `python -m hybridnet.stubs`, which overwrites what is changed here.
 
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 from hybridnet.base.array_types import Real
 from hybridnet.ndarray._operators import ElementWiseSum as ElementWiseSum
@@ -121,20 +121,6 @@ def adagrad_update(
 def adagrad_update(
     weight: NDArray, grad: NDArray, history: NDArray, *, _unpacked: object, **options: object
 ) -> NDArray: ...
-def cast_storage(
-    data: NDArray,
-    stype: Literal["default", "row_sparse", "csr"] | str,
-    *,
-    out: NDArray | Any = None,
-    name: str | Any = None,
-) -> NDArray:
-    """The same array in another storage type; in a graph, where all storage is dense, itself.
-
-    Args:
-        data: an array of any shape.
-        stype: the storage type.
-    """
-
 def retain(
     data: NDArray, indices: NDArray, *, out: NDArray | Any = None, name: str | Any = None
 ) -> NDArray:
