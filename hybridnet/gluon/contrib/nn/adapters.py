@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from hybridnet import initializer
 from hybridnet import ndarray as nd
 from hybridnet.base.array_types import DTypeLike
+from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
 
 from ...block import Block, HybridBlock
@@ -121,7 +122,7 @@ class Int8Dense(HybridBlock):
         for parameter in (self.scale, self.bias):
             if parameter is not None:
                 parameter.cast(dtype)
-        self._dtype = self.scale.dtype
+        self._dtype = as_dtype(dtype).type
 
     def hybrid_forward(
         self,
