@@ -10,6 +10,7 @@ import numpy as np
 
 from hybridnet.base.array_types import DType, NumpyArray
 from hybridnet.base.context import cpu
+from hybridnet.base.dtype import as_dtype
 from hybridnet.base.errors import ParameterError
 from hybridnet.base.mesh import Mesh
 from hybridnet.base.placement import Placement
@@ -124,7 +125,7 @@ class ParameterSlot(Slot):
     @property
     def dtype(self) -> DType:
         """The element type of its value."""
-        dtype: DType = np.dtype(self.parameter.dtype)
+        dtype: DType = as_dtype(self.parameter.dtype)
         return dtype
 
     def lies(self, shape: tuple[int, ...], inner: str = "") -> tuple[Mesh, Placement] | None:
