@@ -134,7 +134,7 @@ def test_the_weights_are_those_of_a_quiet_run(seed):
     ("kind", "dead"),
     thorough(
         [*product(["sgd", "adam", "named"], [[0], [1], [0, 1]])],
-        [("sgd", [1]), ("adam", [0]), ("named", [0, 1])],
+        [("sgd", [1]), ("named", [0, 1])],
     ),
 )
 def test_a_step_that_begins_with_another_rate_is_the_one_that_is_done_again(kind, dead):
@@ -151,7 +151,7 @@ def test_a_step_that_begins_with_another_rate_is_the_one_that_is_done_again(kind
     ("dead", "halfway"),
     thorough(
         [*product([[0], [1], [0, 1]], [False, True])],
-        [([0], True), ([1], False), ([0, 1], True)],
+        [([1], False), ([0, 1], True)],
     ),
 )
 def test_a_worker_that_trains_two_networks_goes_on_with_both(dead, halfway):

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from helpers import thorough
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -95,7 +96,7 @@ def test_random_pushes_and_pulls_are_those_of_numpy(compiles, data):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("update_on_kvstore", [True, False])
-@pytest.mark.parametrize("contexts", [CPUS, FAR, CPUS[:3]])
+@pytest.mark.parametrize("contexts", thorough([CPUS, FAR, CPUS[:3]], [FAR]))
 @pytest.mark.parametrize(
     ("name", "settings_"),
     [("sgd", {"momentum": 0.9, "wd": 0.01}), ("adam", {}), ("lamb", {}), ("sgld", {})],

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 import pytest
 import scipy.special
+from helpers import thorough
 from host_calls import answers
 from oracle.drawn import DRAWN, KINKS, is_kink, is_special, load
 from traced import hurried_jit
@@ -259,7 +260,7 @@ print(cache.statistics().compilations, repr(cost.asscalar()))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hybrid", [False, True])
+@pytest.mark.parametrize("hybrid", thorough([False, True], [True]))
 def test_a_net_trains_on_the_host_alone(hybrid, monkeypatch):
     results = {}
     for how in ("only", "off"):

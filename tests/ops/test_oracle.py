@@ -33,7 +33,7 @@ def _by_operator() -> dict[str, list[Case]]:
     groups = defaultdict(list)
     for case in all_cases():
         groups[f"{case.family}-{case.op}"].append(case)
-    few = thorough(sys.maxsize, 6)
+    few = thorough(sys.maxsize, 4)
     return {name: cases[:: -(-len(cases) // few)] for name, cases in groups.items()}
 
 
