@@ -144,7 +144,7 @@ class Parameter(PrivateNames):
         self.wd_mult = wd_mult
         self.init = init
         self._dtype = as_dtype(dtype)
-        self._given_dtype = dtype
+        self._given_dtype = np.float32 if dtype is None else dtype
         self._shape = None if shape is None else _as_shape(name, shape)
         self._allow_deferred_init = allow_deferred_init
         self._differentiable = differentiable
@@ -191,7 +191,7 @@ class Parameter(PrivateNames):
 
     @property
     def dtype(self) -> DTypeLike:
-        """The element type as it was given: 'float16' stays text, so that it can be compared."""
+        """The element type as it was given ('float16' stays text); float32 for None."""
         return self._given_dtype
 
     @dtype.setter
@@ -655,7 +655,7 @@ class Parameter(PrivateNames):
     def cast(self, dtype: DTypeLike) -> None:
         """Changes the element type of the value and the gradient."""
         self._dtype = as_dtype(dtype)
-        self._given_dtype = dtype
+        self._given_dtype = np.float32 if dtype is None else dtype
         if not self._values:
             return
         with autograd.pause(), init_scope():
