@@ -143,8 +143,7 @@ class Parameter(PrivateNames):
         self.lr_mult = lr_mult
         self.wd_mult = wd_mult
         self.init = init
-        self._dtype = as_dtype(dtype)
-        self._given_dtype = np.float32 if dtype is None else dtype
+        self._take_dtype(dtype)
         self._shape = None if shape is None else _as_shape(name, shape)
         self._allow_deferred_init = allow_deferred_init
         self._differentiable = differentiable
@@ -652,10 +651,14 @@ class Parameter(PrivateNames):
                 "not been initialized; call initialize(ctx=...)"
             )
 
-    def cast(self, dtype: DTypeLike) -> None:
-        """Changes the element type of the value and the gradient."""
+    def _take_dtype(self, dtype: DTypeLike) -> None:
+        """Sets the element type, and what `dtype` says of it."""
         self._dtype = as_dtype(dtype)
         self._given_dtype = np.float32 if dtype is None else dtype
+
+    def cast(self, dtype: DTypeLike) -> None:
+        """Changes the element type of the value and the gradient."""
+        self._take_dtype(dtype)
         if not self._values:
             return
         with autograd.pause(), init_scope():
